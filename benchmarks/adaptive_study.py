@@ -1,7 +1,7 @@
 """The paper's tables 3 and 4 and figures 1 to 5 for this machine, and what else predictions reach.
 
 Run by ``make study-adaptive`` (wants an idle machine). It probes the machine, runs three decks on 1
-and 2 ranks in five replays, two kinds of interference and a run with checkpoints, writes a page and
+and 2 ranks in four replays, two kinds of interference and a run with checkpoints, writes a page and
 figures, and prints the tables beside what is to be reached. Machine file and run files that are
 there already are kept, so that a study that was stopped goes on.
 """
@@ -64,7 +64,9 @@ class Size:
     probe: tuple[str, ...] = ()
 
 
-FULL = Size(cycles=200, repeats=5)
+CELLS = "6000,9000,13000,20000,50000,80000,110000,150000,220000"
+"""Cells per rank of the probe: close together where the decks have theirs."""
+FULL = Size(cycles=200, repeats=4, probe=("--cells", CELLS))
 QUICK = Size(cycles=40, repeats=2, words=("--base", "16x16", "--steps", "40"), probe=("--quick",))
 """To see that all of it works; its figures say nothing. The steps suit the heat of every deck."""
 

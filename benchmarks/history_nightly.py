@@ -8,7 +8,8 @@ Land-Ice nightly tests, unpack ``ali-blake-nightly.tar.gz`` outside the project.
   share that is missing on any later night and at the end, and how often a verdict flips between
   found and missing;
 - steps of 5, 10 and 20 % put into stretches without a visible change of their own: recall and
-  precision;
+  precision. A change near an end of a stretch is in no median of ten nights, so both ends are cut
+  off; ``--with-ends`` keeps them, and with them the real changes there;
 - detections in 1000 nights of the same stretches as they are, permuted, and permuted in blocks, and
   how many of those in stretches as they are lie on nights that many cases share, and on nights of
   a joint change of the timer (found with the series itself, which is one of its many);
@@ -203,15 +204,22 @@ def print_stability(every: dict[str, Nights], peers: dict[str, Finder]) -> None:
 # Steps that are put in, and detections without a step
 
 
-def stretches(every: dict[str, Nights]) -> list[tuple[str, Nights]]:
-    """Return the stretches of `STRETCH` nights in which the medians of blocks agree."""
+def stretches(every: dict[str, Nights], cut: int) -> list[tuple[str, Nights]]:
+    """Return the stretches of `STRETCH` nights in which the medians of blocks agree.
+
+    Parameters
+    ----------
+    every : dict of str to Nights
+    cut : int
+        Nights that agree as well, and are then cut off either end.
+    """
     chosen = []
     for name, series in every.items():
         start = 0
-        while start + STRETCH <= series.values.size:
-            part = series.part(start, start + STRETCH)
+        while start + STRETCH + 2 * cut <= series.values.size:
+            part = series.part(start, start + STRETCH + 2 * cut)
             if is_stable(np.log(part.values), OF_MEDIANS):
-                chosen.append((f"{name} {start}", part))
+                chosen.append((f"{name} {start}", part.part(cut, cut + STRETCH)))
                 start += STRETCH
             else:
                 start += BLOCK
@@ -324,6 +332,7 @@ def main() -> int:
     parser.add_argument("--half", choices=HALVES, default="state")
     parser.add_argument("--series", type=int, default=60, help="most series for stability")
     parser.add_argument("--stretches", type=int, default=600, help="most stretches")
+    parser.add_argument("--with-ends", action="store_true", help="keep the ends of stretches")
     parser.add_argument("--otava", default=os.environ.get("HINDMOST_OTAVA_PYTHON", own))
     parser.add_argument("--ruptures", default=os.environ.get("HINDMOST_RUPTURES_PYTHON", own))
     chosen = parser.parse_args()
@@ -338,7 +347,7 @@ def main() -> int:
     every, joint = read_series(Path(chosen.folder), chosen.half, 60)
     print(*(f"{each.sentence()}\n" for each in joint), sep="")  # noqa: T201
     print(f"half {chosen.half!r}: {len(every)} series of 60 nights or more")  # noqa: T201
-    parts = stretches(every)
+    parts = stretches(every, 0 if chosen.with_ends else BLOCK // 2)
     parts.sort(key=lambda part: zlib.crc32(f"sample {part[0]}".encode()))
     parts = parts[: chosen.stretches]
     together = robust_together(parts)

@@ -24,6 +24,8 @@ MOST_OUTLIERS = 3
 """Of one criterion."""
 MOST_MEANS = 3
 """Metrics of a group."""
+FEW = 2
+"""Ranks that can only be alike or all apart."""
 MOST_KEPT = 12
 """Ranks that are listed for one reason."""
 ONE_RANK = "There is only one rank, so there is nothing to compare."
@@ -112,6 +114,8 @@ def outliers_by(report: RankReport, extreme: Extreme) -> str:
 def group_lines(report: RankReport) -> list[str]:
     """Return the groups of ranks, each with the metrics that differ most between groups."""
     groups, metrics = report.clustering, report.metrics
+    if report.numbers.size <= FEW and groups.k == 1:
+        return [one_group(report)]
     apart = f" (silhouette {groups.silhouette:.2f})" if groups.k > 1 else ""
     lines = [f"{counted(groups.k, 'group')} of ranks{apart}; means of the ranks in each:"]
     most = np.argsort(-metrics.normalised().std(axis=0), kind="stable")[:MOST_MEANS]
@@ -188,4 +192,15 @@ def transfer_share(late: Lateness, at: int) -> str:
 
 def metric_text(value: float, unit: str) -> str:
     """Write the value of a metric; the unit 1 is not written."""
+    if unit == "bodies":
+        return (
+            counted(round(float(value)), "body") if value == round(value) else quantity(value, unit)
+        )
     return quantity(float(value), "" if unit == "1" else unit)
+
+
+def one_group(report: RankReport) -> str:
+    """Say that ranks form one group, or that they are too few for more."""
+    if report.numbers.size <= FEW:
+        return f"{report.numbers.size} ranks are too few to form groups."
+    return "One group of ranks: none differs from the others enough to form a second."

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+import numpy as np
+
 from hindmost.analysis.ranks.study import RankReport
 from hindmost.analysis.runs.check_bodies import LEAST_BODIES
 from hindmost.analysis.runs.conclusion import Certainty, Conclusion, Link, worth_saying
@@ -15,6 +17,9 @@ from hindmost.models.ranks.extrema import tells_alone
 from hindmost.models.ranks.lateness import Lateness
 from hindmost.text import counted, percent, seconds
 
+NEARLY = 0.8
+"""Part of what the first rank costs from which on the next ones are named with it."""
+MOST_NAMED = 3
 BY_CHANCE = 0.01
 """Probability from which on a rank may be last this often by chance."""
 
@@ -59,14 +64,15 @@ def on_ranks(report: RankReport, anchor: str, several: bool) -> Iterator[Conclus
     rank = int(late.charged_s.argmax())
     if not stands_out(late, rank):
         return
+    blamed = stragglers(late)
     cost_s = float(late.charged_s[rank]) / late.ranks
     name = report.numbers[rank]
-    often = percent(int(late.last[rank]) / max(late.bodies, 1), 0)
+    often = how_often(int(late.last[rank]), late.bodies)
     yield Conclusion(
         title=f"Waiting for rank {name}{host_of(report, rank)}",
-        text=f"{straggler(report)} It is the slowest in {often} of "
-        f"{counted(late.bodies, 'iteration')}.",
-        brief=f"it is the slowest in {often} of the iterations",
+        text=f"{straggler(report)} {'It' if len(blamed) < 2 else f'Rank {name}'} is the slowest in "
+        f"{often}.",
+        brief=f"it is the slowest in {often}",
         remedy=f"If it were as fast as the next rank: {seconds(float(late.lost_s[rank]))} less.",
         cost_s=cost_s,
         share=cost_s / late.total_s,
@@ -88,17 +94,38 @@ def straggler(ranks: RankReport) -> str:
         return ""
     if ranks.withheld:
         return ranks.withheld
-    whole = float(late.charged_s.sum())
-    rank = int(late.charged_s.argmax())
-    if not stands_out(late, rank) or whole <= 0.0:
+    whole, blamed = float(late.charged_s.sum()), stragglers(late)
+    if not blamed or whole <= 0.0:
         return "No single rank stands out."
     why = ""
-    if late.transfer_charged_s[rank] > 0.5 * late.charged_s[rank]:
+    if late.transfer_charged_s[blamed].sum() > 0.5 * late.charged_s[blamed].sum():
         why = ", mostly by slow messages"
-    return (
-        f"Rank {ranks.numbers[rank]}{host_of(ranks, rank)} causes "
-        f"{percent(float(late.charged_s[rank]) / whole, 0)} of the waiting for slower ranks{why}."
-    )
+    names = [f"{ranks.numbers[rank]}{host_of(ranks, rank)}" for rank in blamed]
+    shares = [percent(float(late.charged_s[rank]) / whole, 0) for rank in blamed]
+    said = f"Ranks {listed(names)} cause" if len(blamed) > 1 else f"Rank {names[0]} causes"
+    return f"{said} {listed(shares)} of the waiting for slower ranks{why}."
+
+
+def listed(words: Sequence[str]) -> str:
+    """Write words as a list: ``a, b and c``."""
+    return " and ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else words[0]
+
+
+def how_often(times: int, of: int) -> str:
+    """Write in how many of some iterations; in percent only if that is not rounded to all."""
+    share = times / max(of, 1)
+    if times < of and percent(share, 0) == percent(1.0, 0):
+        return f"{times:,} of {counted(of, 'iteration')}"
+    return f"{percent(share, 0)} of {'the iterations' if of != 1 else counted(of, 'iteration')}"
+
+
+def stragglers(late: Lateness) -> list[int]:
+    """Return the places of the ranks that cost nearly as much as the first, which stands out."""
+    order = np.argsort(-late.charged_s, kind="stable")[:MOST_NAMED].tolist()
+    if not stands_out(late, order[0]):
+        return []
+    least = NEARLY * float(late.charged_s[order[0]])
+    return [rank for rank in order if late.charged_s[rank] >= least]
 
 
 def stands_out(late: Lateness, rank: int) -> bool:

@@ -13,8 +13,10 @@ from hindmost.analysis.ranks import figures as of_ranks
 from hindmost.analysis.ranks.figures import timeline_charts
 from hindmost.analysis.ranks.study import RankReport
 from hindmost.analysis.ranks.tables import (
+    FEW,
     ONE_RANK,
     metric_text,
+    one_group,
     recorded_wait_time,
     straggler_wait_time,
 )
@@ -121,7 +123,7 @@ def rank_parts(
         ]
     parts += [
         Paragraph(groups_sentence(report)),
-        groups_table(report, opens),
+        *([groups_table(report, opens)] if report.numbers.size > FEW else []),
         *chart("profile", of_ranks.profile_chart, report, numbers),
         *chart("body-profile", of_ranks.body_profile_chart, report, numbers),
     ]
@@ -140,7 +142,7 @@ def groups_sentence(report: RankReport) -> str:
     """Say how many groups of ranks there are, and how well they are separated."""
     k, apart = report.clustering.k, report.clustering.silhouette
     if k == 1:
-        return "One group of ranks: all spend their time alike."
+        return one_group(report)
     return (
         f"{k} groups of ranks, by time and messages (k-means; mean silhouette {apart:.2f}, where 1 "
         "is well separated and 0 is touching):"

@@ -9,6 +9,7 @@ import numpy as np
 
 from hindmost.analysis.report.typical_work import typical_work
 from hindmost.analysis.runs.cache import cached
+from hindmost.analysis.runs.configuration import injected_noise
 from hindmost.analysis.show.page import Paragraph, Part
 from hindmost.analysis.show.table import RIGHT, Column, Table
 from hindmost.analysis.whatif.study import MISSES, program_of
@@ -87,12 +88,15 @@ class Remedies:
     balanced : Remedy or None
         All ranks have the same work. Without a prediction if ranks were interrupted in MPI: the
         interval then ends where they still are, and where neither they are nor work varies.
+    uninjected : Remedy or None
+        Without the noise that was injected; that of the machine stays.
     refused : str
         Why the run cannot be replayed; may be empty.
     """
 
     quiet: Remedy | None = None
     balanced: Remedy | None = None
+    uninjected: Remedy | None = None
     refused: str = ""
 
     def to_json(self) -> dict[str, Any]:
@@ -104,7 +108,7 @@ class Remedies:
         """Return what `to_json` wrote."""
         made = {
             name: None if values[name] is None else Remedy(**values[name])
-            for name in ("quiet", "balanced")
+            for name in ("quiet", "balanced", "uninjected")
         }
         return cls(**made, refused=values["refused"])
 
@@ -144,7 +148,8 @@ def replayed(run: Run) -> Remedies:
         balanced = remedy(run, program, Change(speed=speed)) if speed else None
         if balanced is not None and interrupted(balanced, quiet):
             balanced = with_less_waiting(run, program, balanced)
-        return Remedies(quiet=quiet, balanced=balanced)
+        uninjected = remedy(run, program, Change(uninjected=True)) if injected_noise(run) else None
+        return Remedies(quiet=quiet, balanced=balanced, uninjected=uninjected)
     except HindmostError as error:
         return Remedies(refused=str(error).rstrip("."))
 
@@ -193,15 +198,29 @@ def remedy(run: Run, program: Program, change: Change) -> Remedy | None:
     )
 
 
+def change_words(found: Remedy) -> str:
+    """Write by how much the time changes, as a range where only that is known."""
+    if found.predicted_s is not None:
+        return signed_percent(-found.saved_s / found.recorded_s)
+    low, high = (
+        signed_percent(each / found.recorded_s - 1.0) for each in (found.low_s, found.high_s)
+    )
+    return f"{low} to {high}"
+
+
 def remedy_parts(remedies: Remedies) -> list[Part]:
     """Return the table of replays, or why there are none."""
-    found = {"no noise": remedies.quiet, "equal work": remedies.balanced}
+    found = {
+        "no injected noise": remedies.uninjected,
+        "no noise": remedies.quiet,
+        "equal work": remedies.balanced,
+    }
     rows = [
         (
             name,
             "unknown" if each.predicted_s is None else seconds(each.predicted_s),
             f"{seconds(each.low_s)} to {seconds(each.high_s)}",
-            signed_percent(-each.saved_s / each.recorded_s),
+            change_words(each),
         )
         for name, each in found.items()
         if each is not None

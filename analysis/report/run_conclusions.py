@@ -10,9 +10,8 @@ import numpy as np
 from hindmost.analysis.report.comparison import DECIDED, verdict
 from hindmost.analysis.report.looked_at import LookedAt
 from hindmost.analysis.report.time_balance import metric_of
-from hindmost.analysis.report.variation import imbalance, noise
+from hindmost.analysis.report.variation import imbalance, injected, noise
 from hindmost.analysis.runs.conclusion import Certainty, Conclusion
-from hindmost.analysis.runs.configuration import injected_noise
 from hindmost.analysis.runs.finding import OF_COMPARISON, OF_MODELS
 from hindmost.analysis.runs.summary import when
 from hindmost.harness.runfile.reader import Run
@@ -35,24 +34,6 @@ def conclusions_on(looked: LookedAt) -> list[Conclusion]:
         *change(looked),
     ]
     return [each.doubted(looked.fitted.findings) for each in found]
-
-
-def injected(looked: LookedAt) -> Iterator[Conclusion]:
-    """Yield what noise cost that was injected."""
-    cost_s = looked.balance.parts_s.get("injected noise", 0.0)
-    if not cost_s > 0.0:
-        return
-    waits = looked.balance.parts_s.get("waiting in turn", 0.0)
-    extra = f" Waiting for ranks that it delays adds up to {seconds(waits)}." if waits else ""
-    yield looked.loss(
-        "Injected noise",
-        cost_s,
-        f"The run was disturbed on purpose ({injected_noise(looked.run)}): each rank lost "
-        f"{seconds(cost_s)} on average.{extra}",
-        "",
-        looked.links(phases="Phases by rank", map="Map of iterations"),
-        topics=(),
-    )
 
 
 def network(looked: LookedAt) -> Iterator[Conclusion]:
@@ -124,15 +105,18 @@ def pipelining(looked: LookedAt) -> Iterator[Conclusion]:
     if header.synchronisation != "blocking" or "petsc_options" not in header.spec:
         return
     waits = float(metric_of(looked.ranks, "wait").mean())
+    halo = float(metric_of(looked.ranks, "halo").mean())
+    elsewhere = f" Most waiting is in halo exchanges ({seconds(halo)})." if halo > waits else ""
     hidden_s = min(waits, looked.balance.whole_s - parts.get("work", 0.0))
     if hidden_s <= 0.0:
         return
     yield looked.loss(
         PIPELINING,
         hidden_s,
-        f"The ranks spend {seconds(waits)} on average in blocking reductions, waiting included.",
+        f"The ranks spend {seconds(waits)} on average in blocking reductions, waiting there "
+        f"included.{elsewhere}",
         f"A pipelined solver hides them behind work: at most {seconds(hidden_s)} less, before "
-        "its extra work. Record --pair to measure both.",
+        "its extra work. 'hindmost run --pair' measures both solvers.",
         looked.links(phases="Phases by rank"),
         certainty=Certainty.LIMIT,
         basis="time in blocking reductions, mean of the ranks",

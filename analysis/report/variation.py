@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -9,15 +10,22 @@ from numpy.typing import NDArray
 
 from hindmost.analysis.ranks.study import RankReport
 from hindmost.analysis.report.looked_at import LookedAt
-from hindmost.analysis.report.rank_conclusions import host_of, straggler
+from hindmost.analysis.report.rank_conclusions import (
+    host_of,
+    how_often,
+    straggler,
+)
 from hindmost.analysis.report.remedies import INTERRUPTED
 from hindmost.analysis.report.time_balance import metric_of
 from hindmost.analysis.report.typical_work import WorkOfRank, work_of_rank
 from hindmost.analysis.runs.conclusion import Certainty, Conclusion, Link
-from hindmost.analysis.runs.finding import OF_MODELS
+from hindmost.analysis.runs.configuration import injected_noise
+from hindmost.analysis.runs.finding import OF_MODELS, Topic
+from hindmost.errors import UsageError
 from hindmost.harness.runfile.bodies import INJECTED
 from hindmost.harness.runfile.reader import Run
-from hindmost.text import percent, seconds
+from hindmost.models.laws.noise_law import read_noise_law
+from hindmost.text import seconds
 
 MOSTLY = 0.9
 """Share of the iterations from which on a rank is last in nearly all."""
@@ -25,6 +33,14 @@ CONSPICUOUS = 2.0
 """Work of one iteration over the median iteration, from which on it is named."""
 VARIATION = "Variation of iterations"
 """Noise, or work that differs from iteration to iteration: recorded times do not tell."""
+CERTAIN = 0.001
+"""Probability with which the longest draw of a law is longer than one that is called its own."""
+SAME = 0.02
+"""Difference of the typical and the mean work of a rank up to which one of them says both."""
+AT_STAKE = 0.02
+"""Share of the time lost to slower ranks up to which none of them is named."""
+OTHER = "Other variation of iterations"
+"""The same, where injected noise is known apart from it."""
 UNEQUAL = 1.05
 """Work of a rank over the mean, from which on it is unequal."""
 
@@ -88,8 +104,16 @@ def most_work(looked: LookedAt) -> str:
     """Say which rank has most work."""
     ranks, own = looked.ranks, own_time(looked.ranks)
     rank = int(own.argmax())
+    name = f"Rank {ranks.numbers[rank]}{host_of(ranks, rank)}"
+    if own.size == 2 and float(own.min()) > 0.0:
+        other = 1 - rank
+        return (
+            f"{name} works {own[rank] / own[other]:.2f} times as long as rank "
+            f"{ranks.numbers[other]} ({seconds(float(own[rank]))} against "
+            f"{seconds(float(own[other]))})"
+        )
     times = own[rank] / max(float(own.mean()), 1e-300)
-    return f"Rank {ranks.numbers[rank]}{host_of(ranks, rank)} has {times:.2f} times the mean work"
+    return f"{name} has {times:.2f} times the mean work"
 
 
 def why_most(looked: LookedAt) -> str:
@@ -100,7 +124,7 @@ def why_most(looked: LookedAt) -> str:
         return "."
     last = int(late.last[rank]) / max(late.bodies, 1)
     one = looked.busiest
-    said = f" and is the slowest in {percent(last, 0)} of the iterations."
+    said = f" and is the slowest in {how_often(int(late.last[rank]), late.bodies)}."
     if own[rank] > mean and noise_s[rank] - noise_s.mean() > 0.5 * (own[rank] - mean):
         return f"{said} Most of the difference is injected noise."
     if one is None:
@@ -108,15 +132,52 @@ def why_most(looked: LookedAt) -> str:
         return f"{said}{throughout if last >= MOSTLY else ''}"
     typical = f"its median iteration has {one.typical_times:.2f} times the mean work"
     if one.systematic:
-        return f"{said} It is slower throughout, by more work or a slower core: {typical}."
+        throughout = f"{said} It is slower throughout, by more work or a slower core"
+        known = abs(one.typical_times / one.times - 1.0) < SAME
+        return f"{throughout}." if known else f"{throughout}: {typical}."
     if one.every:
         often = f"One in {one.every} of its iterations, at equal distances, is longer"
         return f"{said} {often}; {typical}."
     return f"{said} It is slower in some iterations, by noise or more work in them; {typical}."
 
 
+def injected(looked: LookedAt) -> Iterator[Conclusion]:
+    """Yield what noise cost that was injected: its detours, and the waiting that they cause."""
+    own_s = looked.balance.parts_s.get("injected noise", 0.0)
+    if not own_s > 0.0:
+        return
+    without = looked.remedies.uninjected
+    replayed = without is not None and without.saved_s > 0.0
+    waits = looked.balance.parts_s.get("waiting in turn", 0.0)
+    extra = f", and waiting in turn adds {seconds(waits)}" if waits else ""
+    text = (
+        f"The run was disturbed on purpose ({injected_noise(looked.run)}): each rank lost "
+        f"{seconds(own_s)} on average{extra}."
+    )
+    links = looked.links(phases="Phases by rank", map="Map of iterations")
+    if without is None or not replayed:
+        yield looked.loss("Injected noise", own_s, text, "", links, topics=())
+        return
+    yield looked.loss(
+        "Injected noise",
+        without.saved_s,
+        text,
+        f"Without injected noise the replay takes {without.words}.",
+        links,
+        range_s=without.saved_range_s,
+        estimated=without.predicted_s is not None,
+        brief=f"each rank lost {seconds(own_s)} on average{extra}",
+        certainty=Certainty.PREDICTED if without.sure else Certainty.OPEN,
+        basis="replay without the injected detours",
+        topics=tuple(topic for topic in OF_MODELS if topic is not Topic.TIMES),
+    )
+
+
 def noise(looked: LookedAt) -> Iterator[Conclusion]:
-    """Yield what iterations cost that took longer than is typical of them."""
+    """Yield what iterations cost that took longer than is typical of them.
+
+    Injected noise is no part of it where the replay can remove that alone.
+    """
     quiet, turn_s = looked.remedies.quiet, looked.balance.parts_s.get("waiting in turn", 0.0)
     links = (
         *slowest_link(looked),
@@ -133,29 +194,39 @@ def noise(looked: LookedAt) -> Iterator[Conclusion]:
                 links,
             )
         return
-    if quiet.saved_s <= 0.0:
-        return
+    without = looked.remedies.uninjected
     was_injected = bool(metric_of(looked.ranks, INJECTED).any())
-    also = " Injected noise is a part of it." if was_injected else ""
+    other = without is not None
+    saved_s, (low_s, high_s) = quiet.saved_s, quiet.saved_range_s
+    if without is not None:
+        least_s, most_s = without.saved_range_s
+        saved_s -= without.saved_s
+        low_s, high_s = max(low_s - most_s, 0.0), max(high_s - least_s, 0.0)
+    if saved_s <= 0.0:
+        return
+    also = " Injected noise is a part of it." if was_injected and not other else ""
     shared_s = waiting_or_noise(looked)
-    low_s, high_s = quiet.saved_range_s
     range_s = max(low_s - shared_s, 0.0), high_s
-    sure = quiet.sure and not shared_s
+    known = quiet.predicted_s is not None and not shared_s
+    sure = quiet.sure and low_s > 0.0 and not shared_s
     basis = "replay with the median work and costs of every place in the cycle"
-    if not quiet.sure:
+    if not (quiet.sure and low_s > 0.0):
         basis += "; its interval includes no saving"
     elif shared_s:
         basis += f"; {seconds(shared_s)} of it in MPI may come from load imbalance"
     cause = cause_of_variation(looked)
     yield looked.loss(
-        "Noise" if was_injected else VARIATION,
-        0.5 * sum(range_s),
-        f"Some iterations take longer than is typical of them.{also} "
+        OTHER if other else "Noise" if was_injected else VARIATION,
+        saved_s if known else 0.5 * sum(range_s),
+        f"Some iterations take longer than is typical of them"
+        f"{', without the injected noise as well' if other else ''}.{also} "
         f"{'' if was_injected else f'{cause[:1].upper()}{cause[1:]}. '}"
         f"{slowest_iterations(looked)} {blamed(looked)}",
-        f"With the typical time in every iteration the replay takes {quiet.words}.",
+        f"With the typical time in every iteration{' and no injected noise' if other else ''} "
+        f"the replay takes {quiet.words}.",
         links,
         range_s=range_s,
+        estimated=known,
         brief="" if was_injected else cause,
         certainty=Certainty.PREDICTED if sure else Certainty.OPEN,
         basis=basis,
@@ -176,9 +247,10 @@ def cause_of_variation(looked: LookedAt) -> str:
 
 def blamed(looked: LookedAt) -> str:
     """Say which rank varies most; a rank with more work throughout is no sign of noise."""
-    one = looked.busiest
+    one, balance = looked.busiest, looked.balance
     if one is None or one.times < UNEQUAL:
-        return straggler(looked.ranks)
+        lost = balance.share("waiting in turn") + balance.share("load imbalance")
+        return "" if balance.parts_s and lost <= AT_STAKE else straggler(looked.ranks)
     name = f"ank {looked.ranks.numbers[one.rank]}"
     if one.systematic:
         return f"That r{name} has more work throughout is load imbalance, and no part of this."
@@ -205,8 +277,35 @@ def slowest_iterations(looked: LookedAt) -> str:
     longest = float(late.longest_s[rank])
     if longest < CONSPICUOUS * median:
         return ""
+    body = int(late.longest_body[rank])
     return (
         f"The longest work of one iteration is {seconds(longest)}, {longest / median:.1f} times "
-        f"the median iteration (iteration {late.longest_body[rank]}, rank "
-        f"{looked.ranks.numbers[rank]})."
+        f"the median iteration (iteration {body}, rank {looked.ranks.numbers[rank]})."
+        f"{beyond_law(looked.run, body, rank)}"
+    )
+
+
+def beyond_law(run: Run, body: int, rank: int) -> str:
+    """Say if a detour is far longer than its law gives in as many iterations; may be empty.
+
+    Parameters
+    ----------
+    body, rank : int
+        Where the detour is: its iteration, and the column of its rank.
+    """
+    try:
+        law = read_noise_law(injected_noise(run), "--inject")
+    except UsageError:  # of an unknown law
+        return ""
+    if law.kind != "exponential" or law.per_s or law.at_calls or INJECTED not in run.phases:
+        return ""
+    rows = slice(body, body + 1)
+    lasted_s = float(run.variable("phase_duration", rows)[0, rank, run.phases.index(INJECTED)])
+    draws = max(run.bodies * run.columns * law.probability, 1.0)
+    usual_s = law.length_s * max(math.log(draws), 1.0)
+    if lasted_s < usual_s - law.length_s * math.log(CERTAIN):
+        return ""
+    return (
+        f" {seconds(lasted_s)} of it is an injected detour; the longest of {draws:,.0f} draws from "
+        f"the law is about {seconds(usual_s)}, so the machine likely stopped the rank in it."
     )

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from hindmost.analysis.runs.reduced_input import edges_of_columns
 from hindmost.harness.runfile.reader import Run
-from hindmost.models.simulation.blocks import EventBlock, whole_bodies
+from hindmost.models.simulation.blocks import EventBlock, absent_ranks, whole_bodies
 from hindmost.models.simulation.exchanges import exchanges_meet
 
 
@@ -73,6 +73,7 @@ class Block:
             duration=duration,
             rest=np.maximum(rest, 0.0),
             cycle_begins=cycle_begins,
+            absent=absent_ranks(self.variable("event_kind"), work, duration),
         )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from hindmost.analysis.runs.finding import NUMBERS, Remark, Topic
 from hindmost.harness.runfile.all_ranks import hosts_of_all
 from hindmost.harness.runfile.reader import Run
-from hindmost.text import seconds
+from hindmost.text import counted, seconds
 
 QUIET_LOAD = 0.3
 SWITCHES_A_SECOND = 250.0
@@ -44,8 +44,12 @@ def look_at_machine(run: Run) -> Iterator[Remark]:
             code="crowded",
             severity="error",
             text=crowded,
-            advice="waiting times measure the operating system's scheduler: use at most one rank "
-            "per core",
+            advice="waiting times measure the operating system's scheduler: "
+            + (
+                f"repeat with at most {counted(int(cores), 'rank')} on a node"
+                if cores
+                else "use at most one rank per core"
+            ),
             doubts=NUMBERS,
         )
     switches = run.variable("context_switches")
@@ -55,7 +59,9 @@ def look_at_machine(run: Run) -> Iterator[Remark]:
             code="context-switches",
             severity="note",
             text=f"a rank was preempted {rate:.0f} times per second",
-            advice="another process, or one of its own threads, used its core: bind ranks to "
+            advice="ranks share cores, so they preempt each other: use at most one rank per core"
+            if crowded
+            else "another process, or one of its own threads, used its core: bind ranks to "
             "cores, and leave cores free for threads",
             doubts=BUSY,
         )

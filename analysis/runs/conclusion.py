@@ -59,7 +59,9 @@ class Conclusion:
     cost_s : float
         What it costs, in seconds of the run; negative for a gain.
     range_s : (float, float) or None
-        The least and the most that it costs, where only that is known; ``cost_s`` lies between.
+        The least and the most that it costs; ``cost_s`` lies between.
+    estimated : bool
+        Whether ``cost_s`` is an estimate within that range; else only the range is known.
     relative : bool
         Whether that is a difference to another run, not a part of this one.
     share : float or None
@@ -87,6 +89,7 @@ class Conclusion:
     brief: str = ""
     remedy: str = ""
     range_s: tuple[float, float] | None = None
+    estimated: bool = False
     relative: bool = False
     share: float | None = None
     amount: str = ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass
@@ -15,6 +16,7 @@ Severity = Literal["note", "error"]
 WIDTH = 100
 MOST_SHOWN = 6
 """Findings below a table; ``hindmost check`` lists all."""
+NUMBER = re.compile(r"(?<![\w.-])\d[\d,]*(?:\.\d+)?(?!\w)")
 
 
 class Topic(StrEnum):
@@ -133,11 +135,33 @@ def line(alike: Sequence[Finding], topics: Collection[Topic]) -> str:
     """Return one line for all findings of a code."""
     first, files = alike[0], len({each.file for each in alike})
     doubted = ", ".join(str(topic) for topic in first.doubts if topic in topics)
+    same = len({each.text for each in alike}) == 1
+    where = f"{Path(first.file).name}: " if same else ""
     several = f"; in {files} files" if files > 1 else ""
     return (
-        f"{first.severity}: {Path(first.file).name}: {first.text}{several} "
+        f"{first.severity}: {where}{text_of_all(alike)}{several} "
         f"({first.code}; in doubt: {doubted})"
     )
+
+
+def text_of_all(alike: Sequence[Finding]) -> str:
+    """Return one text for the findings of a code: numbers that differ become a range.
+
+    Where the texts differ in more than numbers, it is the first, with its file.
+    """
+    texts = list(dict.fromkeys(each.text for each in alike))
+    if len(texts) == 1:
+        return texts[0]
+    if len({NUMBER.sub("#", text) for text in texts}) > 1:
+        return f"{texts[0]} ({Path(alike[0].file).name}; other files differ)"
+    columns = iter(list(zip(*map(NUMBER.findall, texts), strict=True)))
+    return NUMBER.sub(lambda _: number_range(next(columns)), texts[0])
+
+
+def number_range(numbers: Sequence[str]) -> str:
+    """Return the least and the greatest of some numbers, as they are written; one if equal."""
+    ordered = sorted(set(numbers), key=lambda each: float(each.replace(",", "")))
+    return ordered[0] if len(ordered) == 1 else f"{ordered[0]} to {ordered[-1]}"
 
 
 def findings_json(findings: Iterable[Finding]) -> list[dict[str, Any]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hindmost.analysis.runs.conclusion import Certainty, Conclusion, worth_saying
-from hindmost.analysis.runs.finding import Finding
+from hindmost.analysis.runs.finding import Finding, text_of_all
 from hindmost.analysis.show.overview import Judgement, Statement
 from hindmost.analysis.show.page import Heading, Paragraph, Part
 from hindmost.analysis.show.table import Column, Table
@@ -31,7 +31,7 @@ def judge_data(findings: Sequence[Finding], files: int) -> Judgement:
     for each in worst:
         by_code.setdefault(each.code, []).append(each)
     said = [
-        found[0].text
+        text_of_all(found)
         + (f" (in {len({each.file for each in found})} of {files} files)" if files > 1 else "")
         for found in list(by_code.values())[:MOST_CODES]
     ]
@@ -106,7 +106,7 @@ def between(low: str, high: str) -> str:
 
 def cost_words(conclusion: Conclusion) -> str:
     """Write what something costs, as a range where only that is known."""
-    if conclusion.range_s is None:
+    if conclusion.range_s is None or conclusion.estimated:
         return seconds(abs(conclusion.cost_s))
     low_s, high_s = conclusion.range_s
     return between(seconds(low_s), seconds(high_s)) if low_s > 0.0 else f"up to {seconds(high_s)}"
@@ -115,10 +115,27 @@ def cost_words(conclusion: Conclusion) -> str:
 def share_words(conclusion: Conclusion, digits: int = 1) -> str:
     """Write the share of the time, as a range where only that is known."""
     share = abs(conclusion.share or 0.0)
-    if conclusion.range_s is None or not conclusion.cost_s > 0.0:
+    if conclusion.range_s is None or conclusion.estimated or not conclusion.cost_s > 0.0:
         return percent(share, digits)
-    low, high = (percent(share * each / conclusion.cost_s, digits) for each in conclusion.range_s)
-    return between(low, high) if conclusion.range_s[0] > 0.0 else f"up to {high}"
+    return range_words(conclusion, digits)
+
+
+def range_words(conclusion: Conclusion, digits: int = 1) -> str:
+    """Write the range of the share of the time; empty if there is none."""
+    ends = share_range(conclusion)
+    if ends is None:
+        return ""
+    low, high = (percent(each, digits) for each in ends)
+    return between(low, high) if ends[0] > 0.0 else f"up to {high}"
+
+
+def share_range(conclusion: Conclusion) -> tuple[float, float] | None:
+    """Return the range of the share of the time; None if there is none."""
+    share = abs(conclusion.share or 0.0)
+    if conclusion.range_s is None or not conclusion.cost_s > 0.0:
+        return None
+    low, high = (share * each / conclusion.cost_s for each in conclusion.range_s)
+    return low, high
 
 
 def small(text: str) -> str:
@@ -149,6 +166,8 @@ def statements_of(conclusions: Sequence[Conclusion]) -> list[Statement]:
             amount=each.amount or sign_of(each) + cost_words(each),
             share=each.share,
             share_words="" if each.share is None else share_words(each),
+            share_range=None if each.share is None else share_range(each),
+            range_words=f"interval {range_words(each)}" if each.estimated else "",
             certainty=str(each.certainty),
             basis=each.basis,
             sure=each.certainty in SURE,
@@ -179,7 +198,7 @@ def data_parts(findings: Sequence[Finding]) -> list[Part]:
             rows=[
                 (
                     severity,
-                    found[0].text,
+                    text_of_all(found),
                     found[0].advice,
                     ", ".join(found[0].doubts),
                     str(len({each.file for each in found})),
@@ -190,7 +209,7 @@ def data_parts(findings: Sequence[Finding]) -> list[Part]:
         ),
         Paragraph(
             "error: draw no conclusion from the numbers in doubt. note: conclude with care. "
-            "Texts are of the first file; 'hindmost check' lists all.",
+            "'hindmost check' lists the findings of each file.",
             quiet=True,
         ),
     ]

@@ -81,6 +81,10 @@ class Statement:
         Of the whole: negative for a gain.
     share_words : str
         The share as it is written, as a range; by default in percent.
+    share_range : (float, float) or None
+        The least and the most that the share may be.
+    range_words : str
+        The range as it is written, below the share; may be empty.
     certainty, basis : str
         A word, and what it rests on.
     sure : bool
@@ -101,6 +105,8 @@ class Statement:
     of: str = ""
     share: float | None = None
     share_words: str = ""
+    share_range: tuple[float, float] | None = None
+    range_words: str = ""
     links: Sequence[tuple[str, str]] = ()
     group: str = ""
 
@@ -247,15 +253,24 @@ def items(statements: Iterable[Statement]) -> str:
     return "".join(map(statement_html, statements))
 
 
+def whisker(each: Statement) -> str:
+    """Return the range of the share as a line over its gauge; empty if there is none."""
+    if each.share_range is None:
+        return ""
+    low, high = (100.0 * min(max(end, 0.0), 1.0) for end in each.share_range)
+    return f'<b style="left: {low:.1f}%; width: {high - low:.1f}%"></b>'
+
+
 def statement_html(each: Statement) -> str:
     """Return a statement: its size, what it says, how sure it is, and where it comes from."""
     size = f'<div class="size"><strong>{escape(each.amount)}</strong>'
     if each.share is not None:
         share = abs(each.share)
+        size += f' <span class="quiet">{escape(each.share_words or percent(share))}</span>'
+        size += f' <span class="quiet">{escape(each.range_words)}</span>' * bool(each.range_words)
         size += (
-            f' <span class="quiet">{escape(each.share_words or percent(share))}</span>'
             f'<div class="gauge" aria-hidden="true">'
-            f'<i style="width: {100.0 * min(share, 1.0):.1f}%"></i></div>'
+            f'<i style="width: {100.0 * min(share, 1.0):.1f}%"></i>{whisker(each)}</div>'
         )
     of = f' <span class="of">{escape(each.of)}</span>' if each.of else ""
     remedy = f' <span class="remedy">{escape(each.remedy)}</span>' if each.remedy else ""

@@ -7,6 +7,7 @@ quiet runs alone: each is replayed with the law (`hindmost.models.simulation`).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -22,13 +23,22 @@ from hindmost.analysis.whatif.options import changes_of
 from hindmost.analysis.whatif.study import replay_run
 from hindmost.errors import DataError, UsageError
 from hindmost.harness.runfile.reader import Run
-from hindmost.text import seconds
+from hindmost.models.simulation.rerun import REPLICAS, WhatIf
+from hindmost.output import warn
+from hindmost.text import counted, seconds
+
+Replays = dict[tuple[str, str], list[WhatIf]]
+"""Replays of all runs of a solver without noise, by solver and law."""
 
 DRAWS = 2000
 """Of the bootstrap over repeats."""
 ENDS = (0.05, 0.95)
 WHISKER = 0.004
 """Half the width of the bar of an interval, over that of the chart."""
+EVENTS_PER_S = 5e6
+"""Events of all ranks that replays pass in a second, measured on one core."""
+QUIETLY_S = 5.0
+"""Replays that take longer are announced."""
 FEWEST = 2
 """Repeats from which on a gain has an interval."""
 WANTED = (
@@ -78,8 +88,8 @@ class SweepPoint:
 
     @property
     def kind(self) -> str:
-        """The kind of the law: ``exponential``; empty for none."""
-        return self.law.partition(":")[0]
+        """The kind of the law; empty for none."""
+        return kind_of(self.law)
 
     @property
     def error(self) -> float | None:
@@ -87,8 +97,14 @@ class SweepPoint:
         return None if self.predicted is None else self.predicted.value / self.measured.value - 1.0
 
 
-def sweep_points(runs: Sequence[Run]) -> list[SweepPoint]:
+def sweep_points(runs: Sequence[Run], kind: str | None = None) -> list[SweepPoint]:
     """Return every pair of solvers under every law, ordered by pair, kind and strength.
+
+    Parameters
+    ----------
+    runs : sequence of Run
+    kind : str, optional
+        Of the laws; by default all.
 
     Raises
     ------
@@ -98,14 +114,17 @@ def sweep_points(runs: Sequence[Run]) -> list[SweepPoint]:
     alike = {(r.header.workload, r.header.spec.get("unknowns"), r.header.ranks) for r in runs}
     if len(alike) > 1:
         raise UsageError(f"{len(alike)} workloads, sizes or numbers of ranks; name one at a time.")
-    points = [
-        point_of(blocking, pipelined, law, runs)
+    asked = [
+        (blocking, pipelined, law)
         for blocking, pipelined in pairs_of(runs)
         for law in dict.fromkeys(injected_noise(run) for run in runs)
-        if all(chosen(runs, name, law) for name in (blocking, pipelined))
+        if (kind in (None, kind_of(law)) or not law)
+        and all(chosen(runs, name, law) for name in (blocking, pipelined))
     ]
-    if not any(point.law for point in points):
+    if not any(law for *_, law in asked):
         raise UsageError(f"Nothing to compare under noise: {WANTED}.")
+    predicted = replays_of(runs, asked)
+    points = [point_of(*each, runs, predicted) for each in asked]
     return sorted(points, key=lambda each: (each.pair, each.kind, each.noise_s))
 
 
@@ -124,13 +143,15 @@ def chosen(runs: Sequence[Run], solver: str, law: str) -> list[Run]:
     return [r for r in runs if r.header.solver == solver and injected_noise(r) == law]
 
 
-def point_of(blocking: str, pipelined: str, law: str, runs: Sequence[Run]) -> SweepPoint:
+def point_of(
+    blocking: str, pipelined: str, law: str, runs: Sequence[Run], replays: Replays
+) -> SweepPoint:
     """Return a pair under a law, measured and predicted."""
     times = [
         np.array([run.solve_time_s for run in chosen(runs, name, law)])
         for name in (blocking, pipelined)
     ]
-    quiet = [chosen(runs, name, "") for name in (blocking, pipelined)]
+    found = [replays.get((name, law), ()) for name in (blocking, pipelined)]
     return SweepPoint(
         pair=f"{blocking} / {pipelined}",
         law=law,
@@ -139,8 +160,13 @@ def point_of(blocking: str, pipelined: str, law: str, runs: Sequence[Run]) -> Sw
         pipelined_s=float(np.median(times[1])),
         repeats=min(each.size for each in times),
         measured=ratio_of(*times),
-        predicted=predicted_gain(quiet[0], quiet[1], law) if law and all(quiet) else None,
+        predicted=predicted_gain(*found) if all(found) else None,
     )
+
+
+def kind_of(law: str) -> str:
+    """Return the kind of a law: ``exponential``; empty for none."""
+    return law.partition(":")[0]
 
 
 def mean_noise_s(law: str) -> float:
@@ -171,19 +197,59 @@ def ratio_of(above_s: NDArray[np.float64], below_s: NDArray[np.float64]) -> Gain
     return Gain(value=value, low=min(low, value), high=max(high, value))
 
 
-def predicted_gain(blocking: Sequence[Run], pipelined: Sequence[Run], law: str) -> Gain | None:
-    """Return the gain that replays of quiet runs with a law have; None if they do not apply.
+def replays_of(runs: Sequence[Run], asked: Sequence[tuple[str, str, str]]) -> Replays:
+    """Replay every run without noise with the laws that are asked for; none if that fails.
+
+    Parameters
+    ----------
+    runs : sequence of Run
+        With and without noise.
+    asked : sequence of (str, str, str)
+        Blocking solver, pipelined solver, and law.
+    """
+    laws = dict[str, list[str]]()
+    for *pair, law in asked:
+        for name in pair:
+            known = laws.setdefault(name, [])
+            known += [law] if law and law not in known else []
+    quiet = {name: chosen(runs, name, "") for name in laws}
+    tell_if_long(
+        sum(len(laws[name]) * values_of(run) for name in laws for run in quiet[name]),
+        counted(sum(map(len, quiet.values())), "run"),
+    )
+    found: Replays = {}
+    for name in laws:
+        changes = [changes_of(noise=law)[0] for law in laws[name]]
+        try:
+            replayed = [replay_run(run, changes, None) for run in quiet[name]]
+        except (DataError, UsageError):
+            continue
+        for law, results in zip(laws[name], zip(*replayed, strict=True), strict=False):
+            found[name, law] = [each.result for each in results]
+    return found
+
+
+def values_of(run: Run) -> int:
+    """Return how many events of all ranks a run has, which is what a replay costs."""
+    return math.prod(run.shape("event_work")) if run.has("event_work") else run.bodies * run.columns
+
+
+def tell_if_long(values: int, runs: str) -> None:
+    """Say what the command does if replays with noise of so many events take some seconds."""
+    replays_s = REPLICAS * values / EVENTS_PER_S
+    if replays_s > QUIETLY_S:
+        warn(
+            f"Replaying {runs} without noise with each injected law, {REPLICAS} times each; this "
+            f"takes about {replays_s:.0f} s ..."
+        )
+
+
+def predicted_gain(blocking: Sequence[WhatIf], pipelined: Sequence[WhatIf]) -> Gain:
+    """Return the gain that replays of runs without noise with a law have.
 
     The interval has those of both replays, taken as independent, and the spread of quiet repeats.
     """
-    change = changes_of(noise=law)
-    try:
-        found = [
-            [replay_run(run, change, None)[0].result for run in runs]
-            for runs in (blocking, pipelined)
-        ]
-    except (DataError, UsageError):
-        return None
+    found = blocking, pipelined
     middle = [np.array([each.predicted_s for each in results]) for results in found]
     spread = ratio_of(*middle)
     below, above = (
@@ -295,11 +361,10 @@ def span(gain: Gain) -> str:
 
 def make_gain(runs: Sequence[Run], kind: str) -> Chart:
     """Make the chart of the gain under one kind of noise."""
-    points = sweep_points(runs)
-    kinds = {each.kind for each in points if each.law}
-    if kind not in kinds:
+    kinds = sorted({kind_of(injected_noise(run)) for run in runs} - {""})
+    if kinds and kind not in kinds:
         raise UsageError(f"No run has injected noise of the law {kind}; {', '.join(kinds)} has.")
-    return gain_chart(points, kind, common_title(runs))
+    return gain_chart(sweep_points(runs, kind), kind, common_title(runs))
 
 
 def gain_figure(kind: str) -> ComparisonFigure:

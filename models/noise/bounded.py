@@ -281,4 +281,7 @@ def kept_and_one(times: SolveTimes, every: AllRanks, rows: slice) -> EventBlock:
         duration=np.concatenate([kept.duration, one.duration], axis=1),
         rest=np.concatenate([kept.rest, one.rest], axis=1),
         cycle_begins=kept.cycle_begins,
+        absent=None
+        if kept.absent is None
+        else np.concatenate([kept.absent, np.zeros_like(kept.absent[:, :1])], axis=1),
     )

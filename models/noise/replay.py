@@ -63,4 +63,6 @@ class Replay:
                 self._cycles_before_s = self.elapsed_s
                 self._walker.meet()
             part = block.part(rows)
-            self._walker.walk(part.kind, part.work, part.rest, duration=part.duration)
+            self._walker.walk(
+                part.kind, part.work, part.rest, duration=part.duration, absent=part.absent
+            )

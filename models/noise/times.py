@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hindmost.errors import DataError
 from hindmost.models.noise.all_ranks import AllRanks
-from hindmost.models.simulation.blocks import EventBlock, whole_bodies
+from hindmost.models.simulation.blocks import EventBlock, absent_ranks, whole_bodies
 
 IterationTimes = NDArray[np.float64]
 """float64 array, shape (iteration, rank), seconds."""
@@ -205,6 +205,7 @@ class SolveTimes:
             duration=inside,
             rest=rest,
             cycle_begins=self.cycle_begins[rows],
+            absent=absent_ranks(self.events.kind[rows], before, inside),
         )
 
 

@@ -57,6 +57,7 @@ class IdealNetwork:
         work: NDArray[np.floating[Any]],
         rest: NDArray[np.float64],
         meeting: NDArray[np.uint8],
+        absent: NDArray[np.bool_] | None = None,
     ) -> NDArray[np.float64]:
         """Walk through the next bodies.
 
@@ -70,6 +71,8 @@ class IdealNetwork:
             Own work after the last event of a body.
         meeting : uint8 array, shape (iteration,)
             See `Meeting`.
+        absent : bool array, shape (iteration, rank, event), optional
+            See `hindmost.models.simulation.blocks.EventBlock`.
 
         Returns
         -------
@@ -88,5 +91,12 @@ class IdealNetwork:
             if meeting[first]:
                 self._walker.meet(keep_pending=meeting[first] == Meeting.WINDOW)
             rows = slice(first, last)
-            self._walker.walk(kind[rows], work[rows], rest[rows], ended=ended[rows], interpret=few)
+            self._walker.walk(
+                kind[rows],
+                work[rows],
+                rest[rows],
+                ended=ended[rows],
+                absent=None if absent is None else absent[rows],
+                interpret=few,
+            )
         return ended

@@ -32,6 +32,8 @@ class BodyBlock:
         See `hindmost.models.events.EventKind`; None if events are unknown.
     work : float array, shape (iteration, rank, event), seconds, or None
         Own work before an event, part of the local work.
+    absent : bool array, shape (iteration, rank, event), or None
+        See `hindmost.models.simulation.blocks.EventBlock`.
     """
 
     start: NDArray[np.float64]
@@ -39,6 +41,7 @@ class BodyBlock:
     local: NDArray[np.float64]
     kind: NDArray[np.uint8] | None = None
     work: NDArray[np.floating[Any]] | None = None
+    absent: NDArray[np.bool_] | None = None
 
     @property
     def rest(self) -> NDArray[np.float64]:
@@ -86,7 +89,7 @@ class StretchTally:
         ended = None
         if self._network is not None and block.kind is not None and block.work is not None:
             meeting = self._meeting[first : first + count]
-            ended = self._network.advance(block.kind, block.work, block.rest, meeting)
+            ended = self._network.advance(block.kind, block.work, block.rest, meeting, block.absent)
         low, high = np.searchsorted(self._cuts, (first, first + count), side="right")
         inside = self._cuts[low:high] - first
         for begin, end in pairwise(dict.fromkeys([0, *inside.tolist(), count])):

@@ -37,6 +37,9 @@ class EventBlock:
         Own work after the last event of a body.
     cycle_begins : bool array, shape (iteration,)
         All ranks meet before these bodies.
+    absent : bool array, shape (iteration, rank, event), or None
+        Messages of other ranks, in which a rank takes no part; see `absent_ranks`. None: all ranks
+        take part in all.
     """
 
     kind: NDArray[np.uint8]
@@ -44,6 +47,7 @@ class EventBlock:
     duration: NDArray[np.floating[Any]]
     rest: NDArray[np.floating[Any]]
     cycle_begins: NDArray[np.bool_]
+    absent: NDArray[np.bool_] | None = None
 
     def part(self, rows: slice) -> EventBlock:
         """Return some of the bodies."""
@@ -53,6 +57,7 @@ class EventBlock:
             duration=self.duration[rows],
             rest=self.rest[rows],
             cycle_begins=self.cycle_begins[rows],
+            absent=None if self.absent is None else self.absent[rows],
         )
 
     @property
@@ -73,6 +78,35 @@ def slabs(bodies: int, width: int) -> Iterator[slice]:
         yield slice(first, min(first + rows, bodies))
 
 
+def absent_ranks(
+    kind: NDArray[np.uint8],
+    work: NDArray[np.floating[Any]],
+    duration: NDArray[np.floating[Any]],
+) -> NDArray[np.bool_] | None:
+    """Return which ranks take no part in which messages, in the common sequence of events.
+
+    They spend no time before the message and none in it, unlike others. A call that sends nothing
+    by itself, as of whole bodies, takes no time on any rank, and all take part.
+
+    Parameters
+    ----------
+    kind : uint8 array, shape (iteration, event)
+    work, duration : float array, shape (iteration, rank, event), seconds
+
+    Returns
+    -------
+    bool array, shape (iteration, rank, event), or None
+        None if all ranks take part in all messages.
+    """
+    messages = (kind == SEND) | (kind == RECEIVE)
+    nothing = (duration == 0.0) & messages[:, None, :]
+    if not nothing.any():
+        return None
+    nothing &= work == 0.0
+    absent: NDArray[np.bool_] = nothing & ~nothing.all(axis=1, keepdims=True)
+    return absent if absent.any() else None
+
+
 def whole_bodies(
     work: NDArray[np.float64], lag: int, cycle_begins: NDArray[np.bool_]
 ) -> EventBlock:
@@ -89,12 +123,14 @@ def whole_bodies(
     cycle_begins : bool array, shape (iteration,)
     """
     kinds = [REDUCE] if lag == 0 else [COMPLETE, RECEIVE, SEND, POST]
-    before = np.zeros((*work.shape, len(kinds)))
-    before[:, :, kinds.index(REDUCE if lag == 0 else SEND)] = work
+    before = work[:, :, None]
+    if lag:
+        before = np.zeros((*work.shape, len(kinds)))
+        before[:, :, kinds.index(SEND)] = work
     return EventBlock(
         kind=np.tile(np.array(kinds, np.uint8), (len(work), 1)),
         work=before,
-        duration=np.zeros_like(before),
-        rest=np.zeros_like(work),
+        duration=np.zeros(before.shape),
+        rest=np.zeros(work.shape),
         cycle_begins=cycle_begins,
     )

@@ -133,18 +133,23 @@ class Exchanges:
         body, event = np.nonzero(block.recorded & (block.kind != SEND) & (block.kind != POST))
         # The first body of the cycle of each body; -1: it began in an earlier block.
         cycle = np.maximum.accumulate(np.where(block.cycle_begins, np.arange(bodies), -1))
-        # After k calls of a block, every rank left the last of them, if that is of the same cycle.
-        left = np.concatenate([self._left[None, :], leave[body, event]])
         of_cycle = np.concatenate([[-1], cycle[body]])
+        left = np.concatenate([self._left[None, :], leave[body, event]])
+        # After k calls of a block, every rank left the last of them that is its own.
+        count, ranks = len(body), np.arange(left.shape[1])
+        own = True if block.absent is None else ~block.absent[body, :, event]
+        latest = np.zeros(left.shape, np.int64)
+        latest[1:] = np.maximum.accumulate(own * np.arange(1, count + 1)[:, None], axis=0)
 
-        def after(count: NDArray[np.int64], begun: NDArray[np.int64]) -> NDArray[np.float64]:
-            stale = of_cycle[count] != begun
-            return np.where(stale[:, None], first_s[np.maximum(begun, 0), None], left[count])
+        def after(calls: NDArray[np.int64], begun: NDArray[np.int64]) -> NDArray[np.float64]:
+            last = latest[calls]
+            stale = of_cycle[last] != begun[:, None]
+            return np.where(stale, first_s[np.maximum(begun, 0), None], left[last, ranks])
 
         before = np.searchsorted(body * events + event, at)
         found = after(before, cycle[at // events])
         if bodies:
-            self._left = after(np.array([len(body)]), cycle[-1:])[0]
+            self._left = after(np.array([count]), cycle[-1:])[0]
         return found
 
 

@@ -1,4 +1,4 @@
-"""Bodies that do the same, and the noise that was injected into them."""
+"""Bodies that do the same, and the noise that is removed from them or added."""
 
 from __future__ import annotations
 
@@ -11,11 +11,13 @@ from numpy.typing import NDArray
 
 from hindmost.errors import UsageError
 from hindmost.models.recurring import find_recurring, places_of_rules
-from hindmost.models.simulation.blocks import NONE
-from hindmost.models.simulation.program import Program
+from hindmost.models.simulation.blocks import NONE, EventBlock
+from hindmost.models.simulation.program import Program, Times
 
 FEWEST_ALIKE = 5
 """Bodies at a place, for a typical value of its work."""
+LACKING = 0.01
+"""Share of the detours that the step which has them may lack, by rounding."""
 
 
 def without_injected(program: Program) -> Program:
@@ -32,16 +34,33 @@ def without_injected(program: Program) -> Program:
     work, rest = np.array(block.work, np.float64), np.array(block.rest, np.float64)
     for rows in alike(program, fewest=1, by_place=False):
         detours = program.injected[rows]
-        # Every body has one point for detours: without them, what is left there varies least.
-        steps = np.concatenate([work[rows], rest[rows, :, None]], axis=2)
-        left = np.square(steps - detours[:, :, None]).sum(axis=(0, 1))
-        gained = left - np.square(steps).sum(axis=(0, 1))
-        at = int(gained.argmin())
+        at = step_of_detours(np.concatenate([work[rows], rest[rows, :, None]], axis=2), detours)
         if at == work.shape[2]:
             rest[rows] = np.maximum(rest[rows] - detours, 0.0)
         else:
             work[rows, :, at] = np.maximum(work[rows, :, at] - detours, 0.0)
     return replace(program, block=replace(block, work=work, rest=rest), injected=None)
+
+
+def step_of_detours(work: Times, detours: Times) -> int:
+    """Return the step of bodies in which their detours were taken.
+
+    Every body has one point for detours. The work of its step is never shorter than they are, and
+    without them it varies least from body to body. How long the step is says nothing: that of an
+    orthogonalisation may be far longer.
+
+    Parameters
+    ----------
+    work : float64 array, shape (iteration, rank, step), seconds
+        Of bodies with the same events, in the order of time.
+    detours : float64 array, shape (iteration, rank), seconds
+    """
+    lacking = np.maximum(detours[:, :, None] - work, 0.0).sum(axis=(0, 1))
+    change, of_detours = np.diff(work, axis=0), np.diff(detours, axis=0)[:, :, None]
+    # Absolute values: a rank that lost its core once would decide over squares.
+    varies = (np.abs(change - of_detours) - np.abs(change)).sum(axis=(0, 1))
+    varies[lacking > lacking.min() + LACKING * detours.sum()] = np.inf
+    return int(varies.argmin())
 
 
 def with_points(program: Program) -> NDArray[np.bool_]:
@@ -86,3 +105,31 @@ def recurring_places(program: Program, position: NDArray[np.integer[Any]]) -> ND
         work = np.maximum(work - program.injected, 0.0)
     found = find_recurring(work, position)
     return places_of_rules([each.rule for each in found], program.bodies)
+
+
+def delayed(block: EventBlock, detours: Times) -> EventBlock:
+    """Return bodies that begin with a detour of every rank."""
+    work, rest = np.array(block.work, np.float64), np.array(block.rest, np.float64)
+    empty = block.kind[:, 0] == NONE
+    work[~empty, :, 0] += detours[~empty]
+    rest[empty] += detours[empty]
+    return replace(block, work=work, rest=rest)
+
+
+def with_noise(
+    program: Program, stay: Times, quantile: float, factor: float
+) -> tuple[EventBlock, Times]:
+    """Return bodies whose work and stays deviate by a factor from a quantile at their place.
+
+    On each rank; with a factor of 0 they are that quantile. Places are those in the restart cycle,
+    if enough bodies share each; bodies of few alike stay as they are.
+    """
+    block = program.block
+    work, rest = np.array(block.work, np.float64), np.array(block.rest, np.float64)
+    duration, stay = np.array(block.duration, np.float64), stay.copy()
+    for rows in alike(program):
+        for values in (work, rest, duration, stay):
+            typical = np.quantile(values[rows], quantile, axis=0)
+            deviating = typical + factor * (values[rows] - typical)
+            values[rows] = deviating if values is stay else np.maximum(deviating, 0.0)
+    return replace(block, work=work, duration=duration, rest=rest), stay

@@ -148,6 +148,7 @@ class Chosen:
             duration=recorded.duration[rows],
             rest=rest,
             cycle_begins=self.cycle_begins,
+            absent=None if recorded.absent is None else recorded.absent[rows],
         )
 
 

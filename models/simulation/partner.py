@@ -27,6 +27,7 @@ from hindmost.models.simulation.blocks import (
     SEND,
     EventBlock,
 )
+from hindmost.models.simulation.injected import step_of_detours
 from hindmost.models.simulation.program import FEWEST_SEEN, Program, Times, TypicalCosts
 from hindmost.models.simulation.recipes import RECIPES, Recipe, Step, steps_of
 from hindmost.text import choose
@@ -156,9 +157,8 @@ def rows_of(program: Program, source: list[Step]) -> NDArray[np.intp]:
 
 
 def without(work: Times, injected: Times, rows: NDArray[np.intp]) -> Times:
-    """Return work without injected detours, at the step where less is left without them."""
-    left = np.square(work[rows] - injected[rows, :, None]) - np.square(work[rows])
-    at = int(left.sum(axis=(0, 1)).argmin())
+    """Return work without the detours that were injected into one of its steps."""
+    at = step_of_detours(work[rows], injected[rows])
     less = work.copy()
     less[:, :, at] = np.maximum(less[:, :, at] - injected, 0.0)
     return less

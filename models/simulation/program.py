@@ -322,12 +322,11 @@ def with_gaps(start: Times, end: Times, block: EventBlock) -> EventBlock:
     """Return the bodies with the time between two of them as own work of the first of the two."""
     gap = np.zeros_like(start)
     gap[:-1] = np.where(block.cycle_begins[1:, None], 0.0, start[1:] - end[:-1])
-    return EventBlock(
-        kind=block.kind,
+    return replace(
+        block,
         work=np.asarray(block.work, np.float64),
         duration=np.asarray(block.duration, np.float64),
         rest=block.rest + gap,
-        cycle_begins=block.cycle_begins,
     )
 
 

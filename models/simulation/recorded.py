@@ -59,7 +59,8 @@ def releases(
     """Return from when on nobody else kept a rank at an event, as it was recorded.
 
     A reduction releases all ranks when the last one comes; a completion, when the last rank posted;
-    a receipt, when the last neighbour sent. What depends on nobody is released at minus infinity.
+    a receipt, when the last neighbour sent. What depends on nobody, and a message in which a rank
+    takes no part, is released at minus infinity.
 
     Parameters
     ----------
@@ -91,6 +92,7 @@ def releases(
         neighbours.source,
         receipts_send,
         exchanges_meet and not receipts_send,
+        np.empty((0, 0, 0), np.bool_) if block.absent is None else block.absent,
         np.zeros(int(np.count_nonzero(block.kind == POST)) + 1),
         released,
     )
@@ -107,11 +109,13 @@ def find_releases(
     source: NDArray[np.int64],
     receipts_send: bool,
     exchanges_meet: bool,
+    absent: NDArray[np.bool_],
     posted: NDArray[np.float64],
     released: NDArray[np.float64],
 ) -> None:
     """Fill in the releases, with the dependencies of the walk: see `walk_events`."""
     bodies, events, ranks = come.shape
+    missing = absent.size > 0
     begin, end = 0, 0  # of what is posted and not completed
     sent, left = np.full((2, ranks), start[0].min())
     for body in range(bodies):
@@ -141,12 +145,15 @@ def find_releases(
                     begin += 1
             elif what == SEND:
                 for rank in range(ranks):
-                    sent[rank] = leave[body, event, rank]
+                    if not (missing and absent[body, rank, event]):
+                        sent[rank] = leave[body, event, rank]
             elif receipts_send:
                 for rank in range(ranks):
                     sent[rank] = come[body, event, rank]
             if what == RECEIVE:
                 for rank in range(ranks):
+                    if missing and absent[body, rank, event]:
+                        continue
                     for edge in range(first[rank], first[rank + 1]):
                         other = source[edge]
                         there = sent[other]
@@ -156,4 +163,5 @@ def find_releases(
                             released[body, event, rank] = there
             if what != SEND and what != POST:
                 for rank in range(ranks):
-                    left[rank] = leave[body, event, rank]
+                    if not (missing and absent[body, rank, event]):
+                        left[rank] = leave[body, event, rank]

@@ -16,9 +16,16 @@ import numpy as np
 
 from hindmost.errors import UsageError
 from hindmost.executors import Executor, ThisProcess
-from hindmost.models.simulation.blocks import COMPLETE, NONE, POST, RECEIVE, EventBlock
+from hindmost.models.simulation.blocks import COMPLETE, POST, RECEIVE, EventBlock
 from hindmost.models.simulation.change import Change, blocking_latency, without_progress
-from hindmost.models.simulation.injected import FEWEST_ALIKE, alike, with_points, without_injected
+from hindmost.models.simulation.injected import (
+    FEWEST_ALIKE,
+    alike,
+    delayed,
+    with_noise,
+    with_points,
+    without_injected,
+)
 from hindmost.models.simulation.length import CycleCounts
 from hindmost.models.simulation.partner import as_partner
 from hindmost.models.simulation.path import PathTimes, Waits, walk_back
@@ -69,7 +76,7 @@ class Walked:
     iterating_s : float
         Of its cycles of bodies, without what is between, before and after them.
     path : PathTimes
-        The longest path through the cycles.
+        The longest path through the cycles; empty if it was not wanted.
     """
 
     total_s: float
@@ -87,7 +94,7 @@ class WhatIf:
         Both replayed. Of several replicas, the path is that of the first.
     predicted_s, low_s, high_s : float
         The interval has all readings; with drawn noise, 90 % of the replicas; and the case that
-        the time between cycles changes as the cycles do.
+        the time between cycles changes as the cycles do. Without noise, nothing takes longer.
     of_network : bool
         Whether messages take another time.
     hidden : bool
@@ -140,14 +147,17 @@ def what_if(
         The change does not apply to this run, or the run does not show what it needs.
     """
     refuse_unknown(program, change, byte_share)
-    shares = (0.0, 1.0) if byte_share is None else (byte_share,)
+    # What the bytes of a message take matters on another network only.
+    unknown = byte_share is None and change.of_network
+    shares = (0.0, 1.0) if unknown else (byte_share or 0.0,)
     first = Reading(level="typical", byte_share=shares[0])
     others = [Reading(level=level, byte_share=share) for level, share in product(QUANTILE, shares)]  # type: ignore[arg-type]
     drawn = 1 if change.detours is None else replicas
-    asked = [(Change(), first, 0), *((change, first, seed + each) for each in range(drawn))]
-    asked += [(change, reading, seed) for reading in others if reading != first]
-    walks = (executor or ThisProcess()).map(partial(walk, program), *zip(*asked, strict=True))
-    recorded, *rest = walks
+    asked = [(Change(), first, 0, True), (change, first, seed, True)]
+    asked += [(change, first, seed + each, False) for each in range(1, drawn)]
+    asked += [(change, reading, seed, False) for reading in others if reading != first]
+    one = partial(walk, program, interpret=len(asked) * program.block.work.size <= FEW_EVENTS)
+    recorded, *rest = (executor or ThisProcess()).map(one, *zip(*asked, strict=True))
     changed, draws, by_reading = rest[0], rest[:drawn], rest[drawn:]
     totals_s = np.array([each.total_s for each in draws])
     middle_s = float(totals_s.mean())
@@ -163,12 +173,15 @@ def what_if(
     for other in by_reading:
         shift = other.total_s - changed.total_s
         shifts += [shift, shift + between_shift(recorded, other)]
+    high_s += max(shifts)
+    if change.quieter:
+        high_s = max(min(high_s, recorded.total_s), middle_s)
     return WhatIf(
         recorded=recorded,
         changed=changed,
         predicted_s=middle_s,
         low_s=low_s + min(shifts),
-        high_s=high_s + max(shifts),
+        high_s=high_s,
         of_network=change.of_network,
         hidden=(change.of_network or change.depth is not None) and bool(program.costs.hidden.any()),
     )
@@ -256,10 +269,26 @@ class Prepared:
     lag: int
 
 
-def walk(program: Program, change: Change, reading: Reading, seed: int = 0) -> Walked:
-    """Walk through a solve with a change, and back along the longest path."""
+def walk(
+    program: Program,
+    change: Change,
+    reading: Reading,
+    seed: int = 0,
+    with_path: bool = True,
+    *,
+    interpret: bool = False,
+) -> Walked:
+    """Walk through a solve with a change, and back along the longest path if it is wanted.
+
+    Parameters
+    ----------
+    with_path : bool
+        Without it the path is empty, and the walk takes half the time.
+    interpret : bool
+        See `hindmost.models.simulation.walker.Walker.walk`.
+    """
     ready = prepared(program, change, reading, seed)
-    return walk_cycles(ready.program, ready.block, ready.stay, ready.latency, ready.lag)
+    return walk_cycles(ready, with_path=with_path, interpret=interpret)
 
 
 def prepared(program: Program, change: Change, reading: Reading, seed: int = 0) -> Prepared:
@@ -297,10 +326,9 @@ def changed_program(program: Program, change: Change) -> Program:
     return program.of_length(change.iterations, change.restart)
 
 
-def walk_cycles(
-    program: Program, block: EventBlock, stay: Times, latency: Times, lag: int
-) -> Walked:
+def walk_cycles(ready: Prepared, *, with_path: bool, interpret: bool) -> Walked:
     """Walk from cycle to cycle; between them all ranks meet."""
+    program, block, latency, lag = ready.program, ready.block, ready.latency, ready.lag
     events = block.kind.shape[1]
     pending = max(int(np.isin(block.kind, (POST, COMPLETE)).sum()), 1)
     walker = Walker(
@@ -324,8 +352,9 @@ def walk_cycles(
         # Clocks in a cycle begin with the rank that begins it first.
         total_s += before * float(between.min())
         walker.clock[:] = between - between.min()
-        part, kept = block.part(rows), np.ascontiguousarray(stay[rows])
-        waits = Waits.of_places((rows.stop - rows.start) * (events + 1), program.ranks)
+        part, kept = block.part(rows), np.ascontiguousarray(ready.stay[rows])
+        places = (rows.stop - rows.start) * (events + 1)
+        waits = Waits.of_places(places, program.ranks) if with_path else None
         walker.walk(
             part.kind,
             part.work,
@@ -333,12 +362,14 @@ def walk_cycles(
             duration=part.duration,
             stay=kept,
             waits=waits,
-            interpret=block.work.size <= FEW_EVENTS,
+            absent=part.absent,
+            interpret=interpret,
         )
         ends = walker.clock + program.after if rows is cycles[-1] else walker.clock
-        one = PathTimes.none(program.ranks)
-        walk_back(waits, int(ends.argmax()), one, kept)
-        path.add(one, times)
+        if waits is not None:
+            one = PathTimes.none(program.ranks)
+            walk_back(waits, int(ends.argmax()), one, kept)
+            path.add(one, times)
         last_s = float(walker.clock.max())
         pending_s = 0.0
         if walker.last_post_s is not None and lag:  # what is in flight ends before the next cycle
@@ -356,31 +387,3 @@ def slowed(block: EventBlock, factor: Times) -> EventBlock:
     if np.all(factor == 1.0):
         return block
     return replace(block, work=block.work * factor[None, :, None], rest=block.rest * factor)
-
-
-def delayed(block: EventBlock, detours: Times) -> EventBlock:
-    """Return bodies that begin with a detour of every rank."""
-    work, rest = np.array(block.work, np.float64), np.array(block.rest, np.float64)
-    empty = block.kind[:, 0] == NONE
-    work[~empty, :, 0] += detours[~empty]
-    rest[empty] += detours[empty]
-    return replace(block, work=work, rest=rest)
-
-
-def with_noise(
-    program: Program, stay: Times, quantile: float, factor: float
-) -> tuple[EventBlock, Times]:
-    """Return bodies whose work and stays deviate by a factor from a quantile at their place.
-
-    On each rank; with a factor of 0 they are that quantile. Places are those in the restart cycle,
-    if enough bodies share each; bodies of few alike stay as they are.
-    """
-    block = program.block
-    work, rest = np.array(block.work, np.float64), np.array(block.rest, np.float64)
-    duration, stay = np.array(block.duration, np.float64), stay.copy()
-    for rows in alike(program):
-        for values in (work, rest, duration, stay):
-            typical = np.quantile(values[rows], quantile, axis=0)
-            deviating = typical + factor * (values[rows] - typical)
-            values[rows] = deviating if values is stay else np.maximum(deviating, 0.0)
-    return replace(block, work=work, duration=duration, rest=rest), stay

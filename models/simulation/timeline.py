@@ -192,6 +192,7 @@ def timeline_of(script: Script) -> Timeline:
             stay=kept,
             ended=ended,
             waits=waits,
+            absent=part.absent,
         )
         fill_moments(waits, part.kind, kept, between, come[rows], leave[rows])
         start[rows] = total_s + np.vstack([between, ended[:-1]])

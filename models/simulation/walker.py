@@ -188,6 +188,7 @@ class Walker:
         stay: NDArray[np.floating[Any]] | None = None,
         ended: NDArray[np.float64] | None = None,
         waits: Waits | None = None,
+        absent: NDArray[np.bool_] | None = None,
         interpret: bool = False,
     ) -> None:
         """Walk through bodies before none of which ranks meet.
@@ -205,6 +206,8 @@ class Walker:
             Is filled with the time at which every rank ends a body.
         waits : Waits, optional
             Is filled, from the first body of this call on.
+        absent : bool array, shape (iteration, rank, event), optional
+            See `EventBlock`: a rank neither sends nor receives there.
         interpret : bool
             Do not compile: quicker up to some `FEW_EVENTS`.
 
@@ -218,6 +221,7 @@ class Walker:
         latencies = self._latencies or Latencies.none(events)
         step = walk_events if interpret else compiled(walk_events)
         noted = waits or Waits.of_places(0, 0)
+        missing = np.empty((0, 0, 0), np.bool_) if absent is None else absent
         all_rows = [slice(0, bodies)]  # what is noted counts its places from the first body
         for rows in slabs(bodies, ranks * events) if waits is None else all_rows:
             step(
@@ -226,6 +230,7 @@ class Walker:
                 np.empty((0, 0, 0)) if duration is None else as_float64(duration[rows]),
                 as_float64(rest[rows]),
                 np.empty((0, 0, 0)) if stay is None else as_float64(stay[rows]),
+                np.ascontiguousarray(missing[rows]),
                 np.zeros(KINDS, np.bool_) if duration is None else self._own_time,
                 latencies.latency,
                 latencies.overhead,
@@ -267,6 +272,7 @@ def walk_events(
     duration: NDArray[np.float64],
     rest: NDArray[np.float64],
     stay: NDArray[np.float64],
+    absent: NDArray[np.bool_],
     own_time: NDArray[np.bool_],
     latency: NDArray[np.float64],
     overhead: NDArray[np.float64],
@@ -292,11 +298,13 @@ def walk_events(
 ) -> None:
     """Advance the clocks t_p through bodies, by the recursion in the description of this module.
 
-    What is not wanted (durations, stays, ``ended``, who waited) comes as an empty array.
+    What is not wanted (durations, stays, who is absent, ``ended``, who waited) comes as an empty
+    array.
     """
     bodies, events = kind.shape
     ranks, pending = clock.size, posted.size
     staying, ending, noting = stay.size > 0, ended.size > 0, waited.size > 0
+    missing = absent.size > 0
     sent_at = 0
     for body in range(bodies):
         for event in range(events):
@@ -353,7 +361,8 @@ def walk_events(
                 # s_p = t_p
                 sent_at = place
                 for rank in range(ranks):
-                    sent[rank] = clock[rank]
+                    if not (missing and absent[body, rank, event]):
+                        sent[rank] = clock[rank]
             else:
                 # t_p = max(t_p + w_p + o, max over neighbours q of s_q + L)
                 if receipts_send:
@@ -365,6 +374,8 @@ def walk_events(
                 for rank in range(ranks):
                     come_to[rank] = clock[rank]
                 for rank in range(ranks):
+                    if missing and absent[body, rank, event]:
+                        continue
                     come = clock[rank] + least
                     if noting:
                         costs[place, rank] = least
@@ -385,7 +396,8 @@ def walk_events(
                     clock[rank] += stay[body, rank, event]
             if exchanges_meet and what != SEND and what != POST:
                 for rank in range(ranks):
-                    left[rank] = clock[rank]
+                    if not (missing and absent[body, rank, event]):
+                        left[rank] = clock[rank]
         # What is left of the body is own work.
         end = body * (events + 1) + events
         for rank in range(ranks):

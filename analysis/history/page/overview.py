@@ -24,11 +24,12 @@ from hindmost.analysis.history.page.badges import address_of, change_badge
 from hindmost.analysis.history.study import HistoryStudy
 from hindmost.analysis.history.terms import named, signed, worse_noun
 from hindmost.analysis.runs.conclusion import Certainty, Conclusion, Link
-from hindmost.analysis.runs.first_screen import statements_of
+from hindmost.analysis.runs.first_screen import capital, statements_of
 from hindmost.analysis.show.overview import Judgement, Overview, overview_widget
 from hindmost.analysis.show.page import Widget
+from hindmost.models.changepoint.verdicts import FAIL
 from hindmost.models.significance import p_words
-from hindmost.text import signed_percent
+from hindmost.text import percent, quantity, signed_percent
 
 
 def history_overview(study: HistoryStudy) -> Widget:
@@ -47,10 +48,30 @@ def history_overview(study: HistoryStudy) -> Widget:
 def history_headline(study: HistoryStudy) -> str:
     """Return the verdict as a sentence."""
     status, _, found = headline(study).partition(": ")
-    said = f"{found[:1].upper()}{found[1:]} ({status})."
+    said = " ".join(filter(None, (worst_change(study), f"{capital(found)} ({status}).")))
     older = still_open(study)
     in_order = (older, said) if status == "pass" else (said, older)
     return " ".join(filter(None, in_order))
+
+
+def worst_change(study: HistoryStudy) -> str:
+    """Say what changed most for the worse in the last days, and since when; empty if nothing."""
+    failing = [
+        finding
+        for group in group_changes(study)
+        for finding in group.findings
+        if finding.badge == FAIL
+        and finding.judged.verdict_on(finding.change) == FAIL
+        and finding.judged.series.unit == "s"
+    ]
+    if not failing:
+        return ""
+    worst = max(failing, key=lambda each: each.change.after - each.change.before)
+    change, unit = worst.change, worst.judged.series.unit
+    return (
+        f"{named(worst.judged.series.name)} is {percent(change.effect)} slower "
+        f"({quantity(change.before, unit)} -> {quantity(change.after, unit)}) since {worst.date}."
+    )
 
 
 def still_open(study: HistoryStudy) -> str:
@@ -86,9 +107,9 @@ def judge_nights(study: HistoryStudy) -> Judgement:
     said = [*([old] if old else []), *silence_lines(study), *data_remarks(study)]
     if not said:
         return Judgement(grade="good", text="The data are good: every series can be judged.")
-    first, more = said[0].rstrip("."), len(said) - 1
+    first, more = capital(said[0].rstrip(".")), len(said) - 1
     left = f"; {more} more" if more else ""
-    return Judgement(grade="fair", text=f"The data are usable with care: {first}{left}.")
+    return Judgement(grade="fair", text=f"The data are usable with care. {first}{left}.")
 
 
 def history_conclusions(study: HistoryStudy) -> list[Conclusion]:
@@ -164,8 +185,8 @@ def of_change(finding: SeriesChange, commits: str) -> Conclusion:
     )
     return Conclusion(
         title=named(series.name),
-        text=f"{change_sentence(finding)}.",
-        remedy=f"Commits to inspect: {commits}." if commits else "",
+        text=f"{change_sentence(finding).removeprefix(f'{named(series.name)}: ')}.",
+        remedy=commits_to_inspect(commits),
         cost_s=delta if series.unit == "s" else 0.0,
         share=change.effect,
         relative=True,
@@ -174,6 +195,14 @@ def of_change(finding: SeriesChange, commits: str) -> Conclusion:
         basis=f"verdict {change_badge(judged, change)}; {p_words(change.p_value, 1)}; {seen}",
         links=links_of([finding]),
     )
+
+
+def commits_to_inspect(commits: str) -> str:
+    """Say which commits to inspect: of a range, those after its first one, as git means it."""
+    first, two_dots, _ = commits.partition("..")
+    if not commits:
+        return ""
+    return f"Commits to inspect: {commits}{f' (after {first})' if two_dots else ''}."
 
 
 def links_of(findings: Sequence[SeriesChange]) -> tuple[Link, ...]:

@@ -24,6 +24,7 @@ from hindmost.models.ranks.computation import Computation
 from hindmost.models.ranks.efficiencies import Efficiencies
 from hindmost.models.ranks.efficiency_tally import EfficiencyTally, Window
 from hindmost.models.ranks.stretches import BodyBlock
+from hindmost.models.simulation.blocks import absent_ranks
 from hindmost.models.simulation.walker import FEW_EVENTS
 from hindmost.text import percent
 
@@ -339,6 +340,7 @@ def body_block(block: Block) -> BodyBlock:
         return BodyBlock(start=start, duration=duration, local=np.minimum(local, duration))
     kind, work = block.variable("event_kind"), block.variable("event_work")
     inside = block.variable("event_duration")
+    absent = absent_ranks(kind, work, inside)
     there = (kind != EventKind.NONE)[:, None, :]
     spent = np.where(there, inside, 0.0).sum(axis=2, dtype=np.float64)
     work = np.where(there, work, np.float32(0.0))
@@ -349,7 +351,9 @@ def body_block(block: Block) -> BodyBlock:
         left = np.clip(1.0 - unclassified / np.maximum(local, TINY_S), 0.0, 1.0)
         local, work = local * left, work * left[:, :, None].astype(np.float32)
         local = np.maximum(local, work.sum(axis=2, dtype=np.float64))
-    return BodyBlock(start=start, duration=duration, local=local, kind=kind, work=work)
+    return BodyBlock(
+        start=start, duration=duration, local=local, kind=kind, work=work, absent=absent
+    )
 
 
 class Counts:

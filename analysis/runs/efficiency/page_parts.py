@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hindmost.analysis.runs.efficiency.metrics import LEGEND, OF_SCALING
+from hindmost.analysis.runs.efficiency.metrics import LEGEND, LEGEND_ACROSS, OF_SCALING
 from hindmost.analysis.runs.efficiency.of_run import RunEfficiencies
 from hindmost.analysis.runs.efficiency.scaling import KernelEfficiencies
 from hindmost.analysis.runs.efficiency.tables import efficiency_table, parts_table, shares_table
@@ -42,7 +42,7 @@ def run_parts(runs: Sequence[RunEfficiencies], middle: RunEfficiencies) -> list[
     ]
     if len(middle.nodes) > 1 and not middle.withheld:
         parts += node_parts(middle)
-    return [*parts, Paragraph(LEGEND, quiet=True)]
+    return [*parts, Paragraph(LEGEND_ACROSS, quiet=True)]
 
 
 def node_parts(of: RunEfficiencies) -> list[Part]:

@@ -19,7 +19,7 @@ from hindmost.models.changepoint.robust.noise import (
     step_scale,
 )
 from hindmost.models.changepoint.robust.settings import RobustSettings
-from hindmost.models.changepoint.robust.switching import join_switching
+from hindmost.models.changepoint.robust.switching import join_switching, visits_only
 from hindmost.models.changepoint.robust.tested import drop_insignificant
 
 EQUAL_AT = 0.01
@@ -125,6 +125,8 @@ def significant(
             if s == 1 and day[begin - 1] - day[0] + 1 < settings.first:
                 p = 3.0
             if day[end - 1] - day[begin] + 1 < settings.shortest:
+                p = 3.0
+            if p <= settings.alpha and visits_only(y, starts[s - 1], begin, end, sigma, settings):
                 p = 3.0
             if p > worst:
                 worst, at, small = p, s, certain and p < 3.0

@@ -58,6 +58,8 @@ class RobustSettings(NamedTuple):
     same : float
         A share as `equal`: levels that differ by less need one switch less, although changes are
         held.
+    visited : float
+        Share of the nights of a new level that are at the old one from which it is only visited.
     held_after : int
         Nights at the new level after which a change is held: later nights must refute it.
     held_least : float
@@ -96,6 +98,7 @@ class RobustSettings(NamedTuple):
     switches: int = 4
     switches_of_held: int = 6
     same: float = 0.1
+    visited: float = 0.3
     held_after: int = 7
     held_least: float = 0.17
     held_alpha: float = 1e-3

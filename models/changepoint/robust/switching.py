@@ -18,6 +18,31 @@ SWITCHING = 2
 """Kind of such a segment; the others are `line.LEVEL` and `line.LINE`."""
 
 
+def visits_only(
+    y: NDArray[np.float64],
+    before: int,
+    begin: int,
+    end: int,
+    sigma: NDArray[np.float64],
+    settings: RobustSettings,
+) -> bool:
+    """Tell whether too many nights of a new level are at the old one, so that it is only visited.
+
+    Parameters
+    ----------
+    y, sigma : float64 arrays, shape (observation,)
+    before, begin, end : int
+        Of the segments of the old level and the new one.
+    settings : RobustSettings
+    """
+    old = loops.moments_of(y, before, begin, sigma[before], settings.above)[0]
+    new = loops.moments_of(y, begin, end, sigma[begin], settings.above)[0]
+    nights = y[begin:end]
+    back = np.abs(nights - old) <= settings.above * sigma[before]
+    back &= np.abs(nights - new) > settings.above * sigma[begin]
+    return bool(np.count_nonzero(back) >= settings.visited * nights.size)
+
+
 def last_switch(
     levels: NDArray[np.float64],
     counts: NDArray[np.int64],

@@ -14,7 +14,7 @@ from tests.conftest import LOCAL, run_values
 
 from hindmost.cli import main
 from hindmost.errors import NotARunFileError
-from hindmost.harness.runfile.bodies import PHASES
+from hindmost.harness.runfile.bodies import INJECTED, PHASES
 from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.writer import write_whole
 
@@ -275,6 +275,7 @@ def test_runs_an_experiment_and_nights_share_a_page(
     said = words(html)
     assert "% of the time is work" in said
     assert "1 slowdown confirmed in 1 case (fail)." in said
+    assert re.search(r"% slower \(10\.0 s -> 12\.0 s\) since 2026-02-23\. 1 slowdown", said)
     assert re.search(r"grow 8x to p = 2048 \(90 % interval \S+x to \S+x\)", said)
     assert "scaling.csv: all kernels could be modelled" in said
     assert re.search(r"The newest result is \d+ days old", said)
@@ -338,3 +339,72 @@ def test_an_error_in_one_of_several_runs_is_told_of_that_run_alone(
     html = (tmp_path / "page.html").read_text()
     assert "The data of 1 of 2 files do not support firm conclusions" in words(html)
     assert 'class="judgement fair"' in html
+
+
+def test_two_ranks_are_compared_with_each_other(
+    tmp_path: Path, own: Header, alike: NDArray[np.float64]
+) -> None:
+    alike[:, 1] *= 2.8
+    alike[7] = alike[7, ::-1]  # one iteration in which rank 0 is the slower one
+    two = replace(own, ranks=2)
+    html = page_of(tmp_path, two, of_work(alike[:, :2]))
+    said = words(html)
+    assert re.search(r"\): rank 1 works 2\.\d+ times as long as rank 0 \(1\d\d ms against", said)
+    assert "is the slowest in 399 of 400 iterations." in said
+    assert "times the mean work" not in said
+    assert "One group of ranks" not in html
+    assert "2 ranks are too few to form groups." in html
+    assert "1 (399 bodies), 0 (1 body)" in re.sub("<[^>]*>", "", html)
+
+
+def test_injected_noise_is_apart_from_other_noise_and_from_stalls_in_it(
+    tmp_path: Path, own: Header, alike: NDArray[np.float64]
+) -> None:
+    law = "exponential:mean=20us"
+    injected = np.random.default_rng(3).exponential(2e-5, alike.shape)
+    injected[200, 2] = 1e-3
+    alike[::10, 1] *= 1.5
+    values = of_work(alike + injected)
+    phases = np.asarray(values["phase_duration"])
+    phases[:, :, LOCAL] = alike
+    phases = np.concatenate([phases, injected[:, :, None]], axis=2)
+    values |= {
+        "phase_duration": phases,
+        INJECTED: injected,
+        "injected_outside": np.zeros(RANKS),
+    }
+    disturbed = replace(own, spec={**own.spec, INJECTED: law})
+    file = write_whole(tmp_path, disturbed, values, phases=(*PHASES, INJECTED))
+    assert main(["report", "--quick", str(file), "--out", str(tmp_path / "page.html")]) == 0
+    said = words((tmp_path / "page.html").read_text())
+    assert said.startswith("Injected noise costs ")
+    assert "Without injected noise the replay takes" in said
+    assert "Other variation of iterations" in said
+    assert "Noise costs" not in said
+    assert re.search(
+        r"1\.00 ms of it is an injected detour; the longest of 1,600 draws from the law is about "
+        r"14\d us, so the machine likely stopped the rank in it\.",
+        said,
+    )
+
+
+def test_a_loss_in_an_interval_is_shown_at_its_estimate(
+    tmp_path: Path, own: Header, alike: NDArray[np.float64]
+) -> None:
+    alike.flat[np.random.default_rng(1).choice(alike.size, 60, replace=False)] += 1.5e-4
+    html = page_of(tmp_path, own, of_work(alike))
+    variation = html.split('<ol class="statements">')[1].split("<h3>")[0]
+    estimate = re.findall(r'<span class="quiet">([\d.]+) %</span>', variation)
+    interval = re.findall(r'<span class="quiet">interval (.*?) %</span>', variation)
+    gauge = re.findall(r'<i style="width: ([\d.]+)%"></i><b style="left: ([\d.]+)%', variation)
+    assert estimate
+    assert interval
+    assert float(estimate[0]) == pytest.approx(float(gauge[0][0]), abs=0.1)
+
+
+def test_ranks_on_too_few_cores_get_one_remedy(
+    tmp_path: Path, own: Header, alike: NDArray[np.float64]
+) -> None:
+    shared = replace(own, environment={"machine": {"host": "büro", "cores": 2}})
+    html = page_of(tmp_path, shared, of_work(alike))
+    assert "repeat with at most 2 ranks on a node" in words(html)

@@ -14,7 +14,8 @@ import pytest
 from tests.conftest import ROOT, alone_values, run_values
 
 from hindmost.analysis.runs import check
-from hindmost.analysis.runs.finding import Finding, Topic, cautions
+from hindmost.analysis.runs.finding import Finding, Topic, cautions, text_of_all
+from hindmost.analysis.runs.first_screen import judge_data
 from hindmost.cli import main
 from hindmost.harness.runfile.bodies import PHASES
 from hindmost.harness.runfile.contents import Header
@@ -243,3 +244,18 @@ def test_models_that_a_run_contradicts_are_marked(apart: Path, told: Told) -> No
     marked = {each["name"]: each["contradicted"] for each in run["models"]}
     assert "differ in sum" in marked["mean-work"]
     assert "below the measured time" in marked["cramer"]
+
+
+def test_findings_of_several_files_are_one_text_with_ranges() -> None:
+    texts = ["9 bodies last over 3 times the median, 4.2 % of the time", "8 bodies last over 3 "
+             "times the median, 6.6 % of the time"]  # fmt: skip
+    found = [
+        replace(finding("outliers", f"x/p2-{at}.h5", Topic.TIMES), text=text)
+        for at, text in enumerate(texts)
+    ]
+    of_all = "8 to 9 bodies last over 3 times the median, 4.2 to 6.6 % of the time"
+    assert text_of_all(found) == of_all
+    assert f"{of_all} (in 2 of 2 files)" in judge_data(found, 2).text
+    assert cautions(found, [Topic.TIMES])[0].startswith(f"note: {of_all}; in 2 files")
+    other = [found[0], replace(found[1], text="the slowest body alone takes 20 % of the time")]
+    assert text_of_all(other) == f"{texts[0]} (p2-0.h5; other files differ)"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
@@ -11,16 +12,20 @@ import pytest
 from tests.conftest import run_values
 
 from hindmost.analysis.runs.read import find_runs
+from hindmost.analysis.whatif import noise_sweep
 from hindmost.analysis.whatif.noise_sweep import (
     NOISE_SWEEP,
     gain_table,
     ratio_of,
     sweep_points,
 )
+from hindmost.analysis.whatif.options import Named
+from hindmost.analysis.whatif.study import Replayed, replay_run
 from hindmost.cli import main
 from hindmost.errors import UsageError
 from hindmost.harness.runfile.bodies import INJECTED
 from hindmost.harness.runfile.contents import Header
+from hindmost.harness.runfile.reader import Run
 from hindmost.harness.runfile.writer import write_whole
 
 Way = Literal["blocking", "pipelined"]
@@ -67,6 +72,31 @@ def test_table_and_figures_have_them_all(sweep: Path, tmp_path: Path) -> None:
     lines = (tmp_path / "drawn" / "gain-exponential.csv").read_text()
     assert "cg / pipecg: measured" in lines
     assert "cg / pipecg: predicted, 90 %" in lines
+
+
+def test_every_run_without_noise_is_replayed_once_for_all_laws(
+    sweep: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replayed: dict[str, list[int]] = {}
+
+    def counting(run: Run, changes: Sequence[Named], machine: None) -> list[Replayed]:
+        replayed.setdefault(run.path.name, []).append(len(changes))
+        return replay_run(run, changes, machine)
+
+    monkeypatch.setattr(noise_sweep, "replay_run", counting)
+    sweep_points(find_runs([sweep]), "exponential")
+    assert list(replayed.values()) == [[2]] * 4  # two repeats of two solvers, two laws of the kind
+
+
+def test_replays_that_take_some_seconds_are_announced(
+    sweep: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runs = find_runs([sweep])
+    sweep_points(runs, "fixed")
+    assert "Replaying" not in capsys.readouterr().err
+    monkeypatch.setattr(noise_sweep, "EVENTS_PER_S", 100.0)
+    sweep_points(runs, "fixed")
+    assert "Replaying 4 runs without noise with each injected law" in capsys.readouterr().err
 
 
 def test_runs_without_noise_are_refused(run_file: Path) -> None:

@@ -191,6 +191,17 @@ def test_a_twofold_slowdown_is_found_within_two_cycles_and_its_end_too(law: Cycl
     assert np.median(levels) == pytest.approx(2.0, rel=0.06)
 
 
+@pytest.mark.parametrize("law", ["quiet", "two ranks", "correlated"])
+def test_a_slowdown_by_1_7_is_found_within_two_cycles(law: str) -> None:
+    found = []
+    for seed in range(1000, 1060):
+        logs = undisturbed(LAWS[law], 62, seed)
+        logs[60:] += math.log(1.7)
+        verdicts = judged(Interference(), logs)
+        found.append(any(verdicts[k].kind == CycleKind.SLOWER for k in (60, 61)))
+    assert np.mean(found) >= 0.95
+
+
 def test_a_slowdown_is_found_from_the_twelfth_cycle_on() -> None:
     for begin in (12, 15, 20, 30):
         logs = undisturbed(LAWS["quiet"], 60, 3)
@@ -314,7 +325,7 @@ def test_two_slow_cycles_are_enough_where_a_rank_lost_its_core_in_both() -> None
     logs = np.zeros(60)
     logs[40:] = math.log(1.3)
     shares = np.where(np.arange(60) < 40, 0.02, 0.25)
-    for lost, at in ((shares, 41), (np.zeros(60), 43), (np.full(60, 0.25), 43)):
+    for lost, at in ((shares, 41), (np.zeros(60), 44), (np.full(60, 0.25), 44)):
         test = Interference()
         verdicts = [
             test.observe(math.exp(log), 1.0, lost=share)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
 from hindmost.models.changepoint import Watch, detect
@@ -71,3 +72,20 @@ def test_a_verdict_that_turns_out_to_be_a_mode_is_withdrawn_with_the_reason() ->
         told += [event.reason for event in events if event.kind == "withdrawn"]
     assert not watch.verdicts
     assert any("two modes" in reason for reason in told)
+
+
+@pytest.mark.parametrize("visits", ["SxS", "SSxxxSS", "SSxSxS"])
+def test_a_level_that_nights_only_visit_is_none(visits: str) -> None:
+    logs = np.random.default_rng(5).normal(0.0, 0.006, 80 + len(visits))
+    away = 80 + np.array([night for night, mark in enumerate(visits) if mark == "S"])
+    logs[away] -= 0.12
+    values = np.exp(logs)
+    assert detect(values, visited=9.0).changes
+    assert not detect(values).changes
+
+
+def test_a_new_level_with_one_night_in_four_at_the_old_one_is_a_change() -> None:
+    logs = np.random.default_rng(5).normal(0.0, 0.006, 88)
+    logs[[80, 81, 83, 84, 85, 87]] -= 0.12
+    (change,) = detect(np.exp(logs)).changes
+    assert change.index == 80

@@ -12,7 +12,7 @@ from tests.models.simulation.cases import COMPLETE, POST, RECEIVE, REDUCE, SEND
 from hindmost.models.ranks.critical_path import PathSum
 from hindmost.models.ranks.ideal_network import IdealNetwork, Meeting
 from hindmost.models.ranks.transfers import SlowTransfers
-from hindmost.models.simulation.blocks import EventBlock
+from hindmost.models.simulation.blocks import EventBlock, absent_ranks
 from hindmost.models.simulation.change import Change
 from hindmost.models.simulation.exchanges import Exchanges, Incoming, exchanges_meet
 from hindmost.models.simulation.program import Program, recorded_program
@@ -44,6 +44,7 @@ def recorded(
     *,
     meet: bool,
     injected: Times | None = None,
+    longer: Times | None = None,
     disturbed: float = 0.0,
     bodies: int = BODIES,
     slow: float = 1.0,
@@ -60,6 +61,8 @@ def recorded(
         the neighbour has sent.
     injected : float64 array, shape (iteration, rank), seconds, optional
         Detours before the halo is sent.
+    longer : float64 array, shape (iteration,), seconds, optional
+        More work before the reduction, as that of an orthogonalisation.
     disturbed : float
         Share of the receipts that follow the other rule.
     slow : float
@@ -74,6 +77,8 @@ def recorded(
     work[:, 0], rest[:, 0] = slow * work[:, 0], slow * rest[:, 0]
     if injected is not None:
         work[:, :, kinds.index(SEND)] += injected
+    if longer is not None:
+        work[:, :, kinds.index(REDUCE if REDUCE in kinds else POST)] += longer[:, None]
     other = random.random(bodies) < disturbed
     start, duration = np.empty((bodies, 2)), np.zeros(shape)
     clock, left, sent = np.zeros((3, 2))
@@ -172,6 +177,23 @@ def test_without_injected_detours_the_clean_solve_remains(
 
 
 @PATTERNS
+@pytest.mark.parametrize(
+    "longer",
+    [np.full(BODIES, 200e-6), 2e-4 + 1e-5 * (np.arange(BODIES) % 30)],
+    ids=["as long", "longer at each place"],
+)
+def test_detours_are_removed_where_they_were_and_not_from_the_longest_step(
+    kinds: tuple[int, ...], longer: Times
+) -> None:
+    clean_s = ends_s(solve(kinds, meet=True, longer=longer))
+    disturbed = solve(kinds, meet=True, longer=longer, injected=detours())
+    found = what_if(disturbed, Change(uninjected=True))
+    assert found.recorded.total_s > 1.05 * clean_s
+    most_s = 1e-12 if kinds == BLOCKING else LATENCY_S * BODIES
+    assert found.predicted_s == pytest.approx(clean_s, abs=most_s)
+
+
+@PATTERNS
 def test_a_slower_rank_keeps_its_neighbour_until_its_receipt(kinds: tuple[int, ...]) -> None:
     found = what_if(solve(kinds, meet=True), Change(speed={0: 0.5}))
     slow_s = ends_s(solve(kinds, meet=True, slow=2.0))
@@ -222,3 +244,88 @@ def test_who_waits_for_a_neighbour_to_receive_has_no_slow_transfer(
         assert slow[False].sum() > 20.0 * LATENCY_S * BODIES
     if meet and kinds == PIPELINED:  # a blocking solve waits in its reduction anyway
         assert end_s - ideal_s[False] > 5.0 * LATENCY_S * BODIES
+
+
+def in_turn(works: Times) -> tuple[Times, EventBlock]:
+    """Return a solve in which rank 0 sends to rank 1, which works on and sends back.
+
+    Parameters
+    ----------
+    works : float64 array, shape (iteration, rank), seconds
+        Work of rank 0 before its message, and of rank 1 before its own; each also works until it
+        receives, 3 and 1.5 times as long.
+    """
+    kinds = [SEND, RECEIVE, SEND, RECEIVE, REDUCE]
+    bodies, own = len(works), 1e-6
+    work, duration = np.zeros((2, bodies, 2, len(kinds)))
+    start, clock = np.empty((bodies, 2)), np.zeros(2)
+    for body, (ours, theirs) in enumerate(works):
+        start[body] = clock
+        sent = clock[0] + ours + own
+        ready = clock[1] + 1.5 * theirs
+        received = max(ready + own, sent + LATENCY_S)
+        returned = received + theirs + own
+        came = sent + 3.0 * ours
+        taken = max(came + own, returned + LATENCY_S)
+        work[body, 0] = [ours, 0.0, 0.0, 3.0 * ours, own]
+        duration[body, 0] = [own, 0.0, 0.0, taken - came, 0.0]
+        work[body, 1] = [0.0, 1.5 * theirs, theirs, 0.0, own]
+        duration[body, 1] = [0.0, received - ready, own, 0.0, 0.0]
+        ends = np.array([taken, returned]) + own
+        clock = np.full(2, ends.max() + LATENCY_S)
+        duration[body, :, 4] = clock - ends
+    kind = np.tile(np.array(kinds, np.uint8), (bodies, 1))
+    return start, EventBlock(
+        kind=kind,
+        work=work,
+        duration=duration,
+        rest=np.zeros((bodies, 2)),
+        cycle_begins=np.arange(bodies) == 0,
+        absent=absent_ranks(kind, work, duration),
+    )
+
+
+def test_ranks_that_take_turns_wait_for_their_own_messages_only() -> None:
+    random = np.random.default_rng(3)
+    start, block = in_turn(random.uniform(20e-6, 100e-6, (BODIES, 2)))
+    absent = np.array([[False, True, True, False, False], [True, False, False, True, False]])
+    assert block.absent is not None
+    np.testing.assert_array_equal(block.absent, np.tile(absent, (BODIES, 1, 1)))
+    place = np.arange(BODIES, dtype=np.int32)
+    program = recorded_program(start, block, place, np.zeros(2), *PAIR)
+    assert what_if(program, Change()).predicted_s == pytest.approx(ends_s(program), rel=1e-12)
+    assert not program.exchanges_meet
+    walk = PathSum(2, *PAIR)
+    walk.add(block)
+    network = IdealNetwork(2, *PAIR)
+    begins = np.where(place == 0, Meeting.CYCLE, Meeting.NONE).astype(np.uint8)
+    ended = network.advance(block.kind, block.work, block.rest, begins, block.absent)
+    # If exchanges meet, a message of rank 0 ends when rank 1 comes to it, but none of rank 1's own
+    # holds rank 0 up.
+    meeting = IdealNetwork(2, *PAIR, exchanges_meet=True)
+    met = meeting.advance(block.kind, block.work, block.rest, begins, block.absent)
+    np.testing.assert_allclose(met, ended, rtol=1e-12)
+    lost_s = ends_s(program) - np.array([walk.result().length_s, ended[-1].max()])
+    assert lost_s.min() > 0.0
+    assert lost_s.max() < 4.0 * LATENCY_S * BODIES
+    exchanges = Exchanges(2)
+    for rows in (slice(0, 5), slice(5, None)):
+        part = block.part(rows)
+        found = exchanges.advance(start[rows], part)
+        _, leave = moments(start[rows], part)
+        # Before rank 0 receives, in place 3, it left the reduction; rank 1 its receipt in place 1.
+        came = np.concatenate([start[rows][:1], leave[:-1, 4]])
+        np.testing.assert_allclose(found.left[1::2, 0], came[:, 0], atol=1e-12)
+        np.testing.assert_array_equal(found.left[1::2, 1], leave[:, 1, 1])
+
+
+def test_events_without_time_on_all_ranks_are_of_all() -> None:
+    kind = np.array([[RECEIVE, SEND, REDUCE]], np.uint8)
+    work = np.zeros((1, 3, 3))
+    assert absent_ranks(kind, work, work) is None
+    work[0, 1, 2] = 1.0
+    assert absent_ranks(kind, work, work) is None  # a reduction is of all ranks
+    work[0, 1, 1] = 1.0
+    found = absent_ranks(kind, work, np.zeros_like(work))
+    assert found is not None
+    assert np.argwhere(found).tolist() == [[0, 0, 1], [0, 2, 1]]

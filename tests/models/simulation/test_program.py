@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,11 +12,12 @@ from numpy.typing import NDArray
 from tests.models.simulation.cases import COMPLETE, NONE, PATTERNS, POST, RECEIVE, REDUCE, SEND
 
 from hindmost.errors import DataError, UsageError
+from hindmost.executors import ThisProcess
 from hindmost.models.simulation.blocks import EventBlock, whole_bodies
 from hindmost.models.simulation.change import Change, ExponentialDetours, FixedDetours
 from hindmost.models.simulation.network import Collective
 from hindmost.models.simulation.program import Program, recorded_program
-from hindmost.models.simulation.rerun import Reading, walk, what_if
+from hindmost.models.simulation.rerun import REPLICAS, Reading, walk, what_if
 from hindmost.models.simulation.walker import Latencies, Neighbours, Walker
 
 Times = NDArray[np.float64]
@@ -179,6 +182,16 @@ def test_without_noise_bodies_take_their_median() -> None:
     assert found.recorded.total_s > 200.0
 
 
+@pytest.mark.parametrize("change", [Change(noise=0.0), Change(noise=0.5)])
+def test_without_noise_nothing_takes_longer_than_recorded(change: Change) -> None:
+    # Two in five bodies are slow, so the upper quartile of each place is a slow one.
+    work = np.where(np.random.default_rng(6).random((400, 1)) < 0.4, 5.0, 1.0)
+    found = what_if(blocking(work, 0.0), change)
+    assert found.predicted_s <= found.high_s <= found.recorded.total_s < 400 * 5.0
+    louder = what_if(blocking(work, 0.0), Change(noise=2.0))
+    assert louder.high_s > louder.recorded.total_s
+
+
 def test_noise_of_a_known_law_costs_what_it_must() -> None:
     # One rank of two is disturbed in 1 - (1 - p)^2 of the bodies.
     program = blocking(np.ones((4000, 2)), 0.0)
@@ -190,6 +203,31 @@ def test_noise_of_a_known_law_costs_what_it_must() -> None:
     assert found.predicted_s == pytest.approx(4000 * 2.5, rel=0.02)
     again = what_if(program, Change(detours=ExponentialDetours(mean=1.0)))
     assert again.predicted_s == found.predicted_s
+
+
+class Counting(ThisProcess):
+    """Counts the walks."""
+
+    walks = 0
+
+    def map(self, function: Any, /, *arguments: Iterable[Any]) -> Iterator[Any]:
+        """Do them one after the other."""
+        for each in super().map(function, *arguments):
+            self.walks += 1
+            yield each
+
+
+def test_what_bytes_take_is_varied_only_where_messages_change() -> None:
+    # The recorded solve, the change, and two more readings; twice three readings on a network.
+    for change, walks in (
+        (Change(every_speed=2.0), 4),
+        (Change(detours=ExponentialDetours(mean=1.0)), 1 + REPLICAS + 2),
+        (Change(latency=2.0), 7),
+    ):
+        counting = Counting()
+        found = what_if(synthetic("blocking"), change, executor=counting)
+        assert counting.walks == walks
+        assert found.changed.path.work.sum() > 0.0
 
 
 @pytest.mark.parametrize("depth", [1, 2, 4])
