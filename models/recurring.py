@@ -109,7 +109,7 @@ def find_recurring(work: FloatArray, place: NDArray[np.integer[Any]]) -> tuple[R
     for rule in rules:
         rows = rule.rows(len(work))
         longer = np.median(excess[rows], axis=0)
-        usual = np.quantile(excess, max(1.0 - 2.0 / rule.every, 0.5), axis=0)
+        usual = np.quantile(excess, max(1.0 - MOST_OTHERS / rule.every, 0.5), axis=0)
         there = np.flatnonzero(((excess[rows] > usual).mean(axis=0) >= LONG_SHARE) & (longer > 0.0))
         if there.size:
             found.append(

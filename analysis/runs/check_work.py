@@ -14,6 +14,7 @@ from hindmost.analysis.runs.efficiency.withheld import mpi_unseen
 from hindmost.analysis.runs.finding import Remark, Topic
 from hindmost.analysis.runs.tallies import Wanted, tallied
 from hindmost.harness.runfile.bodies import INJECTED
+from hindmost.harness.runfile.columns import columns_of
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.recurring import Recurring, as_by_clock, find_recurring, places_of_rules
 from hindmost.text import counted, percent, seconds
@@ -111,7 +112,7 @@ class WorkCourseTally:
         work = np.concatenate(self._work)
         place = run.position if run.restarts else np.zeros(len(work), np.int32)
         found = find_recurring(work, place)
-        start = run.columns_of("start", self._columns[:1])[:, 0] if found else np.empty(0)
+        start = columns_of(run, "start", self._columns[:1])[:, 0] if found else np.empty(0)
         quarter = max(len(work) // QUARTERS, 1)
         return WorkCourse(
             ranks=ranks,
@@ -218,13 +219,14 @@ def whose_drift(work: WorkCourse | None, drift_s: float) -> tuple[str, str]:
 def cause_of_growth(work: WorkCourse, changed: NDArray[np.intp], drift_s: float) -> str:
     """Say what may make the work of some ranks alone change."""
     ranks = named(work.ranks[changed])
+    cores = f"the core{'s' if changed.size > 1 else ''} of {ranks}"
     if drift_s < 0.0:
         program, core = "has less to do (a domain or a list that shrinks)", "became faster"
     else:
         program, core = "has more to do (a domain or a list that grows)", "became slower"
     if work.instructions is None:
         return (
-            f"on {ranks} the program {program}, or the cores {core}: instructions per iteration, "
+            f"on {ranks} the program {program}, or {cores} {core}: instructions per iteration, "
             "if they are counted, tell which"
         )
     change = work.instructions[changed]
@@ -232,7 +234,7 @@ def cause_of_growth(work: WorkCourse, changed: NDArray[np.intp], drift_s: float)
     told = f"instructions per iteration change by {percent(float(np.median(change)), 0)}"
     if followed > 0.5:
         return f"on {ranks} the program {program}: {told}"
-    return f"on {ranks} the cores {core}, by frequency or other programs: {told}"
+    return f"{cores} {core}, by frequency or other programs: {told}"
 
 
 def named(ranks: NDArray[np.intp]) -> str:

@@ -38,7 +38,7 @@ def test_a_checkpoint_is_found_among_noise(every: int, first: int) -> None:
     work = noisy(random, 3000)
     work *= np.linspace(1.0, 1.7, 3000)[:, None]  # work that grows
     rows = np.arange(first, 3000, every)
-    missing = random.random(rows.size) < 0.08
+    missing = np.arange(rows.size) % 12 == 5
     work[rows[~missing], 1] += 40e-3 * random.uniform(0.9, 1.1, int((~missing).sum()))
     work[random.integers(0, 3000, 20), 1] += 60e-3  # longer ones that do not recur
     (found,) = find_recurring(work, everywhere(3000))
