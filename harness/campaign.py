@@ -23,8 +23,6 @@ from hindmost.files import make_folder
 from hindmost.harness.live.feed import FeedOptions, LiveFeed, feed_if
 from hindmost.harness.petsc import Parallel
 from hindmost.harness.rank_failures import on_root
-from hindmost.harness.reduction.decide import compile_choice, decide
-from hindmost.harness.reduction.reduced_file import write_reduced_run
 from hindmost.harness.runfile import provenance
 from hindmost.harness.runfile.bodies import PHASES
 from hindmost.harness.runfile.contents import Header, Json, RankRun
@@ -267,6 +265,8 @@ def run_campaign(
         communicator, lambda: provenance.origins(petsc_version, communicator.size, Path.cwd())
     )
     if experiment.keep < 1.0:
+        from hindmost.harness.reduction.decide import compile_choice
+
         compile_choice()
     prepared = experiment.prepare(parallel, report)
     wanted = FeedOptions(
@@ -321,6 +321,10 @@ def write_kept(
     """Write a run file with full records of all ranks, or of the share to keep; collective."""
     if experiment.keep == 1.0:
         return write_run(folder, header, rank, communicator)
+    # A third of all that a run imports, which only runs with '--keep' wait for.
+    from hindmost.harness.reduction.decide import decide
+    from hindmost.harness.reduction.reduced_file import write_reduced_run
+
     kept = decide(
         rank,
         experiment.keep,

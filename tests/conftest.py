@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import gc
 import os
 import subprocess
 import sys
@@ -54,6 +55,18 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Let what starts ranks come first: it takes longest."""
     items.sort(key=lambda item: item.get_closest_marker("mpi") is None)
+
+
+def pytest_collection() -> None:
+    """Look for no garbage while tests are collected: they stay to the end."""
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Look for garbage in what the tests make from now on, and no more in the tests."""
+    gc.collect()
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture

@@ -37,8 +37,7 @@ from hindmost.analysis.report.slowest_iteration import SlowestIteration, slowest
 from hindmost.analysis.report.time_balance import time_balance
 from hindmost.analysis.report.typical_work import typical_of_ranks
 from hindmost.analysis.report.variation import busiest_of
-from hindmost.analysis.runs.check import does_the_same, findings_of
-from hindmost.analysis.runs.check_bodies import body_times
+from hindmost.analysis.runs.check import findings_of
 from hindmost.analysis.runs.conclusion import Conclusion
 from hindmost.analysis.runs.cycles import AdaptiveRun
 from hindmost.analysis.runs.efficiency.of_run import (
@@ -261,7 +260,6 @@ def wanted_of(run: Run) -> list[Wanted[Any]]:
     if not run.bodies:
         return []
     wanted: list[Wanted[Any]] = [
-        body_times(same_work=does_the_same(run)),
         for_charts(FigureChoice().place_of(run)),
         activity_profiles(),
         typical_of_ranks(),

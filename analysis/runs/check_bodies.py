@@ -73,13 +73,8 @@ class BodyTimes:
 
 
 def read_body_times(run: Run, *, same_work: bool) -> BodyTimes:
-    """Read the bodies of a run block by block."""
-    return tallied(run, body_times(same_work=same_work))
-
-
-def body_times(*, same_work: bool) -> Wanted[BodyTimes]:
-    """Return what `read_body_times` reads, to be read together with other results."""
-    return Wanted(BodyTimesTally, (same_work,), checked=False)
+    """Read the bodies of a run block by block, once."""
+    return tallied(run, Wanted(BodyTimesTally, (same_work,), checked=False, kept=True))
 
 
 class BodyTimesTally:

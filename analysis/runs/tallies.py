@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar, cast
+from weakref import WeakKeyDictionary
 
 from hindmost.analysis.runs.block import Block
 from hindmost.errors import HindmostError
@@ -43,11 +44,14 @@ class Wanted(Generic[Result]):
         Arguments after the run; hashable.
     checked : bool
         Whether the times must be verified.
+    kept : bool
+        Whether the result is small, and kept as long as the run.
     """
 
     make: Callable[..., Tally[Result]]
     given: tuple[Any, ...] = ()
     checked: bool = True
+    kept: bool = False
 
 
 @dataclass(slots=True)
@@ -60,6 +64,7 @@ class Reading:
     done: bool = False
 
 
+KEPT: WeakKeyDictionary[Run, dict[Wanted[Any], Any]] = WeakKeyDictionary()
 READINGS: ContextVar[tuple[Reading, ...]] = ContextVar("readings", default=())
 
 
@@ -84,6 +89,16 @@ def tallied(run: Run, wanted: Wanted[Result]) -> Result:
     DamagedFileError, DataError
         Impossible times, or what the tally raises.
     """
+    if wanted.kept:
+        known = KEPT.setdefault(run, {})
+        if wanted not in known:
+            known[wanted] = read_now(run, wanted)
+        return cast(Result, known[wanted])
+    return read_now(run, wanted)
+
+
+def read_now(run: Run, wanted: Wanted[Result]) -> Result:
+    """Read a run for a tally, and for those that are to be read together with it."""
     for reading in READINGS.get():
         if reading.run is run and wanted in reading.wanted:
             if not reading.done:

@@ -208,6 +208,14 @@ def colours() -> str:
     )
 
 
+def check_page_name(path: Path, option: str = "--out") -> None:
+    """Raise a UsageError for a page that has the name of a run file; ask before the work begins."""
+    if path.suffix == ".h5":
+        raise UsageError(
+            f"{option} {path}: the name of a run file; a page is HTML, as in report.html."
+        )
+
+
 def write_page(path: Path, page: Page, option: str = "--out") -> Path:
     """Write a page, whole or not at all; what is no page is never replaced by one.
 
@@ -223,10 +231,7 @@ def write_page(path: Path, page: Page, option: str = "--out") -> Path:
     UsageError
         It cannot be written there.
     """
-    if path.suffix == ".h5":
-        raise UsageError(
-            f"{option} {path}: the name of a run file; a page is HTML, as in report.html."
-        )
+    check_page_name(path, option)
     path = path.resolve()
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

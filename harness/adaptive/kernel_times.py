@@ -79,11 +79,13 @@ def measure(cells: int, communicator: Any) -> CellTimes:
     for _ in range(WARM):
         kernel.cycle()
     reader = pulse_reader()
-    begin_time, sums, pulses = kernel.time, Sums(), [reader.read().core_s]
-    for _ in range(CYCLES):
-        clock.take()
-        add_cycle(sums, kernel, clock)
+    begin_time, sums, pulses = kernel.time, Sums(), []
+    for number in range(CYCLES + 1):
+        communicator.Barrier()
         pulses.append(reader.read().core_s)
+        if number < CYCLES:
+            clock.take()
+            add_cycle(sums, kernel, clock)
     here: float = communicator.allreduce(sums.cells) / (CYCLES * communicator.size)
     solve_time = (kernel.time - begin_time) / (CYCLES * kernel.deck.heats)
     an_iteration_s = iteration_s(kernel, communicator, solve_time)

@@ -31,8 +31,6 @@ from hindmost.text import choose
 
 TOLERANCE_S = 1e-6
 """Tolerance of the sum of phases against the duration of a body."""
-FEW_OF = 64
-"""Columns of a file, of which a single one is read by itself and not with the others."""
 ATTRIBUTES = ("schema", "schema_version", "summary", *(field.name for field in fields(Header)))
 """The attributes that are read."""
 
@@ -77,6 +75,7 @@ class Run:
         self.columns = sizes["rank"]
         self.phases = tuple(phases)
         self._verified = False  # all times
+        self._names: frozenset[str] | None = None
 
     def __repr__(self) -> str:
         """Describe the run."""
@@ -137,8 +136,10 @@ class Run:
 
     def has(self, name: str) -> bool:
         """Tell whether the file has a variable; some are absent from older files."""
-        with self.reading() as file:
-            return name in file
+        if self._names is None:
+            with self.reading() as file:
+                self._names = frozenset(file)  # for good: a file that changes is read no more
+        return name in self._names
 
     def blocks(self) -> Iterator[slice]:
         """Yield slices of rows whose float64 blocks (iteration, rank) have a bounded size.
@@ -151,23 +152,15 @@ class Run:
 
     def variable(self, name: str, rows: slice = slice(None)) -> NDArray[Any]:
         """Read a variable, or some of its rows; raise a DataError if the run lacks it."""
+        known = self.has(name)
         with self.reading() as file:
-            if name not in file:
+            if not known:
                 raise DataError(
                     f"{self.path} has no '{name}': it was not recorded, or an older hindmost "
                     f"wrote the file. It has: {', '.join(file)}."
                 )
             values: NDArray[Any] = file[name][rows]
         return values
-
-    def columns_of(
-        self, name: str, places: NDArray[np.int64], rows: slice = slice(None)
-    ) -> NDArray[Any]:
-        """Read a variable, or some of its rows, of some ranks: array, shape (row, rank, ...)."""
-        if FEW_OF * places.size > self.columns:
-            return self.variable(name, rows)[:, places]
-        with self.reading() as file:
-            return np.stack([file[name][rows, place] for place in places.tolist()], axis=1)
 
     @property
     def durations(self) -> NDArray[np.float64]:
@@ -336,8 +329,9 @@ class Run:
             ("phase_duration", phases),
         ):
             check_values(self.path, name, values, LARGE[name])
-        missed = np.abs(sum_of_phases(phases) - durations)
-        if (missed > TOLERANCE_S + 1e-6 * durations).any():
+        missed = sum_of_phases(phases)
+        missed -= durations
+        if (np.abs(missed, out=missed) > TOLERANCE_S + 1e-6 * durations).any():
             raise DamagedFileError(
                 f"{self.path}: the phases of an iteration do not sum to its duration."
             )

@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
 from hindmost.errors import DataError, UsageError
 from hindmost.models.noise.all_ranks import AllRanks
@@ -146,6 +145,8 @@ class PlaceInCycle:
         UsageError
             Less than one of either, or a restart length for a solver that does not restart.
         """
+        from scipy import special  # not waited for by commands that fit nothing
+
         first = self.solves[0]
         count = first.iterations if iterations is None else iterations
         length = first.restart if restart is None else restart

@@ -20,7 +20,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
 from hindmost.models.noise.event_costs import estimate_costs, given_costs
 from hindmost.models.noise.replay import Replay
@@ -235,6 +234,8 @@ def half_width(missed: NDArray[np.float64], ratio: float, *, lagging: bool = Fal
     lagging : bool
         Whether reductions lag behind, so that stretches are cycles and what they miss is skewed.
     """
+    from scipy import special  # not waited for by commands that fit nothing
+
     count = missed.size
     if count < (FEWEST_CYCLES if lagging else FEWEST_STRETCHES):
         return 0.0

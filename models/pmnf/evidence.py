@@ -14,20 +14,13 @@ fits the first one whatever it is.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.models.compiled import declared
-from hindmost.models.pmnf.residuals import (
-    OF_FOURS,
-    OF_POINTS,
-    OF_SERIES,
-    first_residuals,
-    fours,
-    pair_residuals,
-    single_residuals,
-)
+from hindmost.models.pmnf.residuals import BLOCK as BLOCK
+from hindmost.models.pmnf.residuals import padded, side_residuals, whole_residuals
 from hindmost.models.pmnf.space import FINE, PAPER, lattice
 from hindmost.models.pmnf.term import columns
 
@@ -38,8 +31,6 @@ SMOOTH = (24, 8)
 smooth is far from all of them."""
 KNEES, BEYOND = 48, 16.0
 """Bends of the curves that approach a bound, and how far outside the points they may lie."""
-BLOCK = 64
-"""Series that the compiled loop treats side by side."""
 FLOORS = np.array([0.005, 0.05])
 """Noise that is taken for granted: shares of the value, or of the series' mean."""
 
@@ -54,14 +45,150 @@ class Evidence:
         S_k: whether there is a change.
     place : float64 array, shape (kernel, split)
         Where it is, if there is one: log marginal likelihood, on average over the floors.
-    rest : float64 array, shape (kernel,)
-        R_2 / n at the split where it is least: the variance that no two growths explain, as a
-        share of the values or of the series' mean.
     """
 
     ratio: NDArray[np.float64]
     place: NDArray[np.float64]
-    rest: NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidates:
+    """The growths that are compared at some points, each column of largest value 1.
+
+    Attributes
+    ----------
+    fine : float64 array, shape (term, point)
+        Of one growth on a side.
+    smooth : float64 array, shape (column, point of `padded`)
+        Of one growth over all points: one of these.
+    coarse : float64 array, shape (term, point of `padded`)
+        Or two of these.
+    few : float64 array, shape (column, point of `padded`)
+        Some of `smooth`, which nearly all of them are near.
+    """
+
+    fine: NDArray[np.float64]
+    smooth: NDArray[np.float64]
+    coarse: NDArray[np.float64]
+    few: NDArray[np.float64]
+
+
+def candidates(points: NDArray[np.float64]) -> Candidates:
+    """Return the growths that are compared at some points."""
+    return _candidates(np.asarray(points, np.float64).tobytes())
+
+
+@lru_cache(maxsize=8)
+def _candidates(of: bytes) -> Candidates:
+    points = np.frombuffer(of)
+    smooth = padded(smooth_columns(points))
+    fine = frozenset(FINE.exponents)
+    among_fine = np.array([exponents in fine for exponents in lattice(*SMOOTH)])
+    return Candidates(
+        fine=unit(columns(FINE.exponents, points)),
+        smooth=smooth,
+        coarse=padded(unit(columns(PAPER.exponents, points))),
+        few=smooth[np.append(among_fine, np.ones(KNEES, bool))],
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Weighted:
+    """Series as shares of their mean size, and what each value weighs.
+
+    Attributes
+    ----------
+    values, weights : float64 array, shape (kernel, point)
+    """
+
+    values: NDArray[np.float64]
+    weights: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return int(self.values.shape[0])
+
+    def rows(self, kernels: NDArray[np.intp]) -> Weighted:
+        """Return those of some kernels."""
+        return Weighted(values=self.values[kernels], weights=self.weights[kernels])
+
+
+def weighted(values: NDArray[np.float64], shares: NDArray[np.float64], gamma: float) -> Weighted:
+    """Weight series for noise whose standard deviation grows like the value to gamma.
+
+    Parameters
+    ----------
+    values, shares : float64 array, shape (kernel, point)
+    gamma : float
+    """
+    level = np.abs(values).mean(axis=1, keepdims=True)
+    scaled = np.ascontiguousarray(values / np.where(level > 0.0, level, 1.0))
+    with np.errstate(divide="ignore"):
+        weights = np.ascontiguousarray(shares * np.abs(scaled) ** (-2.0 * gamma))
+    return Weighted(values=scaled, weights=weights)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sides:
+    """How well one growth fits on each side of every split.
+
+    Attributes
+    ----------
+    one : float64 array, shape (kernel,)
+        The residual of one fine term over all points: R_1 is no larger.
+    two : float64 array, shape (kernel, split)
+        R_2.
+    fixed : float64 array, shape (kernel, split)
+        How sharply the points fix the coefficients of both sides: the logarithm of the
+        determinants. Not valid unless it was asked for.
+    """
+
+    one: NDArray[np.float64]
+    two: NDArray[np.float64]
+    fixed: NDArray[np.float64]
+
+
+def sides(series: Weighted, growths: Candidates, *, placed: bool) -> Sides:
+    """Fit one growth on each side of every split; `placed` asks for `Sides.fixed`."""
+    kernels, points = series.values.shape
+    least = np.empty((kernels, 2, points))
+    precision = np.zeros((kernels, 2, points))
+    side_residuals(series.values, series.weights, growths.fine, placed, least, precision)
+    first, last = slice(LEAST - 1, points - LEAST), slice(points - LEAST - 1, LEAST - 2, -1)
+    return Sides(
+        one=least[:, 0, -1].copy(),
+        two=least[:, 0, first] + least[:, 1, last],
+        fixed=precision[:, 0, first] + precision[:, 1, last],
+    )
+
+
+def lower(
+    series: Weighted,
+    smooth: NDArray[np.float64],
+    coarse: NDArray[np.float64],
+    one: NDArray[np.float64],
+) -> None:
+    """Lower residuals of whole series to the least of some growths, as in `Candidates`.
+
+    Parameters
+    ----------
+    one : float64 array, shape (kernel,)
+    """
+    whole_residuals(series.values, series.weights, smooth, coarse, one)
+
+
+def log_residuals(
+    residuals: NDArray[np.float64], points: int, wider: NDArray[np.float64] | float = 1.0
+) -> NDArray[np.float64]:
+    """Return n/2 log(R + F), the last axis of the result; S_k is a difference of two.
+
+    Parameters
+    ----------
+    residuals : float64 array, shape (kernel, ...)
+    points : int
+    wider : float64 array, broadcast to `residuals`
+    """
+    granted = points * np.multiply.outer(wider, FLOORS) ** 2
+    return np.asarray(0.5 * points * np.log(residuals[..., None] + granted))
 
 
 def evidence(
@@ -91,27 +218,35 @@ def evidence(
     placed : bool
         Whether `Evidence.place` is asked for; without, it is not valid.
     """
-    level = np.abs(values).mean(axis=1, keepdims=True)
-    with np.errstate(divide="ignore"):
-        weights = shares * np.abs(values) ** (-2.0 * gamma) * level ** (2.0 * gamma - 2.0)
-    ratio = np.empty((values.shape[0], points.size - 2 * LEAST + 1, FLOORS.size))
-    place = np.zeros(ratio.shape[:2])
-    rest = np.empty(values.shape[0])
-    fine = unit(columns(FINE.exponents, points))
-    evidence_loop(
-        np.require(values, requirements=["C", "W"]),
-        np.require(weights, requirements=["C", "W"]),
-        fine,
-        fours(smooth_columns(points)),
-        unit(columns(PAPER.exponents, points)),
-        FLOORS,
-        np.ones(values.shape[0]) if wider is None else wider,
-        placed,
-        ratio,
-        place,
-        rest,
+    growths = candidates(points)
+    series = weighted(values, shares, gamma)
+    found = sides(series, growths, placed=placed)
+    lower(series, growths.smooth, growths.coarse, found.one)
+    wider = np.ones(values.shape[0]) if wider is None else wider
+    apart = log_residuals(found.two, points.size, wider[:, None])
+    return Evidence(
+        ratio=log_residuals(found.one, points.size, wider)[:, None] - apart,
+        place=-apart.mean(axis=2) - 0.5 * found.fixed,
     )
-    return Evidence(ratio=ratio, place=place, rest=rest)
+
+
+def unexplained_variance(
+    points: NDArray[np.float64],
+    values: NDArray[np.float64],
+    shares: NDArray[np.float64],
+    gamma: float,
+) -> NDArray[np.float64]:
+    """Return R_2 / n at the split where it is least: the variance that no two growths explain.
+
+    Arguments as those of `evidence`.
+
+    Returns
+    -------
+    float64 array, shape (kernel,)
+        As a share of the values or of the series' mean, squared.
+    """
+    found = sides(weighted(values, shares, gamma), candidates(points), placed=False)
+    return np.asarray(found.two.min(axis=1) / points.size)
 
 
 def smooth_columns(points: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -130,84 +265,3 @@ def unit(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Scale each row to a largest value of 1; rows of 0 stay."""
     largest = np.abs(values).max(axis=1, keepdims=True)
     return np.ascontiguousarray(values / np.where(largest > 0.0, largest, 1.0))
-
-
-@declared(
-    "(f8[:,::1], f8[:,::1], f8[:,::1], f8[:,::1], f8[:,::1], f8[::1], f8[::1], b1, "
-    "f8[:,:,::1], f8[:,::1], f8[::1])",
-    division="numpy",
-)
-def evidence_loop(
-    values: NDArray[np.float64],
-    weights: NDArray[np.float64],
-    fine: NDArray[np.float64],
-    smooth: NDArray[np.float64],
-    coarse: NDArray[np.float64],
-    floors: NDArray[np.float64],
-    wider: NDArray[np.float64],
-    placed: bool,
-    ratio: NDArray[np.float64],
-    place: NDArray[np.float64],
-    rest: NDArray[np.float64],
-) -> None:
-    """Fill the results of `evidence`, a block of kernels after the other."""
-    kernels, points = values.shape
-    # Comparisons and loops in place of numpy's functions and of assignments of rows: numba would
-    # compile some forty functions for these.
-    if kernels == 0:
-        return
-    block = BLOCK if kernels > BLOCK else kernels
-    y, weight = np.empty((points, block)), np.empty((points, block))
-    before, fixed_before = np.empty((points, block)), np.empty((points, block))
-    after, fixed_after = np.empty((points, block)), np.empty((points, block))
-    of_points, of_series = np.empty((OF_POINTS, points, block)), np.empty((OF_SERIES, block))
-    of_fours = np.empty((OF_FOURS, smooth.shape[1], block))
-    for each in range(of_fours.shape[0]):
-        for a in range(of_fours.shape[1]):
-            for s in range(block):
-                of_fours[each, a, s] = 0.0
-    centred = np.empty((coarse.shape[0], points, block))
-    along = np.empty((coarse.shape[0], block))
-    backward = np.empty(fine.shape)
-    for q in range(fine.shape[0]):
-        for a in range(fine.shape[1]):
-            backward[q, a] = fine[q, fine.shape[1] - 1 - a]
-    one = np.empty(block)
-    for begin in range(0, kernels, block):
-        # R_2: the first points of the series, and its last ones. Series that miss in the last
-        # block are the last one.
-        for s in range(block):
-            k = begin + s if begin + s < kernels else kernels - 1
-            for a in range(points):
-                y[a, s] = values[k, points - 1 - a]
-                weight[a, s] = weights[k, points - 1 - a]
-        first_residuals(y, weight, backward, of_points, of_series, placed, after, fixed_after)
-        for s in range(block):
-            k = begin + s if begin + s < kernels else kernels - 1
-            for a in range(points):
-                y[a, s] = values[k, a]
-                weight[a, s] = weights[k, a]
-        first_residuals(y, weight, fine, of_points, of_series, placed, before, fixed_before)
-        # R_1: the best of all single growths over the whole series.
-        for s in range(block):
-            one[s] = before[points - 1, s]
-        pair_residuals(y, weight, coarse, centred, along, of_points, of_series, one)
-        single_residuals(y, weight, smooth, of_fours, of_series, one)
-        left = kernels - begin
-        for s in range(block if block < left else left):
-            k = begin + s
-            least = np.inf
-            for split in range(ratio.shape[1]):
-                first = split + LEAST
-                # S_k at each floor, and the marginal likelihood of a change here.
-                two = before[first - 1, s] + after[points - first - 1, s]
-                least = min(least, two)
-                for at in range(floors.size):
-                    granted = points * (floors[at] * wider[k]) ** 2
-                    apart = 0.5 * points * np.log(two + granted)
-                    ratio[k, split, at] = 0.5 * points * np.log(one[s] + granted) - apart
-                    place[k, split] -= apart / floors.size
-                if placed:
-                    fixed = fixed_before[first - 1, s] + fixed_after[points - first - 1, s]
-                    place[k, split] -= 0.5 * fixed
-            rest[k] = least / points

@@ -171,7 +171,7 @@ def likelihoods(
     """Return the log likelihoods of smooth kernels under each kind, shape (kind, kernel)."""
     if points.size >= 2 * LEAST + 2:
         apart = [
-            evidence(points, values, shares, gamma).ratio[..., -1].max(axis=1)
+            evidence(points, values, shares, gamma, placed=False).ratio[..., -1].max(axis=1)
             for gamma in (0.0, 1.0)
         ]
         smooth = np.min(apart, axis=0) < SEGMENTED

@@ -91,9 +91,9 @@ class Lateness:
 
         Bonferroni's bound on a binomial law: every rank is last in 1 of P bodies.
         """
-        from scipy import stats  # not on the ranks
+        from scipy import special  # not on the ranks
 
-        tail = stats.binom.sf(int(self.last.max()) - 1, self.bodies, 1.0 / self.ranks)
+        tail = special.bdtrc(int(self.last.max()) - 1, self.bodies, 1.0 / self.ranks)
         return float(min(1.0, tail * self.ranks))
 
     @property

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
 from hindmost.errors import DataError
 from hindmost.models.laws.tailed import TailedLaw, fit_together
@@ -227,6 +226,8 @@ def common_in_body(score: Times, weight: Times, variance: Times) -> float:
 
 def normal_scores(values: Times) -> Times:
     """Return the standard normal quantiles of the ranks of values; equal values share theirs."""
+    from scipy import special  # not waited for by commands that fit nothing
+
     _, place, count = np.unique(values, return_inverse=True, return_counts=True)
     last = np.cumsum(count)
     middle = last - 0.5 * count

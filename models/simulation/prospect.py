@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
 from hindmost.errors import UsageError
 from hindmost.models.simulation.change import Change
@@ -307,6 +306,8 @@ def spread_of(drawn_s: Times) -> tuple[float, float]:
 
     With a deviation of its own on either side of the median: heavy tails scatter upwards only.
     """
+    from scipy import special  # not waited for by commands that fit nothing
+
     logs = np.log(drawn_s)
     middle = float(np.median(logs))
     factor = float(special.stdtrit(logs.size - 1, 0.95) * np.sqrt(1.0 + 1.0 / logs.size))

@@ -8,13 +8,26 @@ draws than counting.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.models.pmnf.evidence import evidence
+from hindmost.models.pmnf.evidence import (
+    FLOORS,
+    LEAST,
+    Candidates,
+    Weighted,
+    candidates,
+    evidence,
+    log_residuals,
+    lower,
+    sides,
+    weighted,
+)
 from hindmost.models.pmnf.noise import NoiseKind
 from hindmost.models.pmnf.segments.one_behaviour import FAMILIES, measured
 
@@ -34,6 +47,8 @@ many: the tail, not the count, fixes the thresholds."""
 SCREENED, UNSURE = 400, 1.5
 """Draws that tell which families and noises may be the worst, and how far their thresholds may be
 below the largest ones; of 48 sets of points, one had others than with all draws of all, by 0.1."""
+FEW, PAIRS, ALL = 0, 1, 2
+"""How much of what R_1 is the least of was tried."""
 MOST_THREADS = 4
 TAIL = 0.05
 """Share of the draws that the exponential law is fitted to."""
@@ -63,26 +78,127 @@ def thresholds(points: NDArray[np.float64], gamma: float) -> NDArray[np.float64]
 
 def simulate_thresholds(points: NDArray[np.float64], gamma: float) -> NDArray[np.float64]:
     """Simulate what `thresholds` returns."""
-    drawn = [null_series(points, gamma, family, noise) for family, noise in CASES]
     with ThreadPoolExecutor(MOST_THREADS) as threads:  # compiled loops run side by side
 
-        def judged(series: list[NDArray[np.float64]]) -> list[NDArray[np.float64]]:
-            every = np.full(len(series), gamma)
-            return list(threads.map(null_evidence, [points] * len(series), series, every))
+        def rough_tails(case: tuple[str, float]) -> tuple[NullCase, NDArray[np.float64]]:
+            drawn = draw_case(points, gamma, *case)
+            drawn.judge(SCREENED)
+            return drawn, drawn.tails(RATE_OF_SPLIT)
+
+        def all_tails(case: NullCase) -> NDArray[np.float64]:
+            case.judge()
+            return case.tails(RATE_OF_SPLIT)
 
         # The first draws of all cases say which of them can set a threshold.
-        first = judged([each[:SCREENED] for each in drawn])
-        rough = np.array([tail_quantile(each, RATE_OF_SPLIT) for each in first])
-        matters = np.flatnonzero((rough > rough.max(axis=0) - UNSURE).any(axis=(1, 2)))
-        rest = judged([drawn[case][SCREENED:] for case in matters])
-        chance = [
-            np.concatenate([first[case], each]) for case, each in zip(matters, rest, strict=True)
-        ]
-    of_split = np.max([tail_quantile(each, RATE_OF_SPLIT) for each in chance], axis=0)
-    excess = [tail_quantile((each - of_split).max(axis=(1, 2)), RATE) for each in chance]
-    found = np.asarray(of_split + max(float(each) for each in excess))
+        cases, rough = zip(*threads.map(rough_tails, CASES), strict=True)
+        near = np.array(rough) > np.max(rough, axis=0) - UNSURE
+        some = [cases[at] for at in np.flatnonzero(near.any(axis=(1, 2)))]
+        of_split = np.max(list(threads.map(all_tails, some)), axis=0)
+        found = of_split + max(threads.map(lambda case: case.tail_beyond(of_split, RATE), some))
     found.flags.writeable = False
-    return found
+    return np.asarray(found)
+
+
+@dataclass(slots=True, kw_only=True)
+class NullCase:
+    """Series of one family with noise, and the evidence in those of them that make the most.
+
+    A few growths give a bound of R_1, and so of the evidence. Only where that is among the largest,
+    pairs of terms are tried, and where it still is, all other growths. Tails are the same as if all
+    were tried everywhere.
+
+    Attributes
+    ----------
+    growths : Candidates
+    series : Weighted
+    ratio : float64 array, shape (judged series, split, floor)
+        The evidence, or a bound of it.
+    one : float64 array, shape (judged series,)
+        R_1, or a bound of it.
+    apart : float64 array, shape (judged series, split, floor)
+        The part of the evidence that R_2 makes.
+    tried : int array, shape (judged series,)
+        How much was tried: `FEW`, `PAIRS` or `ALL`.
+    """
+
+    growths: Candidates
+    series: Weighted
+    ratio: NDArray[np.float64]
+    one: NDArray[np.float64]
+    apart: NDArray[np.float64]
+    tried: NDArray[np.intp]
+
+    def judge(self, count: int | None = None) -> None:
+        """Bound the evidence in the first series, or in all."""
+        further = self.series.rows(np.arange(len(self.series))[self.one.size : count])
+        found = sides(further, self.growths, placed=False)
+        lower(further, self.growths.few, self.growths.coarse[:0], found.one)
+        points = further.values.shape[1]
+        apart = log_residuals(found.two, points)
+        ratio = log_residuals(found.one, points)[:, None] - apart
+        self.ratio = np.concatenate([self.ratio, ratio])
+        self.one = np.concatenate([self.one, found.one])
+        self.apart = np.concatenate([self.apart, apart])
+        self.tried = np.concatenate([self.tried, np.full(len(further), FEW)])
+
+    def tails(self, rate: float) -> NDArray[np.float64]:
+        """Return the `tail_quantile` of the evidence at each split and floor."""
+        self._settle(lambda ratio: ratio.reshape(ratio.shape[0], -1))
+        return tail_quantile(self.ratio, rate)
+
+    def tail_beyond(self, of_split: NDArray[np.float64], rate: float) -> float:
+        """Return the `tail_quantile` of the most by which the evidence exceeds something."""
+
+        def excess(ratio: NDArray[np.float64]) -> NDArray[np.float64]:
+            return np.asarray((ratio - of_split).reshape(ratio.shape[0], -1).max(axis=1))[:, None]
+
+        self._settle(excess)
+        return float(tail_quantile(excess(self.ratio)[:, 0], rate))
+
+    def _settle(self, measure: Callable[[NDArray[np.float64]], NDArray[np.float64]]) -> None:
+        """Compute the evidence of all series that may be in a tail of some measures of it.
+
+        Parameters
+        ----------
+        measure : callable
+            Returns what grows with the evidence of each series, shape (series, measure).
+        """
+        count = 1 + int(TAIL * self.one.size)  # what `tail_quantile` looks at
+        bound = measure(self.ratio)
+        largest = (bound >= np.partition(bound, -count, axis=0)[-count]).any(axis=1)
+        self._try(largest, PAIRS)
+        self._try(largest, ALL)
+        # These make a lower bound of where the tails begin; what has more evidence may be in them.
+        known = measure(self.ratio[self.tried == ALL])
+        begin = np.partition(known, -count, axis=0)[-count]
+        for level in (PAIRS, ALL):
+            self._try((measure(self.ratio) >= begin).any(axis=1), level)
+
+    def _try(self, wanted: NDArray[np.bool_], level: int) -> None:
+        """Try more growths on some series: one level after the other."""
+        rows = np.flatnonzero(wanted & (self.tried < level))
+        one, growths, series = self.one[rows], self.growths, self.series.rows(rows)
+        if level == PAIRS:
+            lower(series, growths.smooth[:0], growths.coarse, one)
+        else:
+            lower(series, growths.smooth, growths.coarse[:0], one)
+        self.one[rows], self.tried[rows] = one, level
+        points = series.values.shape[1]
+        self.ratio[rows] = log_residuals(one, points)[:, None] - self.apart[rows]
+
+
+def draw_case(points: NDArray[np.float64], gamma: float, family: str, noise: float) -> NullCase:
+    """Draw a case, of which nothing is judged yet."""
+    drawn = null_series(points, gamma, family, noise)
+    none = np.empty((0, points.size - 2 * LEAST + 1, FLOORS.size))
+    return NullCase(
+        growths=candidates(points),
+        series=weighted(drawn, np.ones_like(drawn), gamma),
+        ratio=none,
+        one=np.empty(0),
+        apart=none,
+        tried=np.empty(0, np.intp),
+    )
 
 
 def null_series(
@@ -116,8 +232,7 @@ def tail_quantile(draws: NDArray[np.float64], rate: float) -> NDArray[np.float64
     -------
     float64 array, shape (...)
     """
-    ordered = np.sort(draws, axis=0)
-    first = ordered.shape[0] - int(TAIL * ordered.shape[0])
-    begin = ordered[first - 1]
-    mean_excess = (ordered[first:] - begin).mean(axis=0)
-    return np.asarray(begin + mean_excess * np.log(TAIL / rate))
+    count = int(TAIL * draws.shape[0])
+    largest = np.partition(draws, -count - 1, axis=0)[-count - 1 :]
+    mean_excess = (largest[1:] - largest[0]).mean(axis=0)
+    return np.asarray(largest[0] + mean_excess * np.log(TAIL / rate))

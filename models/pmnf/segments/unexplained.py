@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.models.pmnf.evidence import evidence
+from hindmost.models.pmnf.evidence import unexplained_variance
 from hindmost.models.pmnf.noise import LEAST_POOLED, MOST_ASKED
 from hindmost.models.pmnf.observations import Observations
 from hindmost.models.pmnf.segments.one_behaviour import FAMILIES
@@ -59,7 +59,7 @@ def unexplained_noise(observations: Observations) -> float:
         [null_series(points, gamma, family, NOISE)[:DRAWN] for family in FAMILIES]
     )
     left = [
-        np.median(evidence(points, each, of_each, gamma, placed=False).rest)
+        np.median(unexplained_variance(points, each, of_each, gamma))
         for each, of_each in ((values, shares), (drawn, np.ones_like(drawn)))
     ]
     uniform = NOISE / np.sqrt(3.0)
