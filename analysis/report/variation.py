@@ -185,10 +185,8 @@ def noise(looked: LookedAt) -> Iterator[Conclusion]:
     Injected noise is no part of it where the replay can remove that alone.
     """
     quiet, turn_s = looked.remedies.quiet, looked.balance.parts_s.get("waiting in turn", 0.0)
-    links = (
-        *slowest_link(looked),
-        *looked.links(map="Map of iterations", histogram="Distribution"),
-    )
+    shown = "Map of one place of the cycle" if looked.run.restarts else "Map of iterations"
+    links = (*slowest_link(looked), *looked.links(map=shown, histogram="Distribution"))
     if quiet is None:
         if turn_s > 0.0:
             yield looked.loss(

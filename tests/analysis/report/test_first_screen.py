@@ -453,7 +453,7 @@ def test_large_exchanges_are_said_to_be_bound_by_bandwidth(
     for count, why in ((8, "latency"), (1 << 20, "bandwidth")):
         folder = tmp_path / why
         folder.mkdir()
-        sent = np.full(np.size(values["edge_source"]), count)
+        sent = np.full(np.asarray(values["edge_source"]).size, count)
         said = words(page_of(folder, own, values | {"edge_bytes": sent}))
         assert re.search(rf"receives {'16 B' if count == 8 else '2 MiB'} in an iteration", said)
         assert re.search(rf" bytes, {why} decides", said)
