@@ -98,7 +98,7 @@ class PathSum:
             for some in slabs(cycle.stop - cycle.start, width):
                 rows = slice(cycle.start + some.start, cycle.start + some.stop)
                 part = block.part(rows)
-                if meets and transfer is None:
+                if meets and transfer is None and part.absent is None:
                     self._add_meetings(part)
                     continue
                 self._add_cycle(part, None if transfer is None else transfer[rows])

@@ -79,7 +79,8 @@ def test_together_or_alone_is_the_same(file: Path, read: Counter[tuple[str, int]
             assert tallied(run, wanted) is found
     assert run.verified
     for name in ("start", "duration", "phase_duration"):
-        assert {read[name, first] for first in range(0, ITERATIONS, ROWS)} == {1}
+        # The first bodies may be read before, as they show how exchanges of halos end.
+        assert {read[name, first] for first in range(ROWS, ITERATIONS, ROWS)} == {1}
 
 
 class Failing:
