@@ -18,7 +18,7 @@ from hindmost.analysis.show.figure_style import (
     write_picture,
 )
 from hindmost.analysis.show.heat_map import MOST_COLUMNS, MOST_ROWS, HeatMap
-from hindmost.analysis.show.palette import COLOUR_MAP, DASHES, FILLS, LINES
+from hindmost.analysis.show.palette import COLOUR_MAP, DASHES, FILLS, LINES, fills_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -47,11 +47,11 @@ def draw(content: Chart | HeatMap, axes: Axes) -> Axes:
 
 def draw_chart(chart: Chart, axes: Axes) -> Axes:
     """Draw on matplotlib's axes and return them."""
-    fills, lines, points = 0, 0, 0
+    lines, points = 0, 0
+    fills = iter(fills_of([each.name for each in chart.series if each.filled]))
     for series in chart.series:
         if series.filled:
-            draw_fill(axes, series, FILLS[fills % len(FILLS)])
-            fills += 1
+            draw_fill(axes, series, FILLS[next(fills)])
         elif series.look == "points":
             draw_points(axes, series, points)
             points += 1
