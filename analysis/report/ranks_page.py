@@ -112,7 +112,7 @@ def rank_parts(
         ),
         *chart("outliers", of_ranks.outlier_chart, report, numbers, bars_open(report, opens)),
         *([Paragraph(report.standing_text)] if report.standing_text else []),
-        extrema_table(report, opens),
+        *([] if report.numbers.size <= FEW else [extrema_table(report, opens)]),
     ]
     if run is not None and opens is not None:
         parts.append(timeline_part(report, run, opens))
