@@ -52,7 +52,7 @@ class Replays:
         words = [
             f"{name} {value}"
             for name, value in choices.items()
-            if DEFAULT_CHOICES.get(name) != value
+            if value and DEFAULT_CHOICES.get(name) != value
         ]
         if first.disturbed_on_purpose:
             words.append(f"a neighbour {first.neighbour_words}")
@@ -66,6 +66,15 @@ class Replays:
         first = self.runs[0]
         neighbour = f", neighbour {first.neighbour_words}" if first.disturbed_on_purpose else ""
         return f"{first.deck}, {counted(first.ranks, 'rank')}{neighbour}"
+
+    @property
+    def fastest(self) -> AdaptiveRun:
+        """The run before which the machine was fastest, by its pulse or its reference kernel."""
+        for reading in ("pulse_s", "speed_s"):
+            readings = [each.spec.get(reading) or np.inf for each in self.runs]
+            if np.isfinite(readings).all():
+                return self.runs[int(np.argmin(readings))]
+        return self.runs[0]
 
     @property
     def middle(self) -> AdaptiveRun:
@@ -103,7 +112,7 @@ class Replays:
 
         Each phase is the minimum over the replays as well, scaled so that they sum to the cycle.
         The predictors run again over these cycles. Without ``model`` the offline prediction is the
-        recorded one of the run with the fastest reference kernel.
+        recorded one of the run before which the machine was fastest.
 
         Returns
         -------
@@ -130,8 +139,7 @@ class Replays:
         panel = replayed(self.runs[0], spents, model=model)
         errors = panel.errors_percent(FIRST)
         if model is None and "offline" in self.predictors:
-            fastest = min(self.runs, key=lambda each: each.spec.get("speed_s") or np.inf)
-            said = fastest.prediction("offline")[FIRST:]
+            said = self.fastest.prediction("offline")[FIRST:]
             errors["offline"] = mean_error_percent(said, cycles[FIRST:])
         return {name: errors[name] for name in self.predictors if name in errors}
 

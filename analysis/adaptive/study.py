@@ -141,9 +141,8 @@ def errors_of(group: Replays, machine: Machine | None) -> PredictionErrors:
 
 
 def fastest_model(group: Replays, machine: Machine | None) -> OfflineModel | None:
-    """Return the model at the speed of the replay with the fastest reference kernel."""
-    fastest = min(group.runs, key=lambda each: each.spec.get("speed_s") or np.inf)
-    return model_of(fastest, machine)
+    """Return the model at the speed of the replay before which the machine was fastest."""
+    return model_of(group.fastest, machine)
 
 
 def model_of(run: AdaptiveRun, machine: Machine | None) -> OfflineModel | None:

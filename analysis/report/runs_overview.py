@@ -19,7 +19,7 @@ from hindmost.analysis.history.study import HistoryStudy
 from hindmost.analysis.report.comparison import solver_conclusions
 from hindmost.analysis.report.looked_at import LookedAt
 from hindmost.analysis.report.run_conclusions import PIPELINING, conclusions_on
-from hindmost.analysis.report.time_balance import PARTS
+from hindmost.analysis.report.time_balance import MEANINGS, PARTS
 from hindmost.analysis.runs.conclusion import Conclusion, worth_saying
 from hindmost.analysis.runs.finding import Finding
 from hindmost.analysis.runs.first_screen import (
@@ -84,6 +84,7 @@ def overview_of(looked: Looked) -> Widget:
             data=judged[0],
             others=judged[1:],
             parts=PARTS,
+            meanings=MEANINGS,
             bars=[bar_of(one) for one in looked.configurations],
             statements=[
                 replace(each, group=name)

@@ -39,7 +39,8 @@ BOOKKEEPING = frozenset(
         "application", "cycles", "calls",  # follow from the deck, and from the iterations
         "ending", "rows", "foreign_calls", "polls",
         "attached", "between", "late", "left_out", "margin_s", "reduction",
-        "speed_s", "stopped", "failure", "raised", "checkpoints", "foresight_s", "verdicts",
+        "speed_s", "pulse_s", "pulses_s", "foresight_s",
+        "stopped", "failure", "raised", "checkpoints", "verdicts",
     }
 )  # fmt: skip
 """Keys of a ``spec`` that differ between repeats, or describe the outcome of a run."""

@@ -167,7 +167,9 @@ def statements_of(conclusions: Sequence[Conclusion]) -> list[Statement]:
             share=each.share,
             share_words="" if each.share is None else share_words(each),
             share_range=None if each.share is None else share_range(each),
-            range_words=f"interval {range_words(each)}" if each.estimated else "",
+            range_words=f"interval {range_words(each)}".replace(" %", "\u00a0%")
+            if each.estimated
+            else "",
             certainty=str(each.certainty),
             basis=each.basis,
             sure=each.certainty in SURE,

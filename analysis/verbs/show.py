@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from hindmost.analysis.runs.attached import attached_programs
-from hindmost.analysis.runs.check import findings_of
+from hindmost.analysis.runs.check import findings_of, for_every_repeat
 from hindmost.analysis.runs.finding import OF_SHOW, cautions, findings_json, folded, of_file
 from hindmost.analysis.runs.groups import group_runs
 from hindmost.analysis.runs.read import find_runs
@@ -68,7 +68,8 @@ def perform(arguments: argparse.Namespace) -> int:
         return 0
     if arguments.window is not None:
         raise UsageError("--window says which iterations --trace shows; give --trace too.")
-    found = findings_of(group_runs(runs), read_large=False)
+    groups = group_runs(runs)
+    found = for_every_repeat(findings_of(groups, read_large=False), groups)
     shown = [(summarise_run(run), of_file(found, run.path)) for run in runs]
     programs = attached_programs(runs, found)
     if arguments.json:

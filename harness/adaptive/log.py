@@ -107,7 +107,7 @@ class CycleLog:
             self._blocks.append(blocks)
 
     def add_cycle(self, counts: dict[str, int], epoch: int) -> CycleTimes:
-        """End the row of a cycle, which began where the row before it ended.
+        """End the row of a cycle, which began where the row before it ended; collective.
 
         Parameters
         ----------
@@ -123,6 +123,8 @@ class CycleLog:
         self._counts.append(tuple(counts[name] for name in COUNTS))
         self._epochs.append(epoch)
         self._at_ns, self._switches = at, switches
+        # All ranks at once, as they compute: they may share more than memory.
+        self._communicator.Barrier()
         pulse = self._reader.read()
         self._pulses.append(pulse)
         taken = sum(wall) - wall[Phase.CHECKPOINT]

@@ -19,6 +19,7 @@ from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import h5py
@@ -116,15 +117,17 @@ class OpenFiles:
 
     def __init__(self) -> None:
         self._files: dict[Sealed, h5py.File] = {}
+        self._lock = Lock()
 
     def opened(self, sealed: Sealed) -> h5py.File:
         """Return a file, opened unless it is open."""
-        file = self._files.pop(sealed, None)
-        if file is None:
-            if len(self._files) >= MOST_OPEN:
-                self._files.pop(next(iter(self._files))).close()
-            file = h5py.File(sealed.path, "r")
-        self._files[sealed] = file  # the last of all
+        with self._lock:
+            file = self._files.pop(sealed, None)
+            if file is None:
+                if len(self._files) >= MOST_OPEN:
+                    self._files.pop(next(iter(self._files))).close()
+                file = h5py.File(sealed.path, "r")
+            self._files[sealed] = file  # the last of all
         return file
 
     def close(self) -> None:

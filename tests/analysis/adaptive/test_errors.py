@@ -89,7 +89,10 @@ def test_the_floor_and_denoised_errors_of_replays_that_differ_by_a_factor(
         said = {"online-all": off_by(slow, 5.0), "offline": cycles.seconds * (1.0 + 0.02 * repeat)}
         file = write_adaptive(
             tmp_path, header, slow, predicted=said,
-            spec={"repeat": repeat, "speed_s": 1e-3 * (1 + repeat)},
+            spec={
+                "repeat": repeat, "speed_s": 1e-3 * (1 + repeat),
+                "pulse_s": 1e-5 * (1 + repeat), "pulses_s": 1e-3 * (1 + repeat),
+            },
         )  # fmt: skip
         runs.append(read_adaptive(open_run(file)))
     [group] = group_replays(runs)
