@@ -32,6 +32,8 @@ FEWEST = 6
 """Iterations of a rule."""
 LONG_SHARE, LONG_IN_HALF = 0.8, 0.6
 """Of the iterations of a rule, that must be among the longest; the others were missed."""
+LONG_BESIDE, NEXT = 0.5, 2
+"""The same of other rules of the period, from which on a clock is at work; and how far apart."""
 LONGEST_EVERY = 5000
 """Largest period that is tried."""
 STEP = 1.4
@@ -106,12 +108,14 @@ def find_recurring(work: FloatArray, place: NDArray[np.integer[Any]]) -> tuple[R
     searched = np.argsort(-peaks, kind="stable")[:MOST_SEARCHED]
     rules = dict.fromkeys(rule for column in searched for rule in rules_in(excess[:, column]))
     found = []
-    for rule in rules:
+    for rule in sorted(rules, key=lambda each: each.every):
         rows = rule.rows(len(work))
         longer = np.median(excess[rows], axis=0)
         usual = np.quantile(excess, max(1.0 - MOST_OTHERS / rule.every, 0.5), axis=0)
         there = np.flatnonzero(((excess[rows] > usual).mean(axis=0) >= LONG_SHARE) & (longer > 0.0))
         if there.size:
+            # What a longer period adds is beyond what a shorter one, of which it is a part, does.
+            excess[np.ix_(rows, there)] -= longer[there]
             found.append(
                 Recurring(
                     rule=rule,
@@ -181,9 +185,23 @@ def best_rule(excess: FloatArray) -> Rule | None:
             if there < LONG_SHARE or there <= share:
                 continue
             chance = -count * divergence(there, share)
-            if chance < limit and throughout(taken[taken % every == begin], n, count):
+            if chance < limit and (
+                throughout(taken[taken % every == begin], n, count)
+                and alone(hits, begin, LONG_BESIDE * count)
+            ):
                 best, limit = Rule(every, begin), chance
     return best
+
+
+def alone(hits: NDArray[np.intp], begin: int, most: float) -> bool:
+    """Tell whether other rules of the same period, but for neighbours, have few long iterations.
+
+    A clock that is no whole number of iterations comes back after some of its turns, as several
+    rules of one period.
+    """
+    distance = np.abs(np.arange(hits.size) - begin)
+    distance = np.minimum(distance, hits.size - distance)
+    return not bool(np.any(hits[distance > NEXT] >= most))
 
 
 def throughout(rows: NDArray[np.intp], iterations: int, count: int) -> bool:
