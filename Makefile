@@ -21,7 +21,7 @@
 #   make bench-5-million   the experiment of the paper on segments: 5.2 million data sets (minutes)
 #   make bench-changepoints  hold change points against known truth (some min)
 #   make bench-history-nightly  changes in real nightly data: do they stay, are steps found (NIGHTLY=FOLDER; some min)
-#   make bench-history-joint    joint changes of many series: found in noise, and how small a step may be (some min)
+#   make bench-history-joint    joint changes of many series: in noise, how small a step may be, do they stay (NIGHTLY=FOLDER; some min)
 #   make bench-adaptive    hold the adaptive kernel's loops against C and numpy (some min, idle machine)
 #   make bench-reduced     noise models of reduced runs against those of complete ones (some min)
 #   make bench-ranks       100,000 ranks streamed, k-means on ranks, culprits kept (some min, 5 GB of disk)
@@ -159,6 +159,7 @@ bench-history-nightly: setup-demo
 
 bench-history-joint: setup-demo
 	@$(BIN)/python -m benchmarks.history_joint
+	@$(BIN)/python -m benchmarks.history_joint_stays $(NIGHTLY)
 
 bench-adaptive: setup-demo
 	@$(BIN)/python -m benchmarks.adaptive
@@ -174,7 +175,8 @@ scaling-cases: setup-demo
 	@sh examples/scaling/refresh.sh
 
 study-adaptive: setup-demo
-	@$(BIN)/python -m benchmarks.adaptive_study $(if $(QUICK),--quick --out study-adaptive-quick)
+	@$(BIN)/python -m benchmarks.adaptive_study $(if $(QUICK),--quick --out study-adaptive-quick) \
+	    $(if $(CYCLES),--cycles $(CYCLES))
 
 study-krylov: MACHINE = local
 study-krylov: setup-demo

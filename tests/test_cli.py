@@ -31,6 +31,11 @@ from hindmost.errors import UsageError
             "--help",
         ),
         (
+            "attach --out x ./app 100",
+            "The program comes after '--': hindmost attach [options] -- ./app. See: hindmost "
+            "attach --help",
+        ),
+        (
             "watch runs --port x",
             "argument --port: invalid int value: 'x'; write a whole number, such as 100. "
             "See: hindmost watch --help",

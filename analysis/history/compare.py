@@ -77,9 +77,12 @@ class Comparison:
             word = direction_word({each.first.unit for each in way}, worse=worse)
             by = most.ratio_words(most.ratio.value)
             phrases.append(f"{len(way)} significantly {word} in B (most {by}: {most.name})")
-        same = len(self.series) - len(differing) - len(without)
+        undecided = sum(each.is_undecided for each in self.series)
+        same = len(self.series) - len(differing) - len(without) - undecided
         if same:
             phrases.append(f"{same} without a significant difference")
+        if undecided:
+            phrases.append(f"{undecided} undecided")
         if unknown:
             phrases.append(f"{len(unknown)} with too few data")
         if unlike:

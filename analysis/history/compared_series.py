@@ -86,6 +86,18 @@ class ComparedSeries:
         return self.p_adjusted is not None and self.p_adjusted < ALPHA
 
     @property
+    def is_undecided(self) -> bool:
+        """Whether the test finds no difference, but the interval has large ones or not 1.
+
+        An interval at 90 % without 1 leaves the test at 5 % undecided, as a wide one does.
+        """
+        interval, p_value = self.ratio.interval, self.ratio.p_value
+        if self.is_significant or interval is None or p_value is None or p_value < ALPHA:
+            return False
+        low, high = interval
+        return not 1.0 / WIDE <= low <= 1.0 <= high <= WIDE
+
+    @property
     def worse_by(self) -> float:
         """By what share the second is worse; negative if it is better.
 
@@ -133,9 +145,7 @@ class ComparedSeries:
             low, high = 1.0 / high, 1.0 / low
         sentence += f" ({times(low)} to {times(high)}), {p_words(ratio.p_value)}"
         if not self.is_significant and ratio.p_value >= ALPHA:
-            # An interval at 90 % without 1 leaves the test at 5 % undecided, as a wide one does.
-            narrow = 1.0 / WIDE <= low <= 1.0 <= high <= WIDE
-            equal = "no significant difference" if narrow else "undecided"
+            equal = "undecided" if self.is_undecided else "no significant difference"
             sentence = f"{equal}: {sentence}"
         elif not self.is_significant:
             sentence = f"{self.several_words(ratio.p_value)}: {sentence.rpartition(', ')[0]}"

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from hindmost.harness.runfile.columns import blocks_of, columns_of
 from hindmost.harness.runfile.reader import Run
 
 MOST_STEPS = 240
@@ -55,10 +56,10 @@ def timelines_of(run: Run, places: Sequence[int]) -> Timelines:
     starts = np.arange(0, run.bodies, together)
     sums = np.zeros((starts.size, columns.size, len(run.phases)))
     longest = np.zeros((starts.size, columns.size))
-    for rows in run.blocks():
+    for rows in blocks_of(run, columns.size):
         step = np.arange(rows.start, rows.stop) // together
-        np.add.at(sums, step, run.columns_of("phase_duration", columns, rows))
-        np.maximum.at(longest, step, run.columns_of("duration", columns, rows))
+        np.add.at(sums, step, columns_of(run, "phase_duration", columns, rows))
+        np.maximum.at(longest, step, columns_of(run, "duration", columns, rows))
     counts = np.diff(np.append(starts, run.bodies))
     mean = (sums / counts[:, None, None]).transpose(2, 1, 0)
     return Timelines(

@@ -37,6 +37,7 @@ def looked_at(errors: PredictionErrors, anchor: str, findings: Sequence[Finding]
         fitted=fitted,
         ranks=ranks,
         busiest=busiest_of(middle, ranks),
+        slowest=None,
         balance=time_balance(efficiencies_of(middle), ranks, remedies),
         remedies=remedies,
         anchors={"section": anchor, "runs": anchor},

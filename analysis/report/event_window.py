@@ -28,13 +28,15 @@ OF_PATH = (
 )
 
 
-def event_window(run: Run, report: RankReport) -> EventChart | None:
+def event_window(run: Run, report: RankReport, first: int | None = None) -> EventChart | None:
     """Return the events of a run; None if it has none.
 
     Parameters
     ----------
     report : RankReport
         Says which ranks and iterations matter.
+    first : int, optional
+        The iteration that is shown first.
     """
     if not run.has("event_kind") or not run.bodies or run.header.ranks < 2:
         return None
@@ -43,7 +45,7 @@ def event_window(run: Run, report: RankReport) -> EventChart | None:
     events = run.shape("event_kind")[1]
     names = (*run.phases, *run.activities)
     room = max(MOST_VALUES // (columns.size * (2 * events + 2 + len(names))), 1)
-    bodies = chosen_iterations(run, report, room)
+    bodies = chosen_iterations(run, report, room, first)
     parts = [read(run, span, columns, passed) for span in spans(bodies)]
     starts = np.concatenate([each["start"] for each in parts])
     begin = starts.min(axis=1)
@@ -65,6 +67,7 @@ def event_window(run: Run, report: RankReport) -> EventChart | None:
         work=np.concatenate([each["event_work"] for each in parts]).astype(np.float64),
         spent=np.concatenate([each["event_duration"] for each in parts]).astype(np.float64),
         numbers=numbers,
+        first=first,
         path=None
         if passed is None
         else PathPieces(
@@ -112,7 +115,9 @@ def chosen_columns(run: Run, report: RankReport) -> NDArray[np.int64]:
     return np.asarray(np.unique(np.concatenate([telling, even])), np.int64)
 
 
-def chosen_iterations(run: Run, report: RankReport, room: int) -> NDArray[np.int64]:
+def chosen_iterations(
+    run: Run, report: RankReport, room: int, first: int | None = None
+) -> NDArray[np.int64]:
     """Return the iterations that are shown: all, or stretches around the longest and elsewhere.
 
     Stretches, as neighbouring iterations are read together: a page on a large file must not read
@@ -120,11 +125,12 @@ def chosen_iterations(run: Run, report: RankReport, room: int) -> NDArray[np.int
     """
     if run.bodies <= room:
         return np.arange(run.bodies)
-    centres: list[int] = []
+    centres: list[int] = [] if first is None else [first]
     late = report.lateness
     if late is not None and not run.reduced:
         order = np.argsort(-late.longest_s, kind="stable")
-        centres = list(dict.fromkeys(late.longest_body[order].tolist()))[: MOST_STRETCHES // 2]
+        telling = [*centres, *late.longest_body[order].tolist()]
+        centres = list(dict.fromkeys(telling))[: MOST_STRETCHES // 2]
     width = max(room // MOST_STRETCHES, 1)
     even = np.linspace(0, run.bodies - 1, min(MOST_STRETCHES - len(centres), room))
     chosen: set[int] = set()

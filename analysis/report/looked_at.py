@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from hindmost.analysis.fits.study import FittedGroup
 from hindmost.analysis.ranks.study import RankReport
 from hindmost.analysis.report.remedies import Remedies
+from hindmost.analysis.report.slowest_iteration import SlowestIteration
 from hindmost.analysis.report.time_balance import TimeBalance
 from hindmost.analysis.report.typical_work import WorkOfRank
 from hindmost.analysis.runs.check_bodies import LEAST_BODIES
@@ -30,6 +31,8 @@ class LookedAt:
         Of the median run.
     busiest : WorkOfRank or None
         The rank with most work; None if not all ranks have full records.
+    slowest : SlowestIteration or None
+        What lost most time against its place in the cycle.
     balance : TimeBalance
     remedies : Remedies
     anchors : mapping of str to str
@@ -41,6 +44,7 @@ class LookedAt:
     fitted: FittedGroup
     ranks: RankReport
     busiest: WorkOfRank | None
+    slowest: SlowestIteration | None
     balance: TimeBalance
     remedies: Remedies
     anchors: Mapping[str, str]

@@ -33,11 +33,11 @@ from hindmost.analysis.report.remedies import remedies_of, remedy_parts
 from hindmost.analysis.report.run_figures import figure_named
 from hindmost.analysis.report.runs_overview import Looked, overview_of
 from hindmost.analysis.report.scaling_page import scaling_sections
+from hindmost.analysis.report.slowest_iteration import SlowestIteration, slowest_iteration
 from hindmost.analysis.report.time_balance import time_balance
 from hindmost.analysis.report.typical_work import typical_of_ranks
 from hindmost.analysis.report.variation import busiest_of
-from hindmost.analysis.runs.check import does_the_same, findings_of
-from hindmost.analysis.runs.check_bodies import body_times
+from hindmost.analysis.runs.check import findings_of
 from hindmost.analysis.runs.conclusion import Conclusion
 from hindmost.analysis.runs.cycles import AdaptiveRun
 from hindmost.analysis.runs.efficiency.of_run import (
@@ -81,6 +81,8 @@ ON_PAGE = (
     "efficiency-cycle",
 )
 """Figures of the median run of each configuration."""
+OF_MODELS_TABLE = "Models that explain the measured time, or bound it, and what each assumes:"
+OF_RUNS = "Each column is the median of all runs by itself."
 EVENTS_AFTER = "work"
 
 
@@ -259,7 +261,6 @@ def wanted_of(run: Run) -> list[Wanted[Any]]:
     if not run.bodies:
         return []
     wanted: list[Wanted[Any]] = [
-        body_times(same_work=does_the_same(run)),
         for_charts(FigureChoice().place_of(run)),
         activity_profiles(),
         typical_of_ranks(),
@@ -288,11 +289,14 @@ def described(
             short=name or "The run",
             facets=facets_of(fitted, name),
         ),
+        Paragraph(OF_MODELS_TABLE, quiet=True),
         models_table(fitted, explained=True),
         *caution_parts(fitted.findings, OF_MODELS),
         *map(Paragraph, (*contradictions(fitted), *refusals(fitted), *assumption_lines(fitted))),
         *([laws_table(laws)] if (laws := fitted.median_run.laws) else []),
-        Paragraph(" ".join(LEGEND.split()), quiet=True),
+        Paragraph(
+            " ".join(LEGEND.split()) + (f" {OF_RUNS}" if len(fitted.runs) > 1 else ""), quiet=True
+        ),
         runs_table([summarise_run(each.run, with_efficiency=False) for each in fitted.runs]),
     ]
     middle = fitted.median_run.run
@@ -302,9 +306,9 @@ def described(
     remedies = remedies_of(middle)
     parts += remedy_parts(remedies)
     if len(fitted.runs) > 1:
-        drawn = f"The charts show {middle.path.name}, the run with the median solve time."
+        drawn = f"The charts show {middle.path.name}, {which_run(len(fitted.runs))}."
         parts.append(Paragraph(drawn, quiet=True))
-    ranks = report_run(middle)
+    ranks, slowest = report_run(middle), slowest_iteration(middle)
     opens = openings(ranks, next(numbers)) if middle.header.ranks > 1 else None
     for each in ON_PAGE:
         figure = figure_named(each)
@@ -313,13 +317,14 @@ def described(
             clicked = of_columns(clicked, middle)
         parts += run_chart(figure, middle, ranks, numbers, clicked)
         if each == EVENTS_AFTER:
-            parts += event_parts(middle, ranks, numbers)
+            parts += event_parts(middle, ranks, numbers, slowest)
     parts += rank_parts(ranks, middle, opens, numbers)
     charts = [each for each in parts if isinstance(each, Widget) and each.name]
     looked = LookedAt(
         fitted=fitted,
         ranks=ranks,
         busiest=busiest_of(middle, ranks),
+        slowest=slowest,
         balance=time_balance(efficiencies, ranks, remedies),
         remedies=remedies,
         anchors={"section": anchor, "runs": anchor} | {each.name: each.anchor for each in charts},
@@ -328,9 +333,18 @@ def described(
     return looked, parts
 
 
-def event_parts(run: Run, ranks: RankReport, numbers: Iterator[int]) -> list[Part]:
+def which_run(runs: int) -> str:
+    """Say which of several runs the charts show: the median one, or one next to the median."""
+    if runs == 2:
+        return "one of the two runs"
+    return f"the run {'with' if runs % 2 else 'next to'} the median solve time"
+
+
+def event_parts(
+    run: Run, ranks: RankReport, numbers: Iterator[int], slowest: SlowestIteration | None
+) -> list[Part]:
     """Return the timeline of single iterations, or why there is none."""
-    window = event_window(run, ranks)
+    window = event_window(run, ranks, None if slowest is None else slowest.body)
     if window is None:
         said = without_events(run)
         return [Paragraph(said, quiet=True)] if said else []

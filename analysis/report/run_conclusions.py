@@ -15,9 +15,11 @@ from hindmost.analysis.runs.conclusion import Certainty, Conclusion
 from hindmost.analysis.runs.finding import OF_COMPARISON, OF_MODELS
 from hindmost.analysis.runs.summary import when
 from hindmost.harness.runfile.reader import Run
-from hindmost.text import counted, percent, seconds
+from hindmost.text import bandwidth, byte_count, counted, percent, seconds
 
 PIPELINING = "Pipelining"
+LATENCY_BYTES, BANDWIDTH_BYTES = 4096, 262_144
+"""Bytes an iteration up to which latency decides, and from which on bandwidth does."""
 SESSION_S = 3600.0
 """Between two runs that are no repeats of one session."""
 
@@ -48,6 +50,7 @@ def network(looked: LookedAt) -> Iterator[Conclusion]:
     links = looked.links(phases="Phases by rank", phases_over_time="Phases over the solve")
     share = max(halo, wait) / max(halo + wait, 1e-300)
     said = f"{percent(share, 0)} of the time in MPI is in {where}"
+    bytes_said = bytes_exchanged(looked) if halo > wait else ""
     if "waiting and communication" in parts:
         yield looked.loss(
             "Waiting and communication",
@@ -76,13 +79,39 @@ def network(looked: LookedAt) -> Iterator[Conclusion]:
         "Communication",
         cost_s,
         f"Messages and MPI calls take {seconds(cost_s)} on the critical path, at their typical "
-        f"cost. {said}.{more}",
+        f"cost. {said}.{bytes_said}{more}",
         f"An ideal network would save at most {seconds(cost_s)}.",
         links,
         brief=said,
         certainty=Certainty.PREDICTED,
         basis="critical path of the replay without noise",
         topics=OF_MODELS,
+    )
+
+
+def bytes_exchanged(looked: LookedAt) -> str:
+    """Say how many bytes the busiest rank exchanges in an iteration, and how fast; may be empty.
+
+    The time in halo exchanges includes waiting.
+    """
+    edges, run = looked.run.edges, looked.run
+    if not edges.bytes.size or edges.epoch is not None or not int(edges.bytes.max()):
+        return ""
+    received = np.bincount(edges.target, weights=edges.bytes, minlength=run.header.ranks)
+    rank = int(received.argmax())
+    halo_s = metric_of(looked.ranks, "halo")
+    if not (rank < halo_s.size and halo_s[rank] > 0.0 and run.bodies):
+        return ""
+    each_s = float(halo_s[rank]) / run.bodies
+    rate = float(received[rank]) / each_s
+    why = ""
+    if received[rank] <= LATENCY_BYTES:
+        why = "; with so few bytes, latency decides"
+    elif received[rank] >= BANDWIDTH_BYTES:
+        why = "; with so many bytes, bandwidth decides"
+    return (
+        f" Rank {looked.ranks.numbers[rank]} receives {byte_count(float(received[rank]))} in an "
+        f"iteration, in {seconds(each_s)} of halo exchanges ({bandwidth(rate)}){why}."
     )
 
 

@@ -86,8 +86,7 @@ RUN_FIGURES = (
         name="cycle",
         heading="Body times through the restart cycle",
         summary="time of a body against its place in the restart cycle",
-        caption="The time of a body grows over the restart cycle, as it orthogonalises against "
-        "more and more vectors; the chart also shows how much of it is waiting.",
+        caption="The time of bodies at each place of the restart cycle, with and without waiting.",
         make=one_run.make_cycle,
         default=True,
     ),
@@ -202,9 +201,7 @@ RUN_FIGURES = (
         name="efficiency-cycle",
         heading="Efficiencies through the restart cycle",
         summary="the same by place in the restart cycle",
-        caption="The same for all bodies at each place of the restart cycle. In GMRES work grows "
-        "from place to place, while messages cost the same: transfer should rise from left to "
-        "right.",
+        caption="The same for all bodies at each place of the restart cycle.",
         make=one_run.make_efficiencies_in_cycle,
     ),
 )

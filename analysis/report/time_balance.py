@@ -30,6 +30,21 @@ rank that polls while it waits is interrupted there more often the longer it wai
 """
 
 
+MEANINGS = {
+    "work": "own work, the mean of all ranks",
+    "injected noise": "detours that were put in on purpose, the mean of all ranks",
+    "load imbalance": "some ranks have more work in the whole run than the mean",
+    "waiting in turn": "different ranks are the slowest in different iterations, and the others "
+    "wait for them (POP: serialisation)",
+    "communication": "messages and MPI calls at their typical cost",
+    "interrupted in MPI": "time in messages beyond their typical cost, as where a rank loses its "
+    "core or a message is slow",
+    "waiting and communication": "time in MPI that the run cannot divide",
+    "outside iterations": "restarts, and what comes before the first and after the last iteration",
+}
+"""What each of `PARTS` is, for the legend of the bars."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimeBalance:
     """Where the time of a run goes.

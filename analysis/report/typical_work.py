@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from hindmost.analysis.runs.block import Block
 from hindmost.analysis.runs.tallies import Wanted, tallied
+from hindmost.harness.runfile.columns import columns_of
 from hindmost.harness.runfile.reader import Run
 
 MOST_SAMPLES = 1 << 23
@@ -116,7 +117,7 @@ def work_of_rank(run: Run, rank: int) -> WorkOfRank | None:
 
 def work_in_iterations(run: Run, rank: int) -> NDArray[np.float64]:
     """Return the work of one rank in every iteration: shape (iteration,), seconds."""
-    return run.own_work(run.columns_of("phase_duration", np.array([rank])))[:, 0]
+    return run.own_work(columns_of(run, "phase_duration", np.array([rank])))[:, 0]
 
 
 def distance(work: NDArray[np.float64]) -> int:

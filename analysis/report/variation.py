@@ -35,9 +35,15 @@ VARIATION = "Variation of iterations"
 """Noise, or work that differs from iteration to iteration: recorded times do not tell."""
 CERTAIN = 0.001
 """Probability with which the longest draw of a law is longer than one that is called its own."""
+IN_WORDS = {
+    "halo": "halo exchanges",
+    "wait": "reductions and other collectives",
+    "post": "starts of collectives",
+    "unclassified": "other MPI calls",
+}
 SAME = 0.02
 """Difference of the typical and the mean work of a rank up to which one of them says both."""
-AT_STAKE = 0.02
+AT_STAKE = 0.05
 """Share of the time lost to slower ranks up to which none of them is named."""
 OTHER = "Other variation of iterations"
 """The same, where injected noise is known apart from it."""
@@ -179,10 +185,8 @@ def noise(looked: LookedAt) -> Iterator[Conclusion]:
     Injected noise is no part of it where the replay can remove that alone.
     """
     quiet, turn_s = looked.remedies.quiet, looked.balance.parts_s.get("waiting in turn", 0.0)
-    links = (
-        *slowest_link(looked),
-        *looked.links(map="Map of iterations", histogram="Distribution"),
-    )
+    shown = "Map of one place of the cycle" if looked.run.restarts else "Map of iterations"
+    links = (*slowest_link(looked), *looked.links(map=shown, histogram="Distribution"))
     if quiet is None:
         if turn_s > 0.0:
             yield looked.loss(
@@ -258,21 +262,30 @@ def blamed(looked: LookedAt) -> str:
 
 
 def slowest_link(looked: LookedAt) -> tuple[Link, ...]:
-    """Return the link to the events of the iteration with the longest work."""
-    late = looked.ranks.lateness
-    if late is None or "events" not in looked.anchors:
+    """Return the link to the events of the slowest iteration."""
+    slowest = looked.slowest
+    if slowest is None or "events" not in looked.anchors:
         return ()
-    body = int(late.longest_body[int(late.longest_s.argmax())])
+    body = slowest.body
     anchor = f"{looked.anchors['events']}={body}"
     return (Link(anchor=anchor, text=f"Events of iteration {body}"),)
 
 
 def slowest_iterations(looked: LookedAt) -> str:
     """Name the slowest iteration and its rank."""
-    late = looked.ranks.lateness
+    late, slowest = looked.ranks.lateness, looked.slowest
     median = looked.run.summary["body_s"]["median"]
     if late is None or not median > 0.0:
         return ""
+    if slowest is not None and slowest.own_s < 0.5 * slowest.lasted_s:
+        if slowest.times < CONSPICUOUS:
+            return ""
+        where = IN_WORDS.get(slowest.phase, slowest.phase)
+        return (
+            f"The slowest is iteration {slowest.body}: {seconds(slowest.lasted_s)}, "
+            f"{slowest.times:.1f} times the median; the ranks spend "
+            f"{seconds(slowest.phase_s)} of it in {where}."
+        )
     rank = int(late.longest_s.argmax())
     longest = float(late.longest_s[rank])
     if longest < CONSPICUOUS * median:

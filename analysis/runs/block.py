@@ -58,6 +58,11 @@ class Block:
         """Times of the phases, summed over these bodies: float64, shape (rank, phase), seconds."""
         return np.asarray(self.phases.sum(axis=0, dtype=np.float64))
 
+    def prepare(self) -> None:
+        """Read and sum up now what most of those take who go through a run."""
+        for made in (self.start, self.duration, self.work, self.phases_of_ranks):
+            assert made.size
+
     @cached_property
     def events(self) -> EventBlock:
         """Their events; those of whole bodies where none were kept."""

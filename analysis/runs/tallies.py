@@ -7,11 +7,14 @@ the file for all that were announced, and each block is read and prepared once.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
 from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar, cast
+from weakref import WeakKeyDictionary
 
 from hindmost.analysis.runs.block import Block
 from hindmost.errors import HindmostError
@@ -19,6 +22,10 @@ from hindmost.harness.runfile.reader import Run
 
 Result = TypeVar("Result")
 Given = TypeVar("Given", covariant=True)
+WORTH_THREADS = 1 << 20
+"""Bodies of all ranks from which on tallies go through a run side by side."""
+MOST_THREADS = 4
+"""That go through blocks, each with what it makes of a block in memory."""
 
 
 class Tally(Protocol[Given]):
@@ -43,11 +50,14 @@ class Wanted(Generic[Result]):
         Arguments after the run; hashable.
     checked : bool
         Whether the times must be verified.
+    kept : bool
+        Whether the result is small, and kept as long as the run.
     """
 
     make: Callable[..., Tally[Result]]
     given: tuple[Any, ...] = ()
     checked: bool = True
+    kept: bool = False
 
 
 @dataclass(slots=True)
@@ -60,6 +70,7 @@ class Reading:
     done: bool = False
 
 
+KEPT: WeakKeyDictionary[Run, dict[Wanted[Any], Any]] = WeakKeyDictionary()
 READINGS: ContextVar[tuple[Reading, ...]] = ContextVar("readings", default=())
 
 
@@ -84,6 +95,16 @@ def tallied(run: Run, wanted: Wanted[Result]) -> Result:
     DamagedFileError, DataError
         Impossible times, or what the tally raises.
     """
+    if wanted.kept:
+        known = KEPT.setdefault(run, {})
+        if wanted not in known:
+            known[wanted] = read_now(run, wanted)
+        return cast(Result, known[wanted])
+    return read_now(run, wanted)
+
+
+def read_now(run: Run, wanted: Wanted[Result]) -> Result:
+    """Read a run for a tally, and for those that are to be read together with it."""
     for reading in READINGS.get():
         if reading.run is run and wanted in reading.wanted:
             if not reading.done:
@@ -97,23 +118,53 @@ def tallied(run: Run, wanted: Wanted[Result]) -> Result:
 
 
 def read_once(run: Run, wanted: Iterable[Wanted[Any]]) -> dict[Wanted[Any], Any]:
-    """Read a run for several tallies; those that its bodies do not allow are left out."""
+    """Read a run for several tallies; those that its bodies do not allow are left out.
+
+    The tallies of a large run go through a block side by side, while the next one is read. Each
+    takes the blocks in their order, so that its result is the same on any number of cores.
+    """
     tallies: dict[Wanted[Any], Tally[Any]] = {}
     for each in wanted:
         with leaving_out(tallies, each):
             tallies[each] = each.make(run, *each.given)
+    checked = any(each.checked for each in tallies)
 
-    def add_to_all(block: Block) -> None:
-        for each, tally in list(tallies.items()):
-            with leaving_out(tallies, each):
-                tally.add(block)
+    def add(each: Wanted[Any], block: Block) -> None:
+        with leaving_out(tallies, each):
+            tallies[each].add(block)
 
-    read_blocks(run, add_to_all, checked=any(each.checked for each in tallies))
+    cores = min(len(os.sched_getaffinity(0)), MOST_THREADS)
+    if cores < 2 or run.bodies * run.columns < WORTH_THREADS:
+
+        def add_to_all(block: Block) -> None:
+            for each in list(tallies):
+                add(each, block)
+
+        read_blocks(run, add_to_all, checked=checked)
+    else:
+        with ThreadPoolExecutor(cores) as pool:
+            under_way: list[Future[None]] = []
+
+            def add_side_by_side(block: Block) -> None:
+                block.prepare()
+                finish(under_way)
+                under_way.extend(
+                    pool.submit(copy_context().run, add, each, block) for each in list(tallies)
+                )
+
+            read_blocks(run, add_side_by_side, checked=checked)
+            finish(under_way)
     results: dict[Wanted[Any], Any] = {}
     for each, tally in list(tallies.items()):
         with leaving_out(tallies, each):
             results[each] = tally.result()
     return results
+
+
+def finish(under_way: list[Future[None]]) -> None:
+    """Wait for all that is under way; raise what it raises."""
+    while under_way:
+        under_way.pop().result()
 
 
 @contextmanager

@@ -30,7 +30,7 @@ KINDS = {
 }
 """By the name of a kind of event, what it is called; the order is that of `EventKind`."""
 LOOKS = {"work": (0, 1.0), "reduction": (3, 0.45), "posted": (1, 0.3), "completed": (3, 0.3),
-         "send": (1, 0.6), "receive": (2, 0.7)}  # fmt: skip
+         "send": (2, 0.4), "receive": (2, 0.7)}  # fmt: skip
 """Fill and height of each kind: heights tell them apart without colours."""
 PATH = "critical path; it changes ranks where a wait ended"
 MOST_RANKS_OF_PATH = (1 << 16) - 1
@@ -82,6 +82,8 @@ class EventChart:
         Own work before each event, and time in it.
     numbers : dict of str to float64 array, shape (iteration, rank), seconds
         Times by phase and activity.
+    first : int or None
+        The iteration that is shown first, with its neighbours; None for the first of all.
     path : PathPieces or None
     why_no_path : str
         Why the critical path is unknown; empty if it is not.
@@ -99,6 +101,7 @@ class EventChart:
     work: NDArray[np.float64]
     spent: NDArray[np.float64]
     numbers: dict[str, NDArray[np.float64]]
+    first: int | None = None
     path: PathPieces | None = None
     why_no_path: str = ""
 
@@ -142,6 +145,7 @@ def event_data(chart: EventChart) -> dict[str, Any]:
               "names": [str(rank) for rank in chart.ranks.tolist()]},
         "iterations": chart.iterations.tolist(),
         "of": chart.of,
+        "first": chart.first,
         "begin": [float(f"{each:.9g}") for each in chart.begin.tolist()],
         "kinds": chart.kind.tolist(),
         "names": list(KINDS),

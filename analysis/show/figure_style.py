@@ -16,9 +16,11 @@ from hindmost.files import replacing
 from hindmost.printable import one_line, printable
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
+    from matplotlib.text import Text
 
 WIDTHS_INCHES = {"full": 7.0, "half": 3.4}
 """The text block of a journal, and one of its two columns."""
@@ -145,22 +147,23 @@ def show_names_as_they_are(figure: Figure) -> None:
     Tick labels and the factor of an axis keep formulas, as matplotlib writes powers of ten with
     them; `name_places` escapes names there.
     """
+    for text in words_in(figure):
+        text.set_parse_math(False)
+        text.set_text(printable(text.get_text()))
+
+
+def words_in(artist: Artist) -> Iterator[Text]:
+    """Yield the texts of a figure, but not those of ticks: to ask for these makes them all."""
+    from matplotlib.axis import Axis
     from matplotlib.text import Text
 
-    of_ticks = {
-        id(label)
-        for axes in figure.axes
-        for axis in (axes.xaxis, axes.yaxis)
-        for label in (
-            *axis.get_majorticklabels(),
-            *axis.get_minorticklabels(),
-            axis.get_offset_text(),
-        )
-    }
-    for text in figure.findobj(Text):
-        if id(text) not in of_ticks:
-            text.set_parse_math(False)
-            text.set_text(printable(text.get_text()))
+    for child in artist.get_children():
+        if isinstance(child, Axis):
+            yield child.label
+        elif isinstance(child, Text):
+            yield child
+        else:
+            yield from words_in(child)
 
 
 def put_words(axes: Axes, *, title: str, x_label: str, y_label: str) -> None:

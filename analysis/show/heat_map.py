@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -167,8 +168,29 @@ def pool_maximum(times: NDArray[np.float64], most: int, axis: int) -> NDArray[np
     factor = -(-times.shape[axis] // most)
     if factor <= 1:
         return times
-    starts = np.arange(0, times.shape[axis], factor)
-    pooled: NDArray[np.float64] = np.maximum.reduceat(times, starts, axis=axis)
+    return maxima(times, np.arange(0, times.shape[axis], factor), axis)
+
+
+def maxima(
+    times: NDArray[np.float64], begins: NDArray[np.integer[Any]], axis: int = 0
+) -> NDArray[np.float64]:
+    """Return the maxima of stretches along an axis: as of ``np.maximum.reduceat``, but quicker.
+
+    Parameters
+    ----------
+    times : float64 array, shape (column, row)
+    begins : int array, shape (stretch,)
+        Where stretches begin, ascending.
+    """
+    ends = np.append(begins[1:], times.shape[axis])
+    shape = list(times.shape)
+    shape[axis] = begins.size
+    pooled = np.empty(shape)
+    for at, (begin, end) in enumerate(zip(begins.tolist(), ends.tolist(), strict=True)):
+        if axis:
+            np.max(times[:, begin:end], axis=1, out=pooled[:, at])
+        else:
+            np.max(times[begin:end], axis=0, out=pooled[at])
     return pooled
 
 

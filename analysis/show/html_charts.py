@@ -16,7 +16,7 @@ from hindmost.analysis.show.html_maps import map_data, map_legend, packed
 from hindmost.analysis.show.html_renderer import picture_html
 from hindmost.analysis.show.matplotlib_charts import picture
 from hindmost.analysis.show.page import Widget, shared_scripts
-from hindmost.analysis.show.palette import DASHES, FILLS, LINES
+from hindmost.analysis.show.palette import DASHES, LINES, fills_of
 from hindmost.printable import escape, page_json
 
 DIGITS = 5
@@ -74,11 +74,11 @@ def rounded(values: NDArray[np.float64]) -> list[float | None]:
 
 def colour_of(chart: Chart) -> list[str]:
     """Return the style-sheet variable of every series' colour, in their order."""
-    names, fills, lines = [], 0, 0
+    names, lines = [], 0
+    fills = iter(fills_of([each.name for each in chart.series if each.filled]))
     for series in chart.series:
         if series.filled:
-            names.append(f"--fill-{fills % len(FILLS)}")
-            fills += 1
+            names.append(f"--fill-{next(fills)}")
         else:
             names.append(f"--line-{lines % len(LINES)}")
             lines += 1

@@ -33,6 +33,7 @@ def map_data(heat_map: HeatMap) -> dict[str, Any]:
     """
     import matplotlib as mpl
 
+    heat_map = heat_map.coarser(most_columns(heat_map), heat_map.ranks)  # once for all orders
     coarse = coarse_enough(heat_map)
     unit = coarse.unit
     times = coarse.times * unit.per_second
@@ -106,11 +107,16 @@ def packed(times: NDArray[np.float64], plain: NDArray[np.uint16] | None = None) 
 
 def coarse_enough(heat_map: HeatMap) -> HeatMap:
     """Pool a map until it is small enough to travel."""
+    return heat_map.coarser(most_columns(heat_map), MOST_ROWS)
+
+
+def most_columns(heat_map: HeatMap) -> int:
+    """Return how many columns of a map may travel."""
     rows = min(MOST_ROWS, heat_map.times.shape[1])
     cells = MOST_CELLS
     if rows < heat_map.times.shape[1] and (orders := orders_of(heat_map)):
         cells = 2 * MOST_CELLS // (1 + len(orders))
-    return heat_map.coarser(min(MOST_COLUMNS, cells // rows), rows)
+    return min(MOST_COLUMNS, cells // rows)
 
 
 def hex_colour(colour: NDArray[np.float64]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,10 +18,11 @@ from hindmost.analysis.show.figure_style import (
     write_picture,
 )
 from hindmost.analysis.show.heat_map import MOST_COLUMNS, MOST_ROWS, HeatMap
-from hindmost.analysis.show.palette import COLOUR_MAP, DASHES, FILLS, LINES
+from hindmost.analysis.show.palette import COLOUR_MAP, DASHES, FILLS, LINES, fills_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
 
 LINE_WIDTH = 1.4
 THIN = 0.8
@@ -46,11 +47,11 @@ def draw(content: Chart | HeatMap, axes: Axes) -> Axes:
 
 def draw_chart(chart: Chart, axes: Axes) -> Axes:
     """Draw on matplotlib's axes and return them."""
-    fills, lines, points = 0, 0, 0
+    lines, points = 0, 0
+    fills = iter(fills_of([each.name for each in chart.series if each.filled]))
     for series in chart.series:
         if series.filled:
-            draw_fill(axes, series, FILLS[fills % len(FILLS)])
-            fills += 1
+            draw_fill(axes, series, FILLS[next(fills)])
         elif series.look == "points":
             draw_points(axes, series, points)
             points += 1
@@ -62,7 +63,7 @@ def draw_chart(chart: Chart, axes: Axes) -> Axes:
     axes.set_xlim(*x_limits(chart.series))
     axes.set_ylim(*chart.y_limits)
     if not chart.logarithmic[1]:
-        axes.ticklabel_format(axis="y", style="sci", scilimits=(-2, 5), useMathText=True)
+        write_powers(axes.yaxis)
     if chart.counted:
         left, right = axes.get_xlim()
         first, last = math.ceil(left), math.floor(right)
@@ -80,6 +81,25 @@ def draw_chart(chart: Chart, axes: Axes) -> Axes:
     elif len(chart.series) > 1:
         axes.legend(loc="best")
     return axes
+
+
+def write_powers(axis: Axis) -> None:
+    """Take a power of ten out of the numbers of an axis where they are large or small.
+
+    Only the power is a formula: matplotlib takes milliseconds for each.
+    """
+    from matplotlib.ticker import ScalarFormatter
+
+    class Numbers(ScalarFormatter):
+        """Numbers, and a power of ten as a formula."""
+
+        def __call__(self, x: float, pos: int | None = None) -> str:
+            """Return a number as plain text."""
+            return super().__call__(x, pos).removeprefix(r"$\mathdefault{").removesuffix("}$")
+
+    numbers = Numbers(useMathText=True)
+    numbers.set_powerlimits((-2, 5))
+    axis.set_major_formatter(numbers)
 
 
 def set_scales(chart: Chart, axes: Axes) -> None:
@@ -121,9 +141,7 @@ def draw_fill(axes: Axes, series: Series, colour: str) -> None:
     """Draw an area, bars or a band."""
     base = np.zeros(series.y.size) if series.base is None else series.base
     if series.look == "area":
-        axes.stairs(
-            series.y, series.x, baseline=base, fill=True, color=colour, label=series.name, lw=0
-        )
+        add_steps(axes, series, baseline=base, fill=True, facecolor=colour, lw=0)
     elif series.look == "bars":
         axes.bar(series.x, series.y - base, BAR_WIDTH, bottom=base, color=colour, label=series.name)
     else:
@@ -132,20 +150,30 @@ def draw_fill(axes: Axes, series: Series, colour: str) -> None:
         axes.fill_between(series.x, base, series.y, color=colour, lw=width, label=series.name)
 
 
+def add_steps(axes: Axes, series: Series, **looks: Any) -> None:
+    """Add steps without a look at where they lie, which takes longer than to draw them.
+
+    The limits of a chart are known.
+    """
+    from matplotlib.patches import StepPatch
+
+    axes.add_artist(StepPatch(series.y, series.x, label=series.name, **looks))
+
+
 def draw_line(axes: Axes, series: Series, number: int) -> None:
     """Draw a line or steps in the look of the number-th line of a chart."""
     dash = DASHES[number % len(DASHES)]
     colour = LINES[number % len(LINES)]
     style = (0.0, dash) if dash else "solid"
     if series.look == "steps":
-        axes.stairs(
-            series.y,
-            series.x,
+        add_steps(
+            axes,
+            series,
             baseline=None,
-            color=colour,
+            fill=False,
+            edgecolor=colour,
             ls=style,
             lw=THIN if series.y.size > MANY_STEPS else LINE_WIDTH,
-            label=series.name,
         )
     else:
         axes.plot(series.x, series.y, color=colour, ls=style, lw=LINE_WIDTH, label=series.name)

@@ -5,8 +5,8 @@ It knows no topic. Nothing on it is told by colour alone: grades have a mark, se
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal
 
 from hindmost.analysis.show.page import Widget
@@ -19,6 +19,8 @@ MARKS: dict[Grade, str] = {"good": "✓", "fair": "!", "poor": "✕"}
 MOST_SHOWN = 6
 """Statements that are not folded."""
 MOST_BARS = 8
+LEAST_SHARE = 0.0005
+"""Of a bar, from which on a part is in the legend: less is written as 0.0 %."""
 WIDE_ENOUGH = 0.14
 """Share of the longest bar from which on a segment has its name in it."""
 
@@ -126,9 +128,13 @@ class Overview:
         The same of data of other kinds.
     parts : tuple of str
         All parts that a bar may have, in their order.
+    meanings : mapping of str to str
+        What parts are, for those whose names do not say it.
     bars : sequence of Bar
     statements : sequence of Statement
         The most important first.
+    folded : str
+        Under which words all statements are folded; empty to show them.
     nothing : str
         What is said if there is no statement.
     """
@@ -138,8 +144,10 @@ class Overview:
     data: Judgement
     others: Sequence[Judgement] = ()
     parts: tuple[str, ...] = ()
+    meanings: Mapping[str, str] = field(default_factory=dict)
     bars: Sequence[Bar] = ()
     statements: Sequence[Statement] = ()
+    folded: str = ""
     nothing: str = ""
 
 
@@ -176,12 +184,23 @@ def bars_html(overview: Overview) -> str:
     rows = "".join(bar_html(bar, overview.parts, longest_s) for bar in shown)
     left = len(overview.bars) - len(shown)
     more = f'<p class="quiet">{left} more below.</p>' if left > 0 else ""
-    seen = [part for part in overview.parts if any(bar.shares.get(part) for bar in shown)]
+    seen = [
+        part
+        for part in overview.parts
+        if any(bar.shares.get(part, 0.0) >= LEAST_SHARE for bar in shown)
+    ]
     legend = "".join(
         f'<li><span class="swatch part-{overview.parts.index(part)}"></span>{escape(part)}</li>'
         for part in seen
     )
-    return f'<div class="bars">{rows}{more}<ul class="legend">{legend}</ul></div>'
+    meant = "".join(
+        f"<li><b>{escape(part)}</b>: {escape(overview.meanings[part])}.</li>"
+        for part in seen
+        if part in overview.meanings
+    )
+    if meant:
+        meant = f"<details><summary>What the parts are</summary><ul>{meant}</ul></details>"
+    return f'<div class="bars">{rows}{more}<ul class="legend">{legend}</ul>{meant}</div>'
 
 
 def bar_html(bar: Bar, parts: tuple[str, ...], longest_s: float) -> str:
@@ -230,10 +249,13 @@ def statements_html(overview: Overview) -> str:
     groups: dict[str, list[Statement]] = {}
     for each in overview.statements:
         groups.setdefault(each.group, []).append(each)
-    return "".join(
+    listed = "".join(
         (f'<h2 class="kind">{escape(name)}</h2>' if len(groups) > 1 else "") + list_html(members)
         for name, members in groups.items()
     )
+    if not overview.folded:
+        return listed
+    return f'<details class="more"><summary>{escape(overview.folded)}</summary>{listed}</details>'
 
 
 def list_html(statements: Sequence[Statement]) -> str:

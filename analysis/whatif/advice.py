@@ -197,7 +197,7 @@ class Advice:
     @property
     def broken(self) -> bool:
         """Whether the runs have findings that forbid conclusions."""
-        return has_errors(self.findings)
+        return has_errors((self.blocking, self.pipelined), self.findings)
 
     def surer(self) -> Iterator[str]:
         """Yield what to measure to be surer."""
@@ -262,9 +262,16 @@ def files_json(solver: str, group: Group) -> dict[str, Any]:
     return {"solver": solver, "files": [str(run.path) for run in group.runs]}
 
 
-def has_errors(findings: Sequence[Finding]) -> bool:
-    """Tell whether findings forbid conclusions."""
-    return any(each.severity == "error" for each in about(findings, OF_MODELS))
+def has_errors(groups: Sequence[Group], findings: Sequence[Finding]) -> bool:
+    """Tell whether findings forbid conclusions.
+
+    How much repeats differ is in the interval, which is that over repeats, if there are enough.
+    """
+    enough = all(len(each.runs) >= REPEATS for each in groups)
+    return any(
+        each.severity == "error" and not (enough and each.code == "repeats-differ")
+        for each in about(findings, OF_MODELS)
+    )
 
 
 def doubt_of(groups: Sequence[Group], findings: Sequence[Finding]) -> str:
@@ -276,7 +283,7 @@ def doubt_of(groups: Sequence[Group], findings: Sequence[Finding]) -> str:
         doubts.append(
             f"{' and '.join(alone)} {have} one repeat only, which does not show how runs scatter"
         )
-    if has_errors(findings):
+    if has_errors(groups, findings):
         doubts.append("the runs have errors (see below)")
     return ", and ".join(doubts)
 

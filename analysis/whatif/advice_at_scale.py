@@ -24,7 +24,12 @@ from hindmost.analysis.whatif.advice import (
     without_depth,
 )
 from hindmost.analysis.whatif.at_scale import fitted_work, scale_runs
-from hindmost.analysis.whatif.compared_at_scale import ComparedAtScale, factor, iteration_s
+from hindmost.analysis.whatif.compared_at_scale import (
+    ComparedAtScale,
+    factor,
+    iteration_s,
+    parts_of_iteration,
+)
 from hindmost.analysis.whatif.options import Named
 from hindmost.analysis.whatif.targets import NetworkBasis, Scale, network_of, scalable
 from hindmost.errors import UsageError
@@ -97,8 +102,8 @@ class ScaledAdvice:
                     f"If no detour exceeds the longest recorded one, {verdict} there: "
                     f"{recorded.words} times as long."
                 )
-        if self.reached:
-            last = self.with_change(self.changes[0])[-1]
+        last = self.with_change(self.changes[0])[-1]
+        if self.reached and not (last.on_tail or last.ratio.wide):
             ratio = self.iterations_ratio
             yield (
                 f"To the tolerance, {self.names[1]} takes {ratio:.2f} times as many iterations as "
@@ -117,11 +122,21 @@ class ScaledAdvice:
             f"an iteration takes {last.ratio.words} times as long as one of {blocking} (simulated, "
             f"{basis})"
         )
-        if self.doubt:
+        undecided = f"These runs do not decide whether {pipelined} pays off on {where}"
+        also = f", and {self.doubt}" if self.doubt else ""
+        if last.on_tail:
             return (
-                f"These runs do not decide whether {pipelined} pays off on {where}: {self.doubt}. "
-                f"At face value, {figures}."
+                f"{undecided}: the answer rests on noise that is rarer than what was recorded "
+                f"(simulated, {basis}){also}."
             )
+        if last.ratio.wide:
+            return (
+                f"{undecided}: an iteration takes {factor(last.ratio.low)} to "
+                f"{factor(last.ratio.high)} times as long as one of {blocking} (simulated, {basis})"
+                f"{also}."
+            )
+        if self.doubt:
+            return f"{undecided}: {self.doubt}. At face value, {figures}."
         since = first_of(found, Verdict.YES)
         if since is not None:
             lead = (
@@ -129,20 +144,14 @@ class ScaledAdvice:
                 if len(found) > 1 and since != found[0].ranks
                 else f"{pipelined} pays off on {range_of(found)}{with_change}"
             )
-            return f"{lead}: on {counted(last.ranks, 'rank')} {figures}."
+            on_last = f"on {counted(last.ranks, 'rank')} " if len(found) > 1 else ""
+            return f"{lead}: {on_last}{figures}."
         if last.verdict is Verdict.NO:
             none = all(each.verdict is Verdict.NO for each in found)
             there = f"{range_of(found)}{with_change}" if none else where
-            return (
-                f"{pipelined} does not pay off on {there}: on {counted(last.ranks, 'rank')} "
-                f"{figures}."
-            )
-        if last.on_tail:
-            return (
-                f"These runs do not decide whether {pipelined} pays off on {where}: the answer "
-                f"rests on noise that is rarer than what was recorded (simulated, {basis})."
-            )
-        return f"These runs do not decide whether {pipelined} pays off on {where}: {figures}."
+            on_last = f"on {counted(last.ranks, 'rank')} " if none and len(found) > 1 else ""
+            return f"{pipelined} does not pay off on {there}: {on_last}{figures}."
+        return f"{undecided}: {figures}."
 
     @property
     def iterations_ratio(self) -> float:
@@ -157,23 +166,25 @@ class ScaledAdvice:
         """Yield what an iteration of either solver consists of on the most ranks."""
         last = self.with_change(self.changes[0])[-1]
         for name, side in zip(self.names, (last.blocking, last.pipelined), strict=True):
-            result, count = side[0].result, side[0].run.header.iterations
-            if result.missed:
-                yield f"On {last.title} nothing is told of {name}. {side[0].withheld}"
+            untold = next((each for each in side if each.result.missed), None)
+            if untold is not None:
+                yield f"On {last.title} nothing is told of {name}. {untold.withheld}"
                 continue
-            limited = " with noise no worse than recorded" if result.limited else ""
+            limited = any(each.result.limited for each in side)
+            lead = "If no detour exceeds the longest recorded one, an" if limited else "An"
+            parts_s = parts_of_iteration(side, capped=limited)
+            words = ", ".join(
+                f"{what} {seconds(each_s)}" for what, each_s in parts_s.items() if each_s > 0.0
+            )
             yield (
-                f"On {last.title}{limited} an iteration of {name} takes "
-                f"{seconds(result.shown_s / count)}: undisturbed work "
-                f"{seconds(result.work_s / count)}, noise and waiting for it "
-                f"{seconds(max(result.noise_s, 0.0) / count)}, network "
-                f"{seconds(max(result.network_s, 0.0) / count)}."
+                f"{lead} iteration of {name} takes {seconds(sum(parts_s.values()))} on "
+                f"{last.title}: {words}."
             )
 
     @property
     def broken(self) -> bool:
         """Whether the runs have findings that forbid conclusions."""
-        return has_errors(self.findings)
+        return has_errors((self.blocking, self.pipelined), self.findings)
 
     def surer(self) -> Iterator[str]:
         """Yield what to measure to be surer."""
@@ -182,8 +193,8 @@ class ScaledAdvice:
         if few:
             have = ", ".join(f"{solver_of(each)} {len(each.runs)}" for each in few)
             yield f"To be surer, record {counted(REPEATS, 'repeat')} of each solver (now: {have})."
-        result = last.blocking[0].result
-        if result.ranks > result.samples / TIMES_RARER:
+        result, noisy = last.blocking[0].result, last.named.change.noise > 0.0
+        if noisy and result.ranks > result.samples / TIMES_RARER:
             wanted = TIMES_RARER * result.ranks
             yield (
                 f"To be surer of the noise, record about {wanted:,} iterations of all ranks in one "

@@ -13,7 +13,7 @@ from hindmost.analysis.whatif.advice import Verdict
 from hindmost.analysis.whatif.at_scale import AtScale
 from hindmost.analysis.whatif.options import Named
 from hindmost.analysis.whatif.study import dict_of
-from hindmost.models.simulation.prospect import Prospect, spread_of
+from hindmost.models.simulation.prospect import WIDEST, Prospect, spread_of
 from hindmost.models.simulation.readings import CAPPED, PARTS
 from hindmost.text import counted
 
@@ -44,14 +44,21 @@ class Ratio:
         return Verdict.NO if self.low > 1.0 else Verdict.OPEN
 
     @property
+    def wide(self) -> bool:
+        """Whether the interval is too wide for a single ratio to mean anything."""
+        return self.high > WIDEST * self.low
+
+    @property
     def words(self) -> str:
-        """The ratio with its interval."""
+        """The ratio with its interval, or the interval alone if it is too wide."""
+        if self.wide:
+            return f"{factor(self.low)} to {factor(self.high)}"
         return f"{factor(self.typical)} ({factor(self.low)} to {factor(self.high)})"
 
     def to_json(self) -> dict[str, Any]:
         """Return the ratio for JSON."""
         return {
-            "ratio": self.typical,
+            "ratio": None if self.wide else self.typical,
             "ratio_interval": [self.low, self.high],
             "verdict": str(self.verdict),
         }
@@ -146,7 +153,39 @@ def iteration_s(found: Sequence[AtScale]) -> float | None:
     """Return the time of an iteration, the median over repeats; None if it is not known."""
     if any(each.result.open for each in found):
         return None
-    return float(np.median([each.result.seconds / each.run.header.iterations for each in found]))
+    return middle(found, capped=False)
+
+
+def parts_of_iteration(found: Sequence[AtScale], *, capped: bool) -> dict[str, float]:
+    """Return what the time of an iteration consists of, of the repeat in the middle, in seconds.
+
+    The sum is the time of `middle`: of an even number of repeats, the mean of two.
+    """
+    count = len(found)
+    order = np.argsort([each_s(each, capped=capped) for each in found], kind="stable")
+    both = [found[at] for at in order[(count - 1) // 2 : count // 2 + 1]]
+    parts = []
+    for each in both:
+        result, iterations = each.result, each.run.header.iterations
+        network_s, outside_s = max(result.network_s, 0.0), max(result.outside_s, 0.0)
+        rest_s = each_s(each, capped=capped) - (network_s + outside_s) / iterations
+        # With less noise than is typical of the run, work takes less than its typical time.
+        work_s = min(result.work_s / iterations, rest_s)
+        parts.append((work_s, rest_s - work_s, network_s / iterations, outside_s / iterations))
+    means = np.mean(parts, axis=0).tolist()
+    return dict(
+        zip(
+            ("undisturbed work", "noise and waiting for it", "network", "between cycles"),
+            means,
+            strict=True,
+        )
+    )
+
+
+def each_s(one: AtScale, *, capped: bool) -> float:
+    """Return the time of an iteration of one repeat, in seconds."""
+    total_s = one.result.as_recorded_s if capped else one.result.seconds
+    return total_s / one.run.header.iterations
 
 
 def ratio_of(blocking: Sequence[AtScale], pipelined: Sequence[AtScale], *, capped: bool) -> Ratio:
@@ -198,8 +237,4 @@ def drawn(found: Sequence[AtScale], *, capped: bool) -> NDArray[np.float64]:
 
 def middle(found: Sequence[AtScale], *, capped: bool) -> float:
     """Return the time of an iteration, the median over repeats, in seconds."""
-    times_s = [
-        (each.result.as_recorded_s if capped else each.result.seconds) / each.run.header.iterations
-        for each in found
-    ]
-    return float(np.median(times_s))
+    return float(np.median([each_s(each, capped=capped) for each in found]))

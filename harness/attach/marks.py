@@ -10,6 +10,7 @@ import numpy as np
 from hindmost.harness.attach.frames import Frame
 from hindmost.harness.attach.raw import RawProgram, RawRank
 from hindmost.harness.attach.sections import Matched, how_killed
+from hindmost.harness.attach.settings import FIND
 from hindmost.harness.recorder.pattern import MONITOR
 from hindmost.text import counted
 
@@ -117,8 +118,9 @@ def advice(program: RawProgram) -> str:
     where = "on each rank" if program.size > 1 else "in all"
     return (
         f"Calls that can end iterations, as often as they were made {where}: {', '.join(listed)}"
-        f"{more}. Record again with one of them, as --iterate-at {next(iter(choices))}, or mark "
-        "the iterations in the program, with MPI_Pcontrol(1) or hindmost.h."
+        f"{more}. Record again with one of them, as --iterate-at {next(iter(choices))}, let "
+        f"hindmost find the iterations (--iterate-at {FIND}), or mark them in the program, with "
+        "MPI_Pcontrol(1) or hindmost.h."
     )
 
 

@@ -205,7 +205,7 @@ def find_period(
         named = "; ".join(each.words for each in candidates[:MOST_NAMED])
         raise UnsureError(
             "no period of the MPI calls is sure"
-            + (f". {NEEDED} Candidates: {named}" if named else OFTEN)
+            + (f". {NEEDED} Candidates: {named}" if named else f"{OFTEN}{made_by(calls, names)}")
             + "."
         )
     longest = max(each.share for each in sure)
@@ -216,6 +216,14 @@ def find_period(
     chosen = max(close, key=lambda each: (each.periods, each.collective, -each.every))
     others = [each for each in candidates if each.periods != chosen.periods and each.sure]
     return chosen, tuple(others[:MOST_NAMED])
+
+
+def made_by(calls: Calls, names: Sequence[str]) -> str:
+    """Return which calls were made most often, in brackets; empty if none was."""
+    made = np.bincount(calls.number[calls.whole], minlength=len(names))
+    most = [int(each) for each in np.argsort(-made, kind="stable")[:MOST_NAMED] if made[each]]
+    counts = ", ".join(f"{names[each]} {made[each]:,}" for each in most)
+    return f" ({counts} on this rank; it takes over {LEAST_PERIODS})" if counts else ""
 
 
 def periods_of(

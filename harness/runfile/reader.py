@@ -31,8 +31,6 @@ from hindmost.text import choose
 
 TOLERANCE_S = 1e-6
 """Tolerance of the sum of phases against the duration of a body."""
-FEW_OF = 64
-"""Columns of a file, of which a single one is read by itself and not with the others."""
 ATTRIBUTES = ("schema", "schema_version", "summary", *(field.name for field in fields(Header)))
 """The attributes that are read."""
 
@@ -163,15 +161,6 @@ class Run:
                 )
             values: NDArray[Any] = file[name][rows]
         return values
-
-    def columns_of(
-        self, name: str, places: NDArray[np.int64], rows: slice = slice(None)
-    ) -> NDArray[Any]:
-        """Read a variable, or some of its rows, of some ranks: array, shape (row, rank, ...)."""
-        if FEW_OF * places.size > self.columns:
-            return self.variable(name, rows)[:, places]
-        with self.reading() as file:
-            return np.stack([file[name][rows, place] for place in places.tolist()], axis=1)
 
     @property
     def durations(self) -> NDArray[np.float64]:
@@ -340,8 +329,9 @@ class Run:
             ("phase_duration", phases),
         ):
             check_values(self.path, name, values, LARGE[name])
-        missed = np.abs(sum_of_phases(phases) - durations)
-        if (missed > TOLERANCE_S + 1e-6 * durations).any():
+        missed = sum_of_phases(phases)
+        missed -= durations
+        if (np.abs(missed, out=missed) > TOLERANCE_S + 1e-6 * durations).any():
             raise DamagedFileError(
                 f"{self.path}: the phases of an iteration do not sum to its duration."
             )

@@ -97,6 +97,11 @@ class RankComparison:
                 f"(alpha = {self.alpha:g}{but}). {size}"
             )
         sampled = f", a sample of {self.possible}," if self.pairs < self.possible else ""
+        if not self.rejected:
+            return (
+                f"The distributions do not differ significantly in any of {self.pairs} pairs of "
+                f"ranks{sampled.rstrip(',')} (alpha = {self.alpha:g}). {size}"
+            )
         return (
             f"The distributions of {percent(self.rejected_corrected)} of {self.pairs} pairs of "
             f"ranks{sampled} differ significantly (alpha = {self.alpha:g}; "

@@ -39,6 +39,8 @@ QUANTILE, SKEWED_QUANTILE = 0.95, 0.975
 of each cycle, which is skewed: sums of few such terms need more (chosen on simulated solves)."""
 FEWEST_BODIES = 5
 """Of a stretch."""
+MISSED = 0.02
+"""Part of the time of the bodies from which on what the recursion misses is said."""
 FAR = 20.0
 """Limit of outliers in median deviations, beyond the values of an exponential tail."""
 
@@ -109,10 +111,15 @@ class MaxPlus:
             if error is not None
             else ""
         )
+        missed = (
+            f" {seconds(self.missed_s)} more, as of slow messages, are estimated on the first half."
+            if self.missed_s > MISSED * self.bodies_s
+            else ""
+        )
         short = "" if self.half_width_s > 0.0 else " The solve is too short for an interval."
         return (
-            f"Ranks wait for {whom} {where}; apart from waiting, these cost "
-            f"{seconds(self.latency_s)} per body (iteration).{judged}{short}"
+            f"Ranks wait for {whom} {where}; these cost a rank at least "
+            f"{seconds(self.latency_s)} per body (iteration).{missed}{judged}{short}"
         )
 
     def parameters(self) -> dict[str, Any]:

@@ -15,9 +15,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.models.simulation.blocks import RECEIVE, SEND, EventBlock, slabs
+from hindmost.models.compiled import compiled
+from hindmost.models.simulation.blocks import RECEIVE, REDUCE, SEND, EventBlock, slabs
 from hindmost.models.simulation.path import PathTimes, Waits, walk_back
-from hindmost.models.simulation.walker import Neighbours, Walker
+from hindmost.models.simulation.walker import Neighbours, Walker, as_float64
 
 MOST_PLACES = 1 << 24
 """Events of a run, and ends of bodies, up to which the ranks on the path are kept one by one."""
@@ -92,10 +93,14 @@ class PathSum:
             Time in slow transfers; see `hindmost.models.ranks.transfers`.
         """
         width = self._path.visits.size * (block.kind.shape[1] + 1)
+        meets = block.kind.shape[1] == 1 and bool((block.kind == REDUCE).all())
         for cycle in block.cycles():
             for some in slabs(cycle.stop - cycle.start, width):
                 rows = slice(cycle.start + some.start, cycle.start + some.stop)
                 part = block.part(rows)
+                if meets and transfer is None and part.absent is None:
+                    self._add_meetings(part)
+                    continue
                 self._add_cycle(part, None if transfer is None else transfer[rows])
 
     def _add_cycle(self, block: EventBlock, transfer: NDArray[np.float64] | None) -> None:
@@ -125,6 +130,17 @@ class PathSum:
         passed = self._room(bodies, events + 1)
         walk_back(waits, int(walker.clock.argmax()), self._path, stay, passed)
 
+    def _add_meetings(self, block: EventBlock) -> None:
+        """Do the same for bodies with one reduction each, in which nobody needs to be noted."""
+        passed = self._room(len(block.rest), 2)
+        compiled(through_meetings)(
+            as_float64(block.work[:, :, 0]),
+            as_float64(block.rest),
+            self._path.work,
+            self._path.visits,
+            np.empty(0, np.int32) if passed is None else passed,
+        )
+
     def _room(self, bodies: int, places: int) -> NDArray[np.int32] | None:
         """Return where to note the ranks on the path through some bodies; None if nowhere."""
         self._places += bodies * places
@@ -152,3 +168,47 @@ def at_first_receipt(block: EventBlock, transfer: NDArray[np.float64]) -> NDArra
     receives = block.recorded & (block.kind == RECEIVE)
     first = receives & (np.cumsum(receives, axis=1) == 1)
     return np.where(first[:, None, :], transfer[:, :, None], 0.0)
+
+
+def through_meetings(
+    work: NDArray[np.float64],
+    rest: NDArray[np.float64],
+    times: NDArray[np.float64],
+    visits: NDArray[np.int64],
+    passed: NDArray[np.int32],
+) -> None:
+    """Walk through bodies in which all ranks meet once, and back, as `walk_back` does.
+
+    Parameters
+    ----------
+    work, rest : float64 array, shape (iteration, rank), seconds
+        Own work before and after the reduction.
+    times, visits : float64 and int64 array, shape (rank,)
+        What is passed is added to these.
+    passed : int32 array, shape (2 * iteration,)
+        See `walk_back`; empty if the ranks are not to be noted.
+    """
+    bodies, ranks = work.shape
+    clock = np.zeros(ranks)
+    latest = np.zeros(bodies, np.int64)
+    for body in range(bodies):
+        # All go on when the last one has come: t_p <- max_q (t_q + w_q).
+        last = 0.0
+        for rank in range(ranks):
+            clock[rank] += work[body, rank]
+            if clock[rank] > last:
+                last, latest[body] = clock[rank], rank
+        for rank in range(ranks):
+            clock[rank] = last + rest[body, rank]
+    on = int(clock.argmax())
+    visits[on] += 1
+    for body in range(bodies - 1, -1, -1):
+        times[on] += rest[body, on]
+        if passed.size:
+            passed[2 * body + 1] = on
+        if latest[body] != on:
+            on = latest[body]
+            visits[on] += 1
+        times[on] += work[body, on]
+        if passed.size:
+            passed[2 * body] = on

@@ -28,6 +28,8 @@ from hindmost.text import counted, percent
 ROUNDING = 1e-9
 """Share by which rounding may lift a mean above the maximum."""
 DIGITS = 3
+ALIGNED = (("s", 1.0), ("ms", 1e3), ("us", 1e6))
+"""Units of time, and how many of each a second has."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,7 +174,8 @@ def ratio(part: float, whole: float) -> float:
 
 
 def aligned(seconds: float, whole_s: float) -> str:
-    """Write a part of a time to as many decimals as show three digits of the whole."""
-    decimals = max(DIGITS - 1 - math.floor(math.log10(whole_s)), 0)
-    rounded = round(seconds, decimals) + 0.0  # no minus before nothing
-    return f"{rounded:.{decimals}f} s"
+    """Write a part of a time in the unit of the whole, with its three digits or fewer."""
+    sign, factor = next((each for each in ALIGNED if whole_s * each[1] >= 1.0), ALIGNED[-1])
+    decimals = max(DIGITS - 1 - math.floor(math.log10(whole_s * factor)), 0)
+    rounded = round(seconds * factor, decimals) + 0.0  # no minus before nothing
+    return f"{rounded:.{decimals}f} {sign}"

@@ -123,12 +123,14 @@ def whole_bodies(
     cycle_begins : bool array, shape (iteration,)
     """
     kinds = [REDUCE] if lag == 0 else [COMPLETE, RECEIVE, SEND, POST]
-    before = np.zeros((*work.shape, len(kinds)))
-    before[:, :, kinds.index(REDUCE if lag == 0 else SEND)] = work
+    before = work[:, :, None]
+    if lag:
+        before = np.zeros((*work.shape, len(kinds)))
+        before[:, :, kinds.index(SEND)] = work
     return EventBlock(
         kind=np.tile(np.array(kinds, np.uint8), (len(work), 1)),
         work=before,
-        duration=np.zeros_like(before),
-        rest=np.zeros_like(work),
+        duration=np.zeros(before.shape),
+        rest=np.zeros(work.shape),
         cycle_begins=cycle_begins,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import numpy as np
@@ -162,6 +162,12 @@ class Change:
     def of_network(self) -> bool:
         """Whether messages take another time."""
         return self.latency != 1.0 or self.more_latency_s > 0.0 or self.bandwidth != 1.0
+
+    @property
+    def quieter(self) -> bool:
+        """Whether there is less noise than recorded, and nothing else changes."""
+        less = self.noise < 1.0 or self.uninjected
+        return less and replace(self, noise=1.0, uninjected=False) == Change()
 
     def network(self, costs: Times, ranks: int, byte_share: float) -> Times:
         """Return what events cost on the changed network.

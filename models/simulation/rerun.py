@@ -94,7 +94,7 @@ class WhatIf:
         Both replayed. Of several replicas, the path is that of the first.
     predicted_s, low_s, high_s : float
         The interval has all readings; with drawn noise, 90 % of the replicas; and the case that
-        the time between cycles changes as the cycles do.
+        the time between cycles changes as the cycles do. Without noise, nothing takes longer.
     of_network : bool
         Whether messages take another time.
     hidden : bool
@@ -173,12 +173,15 @@ def what_if(
     for other in by_reading:
         shift = other.total_s - changed.total_s
         shifts += [shift, shift + between_shift(recorded, other)]
+    high_s += max(shifts)
+    if change.quieter:
+        high_s = max(min(high_s, recorded.total_s), middle_s)
     return WhatIf(
         recorded=recorded,
         changed=changed,
         predicted_s=middle_s,
         low_s=low_s + min(shifts),
-        high_s=high_s + max(shifts),
+        high_s=high_s,
         of_network=change.of_network,
         hidden=(change.of_network or change.depth is not None) and bool(program.costs.hidden.any()),
     )

@@ -155,6 +155,8 @@ class Parser(argparse.ArgumentParser):
             if known and first.startswith("-"):
                 hints = "; ".join(f"{name}: {self.habits[name]}" for name in known)
                 message = f"Unknown {plural(len(known), 'option')} {hints}"
+            elif not first.startswith("-") and prog.startswith("hindmost attach"):
+                message = f"The program comes after '--': hindmost attach [options] -- {first}"
             elif not first.startswith("-"):
                 message = f"Unexpected argument '{first}'; repeat an option for each of its values"
             elif prog.startswith("hindmost run"):

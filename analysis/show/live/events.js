@@ -2,6 +2,7 @@
 
 const MOST_CHOSEN = 12; // iterations at once
 const SHOWN_FIRST = 4; // iterations
+const ALL_NAMED = 12; // ranks up to which every row has its number
 const MOST_NAMED = 3; // ranks on the critical path
 
 class Events extends Chart {
@@ -14,8 +15,10 @@ class Events extends Chart {
     this.pathWords = figure.querySelector(".path");
     this.table = figure.querySelector(".numbers");
     const chosen = chosenInAddress().get(figure.id), { iterations } = data;
-    this.choose(chosen ?? `${iterations[0]}-${iterations[Math.min(SHOWN_FIRST, iterations.length) - 1]}`, false);
-    if (!chosen) this.show(0);
+    const first = Math.max(iterations.indexOf(data.first ?? iterations[0]), 0); // the one that the page names
+    const from = clamp(first - 1, 0, Math.max(iterations.length - SHOWN_FIRST, 0));
+    this.choose(chosen ?? `${iterations[from]}-${iterations[Math.min(from + SHOWN_FIRST, iterations.length) - 1]}`, false);
+    if (!chosen) this.show(first);
   }
   value(place, rank, at) { return unlogged(this.data, this.codes[(place * this.ranks + rank) * this.width + at]); }
   choose(key, kept = true) { // iterations as FIRST or FIRST-LAST
@@ -174,10 +177,11 @@ class Events extends Chart {
   steps() { return [(this.view[1] - this.view[0]) / 100, 1 / this.ranks]; }
   xTicks(most) { // from the first moment that is shown
     const from = this.view[0], span = this.view[1] - from, unit = [[1, "s"], [1e3, "ms"], [1e6, "µs"]].find(([per]) => span * per >= 2) ?? [1e6, "µs"];
-    this.data.x.label = `${unit[1]} from ${from.toPrecision(7)} s after the solve began`;
+    const since = [[1, "s"], [1e3, "ms"], [1e6, "µs"]].find(([per]) => from * per >= 1) ?? [1e6, "µs"];
+    this.data.x.label = `${unit[1]}, from ${written(Number((from * since[0]).toPrecision(4)))} ${since[1]} after the solve began`;
     return ticks(0, span * unit[0], most).map((at) => [from + at / unit[0], written(at)]);
   }
-  yTicks(most) { return everySo(this.data.y.names, most); }
+  yTicks(most) { return everySo(this.data.y.names, Math.max(most, Math.min(this.ranks, ALL_NAMED))); }
   boxAt(x, up) {
     const rank = clamp(Math.floor((1 - up) * this.ranks), 0, this.ranks - 1);
     return this.boxes.find((each) => each.rank === rank && !each.last && each.from <= x && x <= each.to);

@@ -161,9 +161,11 @@ def test_the_summary_says_when_it_rests_on_single_results() -> None:
 
 def test_an_interval_without_1_is_not_told_as_no_difference() -> None:
     near, far = np.array([1.0, 1.1, 1.0]), np.array([1.2, 30.0, 1.3])
-    (each,) = compare_histories(
+    found = compare_histories(
         history(series(near * np.array([1.0, 60.0, 2.0]))), history(series(far * 150.0, first=9))
-    ).series
+    )
+    (each,) = found.series
+    assert found.summary() == "1 timer compared: 1 undecided"
     assert each.ratio.p_value is not None
     assert each.ratio.interval is not None
     assert each.ratio.p_value > 0.05

@@ -122,7 +122,8 @@ def test_every_chart_gives_its_picture_and_its_numbers(page: Path, browser: Brow
     for each in events:
         cells = [line.split(",") for line in each[1:]]
         path = [cell for cell in cells if cell[2] == "critical path"]
-        assert {int(cell[0]) for cell in path} == {0, 1, 2, 3}
+        shown_first = sorted({int(cell[0]) for cell in path})
+        assert shown_first == list(range(shown_first[0], shown_first[0] + 4))
         assert {cell[1] for cell in path} <= {"0", "1", "2"}
     drawn = [svg for svg in texts[::2] if "blocking reduction" in svg]
     assert len(drawn) == 2
@@ -164,7 +165,8 @@ def test_zooming_into_a_map_chooses_the_iterations_of_the_timeline(
     events = "document.querySelector('#configuration-0 [data-kind=events]')"
     number = browser.evaluate(f"{events}.id")
     table = f"{events}.querySelector('caption').textContent"
-    assert browser.evaluate(table) == "Iteration 0, in µs"
+    named = browser.evaluate(f"JSON.parse({events}.querySelector('script').textContent).first")
+    assert browser.evaluate(table) == f"Iteration {named}, in µs"
     browser.evaluate("document.querySelector('#configuration-0 [data-kind=map] canvas').focus()")
     browser.key("+")
     browser.wait(f"location.hash.includes('{number}=')")

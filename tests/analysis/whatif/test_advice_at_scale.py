@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -173,8 +174,68 @@ def test_times_that_the_table_withholds_stand_under_a_condition(
     monkeypatch.setattr("hindmost.models.simulation.prospect.WIDEST", 1.0)
     found = advice(capsys, *files, "--ranks", "256", *SCALE[2:])
     assert found["at_scale"][0]["blocking_s"] is None
-    assert "On 256 ranks with noise no worse than recorded an iteration of gmres" in found["answer"]
+    lead = "If no detour exceeds the longest recorded one, an iteration of gmres takes "
+    assert lead in found["answer"]
     assert "each repeat is simulated by itself" in found["answer"]
+
+
+def test_a_ratio_too_wide_to_mean_anything_is_no_face_value(
+    files: list[Path], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hindmost.analysis.whatif.compared_at_scale.WIDEST", 1.0)
+    found = advice(capsys, *files, "--ranks", "256", *SCALE[2:])
+    (at,) = found["at_scale"]
+    low, high = at["ratio_interval"]
+    assert at["ratio"] is None
+    assert f"an iteration takes {low:.2f} to {high:.2f} times as long" in found["answer"]
+    assert "face value" not in found["answer"]
+    assert "To the tolerance" not in found["answer"]
+
+
+@pytest.mark.parametrize("repeats", [2, 3])
+def test_the_parts_of_an_iteration_are_those_of_the_time_in_the_table(
+    tmp_path: Path, header: Header, capsys: pytest.CaptureFixture[str], repeats: int
+) -> None:
+    random = np.random.default_rng(8)
+    folders = [tmp_path / "blocking", tmp_path / "pipelined"]
+    for at, folder in enumerate(folders):
+        folder.mkdir()
+        for more in range(repeats):  # each with more noise than the one before
+            noise = random.exponential((1 + more) * 5e-6, (BODIES, RANKS))
+            write(folder, header, noise, pipelined=bool(at))
+    found = advice(capsys, *folders, "--ranks", "16", *SCALE[2:])
+    (at_scale,) = found["at_scale"]
+    for solver, key in (("gmres", "blocking_s"), ("pgmres", "pipelined_s")):
+        said = re.search(
+            rf"An iteration of {solver} takes ([0-9.]+) us on 16 ranks: (.*?)\.(?:\n|$)",
+            found["answer"],
+        )
+        assert said is not None
+        assert float(said[1]) == pytest.approx(1e6 * at_scale[key], rel=5e-3)
+        parts = [float(each) for each in re.findall(r"([0-9.]+) us", said[2])]
+        assert sum(parts) == pytest.approx(1e6 * at_scale[key], rel=0.01)
+
+
+def test_what_enough_repeats_differ_by_is_in_the_interval_and_vetoes_nothing(
+    tmp_path: Path, header: Header, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folders = [tmp_path / "blocking", tmp_path / "pipelined"]
+    random = np.random.default_rng(9)
+    for at, folder in enumerate(folders):
+        folder.mkdir()
+        for repeat in range(3):
+            noise = np.full((BODIES, RANKS), 15e-6 * repeat) + random.exponential(
+                1e-6, (BODIES, RANKS)
+            )
+            write(folder, header, noise + 80e-6 * at, pipelined=bool(at))
+    found = advice(capsys, *folders)
+    assert any(each["code"] == "repeats-differ" for each in found["findings"])
+    assert found["answer"].startswith("pgmres does not pay off")
+    low, high = found["recorded"]["ratio_interval"]
+    assert high > 1.3 * low
+    for folder in folders:
+        sorted(folder.glob("*.h5"))[-1].unlink()
+    assert "the runs have errors" in advice(capsys, *folders)["answer"]  # two show less
 
 
 def test_depths_of_replays_apply_to_the_pipelined_solver(

@@ -70,3 +70,33 @@ def test_of_a_very_long_run_the_path_is_kept_as_sums_only(monkeypatch: pytest.Mo
     found = path.result()
     assert found.passed is None
     assert found.length_s > 0.0
+
+
+def test_the_path_through_one_meeting_a_body_is_that_of_the_walk() -> None:
+    random = np.random.default_rng(0)
+    bodies, ranks, sums = 60, 5, []
+    work, rest = random.integers(0, 4, (bodies, ranks, 1)) / 8, random.random((bodies, ranks)) / 8
+    for events in (1, 2):  # the same with room for an event that does not take place
+        empty = np.zeros((bodies, ranks, events))
+        before = empty.copy()
+        before[:, :, :1] = work
+        kind = np.zeros((bodies, events), np.uint8)
+        kind[:, 0] = EventKind.REDUCE
+        path = PathSum(ranks, *ring(ranks))
+        path.add(
+            EventBlock(
+                kind=kind,
+                work=before,
+                duration=empty,
+                rest=rest,
+                cycle_begins=np.arange(bodies) % 20 == 0,
+            )
+        )
+        sums.append(path.result())
+    short, walked = sums
+    np.testing.assert_array_equal(short.seconds, walked.seconds)
+    np.testing.assert_array_equal(short.visits, walked.visits)
+    assert short.passed is not None
+    assert walked.passed is not None
+    np.testing.assert_array_equal(short.passed[:, 0], walked.passed[:, 0])
+    np.testing.assert_array_equal(short.passed[:, 1], walked.passed[:, 2])

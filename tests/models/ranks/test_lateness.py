@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 
 from hindmost.errors import DataError, UsageError
 from hindmost.models.events import EventKind
+from hindmost.models.ranks import histogram
 from hindmost.models.ranks.critical_path import PathSum
 from hindmost.models.ranks.distributed_lateness import distributed_lateness
 from hindmost.models.ranks.extrema import beyond_spread, extrema_of
@@ -99,6 +100,19 @@ def test_chance_is_told_from_a_culprit() -> None:
     assert {each.criterion: each for each in extrema_of(found, None)}["most often last"].ranks[
         0
     ] == 7
+
+
+def test_many_values_are_counted_like_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(histogram, "MANY", 1)
+    empty = empty_histogram(1e-6, 1e-2, 200)
+    edges = empty.edges
+    random = np.random.default_rng(0).lognormal(np.log(1e-4), 2.0, 20_000)
+    near = np.concatenate([edges, np.nextafter(edges, 0.0), np.nextafter(edges, 1.0)])
+    values = np.concatenate([random, near, [-1e-9, 0.0, 1e9]])
+    found = empty.with_more(values)
+    counts, _ = np.histogram(values, edges)
+    np.testing.assert_array_equal(found.counts, counts)
+    assert (found.below, found.above) == ((values < 1e-6).sum(), (values > 1e-2).sum())
 
 
 def test_histograms_count_everything() -> None:

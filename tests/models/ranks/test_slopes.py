@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from hindmost.models.events import EventKind
-from hindmost.models.ranks.profile import ProfileSum
+from hindmost.models.ranks.profile import PhaseProfiles, ProfileSum
 from hindmost.models.ranks.slopes import SlopeSum
 from hindmost.models.simulation.blocks import EventBlock
 
@@ -141,3 +141,34 @@ def test_bodies_of_different_length_do_not_pass_for_imbalance() -> None:
     assert slopes.fall_share == 0.0
     assert slopes.early_end_share == pytest.approx(0.0)
     assert slopes.explain() == "Ranks start and finish their work together, within 0 % of a body."
+
+
+def one_stretch(duration: Values) -> EventBlock:
+    """Return bodies without an event: all of their time is work."""
+    none = np.zeros((*duration.shape, 0))
+    return EventBlock(
+        kind=np.zeros((len(duration), 0), np.uint8),
+        work=none,
+        duration=none,
+        rest=duration,
+        cycle_begins=np.zeros(len(duration), np.bool_),
+    )
+
+
+def test_phases_spread_over_bodies_are_those_of_each_by_itself() -> None:
+    random = np.random.default_rng(0)
+    start = np.sort(random.uniform(0.0, 10.0, (40, 6)), axis=0)
+    phases = random.random((40, 6, 3)).astype(np.float32) * (random.random((40, 6, 3)) > 0.3)
+    duration = phases.sum(axis=2, dtype=np.float64)
+    duration[3] = 0.0  # takes no time
+    together = PhaseProfiles(6, 3, 10.0, 30)
+    together.add(start, duration, phases)
+    for at, found in enumerate(together.result()):
+        alone = ProfileSum(6, 10.0, 30)
+        there = phases[:, :, at].astype(np.float64)
+        # as if each body were one stretch of work that a share of the rank does
+        alone.add_between(
+            start, duration, one_stretch(duration), there / np.maximum(duration, 1e-9)
+        )
+        np.testing.assert_allclose(found.busy, alone.of_run.busy, atol=1e-12)
+        np.testing.assert_array_equal(found.edges, alone.of_run.edges)

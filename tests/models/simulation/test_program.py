@@ -182,6 +182,16 @@ def test_without_noise_bodies_take_their_median() -> None:
     assert found.recorded.total_s > 200.0
 
 
+@pytest.mark.parametrize("change", [Change(noise=0.0), Change(noise=0.5)])
+def test_without_noise_nothing_takes_longer_than_recorded(change: Change) -> None:
+    # Two in five bodies are slow, so the upper quartile of each place is a slow one.
+    work = np.where(np.random.default_rng(6).random((400, 1)) < 0.4, 5.0, 1.0)
+    found = what_if(blocking(work, 0.0), change)
+    assert found.predicted_s <= found.high_s <= found.recorded.total_s < 400 * 5.0
+    louder = what_if(blocking(work, 0.0), Change(noise=2.0))
+    assert louder.high_s > louder.recorded.total_s
+
+
 def test_noise_of_a_known_law_costs_what_it_must() -> None:
     # One rank of two is disturbed in 1 - (1 - p)^2 of the bodies.
     program = blocking(np.ones((4000, 2)), 0.0)
