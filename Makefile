@@ -175,7 +175,8 @@ scaling-cases: setup-demo
 	@sh examples/scaling/refresh.sh
 
 study-adaptive: setup-demo
-	@$(BIN)/python -m benchmarks.adaptive_study $(if $(QUICK),--quick --out study-adaptive-quick)
+	@$(BIN)/python -m benchmarks.adaptive_study $(if $(QUICK),--quick --out study-adaptive-quick) \
+	    $(if $(CYCLES),--cycles $(CYCLES))
 
 study-krylov: MACHINE = local
 study-krylov: setup-demo

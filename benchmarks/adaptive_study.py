@@ -12,7 +12,7 @@ import argparse
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -191,11 +191,14 @@ def main(words: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--out", type=Path, default=Path("study-adaptive"), help="(%(default)s)")
     parser.add_argument("--quick", action="store_true", help="tiny: to see that all of it works")
+    parser.add_argument("--cycles", type=int, help="of each run, 200 unless --quick")
     parser.add_argument(
         "--conclude", action="store_true", help="record nothing: conclude from what is there"
     )
     arguments = parser.parse_args(words)
     size = QUICK if arguments.quick else FULL
+    if arguments.cycles is not None:
+        size = replace(size, cycles=arguments.cycles)
     folder = arguments.out
     machine = folder / "machine.json" if arguments.conclude else record(size, folder)
     conclude(folder, machine, size)

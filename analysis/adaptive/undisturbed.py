@@ -17,7 +17,7 @@ from hindmost.analysis.runs.cycles import AdaptiveRun
 
 FAST = 0.1
 """Quantile of a rank's pulses that stands for its undisturbed core and memory."""
-SLOW_CORE, SLOW_MEMORY = 1.05, 1.5
+SLOW_CORE, SLOW_MEMORY = 1.08, 1.5
 """Pulses over that quantile from which on a core, or its memory, is disturbed. Two passes over the
 same memory differ by more than two computations do."""
 LOST = 0.01

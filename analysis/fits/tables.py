@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from hindmost.analysis.fits.results import LawRanking
@@ -39,7 +41,7 @@ def models_table(fitted: FittedGroup, *, explained: bool = False) -> Table:
     repeated = len(times) > 1
     reduced = any(each.run.reduced for each in fitted.runs)
     assumptions = {model.name: model.explanation for model in fitted.median_run.models}
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for summary in fitted.summaries():
         ends = (summary.lowest_percent, summary.highest_percent)
         span = " to ".join(signed_percent(end / 100.0) for end in ends)
@@ -54,6 +56,8 @@ def models_table(fitted: FittedGroup, *, explained: bool = False) -> Table:
                 *((assumptions.get(summary.name, ""),) if explained else ()),
             )
         )
+    if explained:
+        rows = without_the_same(rows)
     spread = f", {seconds(min(times))} to {seconds(max(times))}" if repeated else ""
     return Table(
         title=(
@@ -73,6 +77,18 @@ def models_table(fitted: FittedGroup, *, explained: bool = False) -> Table:
         ),
         rows=rows,
     )
+
+
+def without_the_same(rows: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """Return the rows of models without max-plus-no-halo where halos make no difference."""
+    named = {row[0]: row for row in rows}
+    with_halo, without = named.get("max-plus"), named.get("max-plus-no-halo")
+    if with_halo is None or without is None or with_halo[1:-1] != without[1:-1]:
+        return list(rows)
+    said = f"{with_halo[-1]} The same without halos (max-plus-no-halo)."
+    return [
+        (*with_halo[:-1], said) if row is with_halo else row for row in rows if row is not without
+    ]
 
 
 def kept_ranks(fitted: FittedRun) -> str:

@@ -41,6 +41,8 @@ MOST_FILES = 4
 """Files named in the subtitle."""
 MOST_NODES = 16
 MOST_REASONS = 3
+CRITERIA = {"critical path": "own work on the critical path"}
+"""Criteria that a table names in more words."""
 MOST_MEANS = 4
 """Metrics in the table of groups."""
 
@@ -199,7 +201,7 @@ def extrema_table(report: RankReport, opens: Opens | None) -> Table:
         ),
         rows=[
             (
-                each.criterion,
+                CRITERIA.get(each.criterion, each.criterion),
                 Html(", ".join(ranks_by(report, each, opens))),
                 metric_text(each.typical, each.unit),
                 ", ".join(str(report.numbers[rank]) for rank in each.ranks[: each.standing_out])

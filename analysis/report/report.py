@@ -81,6 +81,7 @@ ON_PAGE = (
     "efficiency-cycle",
 )
 """Figures of the median run of each configuration."""
+OF_MODELS_TABLE = "Models that explain the measured time, or bound it, and what each assumes:"
 OF_RUNS = "Each column is the median of all runs by itself."
 EVENTS_AFTER = "work"
 
@@ -288,6 +289,7 @@ def described(
             short=name or "The run",
             facets=facets_of(fitted, name),
         ),
+        Paragraph(OF_MODELS_TABLE, quiet=True),
         models_table(fitted, explained=True),
         *caution_parts(fitted.findings, OF_MODELS),
         *map(Paragraph, (*contradictions(fitted), *refusals(fitted), *assumption_lines(fitted))),

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.analysis.runs.efficiency.withheld import why_withheld
-from hindmost.analysis.runs.finding import Finding
+from hindmost.analysis.runs.finding import Finding, Topic
 from hindmost.analysis.runs.model_input import MOST_IN_MEMORY
 from hindmost.harness.runfile.bodies import WAITING
 from hindmost.harness.runfile.reader import Run
@@ -41,8 +41,13 @@ IN_WORDS = {
 }
 DISTURBED = ("crowded", "outliers", "load", "neighbours", "context-switches", "slow-stretch")
 """Codes of findings that call for a repeat before conclusions."""
+FIRST = ("crowded", "recurring", *DISTURBED[1:])
+"""Codes of findings to act on first, of equal severity in this order."""
 REMEDIES = {
     "crowded": "repeat with a core for every rank before anything else",
+    "recurring": "write less often or asynchronously, if that is output or a checkpoint",
+    "drift": "find out whether the program does more later, or the machine became slower",
+    "repeats-differ": "repeat on a quieter machine before anything else",
     "outliers": (
         "if these iterations do no more than others (output, a checkpoint), repeat on a quiet "
         "machine before anything else"
@@ -140,6 +145,25 @@ class AttachedRun:
     def disturbed(self) -> list[Finding]:
         """What calls for a repeat before conclusions."""
         return [each for each in self.findings if each.code in DISTURBED]
+
+    @property
+    def worst(self) -> Finding | None:
+        """The finding to act on first, an error before a note; None if there is none."""
+        acted = [
+            each
+            for each in self.findings
+            if each.code in FIRST or (each.severity == "error" and Topic.TIMES in each.doubts)
+        ]
+
+        def rank(each: Finding) -> tuple[bool, int]:
+            return each.severity != "error", (*FIRST, each.code).index(each.code)
+
+        return min(acted, key=rank, default=None)
+
+    @property
+    def recurring(self) -> list[str]:
+        """What is said of iterations that come back longer."""
+        return [each.text for each in self.findings if each.code == "recurring"]
 
     @property
     def straggler(self) -> int | None:
@@ -265,20 +289,36 @@ class AttachedRun:
         worst = self.straggler
         if worst is None:
             waiting = float(times.wait_s.sum() / max(float(times.time_s.sum()), 1e-300))
+            whole = (
+                "No rank is a straggler over all iterations"
+                if self.recurring
+                else ("No rank is a straggler")
+            )
             return (
-                "No rank is a straggler: the rank with the most time outside MPI has "
+                f"{whole}: the rank with the most time outside MPI has "
                 f"{percent(self.excess)} more than the mean, which is {percent(self.imbalance)} "
                 f"of the solve time. The ranks wait {percent(waiting, 0)} of their iterations."
+                f"{self.of_recurring('But ')}"
             )
         others = np.delete(share, worst)
         host = f" on {run.hosts[worst]}" if len(set(run.hosts)) > 1 else ""
         working = float(times.work_s[worst] / max(times.time_s[worst], 1e-300))
-        doubt = " The run was disturbed: this may not be its work." if self.disturbed else ""
+        doubt = (
+            " The run was disturbed: this may not be its work."
+            if self.disturbed and not self.recurring
+            else ""
+        )
         return (
             f"Rank {worst}{host} is the straggler: it spends {percent(self.excess, 0)} more time "
             f"outside MPI than the mean. That is {percent(working, 0)} of its iterations, and it "
             f"waits {percent(float(share[worst]), 0)}; the others wait "
-            f"{percent(float(others.mean()), 0)}.{doubt}"
+            f"{percent(float(others.mean()), 0)}.{self.of_recurring()}{doubt}"
+        )
+
+    def of_recurring(self, also: str = "") -> str:
+        """Say which iterations come back longer, and where: the other ranks wait for them."""
+        return "".join(
+            f" {also}{each if also else each[:1].upper() + each[1:]}." for each in self.recurring
         )
 
     def counted_work(self) -> list[str]:
@@ -330,9 +370,15 @@ class AttachedRun:
         shares, path = self.shares, shell_word(self.run.path)
         if why_withheld(self.run):
             return f"Next: hindmost check {path}"
-        if self.disturbed:
-            first = self.disturbed[0]
-            remedy = REMEDIES.get(first.code, "repeat on a quiet machine before anything else")
+        first = self.worst
+        if first is not None:
+            remedy = REMEDIES.get(first.code, "")
+            if not remedy:
+                remedy = (
+                    "repeat on a quiet machine before anything else"
+                    if first.code in DISTURBED
+                    else first.advice
+                )
             return f"Next: {remedy}: {first.text}."
         prefix = self.attached.get("prefix", "")
         hidden = self.hidden or 0.0

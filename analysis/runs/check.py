@@ -6,7 +6,8 @@ without that.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -16,10 +17,12 @@ from hindmost.analysis.runs.check_bodies import (
     MARKED,
     BodyTimes,
     look_at_bodies,
+    look_at_work,
     read_body_times,
 )
 from hindmost.analysis.runs.check_cycles import look_at_cycles
 from hindmost.analysis.runs.check_machine import look_at_clock, look_at_load, look_at_machine
+from hindmost.analysis.runs.check_work import read_work_course
 from hindmost.analysis.runs.configuration import (
     injected_noise,
     is_attached,
@@ -96,7 +99,8 @@ def look_at(run: Run, *, read_large: bool = True) -> Iterator[Remark]:
         times = read_body_times(run, same_work=does_the_same(run))
         yield from look_at_books(run, times)
         if not adaptive:  # drift is no fault where cells come and go
-            yield from look_at_bodies(times)
+            work = read_work_course(run) if look_at_work(times) else None
+            yield from look_at_bodies(times, work)
         typical = float(np.median(times.slowest)) if times.slowest.size else 0.0
     else:
         yield from look_at_summary_alone(run)
@@ -153,6 +157,20 @@ def look_at_repeats(group: Group) -> Iterator[Finding]:
             advice=advice,
             doubts=(Topic.TIMES, Topic.MODELS, Topic.COMPARISON),
         )
+
+
+def for_every_repeat(findings: Sequence[Finding], groups: Iterable[Group]) -> list[Finding]:
+    """Return findings with those on how repeats differ under every file of these repeats."""
+    repeats = {str(run.path): group for group in groups for run in group.runs}
+    return [
+        each if path is None else replace(each, file=path)
+        for each in findings
+        for path in (
+            [str(run.path) for run in repeats[each.file].runs]
+            if each.code == "repeats-differ"
+            else [None]
+        )
+    ]
 
 
 def look_at_completeness(run: Run) -> Iterator[Remark]:

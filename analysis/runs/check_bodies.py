@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.analysis.runs.block import Block
+from hindmost.analysis.runs.check_work import WorkCourse, look_at_recurring, whose_drift
 from hindmost.analysis.runs.finding import Remark, Topic
 from hindmost.analysis.runs.tallies import Wanted, tallied
 from hindmost.harness.runfile.reader import Run
+from hindmost.models.recurring import excess_of, rules_in
 from hindmost.text import percent
 
 LEAST_BODIES = 100
@@ -70,6 +72,14 @@ class BodyTimes:
         before, after = self.rank_quarters.max(axis=1)
         seen = (slowest - 1.0, float(after / before) - 1.0)
         return min(seen, key=abs) if seen[0] * seen[1] > 0.0 else 0.0
+
+
+def look_at_work(times: BodyTimes) -> bool:
+    """Tell whether the ranks' own work may explain the times: they drift, or long ones recur."""
+    if times.slowest.size < LEAST_BODIES:
+        return False
+    place = np.zeros(times.slowest.size, np.int32)
+    return abs(times.drift) > DRIFT or bool(rules_in(excess_of(times.relative, place)))
 
 
 def read_body_times(run: Run, *, same_work: bool) -> BodyTimes:
@@ -143,8 +153,17 @@ def relative_to_place(run: Run, slowest: NDArray[np.float64]) -> NDArray[np.floa
     return np.asarray(slowest / np.maximum(typical, np.finfo(float).tiny))
 
 
-def look_at_bodies(times: BodyTimes) -> Iterator[Remark]:
-    """Find drift, outliers and slow stretches."""
+def look_at_bodies(times: BodyTimes, work: WorkCourse | None = None) -> Iterator[Remark]:
+    """Find recurring iterations, drift, outliers and slow stretches.
+
+    Parameters
+    ----------
+    work : WorkCourse or None
+        Own work of the ranks, if it is known.
+    """
+    if work is not None:
+        yield from look_at_recurring(work, times.slowest.size, float(times.rank_s.max()))
+        times = apart_from_recurring(times, work)
     yield from find_outliers(times)
     if times.slowest.size < LEAST_BODIES:
         return
@@ -153,12 +172,13 @@ def look_at_bodies(times: BodyTimes) -> Iterator[Remark]:
     drift = times.drift
     if abs(drift) > DRIFT:
         cause = "" if times.same_work else ", and whether iterations do more work later"
+        whose, lead = whose_drift(work, drift * float(np.median(times.slowest)))
         yield Remark(
             code="drift",
             severity="error" if abs(drift) > DRIFT_DOMINATES else "note",
             text=f"bodies of the last quarter take {percent(abs(drift), 0)} "
-            f"{'more' if drift > 0.0 else 'less'} time than those of the first (medians)",
-            advice="warm up longer, and check frequency and temperature" + cause,
+            f"{'more' if drift > 0.0 else 'less'} time than those of the first (medians){whose}",
+            advice=lead or "warm up longer, and check frequency and temperature" + cause,
             doubts=MARKED,
         )
     whole = relative[: relative.size // SLOW_BLOCK * SLOW_BLOCK]
@@ -177,6 +197,16 @@ def look_at_bodies(times: BodyTimes) -> Iterator[Remark]:
             advice=f"{cause}: leave the run out, or model the stretch separately",
             doubts=MARKED,
         )
+
+
+def apart_from_recurring(times: BodyTimes, work: WorkCourse) -> BodyTimes:
+    """Return the bodies with those that recur compared with each other."""
+    places = work.places(times.slowest.size)
+    relative = times.relative.copy()
+    for each in np.unique(places[places > 0]):
+        rows = np.flatnonzero(places == each)
+        relative[rows] /= max(float(np.median(relative[rows])), 1.0)
+    return replace(times, relative=relative)
 
 
 def find_outliers(times: BodyTimes) -> Iterator[Remark]:

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from hindmost.analysis.runs.attached import attached_programs
-from hindmost.analysis.runs.check import findings_of
+from hindmost.analysis.runs.check import findings_of, for_every_repeat
 from hindmost.analysis.runs.finding import OF_SHOW, cautions, findings_json, folded, of_file
 from hindmost.analysis.runs.groups import group_runs
 from hindmost.analysis.runs.read import find_runs
@@ -14,6 +14,7 @@ from hindmost.analysis.runs.summary import summarise_run
 from hindmost.analysis.runs.trace_file import read_window, write_trace
 from hindmost.errors import UsageError
 from hindmost.harness.runfile.damaged import read_damaged
+from hindmost.harness.runfile.hdf5 import kept_open
 from hindmost.output import write_json, write_lines
 
 EXAMPLES = """\
@@ -48,6 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON, one entry per run")
 
 
+@kept_open()
 def perform(arguments: argparse.Namespace) -> int:
     """Summarise and print."""
     if arguments.damaged:
@@ -66,7 +68,8 @@ def perform(arguments: argparse.Namespace) -> int:
         return 0
     if arguments.window is not None:
         raise UsageError("--window says which iterations --trace shows; give --trace too.")
-    found = findings_of(group_runs(runs), read_large=False)
+    groups = group_runs(runs)
+    found = for_every_repeat(findings_of(groups, read_large=False), groups)
     shown = [(summarise_run(run), of_file(found, run.path)) for run in runs]
     programs = attached_programs(runs, found)
     if arguments.json:

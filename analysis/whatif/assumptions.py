@@ -49,7 +49,9 @@ def assumptions(found: Replayed) -> Iterator[str]:
     if change.noise != 1.0:
         yield (
             "Undisturbed work is the median at each place of the restart cycle on each rank; "
-            "the interval goes from the lower to the upper quartile."
+            "the interval goes from the lower to the upper quartile. Iterations that come back "
+            "longer after every so many, as with output, are such places: the program does this, "
+            "and it stays."
         )
     if change.uninjected:
         yield "Injected noise is removed; the noise of the machine stays."

@@ -17,6 +17,7 @@ from hindmost.harness.adaptive.mesh.mesh import Mesh
 from hindmost.harness.adaptive.phases import PhaseClock
 from hindmost.harness.adaptive.physics.heat import SUMS
 from hindmost.harness.adaptive.physics.hydro import ORDERS as SCHEMES
+from hindmost.harness.adaptive.pulses import pulse_reader
 from hindmost.harness.probes import noise, speed
 from hindmost.harness.probes.turns import in_turn
 from hindmost.models.compiled import compiled
@@ -42,6 +43,7 @@ def compile_everything(deck: Deck, choices: Choices, communicator: Any, petsc: A
     def by_itself() -> None:
         compile_mesh(MPI.COMM_SELF)
         run_small(small, alone, MPI.COMM_SELF)
+        pulse_reader()
 
     in_turn(communicator, by_itself)
     run_small(small, restless, communicator, petsc)

@@ -18,6 +18,7 @@ from hindmost.harness.adaptive.initial_state import resume_kernel, start_kernel
 from hindmost.harness.adaptive.interference import Schedule
 from hindmost.harness.adaptive.kernel import Choices, Kernel
 from hindmost.harness.adaptive.phases import NAMES, PhaseClock
+from hindmost.harness.adaptive.pulses import pulse_reader
 from hindmost.harness.adaptive.run import CycleOptions, RecordedCycles, Runner
 from hindmost.harness.campaign import (
     CampaignRun,
@@ -28,7 +29,7 @@ from hindmost.harness.campaign import (
 )
 from hindmost.harness.live.feed import LiveFeed
 from hindmost.harness.petsc import Parallel
-from hindmost.harness.probes.pulse import PulseReader, slowest_pulse_s
+from hindmost.harness.probes.pulse import slowest_pulse_s
 from hindmost.harness.probes.speed import speed
 from hindmost.harness.rank_failures import on_root
 from hindmost.harness.recorder.library import load
@@ -158,7 +159,7 @@ class AdaptiveReplays:
         experiment, deck = self._experiment, planned.case
         clock = PhaseClock()
         speed_s = speed(self._communicator)
-        pulses = PulseReader()
+        pulses = pulse_reader()
         pulse_s = slowest_pulse_s(pulses, self._communicator)
         kernel = self._kernel(clock)
         foresight = foresight_of(experiment, self._communicator.size, speed_s, pulse_s)

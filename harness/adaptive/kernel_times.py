@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -16,8 +15,8 @@ from hindmost.harness.adaptive.heat_times import iteration_s
 from hindmost.harness.adaptive.initial_state import start_kernel
 from hindmost.harness.adaptive.kernel import Choices, Kernel
 from hindmost.harness.adaptive.phases import Phase, PhaseClock
+from hindmost.harness.adaptive.pulses import pulse_reader
 from hindmost.harness.probes.cell_times import CellTimes
-from hindmost.harness.probes.pulse import PulseReader
 
 DECK = "timing-b"
 """Flow, heat and adaption: the deck whose phases are timed."""
@@ -97,12 +96,6 @@ def measure(cells: int, communicator: Any) -> CellTimes:
     if communicator.size == 1:
         events |= call_costs(sums, kernel.deck)
     return CellTimes(cells=here, phases=phases, events=events, pulse_s=float(np.median(pulses)))
-
-
-@cache
-def pulse_reader() -> PulseReader:
-    """Return what reads pulses of this rank; made once per process."""
-    return PulseReader()
 
 
 def call_costs(sums: Sums, deck: Deck) -> dict[str, float]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import UsageError
+from hindmost.models.recurring import find_recurring, places_of_rules
 from hindmost.models.simulation.blocks import NONE, EventBlock
 from hindmost.models.simulation.program import Program, Times
 
@@ -78,18 +80,31 @@ def with_points(program: Program) -> NDArray[np.bool_]:
 def alike(
     program: Program, *, fewest: int = FEWEST_ALIKE, by_place: bool = True
 ) -> Iterator[NDArray[np.intp]]:
-    """Yield the rows of bodies that do the same, at the same place of a cycle if asked for."""
+    """Yield the rows of bodies that do the same, at the same place of a cycle if asked for.
+
+    Iterations that come back longer, as with output, are places as well: the program does so.
+    """
     kind = np.where(program.block.recorded, program.block.kind, NONE)
     position = program.position
     if not by_place or np.unique(position).size * FEWEST_ALIKE > program.bodies:
         position = np.zeros_like(position)
-    key = np.column_stack([kind.astype(np.int64), position])
+    recurs = recurring_places(program, position) if by_place else np.zeros_like(position)
+    key = np.column_stack([kind.astype(np.int64), position, recurs])
     _, group = np.unique(key, axis=0, return_inverse=True)
     group = group.reshape(-1)
     for each in range(int(group.max()) + 1):
         rows = np.flatnonzero(group == each)
         if rows.size >= fewest:
             yield rows
+
+
+def recurring_places(program: Program, position: NDArray[np.integer[Any]]) -> NDArray[np.intp]:
+    """Return a number for each body, 0 for those that do not come back longer: (iteration,)."""
+    work = np.asarray(program.block.work.sum(axis=2) + program.block.rest, np.float64)
+    if program.injected is not None:
+        work = np.maximum(work - program.injected, 0.0)
+    found = find_recurring(work, position)
+    return places_of_rules([each.rule for each in found], program.bodies)
 
 
 def delayed(block: EventBlock, detours: Times) -> EventBlock:

@@ -21,7 +21,7 @@ function regimesPart(series, chosenLevel) {
     return make("article", { class: "regime" },
       make("h4", {}, dates(series, [regime.start, regime.stop - 1]), regime.trend ? " (trend)" : regime.switching ? " (switches between two levels)" : ""),
       make("p", {}, `mean ${written(regime.mean)}${unit}, ${level} interval ${written(low)} to ${written(high)}; ` +
-        `noise ${times(regime.deviation)} %, ${regime.n} nights${inside.length < regime.stop - regime.start ? ` and ${outliers(regime.stop - regime.start - inside.length)}` : ""}`),
+        `noise ${times(regime.deviation)} %, ${regime.n < inside.length ? `level of ${regime.n} of ${inside.length} nights` : `${regime.n} nights`}${inside.length < regime.stop - regime.start ? ` and ${outliers(regime.stop - regime.start - inside.length)}` : ""}`),
       make("div", { class: "histograms" }, ...unfolded));
   });
   const draw = () => { // all sizes first, as each drawing may lay out the page anew

@@ -2,6 +2,7 @@
 
 const MOST_CHOSEN = 12; // iterations at once
 const SHOWN_FIRST = 4; // iterations
+const ALL_NAMED = 12; // ranks up to which every row has its number
 const MOST_NAMED = 3; // ranks on the critical path
 
 class Events extends Chart {
@@ -180,7 +181,7 @@ class Events extends Chart {
     this.data.x.label = `${unit[1]}, from ${written(Number((from * since[0]).toPrecision(4)))} ${since[1]} after the solve began`;
     return ticks(0, span * unit[0], most).map((at) => [from + at / unit[0], written(at)]);
   }
-  yTicks(most) { return everySo(this.data.y.names, most); }
+  yTicks(most) { return everySo(this.data.y.names, Math.max(most, Math.min(this.ranks, ALL_NAMED))); }
   boxAt(x, up) {
     const rank = clamp(Math.floor((1 - up) * this.ranks), 0, this.ranks - 1);
     return this.boxes.find((each) => each.rank === rank && !each.last && each.from <= x && x <= each.to);

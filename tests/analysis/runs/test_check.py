@@ -17,15 +17,18 @@ from hindmost.analysis.runs.check_bodies import (
     BodyTimes,
     longest_stretch,
     look_at_bodies,
+    look_at_work,
     read_body_times,
     relative_to_place,
 )
+from hindmost.analysis.runs.check_work import WorkCourse, growth_of
 from hindmost.cli import main
 from hindmost.harness.runfile.bodies import PHASES
 from hindmost.harness.runfile.checksum import TRAILER_LENGTH, append_checksum
 from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.reader import open_run
 from hindmost.harness.runfile.writer import write_whole
+from hindmost.models.recurring import find_recurring
 
 Values = dict[str, Any]
 
@@ -43,6 +46,10 @@ def drift(values: Values) -> None:
 
 
 def outliers(values: Values) -> None:
+    slowed(values, np.where(np.isin(np.arange(600), (50, 131, 290, 305, 450, 513)), 6.0, 1.0))
+
+
+def recurring(values: Values) -> None:
     slowed(values, np.where(np.arange(600) % 100 == 50, 6.0, 1.0))
 
 
@@ -95,6 +102,7 @@ def books_open(values: Values) -> None:
 SPOILT: dict[str, tuple[Callable[[Values], None], str]] = {
     "drift": (drift, "note"),
     "outliers": (outliers, "note"),
+    "recurring": (recurring, "note"),
     "slow-stretch": (slow_stretch, "note"),
     "unattributed-mpi": (unattributed, "note"),
     "context-switches": (switched, "note"),
@@ -260,6 +268,41 @@ def test_what_is_wrong_with_the_machine_is_found_and_nothing_else(
     status, found = check(write_whole(tmp_path, replace(header, **change), good), capsys)
     assert found == {code: severity}
     assert status == (1 if severity == "error" else 0)
+
+
+def test_the_ranks_whose_work_grows_or_recurs_are_named() -> None:
+    random = np.random.default_rng(1)
+    work = 1e-3 * (1.0 + 0.01 * random.random((1200, 2)))
+    work[:, 1] *= np.linspace(1.0, 1.5, 1200)
+    work[97::100, 0] += 20e-3
+    place = np.zeros(1200, np.int32)
+    course = WorkCourse(
+        ranks=np.arange(2),
+        quarters_s=np.array([np.median(work[:300], axis=0), np.median(work[-300:], axis=0)]),
+        growth=growth_of(work, place),
+        recurring=find_recurring(work, place),
+        clocks_s=(None,),
+    )
+    times = BodyTimes(
+        slowest=work.max(axis=1),
+        relative=work.max(axis=1) / np.median(work.max(axis=1)),
+        rank_s=work.sum(axis=0),
+        same_work=False,
+        rank_quarters=np.array([[0.8, 0.85], [0.8, 1.15]]),
+    )
+    assert look_at_work(times)
+    found = {each.code: each for each in look_at_bodies(times, course)}
+    assert found.keys() == {"recurring", "drift"}
+    assert "every 100th iteration (97, 197, … 1197) is 20.0 ms longer on rank 0: 240 ms" in (
+        found["recurring"].text
+    )
+    assert "own work grew on rank 1 by 3" in found["drift"].text
+    assert found["drift"].text.endswith("not on the other")
+    assert "on rank 1 the program has more to do" in found["drift"].advice
+    counted = replace(course, instructions=np.zeros(2))
+    text = {each.code: each.advice for each in look_at_bodies(times, counted)}["drift"]
+    assert "the core of rank 1 became slower" in text
+    assert "outliers" in {each.code for each in look_at_bodies(times)}  # if work is not known
 
 
 def test_few_bodies_and_repeats_that_differ(
