@@ -23,6 +23,7 @@ from hindmost.analysis.report.time_balance import MEANINGS, PARTS
 from hindmost.analysis.runs.conclusion import Conclusion, worth_saying
 from hindmost.analysis.runs.finding import Finding
 from hindmost.analysis.runs.first_screen import (
+    CROWDED,
     capital,
     headline_of,
     judge_data,
@@ -91,9 +92,17 @@ def overview_of(looked: Looked) -> Widget:
                 for name, found in groups.items()
                 for each in statements_of(found)
             ],
+            folded=face_value(looked),
             nothing=" ".join(nothing_found(looked)),
         )
     )
+
+
+def face_value(looked: Looked) -> str:
+    """Return under which name conclusions are folded; empty unless they are of shared cores."""
+    crowded = {each.file for each in looked.findings if each.code == CROWDED}
+    alone = not (looked.studies or looked.grown) and looked.history is None
+    return "At face value, all in doubt" if alone and 0 < looked.files <= len(crowded) else ""
 
 
 def nothing_found(looked: Looked) -> Iterator[str]:

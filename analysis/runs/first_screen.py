@@ -15,6 +15,8 @@ DATA = "data"
 """The section on the data, as an anchor."""
 SMALL = 0.05
 """Share of the time below which no loss makes the headline."""
+CROWDED = "crowded"
+"""The code of more ranks than cores: then all times in MPI are those of the scheduler."""
 MOST_CODES = 3
 """Findings that the line on the data names."""
 SURE = (Certainty.MEASURED, Certainty.PREDICTED, Certainty.LIMIT)
@@ -79,6 +81,8 @@ def headline_of(
         own = [each for each in errors if not first.files or each.file in first.files]
         errors = own if first.certainty is Certainty.DOUBTFUL else []
     prefix = ""
+    if errors and errors[0].code == CROWDED:  # figures of the scheduler are no headline
+        return f"{capital(errors[0].text)}, so {errors[0].advice}."
     if errors:
         prefix = f"{capital(errors[0].text)}, so no conclusion is firm. At face value, "
     if first is None or (first.share or 0.0) < SMALL:

@@ -133,6 +133,8 @@ class Overview:
     bars : sequence of Bar
     statements : sequence of Statement
         The most important first.
+    folded : str
+        Under which words all statements are folded; empty to show them.
     nothing : str
         What is said if there is no statement.
     """
@@ -145,6 +147,7 @@ class Overview:
     meanings: Mapping[str, str] = field(default_factory=dict)
     bars: Sequence[Bar] = ()
     statements: Sequence[Statement] = ()
+    folded: str = ""
     nothing: str = ""
 
 
@@ -246,10 +249,13 @@ def statements_html(overview: Overview) -> str:
     groups: dict[str, list[Statement]] = {}
     for each in overview.statements:
         groups.setdefault(each.group, []).append(each)
-    return "".join(
+    listed = "".join(
         (f'<h2 class="kind">{escape(name)}</h2>' if len(groups) > 1 else "") + list_html(members)
         for name, members in groups.items()
     )
+    if not overview.folded:
+        return listed
+    return f'<details class="more"><summary>{escape(overview.folded)}</summary>{listed}</details>'
 
 
 def list_html(statements: Sequence[Statement]) -> str:

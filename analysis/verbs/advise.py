@@ -15,6 +15,7 @@ from hindmost.analysis.whatif.advice_at_scale import ScaledAdvice, advise_at_sca
 from hindmost.analysis.whatif.options import Named
 from hindmost.analysis.whatif.study import WIDTH
 from hindmost.errors import UsageError
+from hindmost.harness.runfile.hdf5 import kept_open
 from hindmost.harness.runfile.machine_file import read_machine
 from hindmost.models.simulation.change import Change
 from hindmost.output import write_json, write_lines
@@ -63,6 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
+@kept_open()
 def perform(arguments: argparse.Namespace) -> int:
     """Compare and print."""
     changes = changes_from(arguments, arguments.pipeline_depth)

@@ -17,6 +17,7 @@ from hindmost.analysis.runs.finding import OF_COMPARISON, cautions, findings_jso
 from hindmost.analysis.show.table import NAME, RIGHT, Column, Table
 from hindmost.analysis.show.terminal import print_table
 from hindmost.errors import DataError
+from hindmost.harness.runfile.hdf5 import kept_open
 from hindmost.output import warn, write_json, write_lines
 from hindmost.text import percent, read_increase
 
@@ -68,6 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+@kept_open()
 def perform(arguments: argparse.Namespace) -> int:
     """Compare and print."""
     limit = (

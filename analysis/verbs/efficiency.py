@@ -15,6 +15,7 @@ from hindmost.analysis.runs.finding import OF_RANKS, cautions, findings_json, fo
 from hindmost.analysis.runs.groups import group_runs
 from hindmost.analysis.runs.read import find_runs
 from hindmost.analysis.show.terminal import print_table
+from hindmost.harness.runfile.hdf5 import kept_open
 from hindmost.output import write_json, write_lines
 
 EXAMPLES = """\
@@ -49,6 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON: runs, parts and scaling")
 
 
+@kept_open()
 def perform(arguments: argparse.Namespace) -> int:
     """Compute the efficiencies and print them."""
     runs = find_runs(arguments.file)

@@ -18,6 +18,7 @@ from hindmost.analysis.runs.finding import OF_MODELS, cautions, folded
 from hindmost.analysis.runs.groups import group_runs
 from hindmost.analysis.runs.read import find_runs, fittable_runs
 from hindmost.analysis.show.terminal import print_table
+from hindmost.harness.runfile.hdf5 import kept_open
 from hindmost.output import write_json, write_lines, write_text
 
 DESCRIPTION = """\
@@ -73,6 +74,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON, one entry per run")
 
 
+@kept_open()
 def perform(arguments: argparse.Namespace) -> int:
     """Fit and print."""
     options = FitOptions(

@@ -18,6 +18,7 @@ from hindmost.analysis.verbs.whatif import (
 from hindmost.analysis.whatif.options import LAWS
 from hindmost.analysis.whatif.prediction import SolvePrediction, predict_solves
 from hindmost.analysis.whatif.prediction_at_scale import ScalePrediction, predict_at_scale
+from hindmost.harness.runfile.hdf5 import kept_open
 from hindmost.harness.runfile.machine_file import read_machine
 from hindmost.output import write_json, write_lines
 
@@ -54,6 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+@kept_open()
 def perform(arguments: argparse.Namespace) -> int:
     """Predict and print."""
     changes = changes_from(arguments)

@@ -11,6 +11,7 @@ from hindmost.analysis.ranks.tables import summary_lines
 from hindmost.analysis.readers.text_files import head_of
 from hindmost.analysis.runs.read import find_runs
 from hindmost.errors import UsageError
+from hindmost.harness.runfile.hdf5 import kept_open
 from hindmost.harness.runfile.reader import Run
 from hindmost.output import write_json, write_lines
 from hindmost.text import read_share
@@ -48,6 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON, one entry per file")
 
 
+@kept_open()
 def perform(arguments: argparse.Namespace) -> int:
     """Analyse the ranks and print the results."""
     share = None if arguments.keep is None else read_share(arguments.keep, "--keep")

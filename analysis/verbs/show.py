@@ -14,6 +14,7 @@ from hindmost.analysis.runs.summary import summarise_run
 from hindmost.analysis.runs.trace_file import read_window, write_trace
 from hindmost.errors import UsageError
 from hindmost.harness.runfile.damaged import read_damaged
+from hindmost.harness.runfile.hdf5 import kept_open
 from hindmost.output import write_json, write_lines
 
 EXAMPLES = """\
@@ -48,6 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON, one entry per run")
 
 
+@kept_open()
 def perform(arguments: argparse.Namespace) -> int:
     """Summarise and print."""
     if arguments.damaged:

@@ -32,6 +32,7 @@ from hindmost.analysis.whatif.study import (
 from hindmost.analysis.whatif.targets import Scale, Scaling, read_scale, scalable
 from hindmost.analysis.whatif.traces import traces_among
 from hindmost.errors import UsageError
+from hindmost.harness.runfile.hdf5 import kept_open
 from hindmost.harness.runfile.machine_file import read_machine
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.adaptive.machine import Machine
@@ -269,6 +270,7 @@ def changes_from(arguments: argparse.Namespace, pipeline_depth: str | None = Non
     )
 
 
+@kept_open()
 def perform(arguments: argparse.Namespace) -> int:
     """Replay and print."""
     changes = changes_from(arguments, arguments.pipeline_depth)

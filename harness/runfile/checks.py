@@ -98,41 +98,42 @@ def check_schema(path: Path, attributes: Mapping[str, str | int | float]) -> int
 
 def check_variables(path: Path, file: h5py.File, header: Header) -> dict[str, int]:
     """Check that every variable exists with its type and shape; return the sizes of dimensions."""
-    there = [each for each in VARIABLES if each.name in file or not each.optional]
+    held = {name: file[name] for name in file}  # each is looked up once
+    there = [each for each in VARIABLES if each.name in held or not each.optional]
     names = {name for variable in there for name in variable.dimensions}
     required = {variable.name for variable in VARIABLES if not variable.optional}
     for together in TOGETHER:
-        if any(name in file for name in together):
+        if any(name in held for name in together):
             required.update(together)
     for name in names | required | {"host"}:
-        if name not in file:
+        if name not in held:
             raise DamagedFileError(f"{path} lacks the variable '{name}'.")
     for name in names:
-        if file[name].ndim != 1:
+        if held[name].ndim != 1:
             raise DamagedFileError(f"{path}: the dimension '{name}' should be a list.")
-    sizes = {name: int(file[name].shape[0]) for name in names}
+    sizes = {name: int(held[name].shape[0]) for name in names}
     for name, (dimension, _) in TEXTS.items():
-        if name in file and file[name].shape != (sizes.get(dimension),):
+        if name in held and held[name].shape != (sizes.get(dimension),):
             raise DamagedFileError(f"{path}: '{name}' should have a text for every rank.")
     for variable in there:
-        dataset = file[variable.name]
+        dataset = held[variable.name]
         wanted = tuple(sizes[name] for name in variable.dimensions)
         if dataset.shape != wanted or dataset.dtype.newbyteorder("=") != np.dtype(variable.type):
             raise DamagedFileError(
                 f"{path}: variable '{variable.name}' is {dataset.dtype} {dataset.shape}; "
                 f"it should be {variable.type} {wanted}."
             )
-    whole = "every_rank" if "kept_rank" in file else "rank"
+    whole = "every_rank" if "kept_rank" in held else "rank"
     if sizes.get(whole) != header.ranks:
         raise DamagedFileError(
             f"{path}: {sizes.get(whole)} ranks; the header says {header.ranks} ranks."
         )
     if whole == "every_rank":
-        kept = file["kept_rank"][:]
+        kept = held["kept_rank"][:]
         if not kept.size or kept[0] < 0 or kept[-1] >= header.ranks or (np.diff(kept) <= 0).any():
             raise DamagedFileError(
                 f"{path}: 'kept_rank' should ascend from 0 at least to {header.ranks - 1} at most."
             )
-        if int(file["interval_bodies"][:].sum(dtype=np.int64)) != sizes["iteration"]:
+        if int(held["interval_bodies"][:].sum(dtype=np.int64)) != sizes["iteration"]:
             raise DamagedFileError(f"{path}: 'interval_bodies' should sum to the bodies.")
     return sizes

@@ -104,7 +104,8 @@ class Sealed:
             reason = refusal(file, name, self.size)
             if reason:
                 raise DamagedFileError(f"{self.path}: '{name}' {reason}")
-            total += file[name].id.get_storage_size()
+            raw = name.encode("utf-8", "surrogateescape")
+            total += h5py.h5d.open(file.id, raw).get_storage_size()
         if total > self.size:
             raise DamagedFileError(
                 f"{self.path}: its datasets claim {total:,} bytes, the file has {self.size:,}."
@@ -269,10 +270,11 @@ def scalar_attributes(file: h5py.File, names: tuple[str, ...]) -> dict[str, str 
         An attribute is not a text or number; the message names it.
     """
     found: dict[str, str | int | float] = {}
+    attributes = file.attrs
     for name in names:
-        if name not in file.attrs:
+        if name not in attributes:
             continue
-        attribute = file.attrs.get_id(name)
+        attribute = attributes.get_id(name)
         kind, space = attribute.get_type(), attribute.get_space()
         if space.get_simple_extent_type() != h5py.h5s.SCALAR:
             raise ValueError(f"the attribute '{name}' is not a single value")
@@ -281,7 +283,7 @@ def scalar_attributes(file: h5py.File, names: tuple[str, ...]) -> dict[str, str 
         ):
             raise ValueError(f"the attribute '{name}' is neither a number nor a text")
         try:
-            value = file.attrs[name]
+            value = attributes[name]
         except UnicodeDecodeError:
             raise ValueError(f"the attribute '{name}' is not UTF-8") from None
         if isinstance(value, bytes):

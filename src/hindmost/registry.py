@@ -202,22 +202,28 @@ class Registry(Generic[T]):
 
 def entry_points_of(group: str, complaints: dict[str, str]) -> Iterator[Plugin]:
     """Yield the entry points of a group; of packages whose metadata are broken, complain."""
-    seen: set[str] = set()
+    # The metadata that name a package are long, and read only where a package has something to say.
+    earlier: list[Distribution] = []
     for distribution in distributions():
-        package, version = identity(distribution)
-        if package in seen:  # the first one on the path is the one that is imported
-            continue
-        seen.add(package)
+        entries: list[EntryPoint] = []
+        broken: Exception | None = None
         try:
             entries = [each for each in distribution.entry_points if each.group == group]
         except Exception as error:  # whatever is in files of others
-            complaints[package] = (
-                f"The entry points of {package} cannot be read ({type(error).__name__}). "
-                "Install it anew."
-            )
-            continue
-        for entry in entries:
-            yield Plugin(name=entry.name, package=package, version=version, entry=entry)
+            broken = error
+        if entries or broken is not None:
+            package, version = identity(distribution)
+            # The first one on the path is the one that is imported.
+            if any(identity(each)[0] == package for each in earlier):
+                continue
+            if broken is not None:
+                complaints[package] = (
+                    f"The entry points of {package} cannot be read ({type(broken).__name__}). "
+                    "Install it anew."
+                )
+            for entry in entries:
+                yield Plugin(name=entry.name, package=package, version=version, entry=entry)
+        earlier.append(distribution)
 
 
 def identity(distribution: Distribution) -> tuple[str, str]:
