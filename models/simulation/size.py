@@ -129,7 +129,7 @@ def typical_work(program: Program) -> Times:
     typical_s = np.median(body_s, axis=1)
     for rows in alike(program):
         typical_s[rows] = np.median(body_s[rows])
-    return typical_s
+    return np.asarray(typical_s)
 
 
 def held_bytes(program: Program, shape: SolveShape) -> NDArray[np.float64]:
