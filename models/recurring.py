@@ -34,6 +34,8 @@ LONG_SHARE, LONG_IN_HALF = 0.8, 0.6
 """Of the iterations of a rule, that must be among the longest; the others were missed."""
 LONG_BESIDE, NEXT = 0.5, 2
 """The same of other rules of the period, from which on a clock is at work; and how far apart."""
+CROWDED = 0.15
+"""Share of longest iterations above which one beside another says nothing."""
 LONGEST_EVERY = 5000
 """Largest period that is tried."""
 STEP = 1.4
@@ -188,6 +190,7 @@ def best_rule(excess: FloatArray) -> Rule | None:
             if chance < limit and (
                 throughout(taken[taken % every == begin], n, count)
                 and alone(hits, begin, LONG_BESIDE * count)
+                and exact(taken, Rule(every, begin), n)
             ):
                 best, limit = Rule(every, begin), chance
     return best
@@ -202,6 +205,19 @@ def alone(hits: NDArray[np.intp], begin: int, most: float) -> bool:
     distance = np.abs(np.arange(hits.size) - begin)
     distance = np.minimum(distance, hits.size - distance)
     return not bool(np.any(hits[distance > NEXT] >= most))
+
+
+def exact(taken: NDArray[np.intp], rule: Rule, iterations: int) -> bool:
+    """Tell whether iterations of a rule that are not long have no long one beside them.
+
+    A clock comes an iteration earlier or later now and then; a program that counts never does.
+    """
+    long = np.zeros(iterations + 2, np.bool_)
+    long[taken + 1] = True
+    missed = rule.rows(iterations) + 1
+    missed = missed[~long[missed]]
+    shifted = int(np.count_nonzero(long[missed - 1] | long[missed + 1]))
+    return taken.size > CROWDED * iterations or 2 * shifted <= missed.size
 
 
 def throughout(rows: NDArray[np.intp], iterations: int, count: int) -> bool:

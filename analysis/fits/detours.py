@@ -121,6 +121,7 @@ def rank_json(estimate: RankEstimate) -> dict[str, Any]:
         "probability": found.probability,
         "per_s": found.per_s,
         "share": found.share,
+        "noise_share": found.noise_share,
         "least_s": found.least_s,
         "stored": None if estimate.stored is None else asdict(estimate.stored),
     }
@@ -230,7 +231,7 @@ def family_words(family: DetourFamily, detours: RankDetours) -> tuple[str, ...]:
         f"{seconds(family.mean_s)} ± {percent(2 * family.mean_error_s / family.mean_s, 0)}",
         f"{family.count / detours.seconds:.3g}",
         percent(family.total_s / detours.seconds),
-        timing(family),
+        timing(family, detours.iterations),
     )
 
 
@@ -244,8 +245,11 @@ LENGTHS = {
 }
 
 
-def timing(family: DetourFamily) -> str:
+def timing(family: DetourFamily, iterations: int) -> str:
     """Say when the detours of a family come."""
+    if family.rule is not None:
+        clock = "" if family.period_s is None else f", or every {seconds(family.period_s)}"
+        return f"by iteration: {family.rule.explain(iterations)}{clock}"
     if family.period_s is None:
         return "at random" if family.timing_known else "unknown"
     some = "" if family.on_clock > ALL else f"{percent(family.on_clock, 0)} of them "
@@ -274,6 +278,12 @@ def notes(found: RunDetours) -> Iterable[str]:
     families = [family for each in disturbed for family in each.detours.families]
     if families:
         yield "±: 95 %, if the laws are right; a single law for several causes is not in it."
+    if any(family.rule is not None for family in families):
+        yield (
+            "Detours by iteration are no noise: the program itself does this, as output or a "
+            "checkpoint. Where a time stands beside it, iterations are so even that a clock "
+            "explains them as well."
+        )
     if any(not family.timing_known for family in families):
         yield (
             "Timing unknown: fewer than 8 detours, fewer than 30 that show no clock, detours in "
@@ -313,7 +323,7 @@ def against_probe(found: RunDetours, probed: SystemNoise) -> str:
     The probe also sees detours that are too short for a run; so rates are compared by their share
     of the time.
     """
-    most = max(each.detours.share for each in found.ranks)
+    most = max(each.detours.noise_share for each in found.ranks)
     longest = f", the longest {seconds(probed.detour_quantiles_s[-1])}"
     known = (
         f"The probe of the machine found {probed.detours_per_s:.3g} detours per second and rank"

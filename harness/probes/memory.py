@@ -21,7 +21,12 @@ LENGTH = 2048
 FOOTPRINTS = tuple(int(2 ** (each / 2)) for each in range(34, 55))
 """Bytes of all vectors on a rank: 128 KiB to 128 MiB."""
 QUICK_FOOTPRINTS = FOOTPRINTS[::2]
-PASSES, QUICK_PASSES = 7, 3
+ROUNDS, QUICK_ROUNDS = 8, 2
+"""Over all sizes."""
+READINGS = 3
+"""Of a size in a round."""
+WARM_PASSES = 2
+"""Before them: some caches keep only what was read before."""
 LEAST_BYTES = 1 << 23
 """Bytes that one reading reads at least."""
 
@@ -39,32 +44,42 @@ def warm_up() -> None:
     compiled(add_all)(np.ones((1, LENGTH)), np.zeros(LENGTH), 1)
 
 
-def time_per_byte(footprint: int, readings: int) -> float:
-    """Return the median time per byte of vectors of a size in all, in seconds."""
-    kernel = compiled(add_all)
-    vectors, sums = np.ones((max(footprint // (8 * LENGTH), 1), LENGTH)), np.zeros(LENGTH)
-    passes = max(1, LEAST_BYTES // vectors.nbytes)
-    kernel(vectors, sums, 1)
-    taken = []
-    for _ in range(readings):
-        begin = time.perf_counter()
-        kernel(vectors, sums, passes)
-        taken.append((time.perf_counter() - begin) / (passes * vectors.nbytes))
-    return float(np.median(taken))
+def readings_of(communicator: Any, footprint: int) -> NDArray[np.float64]:
+    """Return the time per byte of vectors of a size in all, of the slowest rank; collective.
 
+    All ranks begin each reading at once, as in a run: they share caches and memory.
 
-def measure_memory(
-    communicator: Any, footprints: tuple[int, ...], readings: int
-) -> tuple[float, ...]:
-    """Return the time per byte of each size of vectors, of the slowest rank; collective.
-
-    All ranks read at once, as in a run: they share caches and memory.
+    Returns
+    -------
+    float64 array, shape (reading,), seconds
     """
     from mpi4py import MPI
 
-    in_turn(communicator, warm_up)
-    found = []
-    for footprint in footprints:
+    kernel = compiled(add_all)
+    vectors, sums = np.ones((max(footprint // (8 * LENGTH), 1), LENGTH)), np.zeros(LENGTH)
+    passes = max(1, LEAST_BYTES // vectors.nbytes)
+    kernel(vectors, sums, WARM_PASSES)
+    taken = np.empty(READINGS)
+    for reading in range(READINGS):
         communicator.Barrier()
-        found.append(float(communicator.allreduce(time_per_byte(footprint, readings), op=MPI.MAX)))
-    return tuple(found)
+        begin = time.perf_counter()
+        kernel(vectors, sums, passes)
+        taken[reading] = (time.perf_counter() - begin) / (passes * vectors.nbytes)
+    communicator.Allreduce(MPI.IN_PLACE, taken, op=MPI.MAX)
+    return taken
+
+
+def measure_memory(
+    communicator: Any, footprints: tuple[int, ...], rounds: int
+) -> tuple[float, ...]:
+    """Return the time per byte of each size of vectors, of the slowest rank; collective.
+
+    The least of all readings counts, as noise only adds. A size is read once in every round, so
+    that what slows the machine for a moment does so for some sizes and in one round.
+    """
+    in_turn(communicator, warm_up)
+    found = np.full(len(footprints), np.inf)
+    for _ in range(rounds):
+        for at, footprint in enumerate(footprints):
+            found[at] = min(found[at], readings_of(communicator, footprint).min())
+    return tuple(found.tolist())

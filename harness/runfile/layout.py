@@ -41,6 +41,7 @@ def make_variables(
         Variables that this run lacks.
     """
     sizes = {**sizes, **{name: len(texts) for name, texts in names.items()}}
+    scales: dict[str, h5py.Dataset] = {}
     for name, size in sizes.items():
         limit = None if name in UNLIMITED else size
         if name in names:
@@ -53,22 +54,25 @@ def make_variables(
                 chunks=True if limit is None else None,
             )
         scale.make_scale(name)
+        scales[name] = scale
     for variable in VARIABLES:
         if variable.name not in absent:
-            make_variable(file, variable, sizes)
+            make_variable(file, variable, sizes, scales)
     for name, (dimension, long_name) in TEXTS.items():
         if name not in absent:
             text = file.create_dataset(name, (sizes[dimension],), dtype=h5py.string_dtype())
             text.attrs["long_name"] = long_name
-            text.dims[0].attach_scale(file[dimension])
+            text.dims[0].attach_scale(scales[dimension])
     for name in FLAGS.keys() - absent:
         kinds = list(FLAGS[name])
         file[name].attrs["flag_values"] = np.array(kinds, "u1")
         file[name].attrs["flag_meanings"] = " ".join(kind.name.lower() for kind in kinds)
 
 
-def make_variable(file: h5py.File, variable: Variable, sizes: dict[str, int]) -> None:
-    """Make one variable."""
+def make_variable(
+    file: h5py.File, variable: Variable, sizes: dict[str, int], scales: dict[str, h5py.Dataset]
+) -> None:
+    """Make one variable, on dimensions whose coordinates are there."""
     shape = tuple(sizes[name] for name in variable.dimensions)
     chunk_of = {
         **sizes,
@@ -86,22 +90,24 @@ def make_variable(file: h5py.File, variable: Variable, sizes: dict[str, int]) ->
         chunks=tuple(chunk_of[name] for name in variable.dimensions) if grows else None,
         fillvalue=np.nan if variable.type.startswith("f") else None,
     )
-    dataset.attrs["long_name"] = variable.long_name
+    attributes, dimensions = dataset.attrs, dataset.dims
+    attributes["long_name"] = variable.long_name
     if variable.units:
-        dataset.attrs["units"] = variable.units
+        attributes["units"] = variable.units
     if variable.type.startswith("f"):
-        dataset.attrs["_FillValue"] = np.array(np.nan, variable.type)
+        attributes["_FillValue"] = np.array(np.nan, variable.type)
     for axis, name in enumerate(variable.dimensions):
-        dataset.dims[axis].attach_scale(file[name])
+        dimensions[axis].attach_scale(scales[name])
 
 
 def write_attributes(file: h5py.File, header: Header) -> None:
     """Write the metadata of the run."""
-    file.attrs["Conventions"] = "CF-1.11"
-    file.attrs["schema"] = SCHEMA
-    file.attrs["schema_version"] = VERSION
+    attributes = file.attrs
+    attributes["Conventions"] = "CF-1.11"
+    attributes["schema"] = SCHEMA
+    attributes["schema_version"] = VERSION
     for name, value in header.to_attributes().items():
-        file.attrs[name] = np.uint8(value) if name == "complete" else value
+        attributes[name] = np.uint8(value) if name == "complete" else value
     file["start"].attrs["t0_utc"] = header.t0_utc
 
 

@@ -4,13 +4,15 @@ The excess of an iteration over the usual work of its place in the restart cycle
 mixture (`mixtures`): jitter, and detours of up to four families, each of exponential lengths or of
 one length, and others of any length. Jitter that is skewed by a good part of the work is taken as a
 detour of exponential length in every iteration. Whether the detours of a family come by a clock is
-decided from the times of the iterations that have one (`clocks`).
+decided from the times of the iterations that have one (`clocks`), and whether they come in every
+nth iteration from their numbers (`hindmost.models.recurring`).
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -18,6 +20,7 @@ from numpy.typing import NDArray
 
 from hindmost.models.noise.clocks import LEAST_PERIODIC, UNKNOWN, timing_of
 from hindmost.models.noise.mixture_fit import CLEAR, best_mixture
+from hindmost.models.recurring import LONG_SHARE, Rule, as_by_clock, excess_of, rules_in
 
 Kind = Literal["none", "exponential", "fixed", "varied"]
 FloatArray = NDArray[np.float64]
@@ -55,6 +58,9 @@ class DetourFamily:
         Share that follows the clock; 0 without one.
     timing_known : bool
         Whether there were enough detours, in few enough iterations, to test for a clock.
+    every, first : int or None
+        They come in every nth iteration from a first one on, counted over the iterations that were
+        looked at: the program does so. A ``period_s`` beside it explains them as well.
     """
 
     kind: Kind
@@ -65,6 +71,15 @@ class DetourFamily:
     period_s: float | None
     on_clock: float
     timing_known: bool
+    every: int | None = None
+    first: int | None = None
+
+    @property
+    def rule(self) -> Rule | None:
+        """By which iterations they come; None if by none."""
+        if self.every is None or self.first is None:
+            return None
+        return Rule(self.every, self.first)
 
     @property
     def total_s(self) -> float:
@@ -139,6 +154,12 @@ class RankDetours:
         return (sum(each.total_s for each in self.families) + self.others_s) / self.seconds
 
     @property
+    def noise_share(self) -> float:
+        """The same without families that come by iteration, as the program's own output."""
+        own_s = sum(each.total_s for each in self.families if each.rule is not None)
+        return self.share - own_s / self.seconds
+
+    @property
     def least_s(self) -> float:
         """The shortest detour that would have been seen."""
         return CLEAR * self.jitter_s
@@ -182,8 +203,14 @@ def find_detours(
     over = np.maximum(excess - found.base_s, 0.0)
     # Each begins somewhere in its iteration; the middle is as good a guess as any.
     middle_s = start_s + 0.5 * work_s
+    rules = rules_in(excess_of(work_s, place))
     families = [
-        family_of(each.kind, each.mean_s, each.spread_s, chance, middle_s)
+        by_iteration(
+            family_of(each.kind, each.mean_s, each.spread_s, chance, middle_s),
+            np.flatnonzero(chance > 0.5),
+            rules,
+            start_s,
+        )
         for each, chance in zip(found.families, chances[2:], strict=True)
     ]
     others, others_s = float(chances[1].sum()), float(chances[1] @ over)
@@ -233,6 +260,33 @@ def family_of(
         on_clock=0.0 if clock is None else clock.share,
         timing_known=timing.known,
     )
+
+
+def by_iteration(
+    family: DetourFamily, taken: NDArray[np.intp], rules: Sequence[Rule], start_s: FloatArray
+) -> DetourFamily:
+    """Return a family with the rule by which its iterations come, if most of both are the same.
+
+    Parameters
+    ----------
+    taken : int array, shape (detour,)
+        Iterations that have one.
+    start_s : float64 array, shape (iteration,), seconds
+    """
+    for rule in rules:
+        rows = rule.rows(start_s.size)
+        common = np.intersect1d(rows, taken).size
+        if common >= LONG_SHARE * max(rows.size, taken.size):
+            period_s = as_by_clock(start_s, rule)
+            return replace(
+                family,
+                period_s=period_s,
+                on_clock=0.0 if period_s is None else 1.0,
+                timing_known=True,
+                every=rule.every,
+                first=rule.first,
+            )
+    return family
 
 
 def excess_over_place(

@@ -82,7 +82,7 @@ class SlowGroups:
     iterations : int
         Of the run.
     baseline_s : float
-        Mean time of an iteration at the baseline.
+        Mean time of an iteration at the baseline; without groups, at the medians of the places.
     correlation_time : float
         tau, in iterations.
     places : int
@@ -104,8 +104,8 @@ class SlowGroups:
         """Return the result in a sentence."""
         if not self.groups:
             return (
-                f"No group of slow iterations among {self.iterations:,}; the baseline is "
-                f"{seconds(self.baseline_s)} per iteration."
+                f"No group of slow iterations among {self.iterations:,}; the baseline (median of "
+                f"the slowest rank) is {seconds(self.baseline_s)} per iteration."
             )
         worst = max(self.groups, key=lambda group: group.lost_s)
         cost = "costs" if len(self.groups) == 1 else "cost"
@@ -186,10 +186,13 @@ def find_slow_groups(
                 lost_share=lost_s / float(maxima.sum()),
             )
         )
+    # Without groups the baseline is that of all iterations: the medians of their places. The level
+    # of most iterations lies above it where a fast stretch came first.
+    usual = expected if groups else np.exp(work)
     return SlowGroups(
         groups=tuple(groups),
         iterations=int(maxima.size),
-        baseline_s=float(expected.mean()),
+        baseline_s=float(usual.mean()),
         correlation_time=correlation_time,
         places=places,
     )

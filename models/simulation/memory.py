@@ -35,9 +35,9 @@ class MemoryLevels:
     def per_byte_s(self, bytes: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the time per byte, in a line between probed sizes on a logarithmic scale.
 
-        More bytes never take less: a falling time is noise.
+        Fewer bytes never take longer, and noise only adds: a size takes no longer than any larger.
         """
-        rising = np.maximum.accumulate(self.seconds_per_byte)
+        rising = np.minimum.accumulate(self.seconds_per_byte[::-1])[::-1]
         return np.interp(np.log(bytes), np.log(self.bytes), rising)
 
 

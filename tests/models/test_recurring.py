@@ -72,6 +72,14 @@ def test_a_clock_that_is_no_whole_number_of_iterations_is_no_rule() -> None:
     assert not find_recurring(work, everywhere(2000))
 
 
+def test_a_clock_that_slips_by_an_iteration_is_no_rule() -> None:
+    work = noisy(np.random.default_rng(6), 3000, 1)
+    rows = 35 + 99 * np.arange(30)
+    rows[5:] += 1
+    work[rows] += 30e-3
+    assert not find_recurring(work, everywhere(3000))
+
+
 def test_the_restart_cycle_is_no_rule() -> None:
     place = np.arange(1200) % 30
     work = 1e-3 * (1.0 + place[:, None] + 0.01 * np.random.default_rng(5).random((1200, 2)))

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.conftest import Ranks
+from tests.mpi.commands import Done, run_several
 from tests.mpi.test_recording import assert_books_close
 
 import hindmost
@@ -80,11 +81,23 @@ def test_every_collective_gives_what_it_should(ranks: Ranks) -> None:
     assert first["refused"] == second["refused"]
 
 
-def test_a_run_file_for_each_collective_and_size(ranks: Ranks, tmp_path: Path) -> None:
-    folder = tmp_path / "runs"
-    done = ranks(
-        2, "run", "collectives", *TINY, "--bytes", "8,1024", "--seed", "3", "--out", folder
-    )
+@pytest.fixture(scope="module")
+def performed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Done]]:
+    """Return a folder and what became of commands in it, on two ranks in one launch."""
+    folder = tmp_path_factory.mktemp("performed")
+    large = ("--operations", "alltoall", "--bytes", "2147483640")
+    commands: dict[str, tuple[str | Path, ...]] = {
+        "runs": (*TINY, "--bytes", "8,1024", "--seed", "3", "--out", folder / "runs"),
+        "too large": (*large, "--out", folder / "too-large"),
+    }
+    asked: dict[str, tuple[str | Path, ...]] = {
+        name: ("run", "collectives", *words) for name, words in commands.items()
+    }
+    return folder, run_several(folder, 2, asked)
+
+
+def test_a_run_file_for_each_collective_and_size(performed: tuple[Path, dict[str, Done]]) -> None:
+    folder, done = performed[0] / "runs", performed[1]["runs"]
     assert done.returncode == 0, done.stderr
     assert sorted(done.stdout.split()) == sorted(str(file) for file in folder.iterdir())
     sized = [each.name for each in OPERATIONS if each.sized]
@@ -173,14 +186,13 @@ def test_a_call_that_a_rank_begins_late_is_done_again(ranks: Ranks, tmp_path: Pa
     assert run.header.spec["left_out"] >= 2
 
 
-def test_buffers_that_do_not_fit_are_refused_once(ranks: Ranks, tmp_path: Path) -> None:
-    words = ("--operations", "alltoall", "--bytes", "2147483640", "--out", tmp_path / "runs")
-    done = ranks(2, "run", "collectives", *words)
+def test_buffers_that_do_not_fit_are_refused_once(performed: tuple[Path, dict[str, Done]]) -> None:
+    folder, done = performed[0], performed[1]["too large"]
     assert done.returncode == 2, done.stderr
     said = "alltoall of 2147483640 bytes on 2 ranks needs buffers of 8,589,934,560 bytes"
     assert done.stderr.count(said) == 1
     assert "Traceback" not in done.stderr
-    assert not (tmp_path / "runs").exists()
+    assert not (folder / "too-large").exists()
 
 
 @pytest.mark.parametrize(

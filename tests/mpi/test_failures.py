@@ -55,6 +55,13 @@ BAD = {
 LAUNCHED = ("an unknown workload", "an options file that is not there", "fewer unknowns than ranks")
 """What is known before MPI starts, as PETSc starts, and when the ranks have met: each by itself."""
 FOLDERS = ("/proc/hindmost", "a-file")
+MISSPELT = {
+    "ours": ("diagonal", "--solver", "gmres", "--unknowns", "50", "--iterations", "31"),
+    "PETSc's": (
+        "-ksp_gmres_restrat", "7", "-ksp_gmres_restart", "8", "-pc_type", "none",
+        "-ksp_gmres_preallocate",
+    ),
+}  # fmt: skip
 
 
 def into(folder: Path, words: list[str]) -> list[str | Path]:
@@ -71,6 +78,8 @@ def refused(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, D
     here = [name for name in BAD if name not in LAUNCHED]
     commands = {name: into(folder / f"out-{here.index(name)}", BAD[name][0]) for name in here}
     commands |= {name: into(folder / name, ["diagonal", "--solver", "gmres"]) for name in FOLDERS}
+    words = [*MISSPELT["ours"], "--", *MISSPELT["PETSc's"]]
+    commands["a misspelt option"] = into(folder / "misspelt", words)
     return folder, run_several(folder, 2, commands)
 
 
@@ -185,12 +194,8 @@ def test_more_ranks_than_cores_are_warned_of(ranks: Ranks, tmp_path: Path) -> No
     assert "scheduler" in warnings[0]
 
 
-def test_a_misspelt_option_is_told(ranks: Ranks, tmp_path: Path) -> None:
-    done = ranks(
-        2, "run", "diagonal", "--solver", "gmres", "--unknowns", "50", "--iterations", "31",
-        "--out", tmp_path / "out", "--", "-ksp_gmres_restrat", "7", "-ksp_gmres_restart", "8",
-        "-pc_type", "none", "-ksp_gmres_preallocate",
-    )  # fmt: skip
+def test_a_misspelt_option_is_told(refused: tuple[Path, dict[str, Done]]) -> None:
+    done = refused[1]["a misspelt option"]
     assert done.returncode == 0
     assert "PETSc did not use -ksp_gmres_restrat; check the spelling" in done.stderr
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from hindmost.harness.probes.memory import (
     FOOTPRINTS,
-    PASSES,
     QUICK_FOOTPRINTS,
-    QUICK_PASSES,
+    QUICK_ROUNDS,
+    ROUNDS,
     measure_memory,
 )
 from hindmost.harness.probes.sections.contract import ProbeResult, ProbeSection, ProbeSetting
@@ -17,8 +17,8 @@ from hindmost.text import bandwidth, byte_count
 def take(setting: ProbeSetting) -> ProbeResult | None:
     """Measure all sizes; collective."""
     sizes = QUICK_FOOTPRINTS if setting.quick else FOOTPRINTS
-    readings = QUICK_PASSES if setting.quick else PASSES
-    taken = measure_memory(setting.communicator, sizes, readings)
+    rounds = QUICK_ROUNDS if setting.quick else ROUNDS
+    taken = measure_memory(setting.communicator, sizes, rounds)
     if setting.communicator.rank:
         return None
     ranks = setting.ranks_here

@@ -158,6 +158,8 @@ class DetourFamily(TypedDict):
     period_s: float
     on_clock: float
     timing_known: bool
+    every: int | None
+    first: int | None
 
 
 class StoredDetours(TypedDict):
@@ -187,6 +189,7 @@ class RankDetours(TypedDict):
     probability: float
     per_s: float
     share: float
+    noise_share: float
     least_s: float
     stored: StoredDetours | None
 

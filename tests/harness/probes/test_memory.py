@@ -6,8 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from hindmost.errors import DataError
+from hindmost.harness.probes import memory
 from hindmost.harness.probes.memory import LENGTH, QUICK_FOOTPRINTS, add_all
 from hindmost.harness.probes.sections.contract import ProbeSetting
 from hindmost.harness.probes.sections.memory import MEMORY
@@ -40,6 +42,23 @@ def test_a_quick_probe_fills_its_section(tmp_path: Path) -> None:
     assert [each.bytes for each in points] == list(QUICK_FOOTPRINTS)
     machine = Machine(name="here", ranks_per_node=1, memory=points)
     assert Machine.from_json(machine.to_json()) == machine
+
+
+def test_a_machine_that_is_slow_for_a_while_does_not_count(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from mpi4py import MPI
+
+    sizes, asked = (1000, 2000, 4000), list[int]()
+
+    def readings(_: object, footprint: int) -> NDArray[np.float64]:
+        asked.append(footprint)
+        slow = 2.4 if len(asked) <= len(sizes) else 1.0  # the whole first round
+        return slow * footprint * np.array([1.5, 1.0, 7.0])
+
+    monkeypatch.setattr(memory, "readings_of", readings)
+    assert memory.measure_memory(MPI.COMM_SELF, sizes, 2) == sizes
+    assert asked == [*sizes, *sizes]
 
 
 @pytest.mark.parametrize("field", ["bytes", "seconds_per_byte"])

@@ -242,3 +242,18 @@ def test_few_detours_without_a_clock_are_not_called_random(count: int, known: bo
     timing = timing_of(times_s, every_s)
     assert timing.clock is None
     assert timing.known == known
+
+
+def test_every_nth_iteration_is_the_program_and_no_noise() -> None:
+    random = np.random.default_rng(3)
+    work_s = (WORK_S + jitter("normal")) * np.linspace(1.0, 1.3, N)
+    rare = random.random(N) < 0.02
+    work_s[rare] += random.exponential(2e-3, int(rare.sum()))
+    work_s[98::100] += 40e-3
+    found = found_in(work_s)
+    (own,) = [each for each in found.families if each.rule is not None]
+    assert (own.every, own.first, own.kind) == (100, 98, "fixed")
+    assert own.count == pytest.approx(30, abs=2)
+    assert (own.timing_known, own.period_s) == (True, None)
+    assert found.noise_share == pytest.approx(found.share - own.total_s / found.seconds)
+    assert found.noise_share < 0.5 * found.share

@@ -135,10 +135,22 @@ def test_correlation_time_is_that_of_the_series(phi: float) -> None:
     assert correlation_time_of(series, (1, 2, 4)) == pytest.approx(expected, rel=0.1)
 
 
+def test_without_groups_the_baseline_is_the_median() -> None:
+    """Also where most iterations are slower than those of a first stretch."""
+    random = np.random.default_rng(1)
+    times = 7e-3 * np.exp(0.5 * random.standard_normal(3000))
+    times[:1100] *= 0.7
+    groups = find_slow_groups(times, places(3000))
+    assert not groups.groups
+    assert groups.baseline_s == pytest.approx(np.median(times), rel=1e-3)
+    assert np.median(times[1100:]) > 1.1 * groups.baseline_s
+
+
 def test_without_groups_it_says_so() -> None:
     groups = find_slow_groups(np.full(100, 2e-5), places(100))
     assert groups.explain() == (
-        "No group of slow iterations among 100; the baseline is 20.0 us per iteration."
+        "No group of slow iterations among 100; the baseline (median of the slowest rank) is "
+        "20.0 us per iteration."
     )
 
 

@@ -56,6 +56,15 @@ def test_without_a_probe_or_restarts_the_growth_is_a_line() -> None:
     assert growth_of_vectors(replace(known, restart=0), program.position) is None
 
 
-def test_noise_of_a_probe_makes_no_level() -> None:
-    noisy = MemoryLevels(bytes=(MIB, 2 * MIB, 4 * MIB), seconds_per_byte=(1.0, 1.2, 0.9))
-    assert noisy.per_byte_s(np.array([MIB, 4 * MIB, 99 * MIB])) == pytest.approx([1.0, 1.2, 1.2])
+@pytest.mark.parametrize(
+    ("probed", "taken"),
+    [
+        ([1.0, 1.2, 0.9, 1.0], [0.9, 0.9, 0.9, 1.0]),
+        ([1.0, 30.0, 1.1, 2.0], [1.0, 1.1, 1.1, 2.0]),  # no larger size takes as long
+        ([1.0, 1.0, 2.0, 2.2], [1.0, 1.0, 2.0, 2.2]),
+    ],
+)
+def test_noise_of_a_probe_makes_no_level(probed: list[float], taken: list[float]) -> None:
+    sizes = (MIB, 2 * MIB, 4 * MIB, 8 * MIB)
+    levels = MemoryLevels(bytes=sizes, seconds_per_byte=tuple(probed))
+    assert levels.per_byte_s(np.array([*sizes, 99 * MIB])) == pytest.approx([*taken, taken[-1]])
