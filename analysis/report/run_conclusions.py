@@ -113,7 +113,8 @@ def bytes_exchanged(looked: LookedAt) -> str:
         why = "; with so many bytes, bandwidth decides"
     return (
         f" Rank {looked.ranks.numbers[rank]} receives {byte_count(float(received[rank]))} in an "
-        f"iteration, in {seconds(each_s)} of halo exchanges ({bandwidth(rate)}){why}."
+        f"iteration, in {seconds(each_s)} of halo exchanges, waiting included (at least "
+        f"{bandwidth(rate)}){why}."
     )
 
 

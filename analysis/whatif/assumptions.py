@@ -69,6 +69,12 @@ def assumptions(found: Replayed) -> Iterator[str]:
             "the interval has the case that they cost twice as much. --machine with a file of "
             "'hindmost probe memory' says how much."
         )
+        if found.outruns_probe:
+            yield (
+                "The run moves its bytes faster than the probe of the memory read them, so all of "
+                "its work grows with the probed times. The machine was slower then: repeat "
+                "'hindmost probe memory', and compare."
+            )
     if change.iterations is not None or change.restart is not None:
         yield from of_length(found)
     if change.detours is not None:

@@ -29,6 +29,7 @@ from hindmost.models.simulation.blocks import COMPLETE
 from hindmost.models.simulation.memory import VectorGrowth
 from hindmost.models.simulation.program import Program, recorded_program
 from hindmost.models.simulation.rerun import Walked, WhatIf, what_if
+from hindmost.models.simulation.size import outruns_probe
 from hindmost.text import percent, seconds, signed_percent
 
 WIDTH = 100
@@ -62,6 +63,8 @@ class Replayed:
         What vectors cost beyond the recorded places; None if the memory was not probed.
     memory_known : bool
         Whether it was.
+    outruns_probe : bool
+        Whether the run contradicts it: see `hindmost.models.simulation.size.outruns_probe`.
     scatter : float
         By which factor, as a logarithm, the scatter of bodies leaves another length open.
     """
@@ -73,6 +76,7 @@ class Replayed:
     nonblocking: bool
     vectors: VectorGrowth | None = None
     memory_known: bool = False
+    outruns_probe: bool = False
     scatter: float = 0.0
 
     @property
@@ -294,6 +298,7 @@ def replay_run(
                 nonblocking=program.has(COMPLETE),
                 vectors=program.vectors,
                 memory_known=program.shape is not None and program.shape.memory is not None,
+                outruns_probe=named.change.unknowns is not None and outruns_probe(program),
                 scatter=length_scatter(run, named.change),
             )
         )

@@ -18,7 +18,7 @@ from hindmost.errors import UsageError
 from hindmost.models.simulation.injected import alike, without_injected
 from hindmost.models.simulation.length import SolveShape
 from hindmost.models.simulation.memory import OTHERS
-from hindmost.models.simulation.program import Program
+from hindmost.models.simulation.program import Program, Times
 from hindmost.models.simulation.recipes import RECIPES, Unit, steps_of
 
 HELD = {"cg": 6.0, "pipecg": 11.0, "bcgs": 9.0, "pipebcgs": 17.0}
@@ -105,13 +105,31 @@ def cache_growth(program: Program, factor: float) -> NDArray[np.float64]:
         return np.zeros(program.bodies)
     bytes = held_bytes(program, shape)
     more_s = shape.memory.per_byte_s(bytes * factor) - shape.memory.per_byte_s(bytes)
+    moved = moved_vectors(program, shape) * shape.vector_bytes
+    return np.asarray(moved * more_s / np.maximum(typical_work(program), SHORTEST_S))
+
+
+def outruns_probe(program: Program) -> bool:
+    """Tell whether a run moves its bytes in less time than the probe of the memory took for them.
+
+    The machine was slower then, so the probed times say nothing of the run but their ratios.
+    """
+    shape = program.shape
+    if shape is None or shape.memory is None or not shape.vector_bytes:
+        return False
+    probed_s = moved_vectors(program, shape) * shape.vector_bytes
+    probed_s = probed_s * shape.memory.per_byte_s(held_bytes(program, shape))
+    return bool(np.median(probed_s / np.maximum(typical_work(program), SHORTEST_S)) > 1.0)
+
+
+def typical_work(program: Program) -> Times:
+    """Return the typical work of the place of every iteration: float64, shape (iteration,), s."""
     work = (program if program.injected is None else without_injected(program)).block
     body_s = work.work.sum(axis=2) + work.rest
     typical_s = np.median(body_s, axis=1)
     for rows in alike(program):
         typical_s[rows] = np.median(body_s[rows])
-    moved = moved_vectors(program, shape) * shape.vector_bytes
-    return np.asarray(moved * more_s / np.maximum(typical_s, SHORTEST_S))
+    return np.asarray(typical_s)
 
 
 def held_bytes(program: Program, shape: SolveShape) -> NDArray[np.float64]:

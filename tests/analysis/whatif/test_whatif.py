@@ -293,6 +293,21 @@ def test_predict_and_whatif_are_one_engine(
     assert [each["name"] for each in found["beside"]] == ["naive", "redrawn-uniform"]
 
 
+@pytest.mark.parametrize(("per_byte_s", "slower"), [(1e-13, False), (1e-6, True)])
+def test_a_run_that_is_faster_than_the_probed_memory_is_told(
+    run: Path, capsys: pytest.CaptureFixture[str], per_byte_s: float, slower: bool
+) -> None:
+    points = [
+        {"ranks_per_node": ranks, "bytes": size, "seconds_per_byte": per_byte_s}
+        for ranks in range(1, RANKS + 1)
+        for size in (1000, 10**9)
+    ]
+    file = run.with_name("machine.json")
+    file.write_text(json.dumps({**MACHINE, "memory": points}))
+    (found,) = answer(capsys, run, "--unknowns", 900, "--machine", file)
+    assert any("faster than the probe" in each for each in found["assumptions"]) == slower  # type: ignore[attr-defined]
+
+
 def test_a_prediction_stands_in_a_table_with_the_others(
     run: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

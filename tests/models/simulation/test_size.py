@@ -13,7 +13,7 @@ from hindmost.models.simulation.change import Change
 from hindmost.models.simulation.memory import OTHERS, MemoryLevels
 from hindmost.models.simulation.program import Program, Times
 from hindmost.models.simulation.rerun import what_if
-from hindmost.models.simulation.size import MATRIX
+from hindmost.models.simulation.size import MATRIX, outruns_probe
 
 SIZE = 1000
 
@@ -88,6 +88,15 @@ def test_only_the_bytes_cost_more_beyond_a_cache() -> None:
     sparse = replace(program.shape, preconditioner=3.0)
     missed = what_if(replace(program, shape=sparse), Change(unknowns=2 * SIZE))
     assert missed.predicted_s == pytest.approx(2.0 * time_s(sized(), Change()))
+
+
+def test_a_run_may_be_faster_than_the_memory_that_was_probed() -> None:
+    def levels(per_byte_s: float) -> MemoryLevels:
+        return MemoryLevels(bytes=(1.0, 1e12), seconds_per_byte=(per_byte_s, per_byte_s))
+
+    assert not outruns_probe(sized())  # nothing was probed
+    assert not outruns_probe(sized(memory=levels(1e-12)))
+    assert outruns_probe(sized(memory=levels(1e-6)))
 
 
 def test_a_size_must_be_known_and_in_range() -> None:
