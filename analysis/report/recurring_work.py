@@ -9,6 +9,7 @@ from hindmost.analysis.runs.check import does_the_same
 from hindmost.analysis.runs.check_bodies import read_body_times, recurs
 from hindmost.analysis.runs.check_work import named, read_work_course
 from hindmost.analysis.runs.conclusion import Conclusion
+from hindmost.harness.runfile.bodies import INJECTED
 from hindmost.text import seconds
 
 
@@ -18,7 +19,8 @@ def recurring(looked: LookedAt) -> Iterator[Conclusion]:
     The replay without noise keeps them: the program does this.
     """
     run = looked.run
-    if not recurs(read_body_times(run, same_work=does_the_same(run))):
+    times = read_body_times(run, same_work=does_the_same(run))
+    if not (recurs(times) or run.has(INJECTED)):
         return
     work = read_work_course(run)
     for each in () if work is None else work.recurring:
@@ -26,7 +28,7 @@ def recurring(looked: LookedAt) -> Iterator[Conclusion]:
         ranks = named(work.ranks[list(each.columns)]) if work is not None else ""
         brief = f"{words} is {seconds(max(each.longer_s))} longer on {ranks}"
         yield looked.loss(
-            "Recurring iterations",
+            "Recurring work",
             each.cost_s,
             f"{brief[:1].upper()}{brief[1:]}. The program does this itself, as output or a "
             "checkpoint, and it is no noise.",

@@ -40,6 +40,7 @@ from hindmost.analysis.runs.finding import NUMBERS, Finding, Remark, Topic
 from hindmost.analysis.runs.groups import Group
 from hindmost.analysis.runs.model_input import MOST_IN_MEMORY
 from hindmost.analysis.runs.summary import BALANCED_S
+from hindmost.harness.runfile.bodies import INJECTED
 from hindmost.harness.runfile.ending import Ending
 from hindmost.harness.runfile.reader import Run
 from hindmost.text import counted, difference, percent, seconds
@@ -99,7 +100,8 @@ def look_at(run: Run, *, read_large: bool = True) -> Iterator[Remark]:
         times = read_body_times(run, same_work=does_the_same(run))
         yield from look_at_books(run, times)
         if not adaptive:  # drift is no fault where cells come and go
-            work = read_work_course(run) if look_at_work(times) else None
+            wanted = look_at_work(times) or run.has(INJECTED)
+            work = read_work_course(run) if wanted else None
             yield from look_at_bodies(times, work)
         typical = float(np.median(times.slowest)) if times.slowest.size else 0.0
     else:
