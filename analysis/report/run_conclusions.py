@@ -9,6 +9,7 @@ import numpy as np
 
 from hindmost.analysis.report.comparison import DECIDED, verdict
 from hindmost.analysis.report.looked_at import LookedAt
+from hindmost.analysis.report.recurring_work import recurring
 from hindmost.analysis.report.time_balance import metric_of
 from hindmost.analysis.report.variation import imbalance, injected, noise
 from hindmost.analysis.runs.conclusion import Certainty, Conclusion
@@ -28,6 +29,7 @@ def conclusions_on(looked: LookedAt) -> list[Conclusion]:
     """Return all conclusions on a configuration."""
     found = [
         *imbalance(looked),
+        *recurring(looked),
         *injected(looked),
         *noise(looked),
         *network(looked),

@@ -76,10 +76,14 @@ class BodyTimes:
 
 def look_at_work(times: BodyTimes) -> bool:
     """Tell whether the ranks' own work may explain the times: they drift, or long ones recur."""
+    return times.slowest.size >= LEAST_BODIES and (abs(times.drift) > DRIFT or recurs(times))
+
+
+def recurs(times: BodyTimes) -> bool:
+    """Tell whether the slowest rank's time is longer after every so many iterations."""
     if times.slowest.size < LEAST_BODIES:
         return False
-    place = np.zeros(times.slowest.size, np.int32)
-    return abs(times.drift) > DRIFT or bool(rules_in(excess_of(times.relative, place)))
+    return bool(rules_in(excess_of(times.relative, np.zeros(times.slowest.size, np.int32))))
 
 
 def read_body_times(run: Run, *, same_work: bool) -> BodyTimes:

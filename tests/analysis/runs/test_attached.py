@@ -15,7 +15,7 @@ from hindmost.analysis.runs.attached import attached_programs
 from hindmost.analysis.runs.attached_run import AttachedRun
 from hindmost.analysis.runs.check import findings_of
 from hindmost.analysis.runs.configuration import configuration
-from hindmost.analysis.runs.finding import Finding
+from hindmost.analysis.runs.finding import Finding, Severity, Topic
 from hindmost.analysis.runs.groups import group_runs
 from hindmost.analysis.runs.summary import summarise_run
 from hindmost.analysis.whatif.prediction import predict_solves
@@ -167,6 +167,44 @@ def test_a_disturbed_run_is_to_be_repeated_first(write: Any, code: str, remedy: 
     (program,) = attached_programs([run], [finding])
     assert remedy in program.lines()[-3]
     assert "The run was disturbed: this may not be its work." in "\n".join(program.lines())
+
+
+def finding(code: str, severity: Severity, text: str, path: Path) -> Finding:
+    return Finding(
+        file=str(path),
+        code=code,
+        severity=severity,
+        text=text,
+        advice="look",
+        doubts=(Topic.TIMES,),
+    )
+
+
+@pytest.mark.parametrize(
+    ("codes", "said"),
+    [
+        ({"outliers": "note", "crowded": "error"}, "with a core for every rank"),
+        ({"load": "note", "recurring": "note"}, "write less often or asynchronously"),
+        ({"crowded": "note", "repeats-differ": "error"}, "repeat on a quieter machine"),
+        ({"load": "note", "drift": "error"}, "find out whether the program does more later"),
+        ({"outliers": "note", "books-open": "error"}, "Next: look: books-open."),
+    ],
+)
+def test_the_worst_finding_is_acted_on_first(
+    write: Any, codes: dict[str, Severity], said: str
+) -> None:
+    run = write((30.0, 45.0, 30.5), spec={"failure": ""})
+    found = [finding(code, severity, code, run.path) for code, severity in codes.items()]
+    (program,) = attached_programs([run], found)
+    assert said in "\n".join(program.lines())
+
+
+def test_recurring_iterations_are_no_doubt_about_the_straggler(write: Any) -> None:
+    run = write((30.0, 45.0, 30.5), spec={"failure": ""})
+    said = finding("recurring", "note", "every 10th iteration is longer on rank 1", run.path)
+    (program,) = attached_programs([run], [said, finding("load", "note", "busy", run.path)])
+    assert "Every 10th iteration is longer on rank 1." in "\n".join(program.lines())
+    assert "may not be its work" not in "\n".join(program.lines())
 
 
 def test_the_bound_of_a_pipelined_solver(write: Any) -> None:

@@ -322,6 +322,9 @@ def test_few_bodies_and_repeats_that_differ(
     assert check(tmp_path, capsys) == (1, {"repeats-differ": "error"})
     assert main(["check", str(tmp_path)]) == 1
     assert "differ by 20 %" in capsys.readouterr().out
+    assert main(["show", str(tmp_path)]) == 0
+    out = capsys.readouterr().out
+    assert out.count("repeats differ by 20 %") == 2  # under both
 
 
 def test_longest_stretch() -> None:
