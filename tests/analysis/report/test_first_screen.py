@@ -366,7 +366,7 @@ def test_injected_noise_is_apart_from_other_noise_and_from_stalls_in_it(
     law = "exponential:mean=20us"
     injected = np.random.default_rng(3).exponential(2e-5, alike.shape)
     injected[200, 2] = 1e-3
-    alike[np.random.default_rng(5).choice(len(alike), 40, replace=False), 1] *= 1.5
+    alike.flat[np.random.default_rng(1).choice(alike.size, 60, replace=False)] *= 1.5
     values = of_work(alike + injected)
     phases = np.asarray(values["phase_duration"])
     phases[:, :, LOCAL] = alike
