@@ -21,9 +21,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from hindmost.models.events import EventKind
+from hindmost.models.simulation.blocks import Neighbours
 from hindmost.models.simulation.counted_draws import Quantiles
 from hindmost.models.simulation.sampled import DrawnWork, SampledProgram, SampledWalk
-from hindmost.models.simulation.walker import Latencies, Neighbours, Walker
+from hindmost.models.simulation.walker import Latencies, Walker
 
 RANKS, ITERATIONS, ROUNDS = 8192, 5000, 7
 MANY = 1 << 20

@@ -34,9 +34,9 @@ from hindmost.analysis.whatif.options import changes_of
 from hindmost.analysis.whatif.traces import EAGER_BYTES, Replaying, replay_trace
 from hindmost.models.adaptive.machine import Machine, Network
 from hindmost.models.events import EventKind
-from hindmost.models.simulation.blocks import KINDS
+from hindmost.models.simulation.blocks import KINDS, Neighbours
 from hindmost.models.simulation.network import Collective, Link, Piece, allreduce_s
-from hindmost.models.simulation.walker import Latencies, Neighbours, Walker
+from hindmost.models.simulation.walker import Latencies, Walker
 
 LATENCY_S, BANDWIDTH = 10e-6, 1e9
 LINK = Link(pieces=(Piece(from_bytes=0, latency_s=LATENCY_S, per_byte_s=1.0 / BANDWIDTH),))

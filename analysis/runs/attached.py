@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hindmost.analysis.runs.attached_run import BOUND, AttachedRun, rank_times
+from hindmost.analysis.runs.attached_ranks import rank_times
+from hindmost.analysis.runs.attached_run import BOUND, AttachedRun
 from hindmost.analysis.runs.configuration import is_attached
 from hindmost.analysis.runs.finding import Finding, of_file
 from hindmost.analysis.runs.summary import when

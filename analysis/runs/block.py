@@ -10,7 +10,12 @@ from numpy.typing import NDArray
 
 from hindmost.analysis.runs.reduced_input import edges_of_columns
 from hindmost.harness.runfile.reader import Run
-from hindmost.models.simulation.blocks import EventBlock, absent_ranks, whole_bodies
+from hindmost.models.simulation.blocks import (
+    EventBlock,
+    Neighbours,
+    absent_ranks,
+    whole_bodies,
+)
 from hindmost.models.simulation.exchanges import exchanges_meet
 
 
@@ -103,6 +108,5 @@ def exchanges_meet_in(run: Run) -> bool:
     bodies, events = run.shape("event_kind")
     enough = ENOUGH_TO_TELL // max(events * run.columns, 1)
     block = Block(run, slice(0, min(max(enough, 1), bodies)))
-    return exchanges_meet(
-        block.start, block.events, edges.source, edges.target, clock_uncertainty(run)
-    )
+    neighbours = Neighbours.of_edges(run.columns, edges.source, edges.target)
+    return exchanges_meet(block.start, block.events, neighbours, clock_uncertainty(run))

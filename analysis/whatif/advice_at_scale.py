@@ -14,7 +14,6 @@ from hindmost.analysis.runs.groups import Group
 from hindmost.analysis.show.table import LEFT, RIGHT, Column, Table
 from hindmost.analysis.whatif.advice import (
     REPEATS,
-    Verdict,
     doubt_of,
     files_json,
     has_errors,
@@ -24,6 +23,7 @@ from hindmost.analysis.whatif.advice import (
     without_depth,
 )
 from hindmost.analysis.whatif.at_scale import fitted_work, scale_runs
+from hindmost.analysis.whatif.compared import Verdict
 from hindmost.analysis.whatif.compared_at_scale import (
     ComparedAtScale,
     factor,

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.analysis.whatif.advice import Verdict
 from hindmost.analysis.whatif.at_scale import AtScale
+from hindmost.analysis.whatif.compared import Verdict
 from hindmost.analysis.whatif.options import Named
 from hindmost.analysis.whatif.study import dict_of
 from hindmost.models.simulation.prospect import WIDEST, Prospect, spread_of

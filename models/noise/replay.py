@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.models.simulation.blocks import EventBlock
-from hindmost.models.simulation.walker import Latencies, Neighbours, Walker
+from hindmost.models.simulation.blocks import EventBlock, Neighbours
+from hindmost.models.simulation.walker import Latencies, Walker
 
 
 class Replay:

@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.models.compiled import compiled
-from hindmost.models.simulation.blocks import RECEIVE, REDUCE, SEND, EventBlock, slabs
+from hindmost.models.simulation.blocks import RECEIVE, REDUCE, SEND, EventBlock, Neighbours, slabs
 from hindmost.models.simulation.path import PathTimes, Waits, walk_back
-from hindmost.models.simulation.walker import Neighbours, Walker, as_float64
+from hindmost.models.simulation.walker import Walker, as_float64
 
 MOST_PLACES = 1 << 24
 """Events of a run, and ends of bodies, up to which the ranks on the path are kept one by one."""

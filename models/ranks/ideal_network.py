@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.models.simulation.walker import FEW_EVENTS, Neighbours, Walker
+from hindmost.models.simulation.blocks import Neighbours
+from hindmost.models.simulation.walker import FEW_EVENTS, Walker
 
 
 class Meeting(IntEnum):

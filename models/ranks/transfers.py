@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.models.ranks.reductions import ONE_PROCESS, Reductions
-from hindmost.models.simulation.blocks import EventBlock, slabs
-from hindmost.models.simulation.exchanges import Exchanges, Incoming
+from hindmost.models.simulation.blocks import EventBlock, Neighbours, slabs
+from hindmost.models.simulation.exchanges import Exchanges, latest_of_neighbours
 
 RESOLUTION_S = 1e-9
 """Of recorded times."""
@@ -44,7 +44,7 @@ class SlowTransfers:
         *,
         exchanges_meet: bool = False,
     ) -> None:
-        self._incoming = Incoming.of_edges(edge_source, edge_target)
+        self._neighbours = Neighbours.of_edges(ranks, edge_source, edge_target)
         self._exchanges = Exchanges(ranks)
         self._clock_s = clock_s
         self._exchanges_meet = exchanges_meet
@@ -52,12 +52,14 @@ class SlowTransfers:
     def add(self, start: NDArray[np.float64], block: EventBlock) -> NDArray[np.float64]:
         """Return the time in slow transfers: float64, shape (iteration, rank), seconds."""
         found = np.zeros(start.shape)
-        if not self._incoming.source.size:
+        if not self._neighbours.source.size:
             return found
         events = start.shape[1] * block.kind.shape[1]
-        for rows in slabs(len(start), max(self._incoming.source.size, 2 * events)):
+        for rows in slabs(len(start), max(self._neighbours.source.size, 2 * events)):
             some = self._exchanges.advance(start[rows], block.part(rows))
-            latest = self._incoming.latest(some, exchanges_meet=self._exchanges_meet)
+            latest = latest_of_neighbours(
+                some, self._neighbours, exchanges_meet=self._exchanges_meet
+            )
             slow = beyond_the_quickest(some.come, latest, some.spent, self._clock_s)
             np.add.at(found, some.body + rows.start, slow)
         return found

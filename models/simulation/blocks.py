@@ -71,6 +71,37 @@ class EventBlock:
         return [slice(first, last) for first, last in pairwise(borders)]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Neighbours:
+    """Whose halos every rank waits for.
+
+    Attributes
+    ----------
+    source : int64 array, shape (edge,)
+        Ranks that send, ordered by the rank that receives.
+    first : int64 array, shape (rank + 1,)
+        Rank p receives from ``source[first[p]:first[p + 1]]``.
+    """
+
+    source: NDArray[np.int64]
+    first: NDArray[np.int64]
+
+    @classmethod
+    def of_edges(
+        cls, ranks: int, edge_source: NDArray[np.int32], edge_target: NDArray[np.int32]
+    ) -> Neighbours:
+        """Order edges by the rank that receives.
+
+        Parameters
+        ----------
+        edge_source, edge_target : int array, shape (edge,)
+            The target waits for the source's halo; empty for none.
+        """
+        order = np.argsort(edge_target, kind="stable")
+        first = np.searchsorted(edge_target[order], np.arange(ranks + 1))
+        return cls(source=edge_source[order].astype(np.int64), first=first.astype(np.int64))
+
+
 def slabs(bodies: int, width: int) -> Iterator[slice]:
     """Yield slices of rows with at most `AT_ONCE` values, for rows of a given width."""
     rows = max(1, AT_ONCE // max(width, 1))

@@ -13,7 +13,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.models.simulation.blocks import POST, RECEIVE, SEND, EventBlock, slabs
+from hindmost.models.simulation.blocks import (
+    POST,
+    RECEIVE,
+    SEND,
+    EventBlock,
+    Neighbours,
+    slabs,
+)
 from hindmost.models.simulation.recorded import moments
 
 APART_S = 5e-6
@@ -153,51 +160,28 @@ class Exchanges:
         return found
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Incoming:
-    """Whose halos ranks wait for: edges in the order of the rank that receives.
+def latest_of_neighbours(
+    found: Receipts, neighbours: Neighbours, *, exchanges_meet: bool
+) -> NDArray[np.float64]:
+    """Return until when neighbours keep a rank in a receipt: (receipt, rank), seconds.
 
-    Attributes
-    ----------
-    source, target : int array, shape (edge,)
-    first : int array, shape (receiver,)
-        Where the edges of each rank in ``receivers`` begin.
-    receivers : int array, shape (receiver,)
+    Minus infinity for ranks that receive nothing.
     """
-
-    source: NDArray[np.int32]
-    target: NDArray[np.int32]
-    first: NDArray[np.intp]
-    receivers: NDArray[np.int32]
-
-    @classmethod
-    def of_edges(cls, edge_source: NDArray[np.int32], edge_target: NDArray[np.int32]) -> Incoming:
-        """Order edges, of which the target waits for the source's halo."""
-        order = np.argsort(edge_target, kind="stable")
-        receivers, first = np.unique(edge_target[order], return_index=True)
-        return cls(
-            source=edge_source[order],
-            target=edge_target[order],
-            first=first,
-            receivers=receivers,
+    released = np.full(found.come.shape, -np.inf)
+    edges = np.diff(neighbours.first)
+    receivers = np.flatnonzero(edges)
+    if receivers.size:
+        source = neighbours.source
+        there = released_by(
+            found.sent[:, np.repeat(np.arange(edges.size), edges)],
+            come=found.come[:, source],
+            sent=found.sent[:, source],
+            left=found.left[:, source],
+            exchanges_meet=exchanges_meet,
         )
-
-    def latest(self, found: Receipts, *, exchanges_meet: bool) -> NDArray[np.float64]:
-        """Return until when neighbours keep a rank in a receipt: (receipt, rank), seconds.
-
-        Minus infinity for ranks that receive nothing.
-        """
-        released = np.full(found.come.shape, -np.inf)
-        if self.source.size:
-            there = released_by(
-                found.sent[:, self.target],
-                come=found.come[:, self.source],
-                sent=found.sent[:, self.source],
-                left=found.left[:, self.source],
-                exchanges_meet=exchanges_meet,
-            )
-            released[:, self.receivers] = np.maximum.reduceat(there, self.first, axis=1)
-        return released
+        first = neighbours.first[receivers]
+        released[:, receivers] = np.maximum.reduceat(there, first, axis=1)
+    return released
 
 
 def released_by(
@@ -255,8 +239,7 @@ def tells_meeting(counts: NDArray[np.int64]) -> bool:
 def exchanges_meet(
     start: NDArray[np.float64],
     block: EventBlock,
-    edge_source: NDArray[np.int32],
-    edge_target: NDArray[np.int32],
+    neighbours: Neighbours,
     clock_s: float = 0.0,
 ) -> bool:
     """Tell whether receipts lasted until the neighbours came to their own, though they had sent.
@@ -269,18 +252,19 @@ def exchanges_meet(
         On the common clock.
     block : EventBlock
         Of the same bodies, on all ranks.
-    edge_source, edge_target : int array, shape (edge,)
-        The target waits for the source's halo.
+    neighbours : Neighbours
     clock_s : float
         Uncertainty of the common clock, in seconds.
     """
-    ranks = start.shape[1]
-    if not edge_source.size or not np.any(block.recorded & (block.kind == SEND)):
+    ranks, edges = start.shape[1], neighbours.source.size
+    if not edges or not np.any(block.recorded & (block.kind == SEND)):
         return False
-    incoming, exchanges = Incoming.of_edges(edge_source, edge_target), Exchanges(ranks)
+    exchanges = Exchanges(ranks)
     counts = np.zeros(2, np.int64)
-    for rows in slabs(len(start), max(edge_source.size, 2 * ranks * block.kind.shape[1])):
+    for rows in slabs(len(start), max(edges, 2 * ranks * block.kind.shape[1])):
         found = exchanges.advance(start[rows], block.part(rows))
-        sent, met = (incoming.latest(found, exchanges_meet=rule) for rule in (False, True))
+        sent, met = (
+            latest_of_neighbours(found, neighbours, exchanges_meet=rule) for rule in (False, True)
+        )
         counts += count_meetings(found, sent, met, clock_s)
     return tells_meeting(counts)

@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.models.events import EventKind
+from hindmost.models.simulation.blocks import Neighbours
 from hindmost.models.simulation.change import Detours
-from hindmost.models.simulation.walker import Latencies, Neighbours, Walker
+from hindmost.models.simulation.walker import Latencies, Walker
 
 AT_ONCE = 2_000_000
 """Rank-iterations whose work is in memory."""

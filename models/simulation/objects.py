@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from hindmost.errors import DataError, UsageError
-from hindmost.models.simulation.blocks import REDUCE
-from hindmost.models.simulation.walker import Neighbours, Walker
+from hindmost.models.simulation.blocks import REDUCE, Neighbours
+from hindmost.models.simulation.walker import Walker
 from hindmost.text import counted
 
 Times = NDArray[np.float64]

@@ -24,6 +24,7 @@ from hindmost.models.simulation.blocks import (
     REDUCE,
     SEND,
     EventBlock,
+    Neighbours,
 )
 from hindmost.models.simulation.exchanges import exchanges_meet
 from hindmost.models.simulation.length import (
@@ -36,7 +37,6 @@ from hindmost.models.simulation.length import (
 )
 from hindmost.models.simulation.memory import VectorGrowth
 from hindmost.models.simulation.recorded import moments, releases
-from hindmost.models.simulation.walker import Neighbours
 
 Times = NDArray[np.float64]
 
@@ -289,7 +289,7 @@ def recorded_program(
         )
     neighbours = Neighbours.of_edges(ranks, edge_source, edge_target)
     come, leave = moments(start, block)
-    meeting = exchanges_meet(start, block, edge_source, edge_target)
+    meeting = exchanges_meet(start, block, neighbours)
     release = releases(start, block, come, leave, neighbours, exchanges_meet=meeting)
     end = leave[:, -1] + block.rest
     released_s = np.ascontiguousarray((leave - np.maximum(release, come)).transpose(0, 2, 1))

@@ -18,8 +18,8 @@ from hindmost.models.simulation.blocks import (
     REDUCE,
     SEND,
     EventBlock,
+    Neighbours,
 )
-from hindmost.models.simulation.walker import Neighbours
 
 
 def moments(

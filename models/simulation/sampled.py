@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 
 from hindmost.errors import DataError
 from hindmost.models.compiled import compiled, part
-from hindmost.models.simulation.blocks import COMPLETE, POST, RECEIVE, REDUCE, SEND
+from hindmost.models.simulation.blocks import COMPLETE, POST, RECEIVE, REDUCE, SEND, Neighbours
 from hindmost.models.simulation.counted_draws import Quantiles, draw, stream
 from hindmost.models.simulation.lockstep import LINE, counters, publish, wait_for_all
-from hindmost.models.simulation.walker import MOST_PENDING, Neighbours
+from hindmost.models.simulation.walker import MOST_PENDING
 
 Times = NDArray[np.float64]
 

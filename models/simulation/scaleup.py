@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 
 from hindmost.errors import UsageError
 from hindmost.models.laws.tailed import TailedLaw
-from hindmost.models.simulation.blocks import COMPLETE, POST, RECEIVE, REDUCE
+from hindmost.models.simulation.blocks import COMPLETE, POST, RECEIVE, REDUCE, Neighbours
 from hindmost.models.simulation.change import Detours, blocking_latency, without_progress
 from hindmost.models.simulation.draws import OF_DETOURS, Dependence, generator, scores
 from hindmost.models.simulation.layout import Edges, NodeNetwork, Nodes
 from hindmost.models.simulation.local_work import LocalWork
 from hindmost.models.simulation.program import Program, TypicalCosts
-from hindmost.models.simulation.walker import Latencies, Neighbours, Walker
+from hindmost.models.simulation.walker import Latencies, Walker
 
 Times = NDArray[np.float64]
 

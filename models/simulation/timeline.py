@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import UsageError
-from hindmost.models.simulation.blocks import COMPLETE, OWN_TIME, POST, EventBlock
+from hindmost.models.simulation.blocks import COMPLETE, OWN_TIME, POST, EventBlock, Neighbours
 from hindmost.models.simulation.change import blocking_latency, without_progress
 from hindmost.models.simulation.local_work import LocalWork
 from hindmost.models.simulation.path import Waits
@@ -24,7 +24,7 @@ from hindmost.models.simulation.scaleup import (
     own_work,
     simulated_rows,
 )
-from hindmost.models.simulation.walker import Latencies, Neighbours, Walker
+from hindmost.models.simulation.walker import Latencies, Walker
 
 Times = NDArray[np.float64]
 

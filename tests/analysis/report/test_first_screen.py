@@ -4,85 +4,20 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from html import unescape
 from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.conftest import LOCAL, run_values
+from tests.analysis.report.first_screens import ITERATIONS, of_work, page_of, words
 
-from hindmost.analysis.ranks.tables import metric_text
 from hindmost.cli import main
 from hindmost.errors import NotARunFileError
-from hindmost.harness.runfile.bodies import INJECTED, PHASES
+from hindmost.harness.runfile.bodies import PHASES
 from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.writer import write_whole
 
-ITERATIONS, RANKS, LATENCY_S = 400, 4, 1e-6
 HOSTILE = "<img src=x onerror=alert(1)>"
-
-
-def of_work(work: NDArray[np.float64], latency_s: float = LATENCY_S) -> dict[str, object]:
-    """Return a run without restarts whose ranks meet at the end of every iteration.
-
-    Parameters
-    ----------
-    work : float64 array, shape (iteration, rank), seconds
-    latency_s : float
-        Of the reduction.
-    """
-    iterations, ranks = work.shape
-    values = run_values(iterations=iterations, ranks=ranks, restart=iterations, seed=0)
-    duration = np.repeat(work.max(axis=1, keepdims=True) + latency_s, ranks, axis=1)
-    phases = np.zeros((iterations, ranks, len(PHASES)))
-    phases[:, :, LOCAL] = work
-    phases[:, :, PHASES.index("wait")] = duration - work
-    lead = np.asarray(values["lead_in"])
-    return values | {
-        "duration": duration,
-        "start": lead + np.cumsum(duration, axis=0) - duration,
-        "phase_duration": phases,
-        "position": np.arange(iterations) % iterations,
-        "solve_time": 2 * lead + duration.sum(axis=0),
-        "event_work": work[:, :, None].astype(np.float32),
-        "event_duration": (duration - work)[:, :, None].astype(np.float32),
-        "instructions": duration * 2e9,
-        "cycles": duration * 1e9,
-    }
-
-
-@pytest.fixture
-def alike() -> NDArray[np.float64]:
-    """Return equal work of all ranks, with 1 % of noise: shape (iteration, rank), seconds."""
-    random = np.random.default_rng(0)
-    return 1e-4 * random.normal(1.0, 0.001, (ITERATIONS, RANKS))
-
-
-@pytest.fixture
-def own(header: Header) -> Header:
-    """Return the header of a loop: no restarts."""
-    made = replace(header, ranks=RANKS, iterations=ITERATIONS, restart=0, solver="loop")
-    machine = {"host": "büro", "cores": RANKS}
-    return replace(
-        made, petsc_options={}, spec={"mpi_seen": True}, environment={"machine": machine}
-    )
-
-
-def page_of(folder: Path, header: Header, *values: dict[str, object]) -> str:
-    """Return the page on runs."""
-    runs = folder / "runs"
-    runs.mkdir()
-    for each in values:
-        write_whole(runs, header, each)
-    assert main(["report", "--quick", str(runs), "--out", str(folder / "page.html")]) == 0
-    return (folder / "page.html").read_text()
-
-
-def words(html: str) -> str:
-    """Return the text of the first screen."""
-    screen = html.split('<section id="overview"')[1].split("</section>")[0]
-    return unescape(re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", screen.partition(">")[2]))).strip()
 
 
 def test_a_healthy_run_is_called_so(
@@ -341,127 +276,3 @@ def test_an_error_in_one_of_several_runs_is_told_of_that_run_alone(
     html = (tmp_path / "page.html").read_text()
     assert "The data of 1 of 2 files do not support firm conclusions" in words(html)
     assert 'class="judgement fair"' in html
-
-
-def test_two_ranks_are_compared_with_each_other(
-    tmp_path: Path, own: Header, alike: NDArray[np.float64]
-) -> None:
-    alike[:, 1] *= 2.8
-    alike[7] = alike[7, ::-1]  # one iteration in which rank 0 is the slower one
-    two = replace(own, ranks=2)
-    html = page_of(tmp_path, two, of_work(alike[:, :2]))
-    said = words(html)
-    assert re.search(r"\): rank 1 works 2\.\d+ times as long as rank 0 \(1\d\d ms against", said)
-    assert "is the slowest in 399 of 400 iterations." in said
-    assert "times the mean work" not in said
-    assert "One group of ranks" not in html
-    assert "2 ranks are too few to form groups." in html
-    assert "most often last</td>" not in html  # 2 ranks are too few to find outliers
-    assert metric_text(1.0, "bodies") == "1 body"
-
-
-def test_injected_noise_is_apart_from_other_noise_and_from_stalls_in_it(
-    tmp_path: Path, own: Header, alike: NDArray[np.float64]
-) -> None:
-    law = "exponential:mean=20us"
-    injected = np.random.default_rng(3).exponential(2e-5, alike.shape)
-    injected[200, 2] = 1e-3
-    alike.flat[np.random.default_rng(1).choice(alike.size, 60, replace=False)] *= 1.5
-    values = of_work(alike + injected)
-    phases = np.asarray(values["phase_duration"])
-    phases[:, :, LOCAL] = alike
-    phases = np.concatenate([phases, injected[:, :, None]], axis=2)
-    values |= {
-        "phase_duration": phases,
-        INJECTED: injected,
-        "injected_outside": np.zeros(RANKS),
-    }
-    disturbed = replace(own, spec={**own.spec, INJECTED: law})
-    file = write_whole(tmp_path, disturbed, values, phases=(*PHASES, INJECTED))
-    assert main(["report", "--quick", str(file), "--out", str(tmp_path / "page.html")]) == 0
-    said = words((tmp_path / "page.html").read_text())
-    assert said.startswith("Injected noise costs ")
-    assert "Without injected noise the replay takes" in said
-    assert "Other variation of iterations" in said
-    assert "Noise costs" not in said
-    assert re.search(
-        r"1\.00 ms of it is an injected detour; the longest of 1,600 draws from the law is about "
-        r"14\d us, so the machine likely stopped the rank in it\.",
-        said,
-    )
-
-
-def test_a_loss_in_an_interval_is_shown_at_its_estimate(
-    tmp_path: Path, own: Header, alike: NDArray[np.float64]
-) -> None:
-    alike.flat[np.random.default_rng(1).choice(alike.size, 60, replace=False)] += 1.5e-4
-    html = page_of(tmp_path, own, of_work(alike))
-    variation = html.split('<ol class="statements">')[1].split("<h3>")[0]
-    estimate = re.findall(r'<span class="quiet">([\d.]+) %</span>', variation)
-    interval = re.findall(r'<span class="quiet">interval (.*?)\u00a0%</span>', variation)
-    gauge = re.findall(r'<i style="width: ([\d.]+)%"></i><b style="left: ([\d.]+)%', variation)
-    assert estimate
-    assert interval
-    assert float(estimate[0]) == pytest.approx(float(gauge[0][0]), abs=0.1)
-
-
-def test_ranks_on_too_few_cores_get_one_remedy(
-    tmp_path: Path, own: Header, alike: NDArray[np.float64]
-) -> None:
-    alike[:, 2] *= 2.0
-    shared = replace(own, environment={"machine": {"host": "büro", "cores": 2}})
-    html = page_of(tmp_path, shared, of_work(alike))
-    said = words(html)
-    assert said.startswith(
-        "4 ranks shared 2 cores, so waiting times measure the operating system's scheduler: repeat "
-        "with at most 2 ranks on a node."
-    )
-    assert "costs" not in said.partition("The data")[0]
-    assert "At face value, all in doubt</summary>" in html
-
-
-def test_a_slow_exchange_is_the_slowest_iteration_and_what_its_events_show_first(
-    tmp_path: Path, own: Header, alike: NDArray[np.float64]
-) -> None:
-    values = of_work(alike, latency_s=5e-5)
-    late = np.zeros(ITERATIONS)
-    late[3] = 1e-3  # in MPI, on all ranks
-    alike[200, 1] *= 1.5  # the longest work
-    values = of_work(alike, latency_s=5e-5)
-    duration = np.asarray(values["duration"]) + late[:, None]
-    phases = np.asarray(values["phase_duration"])
-    phases[:, :, PHASES.index("wait")] += late[:, None]
-    lead = np.asarray(values["lead_in"])
-    values |= {
-        "duration": duration,
-        "start": lead + np.cumsum(duration, axis=0) - duration,
-        "solve_time": 2 * lead + duration.sum(axis=0),
-        "event_duration": (duration - alike)[:, :, None].astype(np.float32),
-    }
-    html = page_of(tmp_path, own, values)
-    said = words(html)
-    assert re.search(
-        r"The slowest is iteration 3: 1\.1\d ms, 7\.\d times the median; the ranks spend 1\.0\d ms "
-        r"of it in reductions",
-        said,
-    )
-    assert "Events of iteration 3" in said
-    assert '"first":3' in html.replace(" ", "")
-    assert "What the parts are" in said
-    assert "interrupted in MPI : time in messages beyond their typical cost" in said
-
-
-def test_large_exchanges_are_said_to_be_bound_by_bandwidth(
-    tmp_path: Path, own: Header, alike: NDArray[np.float64]
-) -> None:
-    values = of_work(alike, latency_s=1e-4)
-    phases = np.asarray(values["phase_duration"])
-    halo, wait = PHASES.index("halo"), PHASES.index("wait")
-    phases[:, :, [halo, wait]] = phases[:, :, [wait, halo]]
-    for count, why in ((8, "latency"), (1 << 20, "bandwidth")):
-        folder = tmp_path / why
-        folder.mkdir()
-        sent = np.full(np.asarray(values["edge_source"]).size, count)
-        said = words(page_of(folder, own, values | {"edge_bytes": sent}))
-        assert re.search(rf"receives {'16 B' if count == 8 else '2 MiB'} in an iteration", said)
-        assert re.search(rf" bytes, {why} decides", said)

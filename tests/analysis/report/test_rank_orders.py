@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.analysis.browser import Browser, need_browser
-from tests.analysis.report.test_first_screen import of_work
+from tests.analysis.report.first_screens import of_work
 
 from hindmost.analysis.report.rank_orders import by_group, by_node
 from hindmost.analysis.show.heat_map import heat_map, slowest_first

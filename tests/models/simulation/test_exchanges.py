@@ -12,14 +12,13 @@ from tests.models.simulation.cases import COMPLETE, POST, RECEIVE, REDUCE, SEND
 from hindmost.models.ranks.critical_path import PathSum
 from hindmost.models.ranks.ideal_network import IdealNetwork, Meeting
 from hindmost.models.ranks.transfers import SlowTransfers
-from hindmost.models.simulation.blocks import EventBlock, absent_ranks
+from hindmost.models.simulation.blocks import EventBlock, Neighbours, absent_ranks
 from hindmost.models.simulation.change import Change
-from hindmost.models.simulation.exchanges import Exchanges, Incoming, exchanges_meet
+from hindmost.models.simulation.exchanges import Exchanges, exchanges_meet, latest_of_neighbours
 from hindmost.models.simulation.program import Program, recorded_program
 from hindmost.models.simulation.recorded import moments, releases
 from hindmost.models.simulation.rerun import Reading, prepared, what_if
 from hindmost.models.simulation.timeline import replayed_script, timeline_of
-from hindmost.models.simulation.walker import Neighbours
 
 Times = NDArray[np.float64]
 BODIES = 300
@@ -207,11 +206,12 @@ def test_block_by_block_neighbours_release_a_receipt_as_in_the_walk(
 ) -> None:
     start, block = recorded(kinds, meet=True, injected=detours(), disturbed=0.1, cycle=10)
     come, leave = moments(start, block)
-    walked = releases(start, block, come, leave, Neighbours.of_edges(2, *PAIR), exchanges_meet=rule)
-    exchanges, incoming = Exchanges(2), Incoming.of_edges(*PAIR)
+    neighbours = Neighbours.of_edges(2, *PAIR)
+    walked = releases(start, block, come, leave, neighbours, exchanges_meet=rule)
+    exchanges = Exchanges(2)
     for rows in (slice(0, 7), slice(7, 8), slice(8, 150), slice(150, None)):
         found = exchanges.advance(start[rows], block.part(rows))
-        latest = incoming.latest(found, exchanges_meet=rule)
+        latest = latest_of_neighbours(found, neighbours, exchanges_meet=rule)
         np.testing.assert_array_equal(latest, walked[rows, kinds.index(RECEIVE)])
 
 
@@ -222,8 +222,9 @@ def test_who_waits_for_a_neighbour_to_receive_has_no_slow_transfer(
 ) -> None:
     start, block = recorded(kinds, meet=meet, injected=detours())
     np.maximum(block.duration, 1e-9, out=block.duration)  # no call takes no time at all
-    assert exchanges_meet(start, block, *PAIR) == meet
-    assert not exchanges_meet(start, block, *PAIR, clock_s=1e-3)  # no receipt tells
+    neighbours = Neighbours.of_edges(2, *PAIR)
+    assert exchanges_meet(start, block, neighbours) == meet
+    assert not exchanges_meet(start, block, neighbours, clock_s=1e-3)  # no receipt tells
     slow, path, ideal_s = {}, {}, {}
     for rule in (True, False):
         slow[rule] = SlowTransfers(2, *PAIR, exchanges_meet=rule).add(start, block)

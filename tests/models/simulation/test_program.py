@@ -13,12 +13,12 @@ from tests.models.simulation.cases import COMPLETE, NONE, PATTERNS, POST, RECEIV
 
 from hindmost.errors import DataError, UsageError
 from hindmost.executors import ThisProcess
-from hindmost.models.simulation.blocks import EventBlock, whole_bodies
+from hindmost.models.simulation.blocks import EventBlock, Neighbours, whole_bodies
 from hindmost.models.simulation.change import Change, ExponentialDetours, FixedDetours
 from hindmost.models.simulation.network import Collective
 from hindmost.models.simulation.program import Program, recorded_program
 from hindmost.models.simulation.rerun import REPLICAS, Reading, walk, what_if
-from hindmost.models.simulation.walker import Latencies, Neighbours, Walker
+from hindmost.models.simulation.walker import Latencies, Walker
 
 Times = NDArray[np.float64]
 NOBODY = np.empty(0, np.int32)

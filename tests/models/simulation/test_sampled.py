@@ -15,9 +15,10 @@ from hindmost.errors import DataError
 from hindmost.models.compiled import compiled
 from hindmost.models.events import EventKind
 from hindmost.models.simulation import counted_draws as draws
+from hindmost.models.simulation.blocks import Neighbours
 from hindmost.models.simulation.counted_draws import Quantiles
 from hindmost.models.simulation.sampled import DrawnWork, SampledProgram, SampledWalk
-from hindmost.models.simulation.walker import Latencies, Neighbours, Walker
+from hindmost.models.simulation.walker import Latencies, Walker
 
 REDUCE, POST, COMPLETE = EventKind.REDUCE, EventKind.POST, EventKind.COMPLETE
 SEND, RECEIVE = EventKind.SEND, EventKind.RECEIVE

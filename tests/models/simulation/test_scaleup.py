@@ -12,7 +12,7 @@ from tests.models.simulation.cases import COMPLETE, POST, REDUCE
 
 from hindmost.errors import DataError, UsageError
 from hindmost.models.laws.maximum import maximum_moments
-from hindmost.models.simulation.blocks import EventBlock
+from hindmost.models.simulation.blocks import EventBlock, Neighbours
 from hindmost.models.simulation.change import (
     Change,
     ExponentialDetours,
@@ -27,7 +27,7 @@ from hindmost.models.simulation.program import Program, recorded_program
 from hindmost.models.simulation.prospect import Prospect, prospects
 from hindmost.models.simulation.readings import Target, WorkFactor
 from hindmost.models.simulation.scaleup import Placement
-from hindmost.models.simulation.walker import Latencies, Neighbours, Walker
+from hindmost.models.simulation.walker import Latencies, Walker
 
 NOBODY = np.empty(0, np.int32)
 BODY, NOISE, COST = 1e-3, 1e-4, 1e-5

@@ -15,9 +15,9 @@ from hindmost.models.ranks.critical_path import PathSum
 from hindmost.models.ranks.ideal_network import IdealNetwork, Meeting
 from hindmost.models.ranks.slopes import SlopeSum
 from hindmost.models.ranks.transfers import SlowTransfers
-from hindmost.models.simulation.blocks import EventBlock, whole_bodies
+from hindmost.models.simulation.blocks import EventBlock, Neighbours, whole_bodies
 from hindmost.models.simulation.path import Waits
-from hindmost.models.simulation.walker import Latencies, Neighbours, Walker
+from hindmost.models.simulation.walker import Latencies, Walker
 
 FROZEN = json.loads((Path(__file__).parent / "frozen.json").read_text(encoding="utf-8"))
 """What the loops found that this walk replaced."""
