@@ -213,12 +213,11 @@ def whole_residuals(
                 spread[s] += weights[begin + s, a] * (off * off)
             best[s], best[s + BLOCK] = 0.0, 1.0
         for q in range(single.shape[0]):
-            sum_up(single[q], given, inverse, sums, steps, series)
-            keep_single(sums, best, series)
+            sum_up(single[q], given, inverse, sums, best, steps, series, True)
         # Columns without their mean, times the root of the weights, of length 1; and the values'
         # components along them.
         for q in range(coupled.shape[0]):
-            sum_up(coupled[q], given, inverse, sums, steps, series)
+            sum_up(coupled[q], given, inverse, sums, best, steps, series, False)
             for s in range(series):
                 length = np.sqrt(sums[s + BLOCK]) if sums[s + BLOCK] > 0.0 else 1.0
                 along[BLOCK * q + s] = sums[s + 2 * BLOCK] / length
@@ -229,10 +228,9 @@ def whole_residuals(
         for q in range(1, coupled.shape[0]):
             for r in range(q):
                 of_q, of_r = centred[size * q : size * (q + 1)], centred[size * r : size * (r + 1)]
-                multiply(of_q, of_r, alike, steps, series)
                 along_q = along[BLOCK * q : BLOCK * (q + 1)]
                 along_r = along[BLOCK * r : BLOCK * (r + 1)]
-                keep_pair(along_q, along_r, alike, best, series)
+                try_pair(of_q, of_r, along_q, along_r, alike, best, steps, series)
         for s in range(series):
             left = max(spread[s] - best[s] / best[s + BLOCK], 0.0)
             least[begin + s] = min(least[begin + s], left)
@@ -244,10 +242,15 @@ def sum_up(
     given: NDArray[np.float64],
     inverse: NDArray[np.float64],
     sums: NDArray[np.float64],
+    best: NDArray[np.float64],
     steps: int,
     series: int,
+    alone: bool,
 ) -> None:
-    """Fill the sums of a column over whole series; arguments as in `whole_residuals`."""
+    """Fill the sums of a column over whole series; arguments as in `whole_residuals`.
+
+    If it may stand alone, what it explains is kept if it is the most so far.
+    """
     for s in range(3 * BLOCK):
         sums[s] = 0.0
     for step in range(steps):
@@ -272,27 +275,30 @@ def sum_up(
             sums[s + 2 * BLOCK] += (rows[s + BLOCK] * d_0 + rows[s + 3 * BLOCK] * d_1) + (
                 rows[s + 5 * BLOCK] * d_2 + rows[s + 7 * BLOCK] * d_3
             )
+    if alone:
+        for s in range(series if series < BLOCK else BLOCK):
+            tt, square = sums[s + BLOCK], sums[s + 2 * BLOCK] * sums[s + 2 * BLOCK]
+            better = (tt > 0.0) & (square * best[s + BLOCK] > best[s] * tt)
+            best[s] = square if better else best[s]
+            best[s + BLOCK] = tt if better else best[s + BLOCK]
 
 
 @part
-def keep_single(sums: NDArray[np.float64], best: NDArray[np.float64], series: int) -> None:
-    """Keep what a column explains if it is the most so far; arguments as in `whole_residuals`."""
-    for s in range(series if series < BLOCK else BLOCK):
-        tt, square = sums[s + BLOCK], sums[s + 2 * BLOCK] * sums[s + 2 * BLOCK]
-        better = (tt > 0.0) & (square * best[s + BLOCK] > best[s] * tt)
-        best[s] = square if better else best[s]
-        best[s + BLOCK] = tt if better else best[s + BLOCK]
-
-
-@part
-def multiply(
+def try_pair(
     of_q: NDArray[np.float64],
     of_r: NDArray[np.float64],
+    along_q: NDArray[np.float64],
+    along_r: NDArray[np.float64],
     alike: NDArray[np.float64],
+    best: NDArray[np.float64],
     steps: int,
     series: int,
 ) -> None:
-    """Fill the cosines between two columns of length 1; arguments as in `whole_residuals`."""
+    """Keep what two columns explain, by their normal equations, if it is the most so far.
+
+    Columns have length 1, so that their product is the cosine between them. Arguments as in
+    `whole_residuals`.
+    """
     for s in range(BLOCK):
         alike[s] = 0.0
     for step in range(steps):
@@ -302,17 +308,6 @@ def multiply(
             alike[s] += (q[s] * r[s] + q[s + BLOCK] * r[s + BLOCK]) + (
                 q[s + 2 * BLOCK] * r[s + 2 * BLOCK] + q[s + 3 * BLOCK] * r[s + 3 * BLOCK]
             )
-
-
-@part
-def keep_pair(
-    along_q: NDArray[np.float64],
-    along_r: NDArray[np.float64],
-    alike: NDArray[np.float64],
-    best: NDArray[np.float64],
-    series: int,
-) -> None:
-    """Keep what two columns explain, by their normal equations, as `keep_single`."""
     for s in range(series if series < BLOCK else BLOCK):
         apart = 1.0 - alike[s] * alike[s]
         on_q, on_r = along_q[s] - alike[s] * along_r[s], along_r[s] - alike[s] * along_q[s]

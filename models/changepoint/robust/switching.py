@@ -28,6 +28,8 @@ def visits_only(
 ) -> bool:
     """Tell whether too many nights of a new level are at the old one, so that it is only visited.
 
+    Nights at its begin do not count: they only show that it begins later.
+
     Parameters
     ----------
     y, sigma : float64 arrays, shape (observation,)
@@ -40,7 +42,8 @@ def visits_only(
     nights = y[begin:end]
     back = np.abs(nights - old) <= settings.above * sigma[before]
     back &= np.abs(nights - new) > settings.above * sigma[begin]
-    return bool(np.count_nonzero(back) >= settings.visited * nights.size)
+    back = back[int(back.argmin()) :]
+    return bool(np.count_nonzero(back) >= settings.visited * back.size)
 
 
 def last_switch(
