@@ -188,8 +188,7 @@ class FigureOfMerit:
 def figures_of_merit(study: AdaptiveStudy) -> list[FigureOfMerit]:
     """Return the figures of merit that the runs allow to be computed."""
     parts = (
-        merit_of_overhead,
-        merit_of_probe,
+        merits_of_extra_work,
         merit_of_limits,
         merit_of_checkpoints,
         merit_of_recorded_alarms,
@@ -199,16 +198,20 @@ def figures_of_merit(study: AdaptiveStudy) -> list[FigureOfMerit]:
     return [each for part in parts for each in part(study)]
 
 
-def merit_of_probe(study: AdaptiveStudy) -> Iterator[FigureOfMerit]:
-    """Yield the share of the cycles' time that the pulses between them took."""
-    shares = shares_percent(study, "pulses_s")
-    if shares:
-        yield FigureOfMerit(
-            key="probe",
-            what="time of the probe between cycles, in percent of the cycles (worst run)",
-            value=max(shares),
-            text=f"{max(shares):.3f} %",
-        )
+def merits_of_extra_work(study: AdaptiveStudy) -> Iterator[FigureOfMerit]:
+    """Yield the shares of the cycles' time that predicting and deciding, and pulses, took."""
+    for key, name, what in (
+        ("overhead", "foresight_s", "spent on predicting and deciding"),
+        ("probe", "pulses_s", "of the probe between cycles"),
+    ):
+        shares = shares_percent(study, name)
+        if shares:
+            yield FigureOfMerit(
+                key=key,
+                what=f"time {what}, in percent of the cycles (worst run)",
+                value=max(shares),
+                text=f"{max(shares):.3f} %",
+            )
 
 
 def shares_percent(study: AdaptiveStudy, name: str) -> list[float]:
@@ -219,18 +222,6 @@ def shares_percent(study: AdaptiveStudy, name: str) -> list[float]:
         for run in each.replays.runs
         if run.spec.get(name)
     ]
-
-
-def merit_of_overhead(study: AdaptiveStudy) -> Iterator[FigureOfMerit]:
-    """Yield the share of the cycles' time that predicting and deciding took."""
-    shares = shares_percent(study, "foresight_s")
-    if shares:
-        yield FigureOfMerit(
-            key="overhead",
-            what="time spent on predicting and deciding, in percent of the cycles (worst run)",
-            value=max(shares),
-            text=f"{max(shares):.3f} %",
-        )
 
 
 def merit_of_limits(study: AdaptiveStudy) -> Iterator[FigureOfMerit]:

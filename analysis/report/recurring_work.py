@@ -23,9 +23,11 @@ def recurring(looked: LookedAt) -> Iterator[Conclusion]:
     if not (recurs(times) or run.has(INJECTED)):
         return
     work = read_work_course(run)
-    for each in () if work is None else work.recurring:
+    if work is None:
+        return
+    for each in work.recurring:
         words = each.rule.explain(run.bodies)
-        ranks = named(work.ranks[list(each.columns)]) if work is not None else ""
+        ranks = named(work.ranks[list(each.columns)])
         brief = f"{words} is {seconds(max(each.longer_s))} longer on {ranks}"
         yield looked.loss(
             "Recurring work",

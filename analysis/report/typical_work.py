@@ -11,16 +11,12 @@ from hindmost.analysis.runs.block import Block
 from hindmost.analysis.runs.tallies import Wanted, tallied
 from hindmost.harness.runfile.columns import columns_of
 from hindmost.harness.runfile.reader import Run
+from hindmost.models.recurring import find_recurring
 
 MOST_SAMPLES = 1 << 23
 """Work of all iterations and ranks that is looked at; beyond, that of every nth iteration."""
 SYSTEMATIC = 0.5
 """Part of the additional work of a rank that its median iteration must have."""
-LONG = 1.5
-"""Work of an iteration over the median of its rank, from which on it is long."""
-FEWEST_LONG = 5
-REGULAR = 0.8
-"""Share of equal distances between long iterations, from which on they are regular."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +31,7 @@ class WorkOfRank:
     typical_times : float
         Its median work over the mean of the medians.
     every : int
-        Its long iterations come every so many; 0 if they are not regular.
+        Iterations that come back longer do so after so many; 0 if none do.
     """
 
     rank: int
@@ -111,26 +107,12 @@ def work_of_rank(run: Run, rank: int) -> WorkOfRank | None:
         rank=rank,
         times=float(mean[rank] / mean.mean()),
         typical_times=float(median[rank] / median.mean()),
-        every=distance(work_in_iterations(run, rank)) if work.whole else 0,
+        every=often_longer(run, rank) if work.whole else 0,
     )
 
 
-def work_in_iterations(run: Run, rank: int) -> NDArray[np.float64]:
-    """Return the work of one rank in every iteration: shape (iteration,), seconds."""
-    return run.own_work(columns_of(run, "phase_duration", np.array([rank])))[:, 0]
-
-
-def distance(work: NDArray[np.float64]) -> int:
-    """Return after how many iterations long ones come again; 0 if that is not regular.
-
-    Parameters
-    ----------
-    work : float64 array, shape (iteration,), seconds
-        Of one rank.
-    """
-    gaps = np.diff(np.flatnonzero(work > LONG * np.median(work)))
-    if gaps.size < FEWEST_LONG:
-        return 0
-    counts = np.bincount(gaps)
-    usual = int(counts.argmax())
-    return usual if usual > 1 and counts[usual] >= REGULAR * gaps.size else 0
+def often_longer(run: Run, rank: int) -> int:
+    """Return after how many iterations the costliest recurring ones of a rank come; 0: none do."""
+    work = run.own_work(columns_of(run, "phase_duration", np.array([rank])))
+    found = find_recurring(work, run.position)
+    return found[0].rule.every if found else 0

@@ -65,8 +65,8 @@ class Block:
 
     def prepare(self) -> None:
         """Read and sum up now what most of those take who go through a run."""
-        for made in (self.start, self.duration, self.work, self.phases_of_ranks):
-            assert made.size
+        for name in ("start", "duration", "work", "phases_of_ranks"):
+            getattr(self, name)
 
     @cached_property
     def events(self) -> EventBlock:
