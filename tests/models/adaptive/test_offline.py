@@ -3,77 +3,23 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-import numpy as np
 import pytest
+from tests.models.adaptive.machines import DECK, PLAIN, with_grind
 from tests.models.adaptive.paper import ALPHASERVER_ES40, ITANIUM_2, sage
 
 from hindmost.errors import DataError, UsageError
-from hindmost.models.adaptive.application import Application, Count, Exchange
-from hindmost.models.adaptive.choose import THRESHOLDS, choose
+from hindmost.models.adaptive.application import Application
 from hindmost.models.adaptive.geometry import Curve, Slab
 from hindmost.models.adaptive.machine import (
     EventCost,
     GrindPoint,
     Machine,
-    Network,
     SpeedPoint,
 )
 from hindmost.models.adaptive.offline import OfflineModel
 from hindmost.models.adaptive.online import Offline
 from hindmost.models.adaptive.panel import Panel
 from hindmost.models.adaptive.work import PHASES, Spent, Work
-from hindmost.models.simulation.network import Link, Piece
-
-
-def link(latency_s: float, per_byte_s: float) -> Link:
-    return Link(pieces=(Piece(from_bytes=0, latency_s=latency_s, per_byte_s=per_byte_s),))
-
-
-def with_grind(machine: Machine, **costs: float) -> Machine:
-    grind = tuple(
-        GrindPoint(phase=phase, ranks_per_node=count, cells=1e4, seconds_per_cell=cost * factor)
-        for phase, cost in costs.items()
-        for count, factor in ((1, 1.0), (2, 1.25))
-    )
-    return Machine(
-        name=machine.name,
-        ranks_per_node=machine.ranks_per_node,
-        network=machine.network,
-        grind=grind,
-        speed=tuple(
-            SpeedPoint(ranks_per_node=count, seconds=0.01 * factor)
-            for count, factor in ((1, 1.0), (2, 1.25))
-        ),
-    )
-
-
-PLAIN = with_grind(
-    Machine(
-        name="plain",
-        ranks_per_node=2,
-        network=Network(
-            within=link(1e-6, 1e-9),
-            within_both_ways=link(2e-6, 2e-9),
-            across=link(1e-5, 1e-8),
-            across_both_ways=link(2e-5, 2e-8),
-        ),
-    ),
-    hydro=3e-8,
-    heat=2e-9,
-    adaption=5e-8,
-)
-DECK = Application(
-    name="deck",
-    exchanges=(Exchange(count=Count(per_step=1, per_iteration=2), bytes_per_cell=32.0),),
-    reductions=Count(per_cycle=1, per_step=1, per_iteration=3),
-    divided_share=0.01,
-    divide_s=1e-6,
-    combined_share=0.02,
-    combine_s=5e-7,
-    moved_share=0.1,
-    balance_s=1e-5,
-    bytes_moved=64.0,
-)
 
 
 def test_every_phase_adds_up_as_by_hand() -> None:
@@ -297,108 +243,3 @@ def test_refusals() -> None:
         )
     with pytest.raises(DataError, match="no grind curve of the phase 'hydro'"):
         OfflineModel(machine=ITANIUM_2, application=DECK)
-
-
-def test_a_choice_takes_most_cells_within_the_budget() -> None:
-    deck = Application(name="deck", steps=10, adapts_every=0)
-    best = choose(PLAIN, deck, 0.35, ranks=1, cycles=100, cells=(1000, 10_000, 100_000))[0]
-    # 100 cycles of 10 steps at 30 ns: 0.3 s for 10,000 cells, 3 s for 100,000.
-    assert (best.cells, best.fits) == (10_000, True)
-    assert best.seconds == pytest.approx(0.3)
-    none = choose(PLAIN, deck, 1e-6, ranks=1, cycles=100, cells=(10_000, 1000))
-    assert [one.cells for one in none[:1]] == [1000]
-    assert not any(one.fits for one in none)
-    assert "beyond the budget" in none[0].explain()
-
-
-def test_a_choice_weighs_imbalance_against_balancing() -> None:
-    def threshold(balance_s: float, imbalance: float) -> float:
-        deck = Application(
-            name="deck", steps=10, adapts_every=1, balance_s=balance_s, imbalance=imbalance,
-            bytes_moved=64.0,
-        )  # fmt: skip
-        return choose(PLAIN, deck, 100.0, ranks=2, cycles=100, cells=(10_000,), orders=("curve",))[
-            0
-        ].threshold
-
-    # Balancing that costs nothing is done at once; moves that cost much are put off.
-    assert threshold(0.0, 0.02) == 0.02
-    costly = Machine(
-        name="slow network",
-        ranks_per_node=2,
-        network=Network(within=link(5e-2, 0.0), within_both_ways=link(1e-6, 0.0)),
-        grind=PLAIN.grind,
-    )
-    deck = Application(name="deck", steps=10, imbalance=0.02, bytes_moved=64.0)
-    chosen = choose(costly, deck, 1e3, ranks=2, cycles=100, cells=(10_000,))[0]
-    assert chosen.threshold == 0.5
-
-
-def memory_bound(balance_s: float) -> Machine:
-    """Return a machine whose cells cost twice as much beyond the cache, and more on a full node."""
-    grind = tuple(
-        GrindPoint(phase=phase, ranks_per_node=count, cells=cells, seconds_per_cell=cost * factor)
-        for phase, cost in (("hydro", 3e-8), ("heat", 4e-9), ("adaption", 3e-8))
-        for count, busy in ((1, 1.0), (4, 1.5))
-        for cells, factor in ((4e3, 1.0), (16e3, 2.0 * busy))
-    )
-    events = tuple(
-        EventCost(event="balance", ranks_per_node=count, seconds=1e-5) for count in (1, 4)
-    )
-    network = Network(within=link(balance_s, 0.0), within_both_ways=link(2e-6, 1e-9))
-    return Machine(name="memory", ranks_per_node=4, network=network, grind=grind, events=events)
-
-
-@pytest.mark.parametrize("growth", [0.005, 0.02])
-@pytest.mark.parametrize("balance_s", [1e-4, 1e-2])
-def test_the_threshold_that_is_chosen_is_the_best_by_hand(growth: float, balance_s: float) -> None:
-    deck = Application(
-        name="deck", steps=40, iterations=80, solves=10, imbalance=growth, bytes_moved=41.0
-    )
-    found = choose(
-        memory_bound(balance_s), deck, 1e3, ranks=4, cycles=100, cells=(16_000,), orders=("curve",)
-    )
-    # After n adaptions the threshold is exceeded: g (n - 1) / 2 too much until then, on average,
-    # and the message, whatever its size here, once in n cycles.
-    compute_s = 16e3 * 3.0 * (40 * 3e-8 + 80 * 4e-9 + 3e-8)
-
-    def by_hand(threshold: float) -> float:
-        looks = np.floor(threshold / growth + 1e-9) + 1
-        return float(compute_s * (1 + growth * (looks - 1) / 2) + balance_s / looks)
-
-    assert len({one.seconds for one in found}) == len(found)
-    assert found[0].threshold == min(THRESHOLDS, key=by_hand)
-    times = {one.threshold: one.seconds / 100 for one in found}
-    lowest, highest = min(THRESHOLDS), max(THRESHOLDS)
-    assert times[highest] - times[lowest] == pytest.approx(
-        by_hand(highest) - by_hand(lowest), rel=0.1
-    )
-
-
-def test_orders_differ_by_what_they_exchange() -> None:
-    deck = Application(
-        name="deck",
-        exchanges=(Exchange(count=Count(per_step=1, per_iteration=1), bytes_per_cell=32.0),),
-        steps=40, iterations=80, solves=10, imbalance=0.02, bytes_moved=41.0,
-    )  # fmt: skip
-    found = choose(
-        memory_bound(1e-4), deck, 1e3, ranks=4, cycles=1, cells=(4000, 16_000), thresholds=(0.0,)
-    )
-    cycle = {(one.order, one.cells): one.cycle for one in found}
-    for cells in (4000, 16_000):
-        slab, curve = cycle["slab", cells], cycle["curve", cells]
-        # Two sides of 2 sqrt(E) from one rank each, or two sides of sqrt(E) from three ranks.
-        side_s = 32 * cells**0.5 * 1e-9
-        assert slab.halo == pytest.approx(120 * (2 * 2e-6 + 4 * side_s))
-        assert curve.halo == pytest.approx(120 * (3 * 2e-6 + 2 * side_s))
-        assert slab.hydro == curve.hydro
-    # Beyond the cache a cell costs twice as much, on a full node three times.
-    few, many = (cycle["curve", cells].hydro for cells in (4000, 16_000))
-    assert many / few == pytest.approx(4 * 3.0)
-
-
-def test_a_choice_refuses_what_it_does_not_know() -> None:
-    with pytest.raises(UsageError, match="choose slab or curve"):
-        choose(PLAIN, DECK, 1.0, ranks=1, cycles=1, orders=("hilbert",))
-    with pytest.raises(UsageError, match="budget"):
-        choose(PLAIN, DECK, 0.0, ranks=1, cycles=1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from tests.models.simulation.cases import PATTERNS
-from tests.models.simulation.test_program import synthetic
+from tests.models.simulation.programs import synthetic
 
 from hindmost.errors import UsageError
 from hindmost.models.simulation import timeline
