@@ -8,13 +8,14 @@
 
 The second version of the format lists columns as above. The first has an object a benchmark
 (``{"result": [...], "params": [...], "stats": [{"ci_99": [a, b], "repeat": n}]}``) or a number, and
-the versions of all benchmarks under ``benchmark_version``. The time is the commit's, in milliseconds, as asv itself plots it: older commits are often
-measured later. A case is a benchmark with its parameters, as asv writes it, and the environment;
-the timer is the measured quantity: time, memory, peakmemory, or track. null is a failure of these
-parameters, NaN was skipped. ``benchmarks.json`` next to the machines gives units; without it they
-follow from the benchmarks' names. It also says the version of each benchmark: results of another
-version measured something else and are left out, as asv does. The standard error is that of asv's
-99 % interval, with the degrees of freedom of its repeats.
+the versions of all benchmarks under ``benchmark_version``. The time is the commit's, in
+milliseconds, as asv itself plots it: older commits are often measured later. A case is a benchmark
+with its parameters, as asv writes it, and the environment; the timer is the measured quantity:
+time, memory, peakmemory, or track. null is a failure of these parameters, NaN was skipped.
+``benchmarks.json`` next to the machines gives units; without it they follow from the benchmarks'
+names. It also says the version of each benchmark: results of another version measured something
+else and are left out, as asv does. The standard error is that of asv's 99 % interval, with the
+degrees of freedom of its repeats.
 """
 
 from __future__ import annotations

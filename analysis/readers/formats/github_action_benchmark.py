@@ -8,8 +8,8 @@
         {"commit": {"id": "6177ebf..."}, "date": 1795282854000, "tool": "googlecpp",
          "benches": [{"name": "BM_dot", "value": 0.62, "unit": "ns/iter"}]}]}}
 
-One file contains all runs of all suites. The time is that of the run, not of the commit. A case is a
-benchmark, after the name of its suite unless that is the default, ``Benchmark``. The timer is
+One file contains all runs of all suites. The time is that of the run, not of the commit. A case is
+a benchmark, after the name of its suite unless that is the default, ``Benchmark``. The timer is
 ``time`` where the unit is one of time, also per iteration or operation, and ``value`` elsewhere.
 Values of one name in one run are repetitions: their median counts. Fits of Google Benchmark
 (``_BigO``, ``_RMS``) have no value and are left out. Only the tools ``customBiggerIsBetter`` and
