@@ -117,6 +117,9 @@ def _spread(columns: JsonObject, at: int) -> StandardError:
     asv widens its interval where repeats are few, so the quantile it is divided by is Student's.
     """
     first_version = _at(columns.get("stats"), at)
+    low: Any
+    high: Any
+    repeats: Any
     if isinstance(first_version, dict):
         interval, repeats = first_version.get("ci_99"), first_version.get("repeat")
         low, high = _at(interval, 0), _at(interval, 1)
