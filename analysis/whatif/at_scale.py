@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from operator import mul
 from typing import Any
 
 import numpy as np
@@ -324,8 +323,8 @@ def scale_runs(
 def replica_s(work: LocalWork, ranks: Sequence[int]) -> float:
     """Return about how long it takes to simulate a solve once on each number of ranks, seconds."""
     segments = len(work.laws)
-    bodies = [sum(map(len, simulated_rows(work.program, each, segments))) for each in ranks]
-    return segments * sum(map(mul, bodies, ranks)) / SEGMENTS_PER_S
+    rows = ((each, part) for each in ranks for part in simulated_rows(work.program, each, segments))
+    return segments * sum(each * part.size for each, part in rows) / SEGMENTS_PER_S
 
 
 def scaled(
