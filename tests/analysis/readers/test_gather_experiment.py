@@ -60,7 +60,8 @@ def test_nothing_left_is_an_error_with_the_reasons(gathering: ExperimentGatherin
 
 
 def test_all_values_of_a_metric_get_its_first_unit(gathering: ExperimentGathering) -> None:
-    for kernel, unit, factor in (("a", "ms", 1e3), ("b", "", 1e3), ("c", "s", 1.0), ("d", "us", 1e6)):
+    written = (("a", "ms", 1e3), ("b", "", 1e3), ("c", "s", 1.0), ("d", "us", 1e6))
+    for kernel, unit, factor in written:
         for p in (2, 4):
             gathering.add((kernel, "time"), (p, 1), [factor * p, factor], f"{kernel} {p}", unit)
     experiment = gathering.experiment("it")

@@ -120,8 +120,14 @@ def test_an_empty_field_of_all_rows_at_a_point_is_told(tmp_path: Path) -> None:
             "line 1: cannot distinguish parameters from metrics among p, n, time",
         ),
         ("p,time\n", "no rows below its header; a table has columns"),
-        ("p,time\n4,fast\n", "line 2: 'fast' in column 'time' is not a number. Leave a field empty"),
-        ("p,host,value\n4,a,1\n", "line 2: 'a' in column 'host' is not a number.*not a parameter, name.*--parameter"),
+        (
+            "p,time\n4,fast\n",
+            "line 2: 'fast' in column 'time' is not a number. Leave a field empty",
+        ),
+        (
+            "p,host,value\n4,a,1\n",
+            "line 2: 'a' in column 'host' is not a number.*not a parameter, name.*--parameter",
+        ),
         ("p,time\n,1\n", "line 2: '' in column 'p' is not a number"),
         ("p,metric,time\n4,a,1\n", "the columns are p, metric, time; a table has columns"),
         ("kernel,value\na,1\n", "the columns are kernel, value; a table"),
