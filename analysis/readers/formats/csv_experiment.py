@@ -16,9 +16,9 @@ parameters are named by the caller. Two columns of one name are refused::
 ``kernel`` may also be called callpath, region or function. ``unit`` belongs to the rows of the
 first form, and ``repetition`` is for people: rows at the same point are repetitions in any case. If
 the caller names the parameters, further columns separate kernels in the first form. In the second
-those before ``kernel`` do, and those after it are metrics; without ``kernel`` all are metrics. Blank
-lines and lines that begin with # are left out. With semicolons a
-number may have a decimal comma. An empty field was not measured.
+those before ``kernel`` do, and those after it are metrics; without ``kernel`` all are metrics.
+Blank lines and lines that begin with # are left out. With semicolons a number may have a decimal
+comma. An empty field was not measured.
 """
 
 from __future__ import annotations
