@@ -52,8 +52,8 @@ class KernelAtTarget:
     share : float
         Of the sum of all kernels' predictions.
     growth : float
-        Predicted at the target over the value at the largest measured point: what was measured there
-        if the prediction continues that, what the model says if the model predicts.
+        Predicted at the target over the value at the largest measured point: what was measured
+        there if the prediction continues that, what the model says if the model predicts.
     """
 
     kernel: KernelScaling
