@@ -126,7 +126,7 @@ def no_change(study: HistoryStudy) -> str:
 
 
 def joint_conclusions(study: HistoryStudy) -> Iterator[Conclusion]:
-    """Yield the steps that many series share: those of the last days, and open ones."""
+    """Yield the steps that many series share: recent ones, open ones, and withdrawn ones."""
     for joint in study.joint:
         if joint.time <= study.since and not joint.is_open(study.since):
             continue
@@ -144,6 +144,18 @@ def joint_conclusions(study: HistoryStudy) -> Iterator[Conclusion]:
                 for each in joint.members[:1]
             ),
         )
+    for gone in study.joint_withdrawn:
+        if gone.at > study.since:
+            yield Conclusion(
+                title="A joint change that was withdrawn",
+                text=f"{gone.sentence()}.",
+                cost_s=0.0,
+                share=gone.effect,
+                relative=True,
+                amount="withdrawn",
+                certainty=Certainty.MEASURED,
+                basis="the medians of its series",
+            )
 
 
 def drift_conclusions(study: HistoryStudy) -> Iterator[Conclusion]:
