@@ -329,7 +329,7 @@ class OfflineModel:
         """Return the costs for a cycle's cells; the last ones are cached, whatever iterations."""
         if self._known[0] is not work:
             found = self._curves.seconds_per_cell(work.cells)
-            self._known = (work, CellCosts(*found, self._messages_s(work)))
+            self._known = (work, CellCosts._make((*found, self._messages_s(work))))
         return self._known[1]
 
     def explain(self, work: Work | None = None) -> str:
