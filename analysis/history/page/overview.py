@@ -126,9 +126,9 @@ def no_change(study: HistoryStudy) -> str:
 
 
 def joint_conclusions(study: HistoryStudy) -> Iterator[Conclusion]:
-    """Yield the steps of the last days that many series share."""
+    """Yield the steps that many series share: those of the last days, and open ones."""
     for joint in study.joint:
-        if joint.time <= study.since:
+        if joint.time <= study.since and not joint.is_open(study.since):
             continue
         yield Conclusion(
             title=f"{len(joint.members)} of {joint.measured} series together",
