@@ -17,6 +17,7 @@ from hindmost.analysis.history.headline import (
     age_line,
     data_remarks,
     headline,
+    newest_line,
     scope,
     silence_lines,
 )
@@ -122,7 +123,9 @@ def no_change(study: HistoryStudy) -> str:
     """Say that no change was found, and which are too small to be judged."""
     least = f" of {100.0 * study.least:.2g} % or more" if study.least > 0.0 else ""
     small = " Smaller ones are not judged." if least else ""
-    return f"No change{least} was found in the last {study.last_days:.3g} days.{small}"
+    newest = newest_line(study).partition(": ")[2]
+    last = f" {capital(newest)}." if newest else ""
+    return f"No change{least} was found in the last {study.last_days:.3g} days.{small}{last}"
 
 
 def joint_conclusions(study: HistoryStudy) -> Iterator[Conclusion]:
