@@ -52,7 +52,8 @@ class KernelAtTarget:
     share : float
         Of the sum of all kernels' predictions.
     growth : float
-        Predicted at the target over predicted at the largest measured point.
+        Predicted at the target over the value at the largest measured point: what was measured
+        there if the prediction continues that, what the model says if the model predicts.
     """
 
     kernel: KernelScaling
@@ -269,6 +270,10 @@ def _by_metric(
     predictions = predict_all(batches, target.at)
     predicted = predictions.predicted
     largest = predict_all(batches, target.largest).predicted
+    # What is foretold continues the measured value; a model need not fit there.
+    measured = np.concatenate([batch.measured(target.largest) for batch in batches])
+    continued = ~predictions.by_model & np.isfinite(measured)
+    largest = np.where(continued, measured, largest)
     growth = np.full(largest.size, np.nan)
     np.divide(predicted, largest, out=growth, where=(largest > 0.0) & (predicted > 0.0))
     above = np.maximum(predicted, 0.0)

@@ -34,13 +34,14 @@ def test_runs_of_a_page(tmp_path: Path, before: str, after: str) -> None:
     assert history.warnings == ()
 
 
-def test_a_page_in_the_folder_of_its_site(tmp_path: Path) -> None:
-    site = tmp_path / "dev" / "bench"
+@pytest.mark.parametrize(("folder", "machine"), [("dev/bench", "fast"), ("blake", "blake")])
+def test_a_page_in_the_folder_of_its_site(tmp_path: Path, folder: str, machine: str) -> None:
+    site = tmp_path / folder
     site.mkdir(parents=True)
     (site / "data.js").write_text(BEGIN + json.dumps(action(2.5)))
     (site / "index.html").write_text("<!DOCTYPE html>\n<html></html>")
     history = read_history(tmp_path)
-    assert len(history.series) == 1
+    assert [each.name.machine for each in history.series] == [machine]
     assert history.warnings == ()
 
 
