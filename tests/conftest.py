@@ -254,7 +254,7 @@ def quick_pictures() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def silent_compilation() -> Iterator[None]:
-    """Let no test's stderr depend on what an earlier one had compiled; a process of its own tells."""
+    """Let no stderr depend on what an earlier test compiled; commands of their own process tell."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(cli, "tell_compilation", lambda: None)
         yield
