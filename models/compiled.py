@@ -149,7 +149,8 @@ def listen() -> None:
         def on_end(self, event: Any) -> None:
             pass
 
-    register("numba:compile", First())
+    add: Callable[..., Any] = register
+    add("numba:compile", First())
 
 
 @cache
