@@ -1,16 +1,13 @@
-"""Whether joint changes stay found as nights come in, and whether they would if they were held.
+"""Whether joint changes stay found as nights come in: as they are found, and as they are held.
 
 Run as ``python -m benchmarks.history_joint_stays FOLDER --half choose``, in some minutes, on the
-data of ``benchmarks.history_nightly``. Every ten nights, each timer is judged with the nights so
-far. Printed are, of the joint changes of a timer that are ten nights old, those that are missing
-on a later night and at the end, and how often they flip: as they are found, and if they were held.
+data of ``benchmarks.history_nightly``. Each timer is read every `REVIEW` days, by the functions of
+``hindmost history``. Printed are, of the joint changes of a timer that are held once, those that
+are missing on a later reading and at the end, and how often they flip: as they are found, and as
+they are told, which is found or held.
 
-Held means: a joint change that was found stays until the shift of the series that showed it then
-is less than half of what it was. The shift is the median over these series of the difference of
-the medians of 30 nights before and after, fewer where the series has another change of its own.
-
-A held false one stays too. So the same is counted in the noise of ``benchmarks.history_joint``,
-judged every ten nights: all that were ever found.
+A held false one stays too. So the same is counted in the noise of ``benchmarks.history_joint``: all
+that are ever held, and those at the end.
 """
 
 from __future__ import annotations
@@ -18,124 +15,77 @@ from __future__ import annotations
 import argparse
 import os
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 from benchmarks.history_joint import MISSING, NIGHTS, NOISES, SERIES, draw
-from benchmarks.history_nightly import DATA, NEAR, OLD
+from benchmarks.history_nightly import DATA
 from benchmarks.nightly_series import HALVES
-from numpy.typing import NDArray
 
-from hindmost.analysis.history.dates import SECONDS_A_DAY
-from hindmost.analysis.history.detecting import detect_in
+from hindmost.analysis.history.joint_reviews import day_numbers, read_again
 from hindmost.analysis.history.shared_nights import night_odds
 from hindmost.analysis.readers.history import NightlySeries
 from hindmost.analysis.readers.read import read_history
 from hindmost.models.changepoint import detect
-from hindmost.models.changepoint.detection import RECOVERED
-from hindmost.models.changepoint.joint import (
-    APART,
-    FEWEST_BESIDE,
-    SPAN,
-    JointChange,
-    Leftover,
-    find_joint_changes,
-    leftover,
+from hindmost.models.changepoint.joint import find_joint_changes, leftover
+from hindmost.models.changepoint.joint_held import (
+    REVIEW,
+    SAME,
+    HeldJointChange,
+    PanelSeries,
+    ReviewedPanel,
 )
 
-EVERY, LAST = 10, 320
-"""Nights between two readings of the real series, and how many of the last ones are read."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
-    """A series up to a night.
-
-    Attributes
-    ----------
-    nights : int64 array, shape (observation,)
-    logs : float64 array, shape (observation,)
-    rest : Leftover
-    """
-
-    nights: NDArray[np.int64]
-    logs: NDArray[np.float64]
-    rest: Leftover
+LAST = 320
+"""The last days of the real series that are read."""
+FIRST = 50
+"""Nights of the first reading of noise."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Followed:
-    """A joint change that is followed.
+    """A joint change that was held once.
 
     Attributes
     ----------
-    night : int
-    effect : float
-        Median shift of the members when it was first found.
-    members : tuple of int
-        Series.
-    found, held : list of bool
-        On the readings since then: whether it is found, and whether it would be held.
+    change : HeldJointChange
+    found, told : list of bool
+        On the readings since then: whether it is found, and whether it is found or held.
     """
 
-    night: int
-    effect: float
-    members: tuple[int, ...]
+    change: HeldJointChange
     found: list[bool] = field(default_factory=lambda: [True])
-    held: list[bool] = field(default_factory=lambda: [True])
+    told: list[bool] = field(default_factory=lambda: [True])
 
-    def is_same(self, change: JointChange) -> bool:
-        """Tell whether a joint change of a later reading is this one."""
-        return change.rises == (self.effect > 0.0) and abs(change.night - self.night) <= NEAR
-
-
-def shift_of_members(
-    followed: Followed, rows: Mapping[int, Row], others: Sequence[int]
-) -> float | None:
-    """Return the median shift of the members; None where none has nights on both sides."""
-    night, shifts = followed.night, []
-    for member in followed.members:
-        if member not in rows:
-            continue
-        row = rows[member]
-        own = [int(each) for each in row.rest.changes if abs(each - night) >= APART]
-        first = max((each for each in (*others, *own) if each < night), default=0)
-        last = min((each for each in (*others, *own) if each > night), default=row.nights[-1] + 1)
-        before = row.logs[(row.nights >= first) & (row.nights < night)][-SPAN:]
-        after = row.logs[(row.nights >= night) & (row.nights < last)][:SPAN]
-        if min(before.size, after.size) >= FEWEST_BESIDE:
-            shifts.append(float(np.median(after) - np.median(before)))
-    return float(np.median(shifts)) if shifts else None
+    def is_same(self, other: HeldJointChange) -> bool:
+        """Tell whether a joint change that is held is this one."""
+        alike = (other.shift > 0.0) == (self.change.shift > 0.0)
+        return alike and abs(other.night - self.change.night) <= SAME
 
 
-def follow(readings: Sequence[Mapping[int, Row]]) -> list[Followed]:
-    """Return what becomes of the joint changes of a panel that are `OLD` nights old."""
+def follow(readings: Sequence[tuple[int, Sequence[PanelSeries]]]) -> list[Followed]:
+    """Return what becomes of the joint changes of a panel that are held.
+
+    Parameters
+    ----------
+    readings : sequence of (int, sequence of PanelSeries)
+        Nights, and the panel up to each.
+    """
     every: list[Followed] = []
-    for rows in readings:
-        numbers = list(rows)
-        changes = find_joint_changes([row.rest for row in rows.values()])
-        new = [each for each in changes if not any(own.is_same(each) for own in every)]
+    reviewed = ReviewedPanel()
+    for night, panel in readings:
+        found = find_joint_changes([each.rest for each in panel])
+        reviewed = reviewed.review(panel, found, night)
         for own in every:
-            found = any(own.is_same(each) for each in changes)
-            held = found
-            if own.held[-1] and not found:
-                others = [each.night for each in every if each is not own and each.held[-1]]
-                shift = shift_of_members(own, rows, others)
-                held = shift is not None and shift / own.effect >= RECOVERED
-            own.found.append(found)
-            own.held.append(held)
-        nights = [row.nights for row in rows.values()]
-        calendar = np.unique(np.concatenate(nights)) if nights else np.zeros(0, np.int64)
+            now = any(own.change.is_same(each) for each in found)
+            own.found.append(now)
+            own.told.append(now or any(own.is_same(each) for each in reviewed.held))
         every += [
-            Followed(
-                night=each.night,
-                effect=float(np.median(each.shifts)),
-                members=tuple(numbers[member] for member in each.members),
-            )
-            for each in new
-            if np.count_nonzero(calendar > each.night) >= OLD
+            Followed(change=each)
+            for each in reviewed.held
+            if not any(own.is_same(each) for own in every)
         ]
     return every
 
@@ -150,37 +100,34 @@ def line(name: str, every: Sequence[Sequence[bool]]) -> str:
     )
 
 
-def real_readings(family: Sequence[NightlySeries]) -> list[dict[int, Row]]:
-    """Return one timer of all cases as it was read every `EVERY` nights."""
-    days = [np.floor(each.times / SECONDS_A_DAY).astype(np.int64) for each in family]
-    calendar = np.unique(np.concatenate(days))
+def real_readings(family: Sequence[NightlySeries]) -> list[tuple[int, list[PanelSeries]]]:
+    """Return one timer of all cases as it was read every `REVIEW` days."""
+    newest = max(int(day_numbers(series)[-1]) for series in family)
+    days = [day for day in range(newest - LAST, newest + 1) if day % REVIEW == 0]
     odds = night_odds(family)
-    stops = calendar[max(calendar.size - LAST - 1, 0) :: EVERY]
-    readings: list[dict[int, Row]] = [{} for _ in stops]
-    for number, (series, own) in enumerate(zip(family, days, strict=True)):
-        # One series after the other, so that its earlier reviews are remembered.
-        for rows, stop in zip(readings, np.searchsorted(own, stops, side="right"), strict=True):
-            if stop:
-                found = detect_in(series, "robust", {}, None, int(stop), odds.get(series.name))
-                if not found.too_short:
-                    logs = np.log(series.values[:stop])
-                    rest = leftover(logs, own[:stop], found)
-                    rows[number] = Row(nights=own[:stop], logs=logs, rest=rest)
+    readings: list[tuple[int, list[PanelSeries]]] = [(day, []) for day in days]
+    for series in family:
+        read = read_again(series, days, "robust", {}, None, odds.get(series.name))
+        for (_, panel), part in zip(readings, read, strict=True):
+            if part is not None:
+                panel.append(part)
     return readings
 
 
-def noise_readings(seed: int, kind: int, panel: int) -> list[dict[int, Row]]:
-    """Return a panel of noise as it was read every `EVERY` nights."""
+def noise_readings(seed: int, kind: int, panel: int) -> list[tuple[int, list[PanelSeries]]]:
+    """Return a panel of noise as it was read every `REVIEW` nights."""
     random = np.random.default_rng([seed, kind, panel])
     logs, _, _ = draw(random, *NOISES[kind], 0.0, 0.0)
     there = random.random((SERIES, NIGHTS)) >= MISSING
-    readings: list[dict[int, Row]] = [{} for _ in range(5 * EVERY, NIGHTS + 1, EVERY)]
+    stops = range(FIRST, NIGHTS + 1, REVIEW)
+    readings: list[tuple[int, list[PanelSeries]]] = [(stop - 1, []) for stop in stops]
     for number, (values, measured) in enumerate(zip(logs, there, strict=True)):
-        for rows, stop in zip(readings, range(5 * EVERY, NIGHTS + 1, EVERY), strict=True):
+        for (_, rows), stop in zip(readings, stops, strict=True):
             nights = np.flatnonzero(measured[:stop])
-            found = detect(np.exp(values[nights]))
-            rest = leftover(values[nights], nights, found)
-            rows[number] = Row(nights=nights, logs=values[nights], rest=rest)
+            rest = leftover(values[nights], nights, detect(np.exp(values[nights])))
+            rows.append(
+                PanelSeries(name=str(number), nights=nights, logs=values[nights], rest=rest)
+            )
     return readings
 
 
@@ -204,15 +151,15 @@ def main() -> int:
         head = f"{'changes':>8}{'ever missing':>14}{'at end':>8}{'most flips':>12}"
         print(f"{'':12}{head}{'more than two':>15}")  # noqa: T201
         print(line("found", [each.found for each in every]))  # noqa: T201
-        print(line("held", [each.held for each in every]), flush=True)  # noqa: T201
-    print("\ncommon  AR(1)  nights of noise  ever found  held at the end")  # noqa: T201
+        print(line("held", [each.told for each in every]), flush=True)  # noqa: T201
+    print("\ncommon  AR(1)  nights of noise   ever held  held at the end")  # noqa: T201
     for kind, (common, rho) in enumerate(NOISES):
         every = [
             each
             for panel in range(chosen.panels)
             for each in follow(noise_readings(chosen.seed, kind, panel))
         ]
-        held = sum(each.held[-1] for each in every)
+        held = sum(each.told[-1] for each in every)
         nights = chosen.panels * NIGHTS
         print(f"{common:6.2f}{rho:7.2f}{nights:17}{len(every):12}{held:17}", flush=True)  # noqa: T201
     return 0

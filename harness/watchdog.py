@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from hindmost.errors import UsageError
-from hindmost.files import write_whole
+from hindmost.files import write_atomically
 from hindmost.harness.rank_failures import LAUNCHER_S, LONGEST_STAGGER_S, STAGGER_S
 from hindmost.output import warn
 from hindmost.statuses import TIME_IS_UP
@@ -97,7 +97,7 @@ def watch(done: threading.Event, rank: int, size: int, stem: Path, most_s: float
         return
     with suppress(OSError):
         stem.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(stack_file(stem, rank), "".join(traceback.format_stack(main_frame())))
+        write_atomically(stack_file(stem, rank), "".join(traceback.format_stack(main_frame())))
     # When rank 0 has spoken, the launcher ends the others before it is their turn.
     turn_s = LAUNCHER_S + min(STAGGER_S * rank, LONGEST_STAGGER_S) if rank > 0 else 0.0
     time.sleep(GRACE_S + turn_s)

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from hindmost.errors import UsageError
-from hindmost.files import NO_LINKS, copy_whole, make_folder, open_regular
+from hindmost.files import NO_LINKS, copy_atomically, make_folder, open_regular
 from hindmost.jobs.core.durable import write_durably
 from hindmost.jobs.core.plan import PlannedRun, Value
 from hindmost.jobs.folder import StudyFolder
@@ -168,7 +168,7 @@ def bring(source: Path, target: Path) -> None:
     except OSError as error:
         if error.errno not in NO_LINKS:
             raise
-        copy_whole(source, target)
+        copy_atomically(source, target)
         shutil.copystat(source, target)
 
 

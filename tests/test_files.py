@@ -28,8 +28,8 @@ from hindmost.files import (
     read_regular,
     replacing,
     user_folder,
+    write_atomically,
     write_output,
-    write_whole,
 )
 from hindmost.harness.stack import RECORD, current_stack
 from hindmost.processes import PARENT, stat_fields
@@ -38,10 +38,10 @@ from hindmost.seal import LENGTH, sealed, unsealed
 
 def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
     path = tmp_path / "page.html"
-    write_whole(path, "one")
+    write_atomically(path, "one")
     assert stat.S_IMODE(path.stat().st_mode) == 0o666 & ~files_mask()
     path.chmod(0o640)
-    write_whole(path, b"two")
+    write_atomically(path, b"two")
     assert path.read_bytes() == b"two"
     assert stat.S_IMODE(path.stat().st_mode) == 0o640
     with pytest.raises(TypeError), replacing(path) as file:
@@ -70,7 +70,7 @@ def test_a_full_disk_is_told_with_the_file(tmp_path: Path, monkeypatch: pytest.M
 
     monkeypatch.setattr(os, "fsync", full)
     path = tmp_path / "plan.json"
-    for write in (write_whole, append_line):
+    for write in (write_atomically, append_line):
         with pytest.raises(OSError, match="No space left") as caught:
             write(path, "x")
         assert describe(caught.value)[0] == f"{path}: No space left on device"
@@ -114,7 +114,7 @@ def test_a_damaged_record_of_a_set_up(tmp_path: Path, monkeypatch: pytest.Monkey
 
 def test_permissions_of_a_new_file(tmp_path: Path) -> None:
     path = tmp_path / "key"
-    write_whole(path, b"secret", mode=0o600)
+    write_atomically(path, b"secret", mode=0o600)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
@@ -155,7 +155,7 @@ def test_links_are_replaced_and_never_written_through(tmp_path: Path) -> None:
     link.symlink_to(target)
     for name in ("page.html.part", ".page.html.part", ".part-page.html"):
         (tmp_path / name).symlink_to(target)
-    write_whole(link, "page")
+    write_atomically(link, "page")
     assert target.read_text() == "mine"
     assert link.read_text() == "page"
     assert not link.is_symlink()

@@ -90,6 +90,17 @@ def test_a_message_has_lines_that_nobody_takes_for_others(
     assert said.startswith("hindmost: solve[ilu]")
 
 
+@pytest.mark.parametrize(
+    ("expected_s", "about"), [(1.9, ""), (2.4, "2 s"), (47.0, "50 s"), (310.0, "5 min")]
+)
+def test_work_that_takes_some_seconds_is_announced(
+    expected_s: float, about: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output.announce_work("Fitting 3 runs", expected_s)
+    said = f"hindmost: Fitting 3 runs; this takes about {about} ...\n" if about else ""
+    assert capsys.readouterr() == ("", said)
+
+
 def test_tables_show_brackets_and_escapes_as_they_are(capsys: pytest.CaptureFixture[str]) -> None:
     table = Table(
         title=("title [bold]", HOSTILE),

@@ -187,3 +187,5 @@ def test_shares() -> None:
     for text in ("-1", "inf", "five"):
         with pytest.raises(UsageError, match=f"--a {text}: write a share of 0 or more"):
             read_increase(text, "--a")
+    with pytest.raises(UsageError, match=r"--a 15: this is 1500 %; .* 1500%, else 15% or 0.15"):
+        read_increase("15", "--a")

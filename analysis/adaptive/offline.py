@@ -56,8 +56,8 @@ class PhaseRow:
     measured_s : float
         On rank 0.
     least_s : float
-        On the rank that spent least in the phase: for halo and reduction nearly without waiting
-        for other ranks, which the model does not predict.
+        On the rank that spent least in the phase: for halo and reduction the one that waits least
+        for others. The model has the waiting for detours of the system, and no other.
     error_percent : float
         Mean absolute error over the cycles against ``measured_s``; NaN if the phase never ran.
     error_least_percent : float

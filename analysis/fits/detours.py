@@ -286,9 +286,9 @@ def notes(found: RunDetours) -> Iterable[str]:
         )
     if any(not family.timing_known for family in families):
         yield (
-            "Timing unknown: fewer than 8 detours, fewer than 30 that show no clock, detours in "
-            "more than half of the iterations, or iterations that come by the same clock "
-            "themselves say nothing on a period."
+            "Timing unknown: these detours do not show whether they follow a clock. It takes at "
+            "least 8 of them to find a clock and 30 to rule one out, in at most half of the "
+            "iterations; and iterations that follow the same clock themselves hide it."
         )
     yield from preempted(found)
     yield LIMITS

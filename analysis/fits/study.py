@@ -26,12 +26,16 @@ from hindmost.errors import DataError
 from hindmost.harness.runfile.reader import Run, open_run
 from hindmost.models.noise.fit import MODELS, fit_models
 from hindmost.models.results import FittedResult, ModelKind
+from hindmost.output import announce_work
+from hindmost.text import counted
 
 JSON_VERSION = 1
 KIND = "fit"
 APART = "the iterations of the ranks differ in sum by over 1 %, as where they do not always meet"
 BELOW = "the bound lies below the measured time of the bodies"
 """Why a run contradicts a model."""
+FAMILIES_S, QUICK_S = 6.0, 0.5
+"""Processor time of a fit to some thousand iterations, with scipy's families and without."""
 WORTH_A_PROCESS = 2
 """Runs that are still to be fitted, from which on several processes share them."""
 
@@ -235,6 +239,8 @@ def fit_elsewhere(runs: Sequence[Run], options: FitOptions) -> None:
     """Fit the runs without cached results in several processes, which cache the results."""
     left = [run.path for run in runs if not is_cached(run, KIND, asked(options))]
     cores = len(os.sched_getaffinity(0))
+    each_s = FAMILIES_S / min(cores, max(len(left), 1)) if options.families else QUICK_S
+    announce_work(f"Fitting noise models to {counted(len(left), 'run')}", len(left) * each_s)
     if not options.families or len(left) < WORTH_A_PROCESS or cores < 2:
         return
     with ProcessPoolExecutor(min(cores, len(left)), get_context("spawn")) as processes:

@@ -13,7 +13,7 @@ from hindmost.analysis.readers.find import KNOWN_CHANGES
 from hindmost.analysis.readers.history import SeriesName
 from hindmost.documents import read_document
 from hindmost.errors import DataError, UsageError
-from hindmost.files import read_text, write_whole
+from hindmost.files import read_text, write_atomically
 from hindmost.records import Rule, from_document, toml
 
 FILE_NAME = KNOWN_CHANGES
@@ -166,7 +166,7 @@ def replace_file(path: Path, text: str) -> None:
         It cannot be written.
     """
     try:
-        write_whole(path, text)
+        write_atomically(path, text)
     except OSError as error:
         raise DataError(f"{path} cannot be written: {error.strerror or error}.") from error
 

@@ -11,10 +11,12 @@ import numpy as np
 
 from hindmost.analysis.history.acknowledgements import Acknowledgement
 from hindmost.analysis.history.dates import SECONDS_A_DAY, date_of
+from hindmost.analysis.history.joint_memory import JointMemory
+from hindmost.analysis.history.joint_reviews import panel_name, panel_series
 from hindmost.analysis.history.judged_series import JudgedSeries
 from hindmost.analysis.history.terms import more, timer_name
 from hindmost.models.changepoint.changes import WITHIN, more_and_less, relative
-from hindmost.models.changepoint.joint import JointChange, find_joint_changes, leftover
+from hindmost.models.changepoint.joint import NOW, JointChange, find_joint_changes
 from hindmost.models.changepoint.verdicts import PASS, WARN
 from hindmost.models.significance import p_words
 from hindmost.text import counted, percent, signed_percent
@@ -49,7 +51,14 @@ class JointFinding:
         Relative: the mean over all series of the first timer, and its interval.
     p_value : float
         Times the number of nights and of timers of the machine (Bonferroni).
-    confirmed, undone : bool
+    found : bool
+        Whether the nights so far show it by themselves; else it is held, see `joint_held`.
+    since : float or None
+        When it was held for the first time: seconds since 1970, UTC. Only later nights that refute
+        it can withdraw it from then on.
+    now : float or None
+        Relative: the last nights of the members, compared with the level before it.
+    undone : bool
     known : Acknowledgement or None
         The acknowledgement that covers all members.
     commits : tuple of str
@@ -67,7 +76,9 @@ class JointFinding:
     pooled: float
     pooled_interval: tuple[float, float]
     p_value: float
-    confirmed: bool
+    found: bool
+    since: float | None
+    now: float | None
     undone: bool
     known: Acknowledgement | None
     commits: tuple[str, str]
@@ -96,6 +107,10 @@ class JointFinding:
         """
         return WARN if self.worse and not self.undone and self.known is None else PASS
 
+    def is_open(self, since: float) -> bool:
+        """Tell whether it began before a time, is held, and is still for the worse."""
+        return self.time <= since and self.since is not None and self.badge == WARN
+
     def sentence(self) -> str:
         """Return it in words."""
         way = more_and_less(self.unit)[self.effect < 0.0]
@@ -113,11 +128,21 @@ class JointFinding:
         if self.own:
             verb = "has a change of its" if len(self.own) == 1 else "have a change of their"
             words += f"; {len(self.own)} {verb} own there"
+        words += self.state()
         if self.known is not None:
             return f"{words}; acknowledged: {self.known.reason}"
-        if self.worse and self.undone:
-            return f"{words}; has recovered since"
-        return words if self.confirmed else f"{words}; not confirmed yet"
+        return f"{words}; has recovered since" if self.worse and self.undone else words
+
+    def state(self) -> str:
+        """Return in words whether it is held, and what the last nights show."""
+        if self.since is None:
+            return "; not confirmed yet"
+        if self.found:
+            return ""
+        words = f"; held since {date_of(self.since)}"
+        if self.now is None:
+            return words
+        return f"{words}, the last {NOW} nights are {signed_percent(self.now)} from those before it"
 
     def to_json(self) -> dict[str, Any]:
         """Return it under the keys of the ``history`` contract."""
@@ -141,7 +166,10 @@ class JointFinding:
             ],
             "measured": self.measured,
             "own_changes": len(self.own),
-            "confirmed": self.confirmed,
+            "confirmed": self.since is not None,
+            "held_since": None if self.since is None else date_of(self.since),
+            "found": self.found,
+            "now_percent": None if self.now is None else 100.0 * self.now,
             "recovered": self.undone,
             "known": None if self.known is None else self.known.reason,
             "badge": self.badge,
@@ -150,31 +178,27 @@ class JointFinding:
 
 
 def joint_findings(
-    judged: Sequence[JudgedSeries], acknowledged: Sequence[Acknowledgement] = ()
+    judged: Sequence[JudgedSeries],
+    acknowledged: Sequence[Acknowledgement] = (),
+    memory: JointMemory | None = None,
 ) -> tuple[JointFinding, ...]:
-    """Find the steps that many series share, the largest first.
+    """Find the steps that many series share, and those that are held, the largest first.
 
     Series are pooled by machine and timer over all cases. Steps of several timers of a machine on
     the same nights, in the same direction, are one finding.
     """
     panels: dict[tuple[str, str], list[JudgedSeries]] = {}
     for each in judged:
-        name = each.series.name
-        if not name.is_ratio and not each.detection.too_short:
-            panels.setdefault((name.machine, name.timer), []).append(each)
+        if not each.series.name.is_ratio and not each.detection.too_short:
+            panels.setdefault(panel_name(each.series), []).append(each)
     machines = [machine for machine, _ in panels]
     found: dict[str, list[tuple[JointChange, list[JudgedSeries]]]] = {}
-    for (machine, _), panel in panels.items():
-        rests = [
-            leftover(
-                np.log(each.series.values),
-                np.floor(each.series.times / SECONDS_A_DAY).astype(np.int64),
-                each.detection,
-            )
-            for each in panel
-        ]
-        rows = found.setdefault(machine, [])
-        rows += [(change, panel) for change in find_joint_changes(rests)]
+    for name, panel in panels.items():
+        parts = [panel_series(each.series, each.detection) for each in panel]
+        changes = find_joint_changes([part.rest for part in parts])
+        reviewed = (memory or JointMemory()).panel(*name)
+        rows = found.setdefault(name[0], [])
+        rows += [(change, panel) for change in reviewed.all_of(parts, changes)]
     findings = []
     for machine, rows in found.items():
         rows.sort(key=lambda row: (row[0].p_value, row[0].night))
@@ -203,6 +227,8 @@ def merged(
     leading = rows[0][0]
     members = tuple(panel[row] for change, panel in rows for row in change.members)
     days = tuple(date_of(night * SECONDS_A_DAY) for night in leading.interval)
+    sinces = [change.since for change, _ in rows if change.since is not None]
+    nows = [change.now for change, _ in rows if change.now is not None]
     return JointFinding(
         machine=machine,
         timers=tuple(dict.fromkeys(panel[0].series.name.timer for _, panel in rows)),
@@ -215,7 +241,9 @@ def merged(
         pooled=leading.effect,
         pooled_interval=leading.effect_interval,
         p_value=min(leading.p_value * panels, 1.0),
-        confirmed=any(change.confirmed for change, _ in rows),
+        found=any(change.found for change, _ in rows),
+        since=min(sinces) * SECONDS_A_DAY if sinces else None,
+        now=relative(float(np.median(nows))) if nows else None,
         undone=all(change.undone for change, _ in rows),
         known=acknowledgement_of(members, days, acknowledged),
         commits=commits_of(members, leading.interval),
@@ -259,11 +287,7 @@ def commits_of(members: Sequence[JudgedSeries], interval: tuple[int, int]) -> tu
 def joint_lines(
     findings: Sequence[JointFinding], since: float, most: int = MOST_FINDINGS
 ) -> Iterator[str]:
-    """Yield the joint findings after a time, the largest first.
-
-    Older ones are not told again: with more nights, other changes of their series are found, and
-    what is left for a joint finding changes.
-    """
+    """Yield the joint findings after a time, the largest first."""
     recent = [each for each in findings if each.time > since]
     for each in recent[:most]:
         yield f"joint: {each.badge}  {each.sentence()}"
@@ -271,3 +295,14 @@ def joint_lines(
             yield f"        between {each.commits[0] or 'unknown commits'} and {each.commits[1]}"
     if len(recent) > most:
         yield f"joint:{more(len(recent) - most)}; --json lists all"
+
+
+def open_joint_lines(
+    findings: Sequence[JointFinding], since: float, most: int = MOST_FINDINGS
+) -> Iterator[str]:
+    """Yield the older joint findings for the worse that are held; they affect no verdict."""
+    opened = [each for each in findings if each.is_open(since)]
+    for each in opened[:most]:
+        yield f"joint: open  {each.sentence()}"
+    if len(opened) > most:
+        yield f"joint:{more(len(opened) - most)} open; --json lists all"

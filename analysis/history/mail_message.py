@@ -28,7 +28,8 @@ from hindmost.analysis.history.headline import (
     scope,
     silence_lines,
 )
-from hindmost.analysis.history.joint_findings import joint_lines
+from hindmost.analysis.history.joint_findings import joint_lines, open_joint_lines
+from hindmost.analysis.history.joint_withdrawn import withdrawn_joint_lines
 from hindmost.analysis.history.mail_plan import MailPlan, news_words
 from hindmost.analysis.history.study import HistoryStudy
 from hindmost.errors import DataError, UsageError
@@ -145,7 +146,11 @@ def last_lines(study: HistoryStudy, plan: MailPlan | None) -> list[str]:
     data = [f"Data: {line}" for line in data_remarks(study)]
     if plan is not None and not plan.others and not plan.digest:
         return data
-    joint = joint_lines(study.joint, study.since)
+    joint = [*joint_lines(study.joint, study.since)]
+    if plan is None:
+        joint += withdrawn_joint_lines(study.joint_withdrawn, study.since)
+    if plan is None or plan.digest:
+        joint += open_joint_lines(study.joint, study.since)
     return [*(line for line in (*joint, *drift_lines(study), failure_line(study)) if line), *data]
 
 

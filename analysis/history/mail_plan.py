@@ -24,6 +24,7 @@ from hindmost.analysis.history.mail_record import (
 from hindmost.analysis.history.study import HistoryStudy
 from hindmost.models.changepoint import ChangePoint
 from hindmost.models.changepoint.changes import WITHIN
+from hindmost.models.changepoint.joint_held import SAME
 from hindmost.models.changepoint.revisions import WITHDRAWN
 from hindmost.models.changepoint.verdicts import FAIL, PASS, VERDICTS, WARN
 from hindmost.text import signed_percent
@@ -48,7 +49,8 @@ class MailPlan:
     still_open : int
         Number of these changes.
     withdrawn : tuple of str
-        Sentences on mailed changes that were confirmed and that later nights have refuted.
+        Sentences on mailed changes, joint ones too, that were confirmed and that later nights have
+        refuted.
     digest : bool
         Whether the digest is due.
     next_digest : str
@@ -122,6 +124,12 @@ def plan_mail(study: HistoryStudy, record: MailRecord, now: float) -> MailPlan:
 
 def withdrawal(study: HistoryStudy, item: MailedItem) -> str:
     """Return the sentence on a mailed change that was confirmed and is withdrawn; else nothing."""
+    if item.kind == JOINT and item.badge != PASS:
+        margin = SAME * SECONDS_A_DAY
+        for joint in study.joint_withdrawn:
+            there = item.first - margin <= joint.time <= item.last + margin
+            if there and joint.machine == item.machine and (joint.effect > 0.0) == item.rises:
+                return f"Withdrawn: {joint.sentence()}"
     if item.kind != CHANGE or item.badge != FAIL:
         return ""
     for judged in study.judged:

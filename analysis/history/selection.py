@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from hindmost.analysis.history.name_patterns import fits
 from hindmost.analysis.history.study import HistoryStudy
+from hindmost.analysis.readers.history import SeriesName
 from hindmost.analysis.readers.remarks import first_few
 from hindmost.errors import UsageError
 
@@ -69,5 +70,14 @@ def select_series(
             each
             for each in study.joint
             if any(member.series.name in selected for member in each.members)
+        ),
+        joint_withdrawn=tuple(
+            each
+            for each in study.joint_withdrawn
+            if any(
+                SeriesName(machine=each.machine, case=case, timer=timer) in selected
+                for case in each.cases
+                for timer in each.timers
+            )
         ),
     )

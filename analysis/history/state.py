@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from hindmost.analysis.history.dates import SECONDS_A_DAY
 from hindmost.analysis.history.detecting import detect_in
+from hindmost.analysis.history.joint_memory import JointMemory
 from hindmost.analysis.history.mail_record import MailRecord
 from hindmost.analysis.history.merging import KeptSeries, merge, moved, same_past
 from hindmost.analysis.readers.history import FailedRun, History, NightlySeries, SeriesName
@@ -42,6 +43,8 @@ class HistoryState:
         Of the last `FAILURES_KEPT_DAYS`.
     mailed : MailRecord
         What was mailed, and when.
+    joint : JointMemory
+        The joint changes that are held.
     """
 
     method: str = ""
@@ -51,6 +54,7 @@ class HistoryState:
     parents: Mapping[str, str] = field(default_factory=dict)
     failures: tuple[FailedRun, ...] = ()
     mailed: MailRecord = field(default_factory=MailRecord)
+    joint: JointMemory = field(default_factory=JointMemory)
 
     def follow(
         self,
@@ -144,7 +148,7 @@ class Following:
     remarks: tuple[str, ...]
     kept: dict[SeriesName, KeptSeries]
 
-    def state(self) -> HistoryState:
+    def state(self, joint: JointMemory) -> HistoryState:
         """Return the next state; a series that could not be judged is unchanged."""
         return HistoryState(
             method=self.method,
@@ -162,6 +166,7 @@ class Following:
                 if each.time > self.history.failures[-1].time - FAILURES_KEPT_DAYS * SECONDS_A_DAY
             ),
             mailed=self.before.mailed,
+            joint=joint,
         )
 
 

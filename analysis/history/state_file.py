@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Annotated
 
 from hindmost.analysis.history.acknowledgements import replace_file
+from hindmost.analysis.history.dates import SECONDS_A_DAY
 from hindmost.analysis.history.detecting import BETWEEN
+from hindmost.analysis.history.joint_memory import JointMemory, check_memory
 from hindmost.analysis.history.mail_record import MailRecord
 from hindmost.analysis.history.merging import KeptSeries
 from hindmost.analysis.history.state import HistoryState
@@ -29,7 +31,8 @@ from hindmost.rules import Text
 
 VERSION = 1
 KIND = "hindmost-history-state"
-MAILED = "mailed"
+MAILED, JOINT = "mailed", "joint"
+"""Keys that older files lack."""
 
 
 def is_method(name: str) -> bool:
@@ -72,6 +75,7 @@ class StateRecord:
     failures: tuple[FailedRun, ...]
     series: tuple[SeriesRecord, ...]
     mailed: MailRecord = field(default_factory=MailRecord)
+    joint: JointMemory = field(default_factory=JointMemory)
 
 
 def read_state(path: Path) -> HistoryState:
@@ -122,6 +126,11 @@ def state_from(record: StateRecord) -> HistoryState:
             why = "it stands in the file before"
             raise RecordError(why, "series", at, found=str(kept.series.name))
         series[kept.series.name] = kept
+    ends = [int(each.series.times[-1] // SECONDS_A_DAY) for each in series.values()]
+    try:
+        check_memory(record.joint, series, max(ends, default=None))
+    except RecordError as error:
+        raise error.below(JOINT) from None
     return HistoryState(
         method=record.method,
         settings=record.settings,
@@ -130,6 +139,7 @@ def state_from(record: StateRecord) -> HistoryState:
         parents=record.parents,
         failures=record.failures,
         mailed=record.mailed,
+        joint=record.joint,
     )
 
 
@@ -164,4 +174,6 @@ def write_state(path: Path, state: HistoryState) -> None:
     }
     if state.mailed != MailRecord():
         record[MAILED] = to_document(state.mailed)
+    if state.joint != JointMemory():
+        record[JOINT] = to_document(state.joint)
     replace_file(path, json.dumps(record, allow_nan=False, separators=(",", ":")) + "\n")

@@ -15,10 +15,20 @@ from typing import Any
 from hindmost.analysis.history.acknowledgements import Acknowledgement, about
 from hindmost.analysis.history.dates import SECONDS_A_DAY, date_labels
 from hindmost.analysis.history.joint_findings import JointFinding, joint_findings
+from hindmost.analysis.history.joint_memory import JointMemory
+from hindmost.analysis.history.joint_reviews import (
+    judge_and_read_again,
+    panel_name,
+    panels_of,
+    readings_of,
+    review,
+    review_days,
+)
+from hindmost.analysis.history.joint_withdrawn import WithdrawnJoint, withdrawn_joints
 from hindmost.analysis.history.judged_series import JudgedSeries
 from hindmost.analysis.history.ratio_series import with_ratios
 from hindmost.analysis.history.shared_nights import night_odds
-from hindmost.analysis.history.state import HistoryState, judge_series
+from hindmost.analysis.history.state import HistoryState
 from hindmost.analysis.readers.history import History, SeriesName
 from hindmost.errors import DataError, UsageError
 from hindmost.executors import Executor
@@ -65,7 +75,9 @@ class HistoryStudy:
     remarks : tuple of str
         Remarks on the state, in addition to the history's warnings.
     joint : tuple of JointFinding
-        Steps that many series share, the largest first.
+        Steps that many series share, found or held, the largest first.
+    joint_withdrawn : tuple of WithdrawnJoint
+        Those that later nights refuted, the latest last.
     """
 
     history: History
@@ -78,6 +90,7 @@ class HistoryStudy:
     state: HistoryState | None = None
     remarks: tuple[str, ...] = ()
     joint: tuple[JointFinding, ...] = ()
+    joint_withdrawn: tuple[WithdrawnJoint, ...] = ()
 
     @property
     def since(self) -> float:
@@ -299,7 +312,7 @@ def judge_history(
         )
 
     judge = partial(
-        judge_series,
+        judge_and_read_again,
         follows=following is not None,
         method=method,
         settings=settings,
@@ -307,13 +320,26 @@ def judge_history(
     )
     known = {} if state is None else state.series
     odds = night_odds(history.series)
-    given = [(series, known.get(series.name), odds.get(series.name)) for series in history.series]
+    memory = JointMemory() if state is None else state.joint
+    panels = panels_of(history.series)
+    days = review_days(memory, [series for panel in panels.values() for series in panel])
+    given = [
+        (
+            series,
+            known.get(series.name),
+            odds.get(series.name),
+            days if panel_name(series) in panels and not series.name.is_ratio else (),
+        )
+        for series in history.series
+    ]
     # Compiled loops release the lock. The first series runs alone, as it may compile them.
     results = [judge(*given[0])]
     with nullcontext(executor) if executor else threads() as chosen:
         results += chosen.map(judge, *zip(*given[1:], strict=True)) if given[1:] else []
+    readings = readings_of(history.series, [read for _, _, read in results], len(days))
+    memory = review(memory, days, readings)
     judged, refused = [], {}
-    for series, (detection, kept) in zip(history.series, results, strict=True):
+    for series, (detection, kept, _) in zip(history.series, results, strict=True):
         if following is not None and kept is not None:
             following.kept[series.name] = kept
         if isinstance(detection, str):
@@ -328,6 +354,7 @@ def judge_history(
                 labels=date_labels(series.times),
             )
         )
+    joint = joint_findings(judged, acknowledged, memory)
     return HistoryStudy(
         history=history,
         judged=tuple(judged),
@@ -336,9 +363,10 @@ def judge_history(
         last_days=last_days,
         until=newest(history),
         refused=refused,
-        state=None if following is None else following.state(),
+        state=None if following is None else following.state(memory),
         remarks=() if following is None else following.remarks,
-        joint=joint_findings(judged, acknowledged),
+        joint=joint,
+        joint_withdrawn=withdrawn_joints(memory, joint),
     )
 
 

@@ -128,6 +128,9 @@ class CaseResult:
         Timer to parent, if the format knows.
     work : mapping
         Timer to what its value is the time of in words, if that was chosen: ``400 iterations``.
+    smaller_is_better : mapping
+        Timer to whether smaller values are better, where the file says it; elsewhere the name and
+        the unit of the timer decide.
     """
 
     machine: str
@@ -140,6 +143,7 @@ class CaseResult:
     errors: Mapping[str, StandardError] = field(default_factory=dict)
     parents: Mapping[str, str] = field(default_factory=dict)
     work: Mapping[str, str] = field(default_factory=dict)
+    smaller_is_better: Mapping[str, bool] = field(default_factory=dict)
 
 
 HistoryEntry = CaseResult | FailedRun

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hindmost.analysis.readers.experiment import Experiment, KernelSeries
 from hindmost.analysis.readers.remarks import Remarks, first_few
-from hindmost.analysis.readers.units import unit_of
+from hindmost.analysis.readers.units import IN_SECONDS, unit_of
 from hindmost.errors import DataError, UsageError
 from hindmost.text import choose
 
@@ -45,7 +45,7 @@ class ExperimentGathering:
         self._values: dict[Key, dict[Point, list[float]]] = {}
         self._rejected: dict[Key, list[Rejected]] = {}
         self._named_at: dict[Point, str] = {}
-        self._units: dict[Key, str] = {}
+        self._units: dict[str, str] = {}
 
     def declare(self, parameters: Sequence[str], where: str) -> None:
         """Say which parameters the points to come have, in which order.
@@ -101,13 +101,21 @@ class ExperimentGathering:
             In the order that was declared last.
         where : str
             File and line, or another place, for messages.
+        unit : str
+            Of the values; empty for that of the metric's other values. All values of a metric get
+            the unit that was stated first: its kernels are compared and summed.
+
+        Raises
+        ------
+        DataError
+            A unit that cannot be converted into that of the metric.
         """
         point = self.name_point(point, where)
         points = self._values.get(key)
         if points is None:
             points = self._values[key] = {}
-            self._units[key] = unit_of(unit)
-        good = list(values)
+        factor = self._factor(key[1], unit_of(unit), where) if unit else 1.0
+        good = list(values) if factor == 1.0 else [factor * value for value in values]
         if not all(0.0 < value < math.inf for value in good):
             rejected = self._rejected.setdefault(key, [])
             rejected += [(point, value, where) for value in good if not 0.0 < value < math.inf]
@@ -117,6 +125,19 @@ class ExperimentGathering:
             points[point] = good
         else:
             there += good
+
+    def _factor(self, metric: str, unit: str, where: str) -> float:
+        """Return what turns values in a unit into values in that of their metric."""
+        known = self._units.setdefault(metric, unit)
+        if known == unit:
+            return 1.0
+        per_second, known_per_second = (IN_SECONDS.get(each.lower()) for each in (unit, known))
+        if per_second is None or known_per_second is None:
+            raise DataError(
+                f"{where}: {metric} has the unit '{unit}' here and '{known}' before. Give all "
+                "values of a metric in one unit; units of time are converted."
+            )
+        return per_second / known_per_second
 
     def experiment(
         self,
@@ -157,7 +178,7 @@ class ExperimentGathering:
             source=source,
             parameters=chosen,
             series=tuple(
-                _series(key, self._units.get(key, ""), points, shared)
+                _series(key, self._units.get(key[1], ""), points, shared)
                 for key, points in series.items()
             ),
             warnings=self.remarks.sentences(),
@@ -213,7 +234,6 @@ class ExperimentGathering:
             for point, values in self._values[key].items():
                 rest = "".join(f", {name} = {point[at]:.12g}" for at, name in others)
                 inner = apart.setdefault((key[0] + rest, key[1]), {})
-                self._units[key[0] + rest, key[1]] = self._units[key]
                 if values:
                     inner.setdefault(tuple(point[at] for at in columns), []).extend(values)
         return apart

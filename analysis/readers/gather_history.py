@@ -63,6 +63,7 @@ class HistoryGathering:
         self._stated_parents: dict[str, str] = {}
         self._commits: dict[tuple[tuple[str, str], ...], _Commits] = {}
         self._units: dict[str, tuple[str, float]] = {"s": ("s", 1.0)}
+        self._smaller_is_better: dict[Key, bool] = {}
         self._number = 0
 
     def add(self, found: Iterable[HistoryEntry]) -> None:
@@ -104,7 +105,21 @@ class HistoryGathering:
             if not 0.0 < observation.value < math.inf:  # too large or too small for a float
                 self._judge(observation.value, f"{run.file}: {run.case}, {timer}")
                 continue
-            self._series.setdefault((run.machine, run.case, timer), []).append(observation)
+            key = (run.machine, run.case, timer)
+            self._series.setdefault(key, []).append(observation)
+            if timer in run.smaller_is_better:
+                self._smaller_is_better[key] = run.smaller_is_better[timer]
+
+    def set_larger_is_better(self, timer: str) -> None:
+        """Declare that larger values of a timer, by name or by pattern, are better.
+
+        Raises
+        ------
+        UsageError
+            No such timer.
+        """
+        chosen = _choose(sorted({key[2] for key in self._series}), "timer", timer, "the results")
+        self._smaller_is_better |= {key: False for key in self._series if key[2] in chosen}
 
     def _shared(self, commits: Mapping[str, str]) -> _Commits:
         key = tuple(commits.items())
@@ -215,7 +230,7 @@ class HistoryGathering:
         return NightlySeries(
             name=name,
             unit=unit,
-            smaller_is_better=smaller_is_better(key[2], unit),
+            smaller_is_better=self._smaller_is_better.get(key, smaller_is_better(key[2], unit)),
             times=_frozen([each.time for each in kept]),
             values=_frozen([each.value for each in kept]),
             commits=tuple(each.commits.text for each in kept),

@@ -19,6 +19,7 @@ from hindmost.analysis.readers.formats.extrap_json import EXTRAP_JSON
 from hindmost.analysis.readers.formats.extrap_json_lines import EXTRAP_JSON_LINES, TALPAS
 from hindmost.analysis.readers.formats.extrap_saved import EXTRAP_SAVED
 from hindmost.analysis.readers.formats.extrap_text import EXTRAP_TEXT
+from hindmost.analysis.readers.formats.github_action_benchmark import GITHUB_ACTION_BENCHMARK
 from hindmost.analysis.readers.formats.google_benchmark import GOOGLE_BENCHMARK
 from hindmost.analysis.readers.formats.hyperfine import HYPERFINE
 from hindmost.analysis.readers.formats.nightly import NIGHTLY
@@ -59,6 +60,7 @@ HISTORY_FORMATS: Registry[HistoryFormat] = Registry(
         GOOGLE_BENCHMARK,
         ASV,
         HYPERFINE,
+        GITHUB_ACTION_BENCHMARK,
         TEST_RESULTS,
         NIGHTLY,
         CSV_HISTORY,

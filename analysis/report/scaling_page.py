@@ -99,7 +99,7 @@ def kernels_table(metric: MetricStudy, standings: Sequence[KernelAtTarget]) -> T
                 interval(each, metric.unit),
                 percent(each.share),
                 growth(each),
-                percent(each.kernel.model_at(metric.target.at).smape / 100.0),
+                smape(each, metric),
                 models_text(each.kernel, metric.target.at),
             )
             for each in standings
@@ -111,6 +111,14 @@ def kernels_table(metric: MetricStudy, standings: Sequence[KernelAtTarget]) -> T
 def interval(standing: KernelAtTarget, unit: str) -> str:
     """Write the interval of a prediction."""
     return f"{quantity(standing.low, unit)} to {quantity(standing.high, unit)}"
+
+
+def smape(standing: KernelAtTarget, metric: MetricStudy) -> str:
+    """Write how well the model at the target fits; nothing without a model there."""
+    at = metric.target.at
+    if standing.kernel.unexplained(at):
+        return ""
+    return percent(standing.kernel.model_at(at).smape / 100.0)
 
 
 def growth(standing: KernelAtTarget) -> str:

@@ -22,7 +22,7 @@ import scipy
 import hindmost.analysis
 import hindmost.harness.runfile
 import hindmost.models
-from hindmost.files import read_regular, write_whole
+from hindmost.files import read_regular, write_atomically
 from hindmost.harness.runfile.reader import Run
 from hindmost.seal import sealed, unsealed
 
@@ -67,7 +67,7 @@ def cached(
         if blob is not None:
             path = cache_file(run, what, identity)
             path.parent.mkdir(exist_ok=True)
-            write_whole(path, blob)
+            write_atomically(path, blob)
     return result
 
 

@@ -94,6 +94,13 @@ class Batch:
         last = np.array([series.points[-1, 0] for series in self.series])
         return np.asarray(last < at[0])
 
+    def measured(self, at: tuple[float, ...]) -> NDArray[np.float64]:
+        """Return what was measured at a point, by kernel: medians; NaN where nothing was."""
+        there = (self.whole.observations.table == np.array(at)).all(axis=1)
+        if not there.any():
+            return np.full(len(self.series), np.nan)
+        return np.asarray(self.medians[:, int(np.argmax(there))])
+
     @property
     def noise(self) -> Noise:
         """The kind of noise, and how it is known."""

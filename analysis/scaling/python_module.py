@@ -15,7 +15,7 @@ from hindmost.models.pmnf.model import Form, ScalingModel
 from hindmost.models.pmnf.term import Term
 from hindmost.printable import one_line
 
-RESERVED = ("log2", "MODELS", *dir(builtins))
+RESERVED = ("log2", "nan", "MODELS", *dir(builtins))
 """What the module itself needs, or would hide."""
 
 
@@ -44,7 +44,7 @@ def python_module(study: ScalingStudy, *, top: int | None = None) -> str:
     )
     parts = [
         _docstring(f"Scaling models of {study.experiment.source}, written by hindmost scale.")
-        + "\n\nfrom math import log2\n"
+        + "\n\nfrom math import log2, nan\n"
     ]
     for name, kernel in zip(names, kernels, strict=True):
         parts.append(_function(name, arguments, kernel))
@@ -66,16 +66,19 @@ def _function(name: str, arguments: Sequence[str], kernel: KernelScaling) -> str
     for change, segment in zip(changes, kernel.segments, strict=False):
         changed = arguments[kernel.joint.axis if kernel.joint else 0]
         lines.append(f"    if {changed} <= {change.middle!r}:")
-        lines += _answer(segment.model or kernel.whole, arguments, indent=8)
-    last = kernel.whole
-    if changes:
-        last = kernel.segments[-1].model or kernel.whole
+        lines += _answer(segment.model, arguments, indent=8)
+    last = kernel.segments[-1].model if changes else kernel.whole
     lines += _answer(last, arguments, indent=4)
     return "\n".join(lines) + "\n"
 
 
-def _answer(model: ScalingModel, arguments: Sequence[str], *, indent: int) -> list[str]:
-    """Write the lines that return a model's value, after a comment where it does not fit."""
+def _answer(model: ScalingModel | None, arguments: Sequence[str], *, indent: int) -> list[str]:
+    """Write the lines that return a model's value, after a comment where it does not fit.
+
+    Without a model they return NaN: that of all points is none of a part that departs from it.
+    """
+    if model is None:
+        return [" " * indent + "return nan  # too few points for a model"]
     lines = [f"return {formula(model, arguments)}"]
     if model.misfit:
         about = one_line(model.misfit.explain(model.parameters))

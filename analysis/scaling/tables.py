@@ -12,6 +12,7 @@ from hindmost.analysis.scaling.study import KernelAtTarget, MetricStudy
 from hindmost.models.pmnf.model import ScalingModel
 from hindmost.models.pmnf.noise import LEAST_POOLED, LEAST_REPETITIONS, Noise
 from hindmost.models.pmnf.segments.segmentation import SegmentVerdict
+from hindmost.printable import one_line
 from hindmost.text import counted, percent, quantity
 
 HEADS = ["kernel", "predicted", "90 % interval", "share", "growth", "SMAPE", "adj. R2"]
@@ -22,13 +23,16 @@ LONGEST_NAME = 36
 MOST_KERNELS = 6
 """Kernels whose segments and open questions are described."""
 
-UNSETTLED = {SegmentVerdict.OPEN: "a change is possible, but not significant"}
+UNSETTLED = {
+    SegmentVerdict.OPEN: "a change is possible, but not significant",
+    SegmentVerdict.TOO_FEW: "too few points to search for a change",
+}
 """How a verdict that is no result reads."""
 
 LEGEND = """\
 predicted: beyond the measured points from what foretold the last ones best; the model explains the
 measured points. share: of the sum of all kernels at the target. growth: prediction at the target
-over prediction at the largest measured point. Kernels with a significant share come first, the
+over the value at the largest measured point. Kernels with a significant share come first, the
 steepest at the top."""
 
 
@@ -67,16 +71,17 @@ def scaling_table(metric: MetricStudy, standings: list[KernelAtTarget], *, width
 
 def _cells(metric: MetricStudy, standing: KernelAtTarget) -> list[str]:
     """Return what the table has of a kernel besides its model."""
-    model = standing.kernel.model_at(metric.target.at)
+    at = metric.target.at
+    model = None if standing.kernel.unexplained(at) else standing.kernel.model_at(at)
     low, high = quantity(standing.low, metric.unit), quantity(standing.high, metric.unit)
     return [
-        shortened(standing.kernel.series.kernel),
+        shortened(one_line(standing.kernel.series.kernel)),
         quantity(standing.predicted, metric.unit),
         f"{low} to {high}",
         percent(standing.share),
         f"{standing.growth:.3g}x" if math.isfinite(standing.growth) else "",
-        percent(model.smape / 100.0),
-        f"{model.adjusted_r2:.4f}",
+        percent(model.smape / 100.0) if model else "",
+        f"{model.adjusted_r2:.4f}" if model else "",
     ]
 
 

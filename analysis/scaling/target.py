@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import UsageError
+from hindmost.models.pmnf.observations import LARGEST_POINT
 from hindmost.parsing import plain_number
 
 AHEAD = 4.0
@@ -59,7 +60,7 @@ def choose_target(
     Raises
     ------
     UsageError
-        A number is not above zero, or the parameter does not exist.
+        A number is not above zero, or too large, or the parameter does not exist.
     """
     largest = tuple(float(value) for value in np.max([each.max(axis=0) for each in points], axis=0))
     if text is None:
@@ -90,4 +91,8 @@ def _positive(word: str, text: str) -> float:
         value = float("nan")
     if not 0.0 < value < float("inf"):
         raise UsageError(f"--at {text}: '{word}' is not a number above zero, like 16384.")
+    if value > LARGEST_POINT:
+        raise UsageError(
+            f"--at {text}: '{word}' is beyond {LARGEST_POINT:g}, the largest value of a parameter."
+        )
     return value

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import hindmost.models.pmnf
-from hindmost.files import cache_folder, read_regular, write_whole
+from hindmost.files import cache_folder, read_regular, write_atomically
 from hindmost.models.pmnf.evidence import FLOORS, LEAST
 from hindmost.models.pmnf.segments.thresholds import SIMULATED
 from hindmost.seal import sealed, unsealed
@@ -100,4 +100,4 @@ def _write(points: NDArray[np.float64], kept: Thresholds) -> None:
         np.savez(file, **arrays)
         blob = sealed(path.name, file.getvalue())
         if blob is not None:
-            write_whole(path, blob)
+            write_atomically(path, blob)

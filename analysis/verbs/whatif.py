@@ -23,6 +23,7 @@ from hindmost.analysis.whatif.options import LAWS, NOT_INJECTED, Named, changes_
 from hindmost.analysis.whatif.simulated_run import name_of_file, write_at_scale, write_replay
 from hindmost.analysis.whatif.study import (
     WIDTH,
+    announce_replays,
     folded_lines,
     group_findings,
     replay_lines,
@@ -299,6 +300,7 @@ def perform(arguments: argparse.Namespace) -> int:
         if arguments.json:
             write_json({"version": JSON_VERSION, "runs": answer})
         return 0
+    announce_replays(runs, changes)
     groups = group_runs(runs)
     for number, group in enumerate(groups):
         replays = [

@@ -15,7 +15,7 @@ from hindmost.analysis.runs.groups import Group, group_runs
 from hindmost.analysis.show.table import LEFT, RIGHT, Column, Table
 from hindmost.analysis.whatif.compared import Compared, SolverTime, Verdict
 from hindmost.analysis.whatif.options import Named
-from hindmost.analysis.whatif.study import Replayed, of_path, replay_run
+from hindmost.analysis.whatif.study import Replayed, announce_replays, of_path, replay_run
 from hindmost.errors import UsageError
 from hindmost.harness.runfile.ending import Ending
 from hindmost.harness.runfile.reader import Run
@@ -208,6 +208,7 @@ def advise(
     refuse_unlike(first, second)
     nothing = Named(change=Change(), words=())
     every = [nothing, *(each for each in changes if each.words)]
+    announce_replays([*first.runs, *second.runs], every)
     ours = [replay_run(run, [without_depth(each) for each in every], machine) for run in first.runs]
     theirs = [replay_run(run, every, machine) for run in second.runs]
 

@@ -28,11 +28,15 @@ from hindmost.harness.runfile.reader import Run
 from hindmost.models.adaptive.machine import Machine
 from hindmost.models.simulation.local_work import FEW_RANKS, LocalWork, fit_local_work
 from hindmost.models.simulation.prospect import Prospect, prospects
-from hindmost.models.simulation.scaleup import REPLICAS
+from hindmost.models.simulation.scaleup import REPLICAS, simulated_rows
+from hindmost.output import announce_work
 from hindmost.text import counted, percent, seconds, signed_percent
 
 FEWEST_REPLICAS = 5
 """Of each repeat, which share the replicas."""
+SEGMENTS_PER_S = 5e6
+"""Parts of bodies of all ranks that a replica passes in a second, with its share of the other
+readings, measured on one core."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -288,6 +292,11 @@ def scale_runs(
     most = runs[-1].header.ranks
     base = [pair for pair in zip(runs, works, strict=True) if pair[0].header.ranks == most]
     replicas = max(REPLICAS // len(base), FEWEST_REPLICAS)
+    announce_work(
+        f"Simulating {counted(len(base), 'run')} of {runs[-1].header.solver} on up to "
+        f"{counted(max(scale.ranks), 'rank')}",
+        len(changes) * replicas * sum(replica_s(work, scale.ranks) for _, work in base),
+    )
     found = []
     for number, (run, work) in enumerate(base):
         basis = Basis(work=model.basis, network=network.basis, halos=grid_of(work, scale)[1])
@@ -309,6 +318,13 @@ def scale_runs(
             ]
         found.append(here)
     return found
+
+
+def replica_s(work: LocalWork, ranks: Sequence[int]) -> float:
+    """Return about how long it takes to simulate a solve once on each number of ranks, seconds."""
+    segments = len(work.laws)
+    rows = ((each, part) for each in ranks for part in simulated_rows(work.program, each, segments))
+    return segments * sum(each * part.size for each, part in rows) / SEGMENTS_PER_S
 
 
 def scaled(

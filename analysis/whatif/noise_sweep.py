@@ -7,7 +7,6 @@ quiet runs alone: each is replayed with the law (`hindmost.models.simulation`).
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -20,11 +19,11 @@ from hindmost.analysis.runs.figures.compare_runs import ComparisonFigure, common
 from hindmost.analysis.show.chart import Chart, Quantity, Series
 from hindmost.analysis.show.table import RIGHT, Column, Table
 from hindmost.analysis.whatif.options import changes_of
-from hindmost.analysis.whatif.study import replay_run
+from hindmost.analysis.whatif.study import replay_run, replay_s
 from hindmost.errors import DataError, UsageError
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.simulation.rerun import REPLICAS, WhatIf
-from hindmost.output import warn
+from hindmost.output import announce_work
 from hindmost.text import counted, seconds
 
 Replays = dict[tuple[str, str], list[WhatIf]]
@@ -35,10 +34,6 @@ DRAWS = 2000
 ENDS = (0.05, 0.95)
 WHISKER = 0.004
 """Half the width of the bar of an interval, over that of the chart."""
-EVENTS_PER_S = 5e6
-"""Events of all ranks that replays pass in a second, measured on one core."""
-QUIETLY_S = 5.0
-"""Replays that take longer are announced."""
 FEWEST = 2
 """Repeats from which on a gain has an interval."""
 WANTED = (
@@ -213,9 +208,10 @@ def replays_of(runs: Sequence[Run], asked: Sequence[tuple[str, str, str]]) -> Re
             known = laws.setdefault(name, [])
             known += [law] if law and law not in known else []
     quiet = {name: chosen(runs, name, "") for name in laws}
-    tell_if_long(
-        sum(len(laws[name]) * values_of(run) for name in laws for run in quiet[name]),
-        counted(sum(map(len, quiet.values())), "run"),
+    announce_work(
+        f"Replaying {counted(sum(map(len, quiet.values())), 'run')} without noise with each "
+        f"injected law, {REPLICAS} times each",
+        sum(len(laws[name]) * replay_s(run, REPLICAS) for name in laws for run in quiet[name]),
     )
     found: Replays = {}
     for name in laws:
@@ -227,21 +223,6 @@ def replays_of(runs: Sequence[Run], asked: Sequence[tuple[str, str, str]]) -> Re
         for law, results in zip(laws[name], zip(*replayed, strict=True), strict=False):
             found[name, law] = [each.result for each in results]
     return found
-
-
-def values_of(run: Run) -> int:
-    """Return how many events of all ranks a run has, which is what a replay costs."""
-    return math.prod(run.shape("event_work")) if run.has("event_work") else run.bodies * run.columns
-
-
-def tell_if_long(values: int, runs: str) -> None:
-    """Say what the command does if replays with noise of so many events take some seconds."""
-    replays_s = REPLICAS * values / EVENTS_PER_S
-    if replays_s > QUIETLY_S:
-        warn(
-            f"Replaying {runs} without noise with each injected law, {REPLICAS} times each; this "
-            f"takes about {replays_s:.0f} s ..."
-        )
 
 
 def predicted_gain(blocking: Sequence[WhatIf], pipelined: Sequence[WhatIf]) -> Gain:

@@ -24,7 +24,7 @@ from hindmost.analysis.runs.read import of_how_many
 from hindmost.analysis.show.table import Table
 from hindmost.analysis.whatif.beside import Beside, beside, comparison
 from hindmost.analysis.whatif.options import Named
-from hindmost.analysis.whatif.study import WIDTH, Replayed, replay_run
+from hindmost.analysis.whatif.study import WIDTH, Replayed, announce_replays, replay_run
 from hindmost.errors import DataError, UsageError
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.adaptive.machine import Machine
@@ -241,6 +241,7 @@ def replays_of(
 ) -> tuple[list[list[Replayed]], list[str]]:
     """Return the replays of the runs that can be replayed, and why others cannot."""
     found, why_not = [], []
+    announce_replays(group.runs, changes)
     for run in group.runs:
         try:
             found.append(replay_run(run, changes, machine))

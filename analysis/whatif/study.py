@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -28,15 +29,20 @@ from hindmost.models.adaptive.machine import Machine
 from hindmost.models.simulation.blocks import COMPLETE
 from hindmost.models.simulation.memory import VectorGrowth
 from hindmost.models.simulation.program import Program, recorded_program
-from hindmost.models.simulation.rerun import Walked, WhatIf, what_if
+from hindmost.models.simulation.rerun import REPLICAS, Walked, WhatIf, what_if
 from hindmost.models.simulation.size import outruns_probe
-from hindmost.text import percent, seconds, signed_percent
+from hindmost.output import announce_work
+from hindmost.text import counted, percent, seconds, signed_percent
 
 WIDTH = 100
 MISSES = 0.02
 """Error of a replay without a change, against the recorded time, from which on none is given."""
 MOST_RANKS = 20
 """Ranks of a critical path that JSON lists."""
+EVENTS_PER_S = 5e6
+"""Events of all ranks that replays pass in a second, measured on one core."""
+READINGS = 4
+"""Replays of a change that draws no noise, at least."""
 
 
 class Assuming(Protocol):
@@ -253,6 +259,21 @@ def program_of(run: Run) -> Program:
         )
     except DataError as error:
         raise DataError(f"{run.path}: {error}") from error
+
+
+def replay_s(run: Run, replays: int) -> float:
+    """Return about how long so many replays of a run take, in seconds."""
+    shape = run.shape("event_work") if run.has("event_work") else (run.bodies, run.columns)
+    return replays * math.prod(shape) / EVENTS_PER_S
+
+
+def announce_replays(runs: Sequence[Run], changes: Sequence[Named]) -> None:
+    """Say that runs are replayed with changes, if that takes some seconds."""
+    replays = sum(READINGS if each.change.detours is None else REPLICAS for each in changes)
+    announce_work(
+        f"Replaying {counted(len(runs), 'run')} with {counted(len(changes), 'change')}",
+        sum(replay_s(run, replays) for run in runs),
+    )
 
 
 def replay_run(

@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from hindmost.errors import DataError
-from hindmost.files import append_line, read_text, write_whole
+from hindmost.files import append_line, read_text, write_atomically
 from hindmost.harness.attach.raw import ENDED, PATTERN, RawProgram
 from hindmost.harness.attach.sections import Matched
 from hindmost.harness.recorder.library import RECORD
@@ -68,7 +68,7 @@ def is_fresh(folder: Path) -> bool:
 def note_unusable(folder: Path, why: str) -> None:
     """Note why a raw folder cannot be converted, so that verbs do not try again."""
     with suppress(OSError):
-        write_whole(folder / UNUSABLE, f"{why}\n")
+        write_atomically(folder / UNUSABLE, f"{why}\n")
 
 
 def why_unusable(folder: Path) -> str:

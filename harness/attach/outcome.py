@@ -50,7 +50,8 @@ class Outcome:
     failed : str
         Why nothing could be written; empty if it could.
     processes : list of Recorded
-        In the order in which they began; the program may be a script that starts several.
+        In the order in which they began; the program may be a script that starts several, or a
+        launcher.
     """
 
     loaded: bool = False
@@ -77,9 +78,12 @@ def read_outcome(status: Path) -> Outcome:
             case ["started", rank, size, folder]:
                 process = Recorded(rank=int(rank), size=int(size), folder=Path(folder))
                 found.processes.append(process)
-            case ["finished" | "ended" as how, _, lost] if found.processes:
-                last = found.processes[-1]
-                last.ended, last.finished, last.lost = True, how == "finished", lost
+            case ["finished" | "ended" as how, rank, folder, lost]:
+                # All ranks report here if the command that was started is a launcher.
+                for process in found.processes:
+                    if (process.rank, process.folder) == (int(rank), Path(folder)):
+                        process.ended, process.finished = True, how == "finished"
+                        process.lost = lost
     return found
 
 

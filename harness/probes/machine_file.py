@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from hindmost.errors import DataError, UsageError
-from hindmost.files import write_whole
+from hindmost.files import write_atomically
 from hindmost.harness.probes.sections.contract import ProbeResult
 from hindmost.models.adaptive.machine import Machine
 
@@ -113,7 +113,7 @@ def write_document(path: Path, document: Mapping[str, Any]) -> None:
         The file cannot be written.
     """
     try:
-        write_whole(path, text_of(document))
+        write_atomically(path, text_of(document))
     except OSError as error:
         raise DataError(
             f"{path} could not be written ({error.strerror}); what was there is as it was."

@@ -292,7 +292,8 @@ static void write_end(int finalized, int64_t aborted) {
     text_add(&text, ",\"aborted\":null");
   text_frame(&text, RAW_END);
   raw_close();
-  tell("%s\t%d\t%s", finalized ? "finished" : "ended", attached.rank, raw.failure ? strerror(raw.failure) : "");
+  tell("%s\t%d\t%s\t%s", finalized ? "finished" : "ended", attached.rank, attached.folder,
+       raw.failure ? strerror(raw.failure) : "");
 }
 
 /* Keeps what can be kept when the program ends otherwise than by MPI_Finalize. */

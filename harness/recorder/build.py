@@ -31,7 +31,7 @@ from hindmost.files import (
     read_regular,
     sync_file,
     sync_folder,
-    write_whole,
+    write_atomically,
 )
 from hindmost.harness.stack import current_stack
 
@@ -223,7 +223,7 @@ def remember(folder: Path, mpicc: str, form: Form, library: Path, libmpi: str) -
     changed = Path(libmpi).stat().st_mtime_ns if libmpi else 0
     _, identity, contents = library.stem.split("-")
     noted = {"identity": identity, "contents": contents, "libmpi": libmpi, "changed": changed}
-    write_whole(note(folder, mpicc, form), json.dumps(noted))
+    write_atomically(note(folder, mpicc, form), json.dumps(noted))
 
 
 def remembered(folder: Path, mpicc: str, form: Form) -> Path | None:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from hindmost.errors import DataError, NotARunFileError, UnknownSchemaError
-from hindmost.files import matching, open_regular, read_text, write_whole
+from hindmost.files import matching, open_regular, read_text, write_atomically
 from hindmost.harness.runfile.feed_lines import LINES, SCHEMA, VERSION, parsed
 
 SUFFIX = ".live.jsonl"
@@ -254,6 +254,6 @@ def write_control(feed: Path, head: FeedHead, period_s: float, metric: str) -> N
         )
     path = control_file(feed)
     try:
-        write_whole(path, f"{periods.index(period_s)} {metrics.index(metric)}\n", mode=0o600)
+        write_atomically(path, f"{periods.index(period_s)} {metrics.index(metric)}\n", mode=0o600)
     except OSError as error:
         raise DataError(f"{path} cannot be written: {error.strerror}.") from error

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 from hindmost.errors import MissingError, UsageError
-from hindmost.files import make_folder, write_whole
+from hindmost.files import make_folder, write_atomically
 from hindmost.harness.attach.environment import export_lines, link_words, variables
 from hindmost.harness.attach.outcome import Outcome, problem, read_outcome, singletons
 from hindmost.harness.attach.program import end_as, hold_signals, release_signals, run_program
@@ -160,7 +160,7 @@ def print_environment(arguments: argparse.Namespace) -> int:
     digest = hashlib.sha256(text.encode()).hexdigest()[:12]
     settings = arguments.out.resolve() / f".attach-{digest}{SETTINGS_SUFFIX}"
     try:
-        write_whole(settings, text)
+        write_atomically(settings, text)
     except OSError as error:
         raise UsageError(f"{settings} cannot be written ({error.strerror}).") from error
     write_lines(*export_lines(library, settings))

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from hindmost.errors import UsageError
-from hindmost.files import write_whole
+from hindmost.files import write_atomically
 
 PART = ".part-"
 """Prefix of the names of unfinished files."""
@@ -24,7 +24,7 @@ NO_LOCKS = frozenset({errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP})
 def write_durably(path: Path, text: str | bytes) -> None:
     """Write a file whole, or leave it as it was, even after a power cut."""
     # One process writes at a time, protected by a lock; the next one removes what it left.
-    write_whole(path, text, part=path.with_name(f"{PART}{path.name}"))
+    write_atomically(path, text, part=path.with_name(f"{PART}{path.name}"))
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from hindmost.errors import DataError, MissingError
-from hindmost.files import copy_whole, sync_file, sync_folder
+from hindmost.files import copy_atomically, sync_file, sync_folder
 from hindmost.jobs.core.durable import PART
 from hindmost.jobs.outcomes import PREFIX
 from hindmost.text import counted
@@ -119,7 +119,7 @@ def publish(files: Iterable[Path], run: Path) -> tuple[str, ...]:
 def move(file: Path, target: Path) -> None:
     """Move a file, also between file systems; it never appears incomplete."""
     if file.stat().st_dev != target.parent.stat().st_dev:
-        copy_whole(file, target, part=target.with_name(f"{PART}{target.name}"))
+        copy_atomically(file, target, part=target.with_name(f"{PART}{target.name}"))
         return
     sync_file(file)
     file.replace(target)

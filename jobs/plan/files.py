@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from hindmost.errors import DataError, UnknownSchemaError
-from hindmost.files import read_text, write_whole
+from hindmost.files import read_text, write_atomically
 from hindmost.jobs.core.plan import Plan
 from hindmost.parsing import is_plain_name, parse_json
 from hindmost.records import RecordError, from_document, to_document
@@ -38,7 +38,7 @@ def dumped(value: Any) -> str:
 
 def write(plan: Plan, path: Path) -> None:
     """Write a plan."""
-    write_whole(path, text_of(plan))
+    write_atomically(path, text_of(plan))
 
 
 def read(path: Path) -> Plan:

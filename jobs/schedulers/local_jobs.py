@@ -19,7 +19,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from hindmost.errors import MissingError
-from hindmost.files import read_text, user_folder, write_whole
+from hindmost.files import read_text, user_folder, write_atomically
 from hindmost.parsing import parse_json
 from hindmost.processes import ENDED, START, STATE, stat_fields
 from hindmost.records import from_document, to_document
@@ -109,7 +109,7 @@ def new_job() -> Path:
 
 def write(folder: Path, name: str, **values: object) -> None:
     """Record an event of a job."""
-    write_whole(folder / f"{name}.json", json.dumps(values) + "\n")
+    write_atomically(folder / f"{name}.json", json.dumps(values) + "\n")
 
 
 def read(folder: Path, name: str) -> dict[str, object] | None:

@@ -13,7 +13,13 @@ from collections.abc import Sequence
 from statistics import median
 
 from hindmost.errors import UsageError
-from hindmost.models.adaptive.attribution import moved_phases, moved_work, where, work_behind
+from hindmost.models.adaptive.attribution import (
+    CyclePhases,
+    moved_phases,
+    moved_work,
+    where,
+    work_behind,
+)
 from hindmost.models.adaptive.cycle_verdict import CycleKind, CycleVerdict
 from hindmost.models.adaptive.spread import DeviationSpread
 from hindmost.models.adaptive.states import change_of_machine
@@ -25,8 +31,11 @@ CLIP, MOST_CLIP = 1.6, 1.65
 """The deviation at which a cycle is clipped, a factor: in a quiet run, and at most. Chosen on drawn
 cycles with seeds below 1000: with 1.7 and 1.8 a fourth of the slowdowns by 1.7 was not found in two
 cycles, and there were as few alarms, but on a loaded machine 0.7 instead of 0.9 in 1000 cycles."""
+LOG_CLIP, LOG_MOST_CLIP = math.log(CLIP), math.log(MOST_CLIP)
 LOST = 0.1
 """Share of a cycle, above the usual one, in which a core that is lost explains a slow cycle."""
+LOG_MOVED = math.log(1.15)
+"""Change of the time of a cycle from which on a change of the work is named."""
 AGAIN = "the work matches the baseline again."
 
 
@@ -86,7 +95,7 @@ class Interference:
         self._early: tuple[list[float], list[float]] = ([], [])  # without and with adaption
         self._carries: bool | None = None
         self._others: deque[float] = deque(maxlen=9)
-        self._phases: deque[tuple[float, ...]] = deque(maxlen=16)
+        self._phases: deque[CyclePhases] = deque(maxlen=16)
         self._lost: deque[float] = deque(maxlen=16)
         self._since_up = self._since_down = 0
         self._seen = REFINED + 1
@@ -152,12 +161,7 @@ class Interference:
         place = self._placed(math.log(measured_s / baseline_s), adapts)
         self._places.append(place)
         self._lost.append(lost)
-        self._phases.append(
-            tuple(
-                math.log(took / should) if took > 0.0 and should > 0.0 else math.nan
-                for took, should in zip(phases_s, baseline_phases_s, strict=False)
-            )
-        )
+        self._phases.append(CyclePhases(phases_s, baseline_phases_s, measured_s))
         if self.cycle < self._start:
             self._spread.observe(place - self._centre)
             self._remember(work, iterations, measured_s)
@@ -221,9 +225,10 @@ class Interference:
     def _bounds(self) -> tuple[float, float]:
         """Return k and c, in logarithms."""
         spread = self._spread
-        reference = max(self._reference, 1.5 * spread.scale, spread.tail(0.97))
-        clip = max(math.log(CLIP), 5.0 * spread.scale, spread.tail(0.98) + spread.scale)
-        clip = min(clip, math.log(MOST_CLIP))
+        scale = spread.scale
+        reference = max(self._reference, 1.5 * scale, spread.tail(0.97))
+        clip = max(LOG_CLIP, 5.0 * scale, spread.tail(0.98) + scale)
+        clip = min(clip, LOG_MOST_CLIP)
         return min(reference, 0.5 * clip), clip
 
     def _settle(self, off: float, reference: float, *, carries: bool) -> None:
@@ -251,9 +256,9 @@ class Interference:
 
     def _passed(self, place: float) -> CycleVerdict | None:
         """Return a verdict if a new state, with enough cycles, turns out to be an earlier one."""
-        few = 0.5 * max(self._reference, self._spread.scale)
-        if self._seen < REFINED:
+        if self._seen < REFINED or (self._shift == 0.0 and self._missed is None):
             return None
+        few = 0.5 * max(self._reference, self._spread.scale)
         if self._missed is not None and abs(self._centre + self._shift - self._missed) < few:
             step = math.exp(self._missed - self._centre - self._shift)
             self._centre, self._shift, self._missed = self._missed, 0.0, None
@@ -288,7 +293,7 @@ class Interference:
         step = math.exp(new - old)
         near = max(self._reference, 3.0 * self._spread.scale)
         phases = moved_phases(self._phases, keep)
-        blame = work_behind(phases, new - old)
+        blame = work_behind(phases, new - old, self._phases[-1])
         if self._missed is not None and abs(level - self._missed - old) <= near:
             self._centre, self._missed = self._missed, None
             self._seen = REFINED
@@ -316,7 +321,8 @@ class Interference:
         iterations: float,
         measured_s: float,
     ) -> CycleVerdict:
-        if abs(off) > max(0.6 * clip, 4.0 * self._spread.scale):
+        unusual = 4.0 * self._spread.scale
+        if abs(off) > max(0.6 * clip, unusual):
             return self._verdict(
                 CycleKind.NOISE,
                 place,
@@ -325,7 +331,7 @@ class Interference:
         if work is not None and work.adapts in self._works:
             before, before_iterations, before_s = self._works[work.adapts]
             moved = math.log(measured_s / before_s)
-            if abs(moved) > max(math.log(1.15), 4.0 * self._spread.scale):
+            if abs(moved) > max(LOG_MOVED, unusual):
                 parts = moved_work(before, before_iterations, work, iterations)
                 if parts:
                     words = f"the work changed ({parts}), and the time with it."

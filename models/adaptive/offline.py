@@ -2,25 +2,64 @@
 
 T_cycle = T_comp + T_memcon + T_GScomm + T_allreduce + T_divide + T_combine + T_load (section 2, and
 the model of SAGE that it cites). T_memcon is part of the grind curve for several ranks per node.
+To these comes the waiting of the ranks for each other: for a rank with more cells in T_comp, whose
+cells are those of the rank with most; for detours of the system in the time of the halo.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from hindmost.errors import UsageError
 from hindmost.models.adaptive.application import Application
 from hindmost.models.adaptive.geometry import Curve, Pattern, Surface, contention
-from hindmost.models.adaptive.grind import GrindCurve, curve_of, event_curve, event_s
+from hindmost.models.adaptive.grind import (
+    CurveTable,
+    GrindCurve,
+    curve_of,
+    event_curve,
+    event_s,
+)
 from hindmost.models.adaptive.machine import Machine, pace_of
 from hindmost.models.adaptive.network import allreduce_s, link_between
+from hindmost.models.adaptive.waiting import waiting_curve
 from hindmost.models.adaptive.work import PHASES, Work
 from hindmost.text import counted, plural, seconds
 
-COMPUTED = tuple(PHASES.index(name) for name in ("hydro", "heat", "adaption"))
-"""Phases whose times are proportional to the pace."""
-EXCHANGED = tuple(place for place in range(len(PHASES)) if place not in COMPUTED)
+NOTHING = GrindCurve((0.0,), (0.0,))
+"""The curve of a phase that was not measured."""
+
+
+OVERFLOW = 4.0
+"""Power of the time of a pass over memory with which computation grows, for the share of its time
+that cells add beyond the caches: others that use a shared cache leave less of it to the cells.
+Chosen on recorded runs of timing-c on one rank, where 2 and 3 were worse."""
+
+
+class CellCosts(NamedTuple):
+    """What the parts of a cycle take for its cells, before the pace.
+
+    Attributes
+    ----------
+    hydro_s, heat_s, solve_s, adaption_s, connection_s : float
+        Per cell, as in `GrindPoint.phase`.
+    exchange_s, reduce_s, loop_s : float
+        Of each call, on one rank.
+    messages_s : tuple of float
+        Of all messages of each of the application's exchanges.
+    """
+
+    hydro_s: float
+    heat_s: float
+    solve_s: float
+    adaption_s: float
+    connection_s: float
+    exchange_s: float
+    reduce_s: float
+    loop_s: float
+    messages_s: tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,21 +143,28 @@ class OfflineModel:
         self.remarks: tuple[str, ...] = ()
         now = None if pulse_s is None else self.pace_of(pulse_s)
         self.pace = self._pace(speed_s) if now is None else now
-        self._hydro = curve_of(machine, "hydro", self.on_node)
-        self._heat = self._curve("heat", application.iterations > 0 or application.solves > 0)
-        self._solve = self._curve("heat-solve")
-        self._adaption = self._curve("adaption")
-        self._connection = self._curve("connection")
+        hydro = curve_of(machine, "hydro", self.on_node)
+        least_s = min(hydro.seconds)
+        self._least = (math.exp(hydro.log_cells[hydro.seconds.index(least_s)]), least_s)
+        # Calls are timed on one rank, where nobody waits.
+        calls = [event_curve(machine, event, 1) for event in ("exchange", "reduce", "loop")]
+        self._curves = CurveTable(
+            [
+                hydro,
+                self._curve("heat", application.iterations > 0 or application.solves > 0),
+                *map(self._curve, ("heat-solve", "adaption", "connection")),
+                *calls,
+            ]
+        )
+        self._connects = any(point.phase == "connection" for point in machine.grind)
         self._divide_s = application.divide_s or event_s(machine, "divide", self.on_node)
         self._combine_s = application.combine_s or event_s(machine, "combine", self.on_node)
         self._balance_s = application.balance_s or event_s(machine, "balance", self.on_node)
         self._move_s = event_s(machine, "move", self.on_node)
-        # Calls are timed on one rank, where nobody waits.
-        self._loop = event_curve(machine, "loop", 1)
-        self._exchange = event_curve(machine, "exchange", 1)
-        self._reduction = event_curve(machine, "reduce", 1)
         self._allreduce_s = allreduce_s(machine, ranks, application.reduction_bytes)
-        self._last: tuple[Work | None, float, tuple[float, ...]] = (None, 0.0, ())
+        self._waiting = waiting_curve(machine.noise, ranks)
+        self._known: tuple[Work | None, CellCosts] = (None, CellCosts(*8 * (0.0,), ()))
+        self._last: tuple[Work | None, float, tuple[float, ...], float] = (None, 0.0, (), 0.0)
         network = machine.network
         across = ranks > machine.ranks_per_node
         self._link = self._one_way = None
@@ -146,11 +192,11 @@ class OfflineModel:
             return 1.0
         return speed_s / then_s
 
-    def _curve(self, phase: str, needed: bool = False) -> GrindCurve | None:
-        """Return a grind curve; None if the phase was not measured and is not needed."""
+    def _curve(self, phase: str, needed: bool = False) -> GrindCurve:
+        """Return a grind curve; zeros if the phase was not measured and is not needed."""
         if needed or any(point.phase == phase for point in self.machine.grind):
             return curve_of(self.machine, phase, self.on_node)
-        return None
+        return NOTHING
 
     def phase_times(
         self,
@@ -180,9 +226,9 @@ class OfflineModel:
                 adaption += pace * self._divide_s * (divided - app.divided_share * cells)
             if combined is not None:
                 adaption += pace * self._combine_s * (combined - app.combined_share * cells)
-            if divided is not None and combined is not None and self._connection is not None:
+            if divided is not None and combined is not None and self._connects:
                 more = float(divided + combined > 0) - app.changed_share
-                adaption += pace * more * cells * self._connection.seconds_per_cell(cells)
+                adaption += pace * more * cells * self._costs(work).connection_s
             if moved is not None:
                 balance = self._balance_s + self._load_s(moved)
         return PhaseTimes(
@@ -195,23 +241,42 @@ class OfflineModel:
             loop=self.loop_s(work),
         )
 
-    def cycle_s(self, work: Work, iterations: float, *, pace: float | None = None) -> float:
+    def cycle_s(
+        self, work: Work, iterations: float, *, pace: float | None = None, passes: float = 1.0
+    ) -> float:
         """Return the time of the whole cycle; see `phases_s`.
 
         Parameters
         ----------
         pace : float, optional
             Of the computation; by default the model's own.
+        passes : float
+            Time of a pass over memory, relative to that on a fast machine; at least 1. It
+            prolongs the computation on cells that the caches do not hold.
         """
         phases = self.phases_s(work, iterations)
-        if pace is None:
-            return sum(phases) + self.loop_s(work)
-        computed = sum(phases[place] for place in COMPUTED) + self.loop_s(work)
-        return pace / self.pace * computed + sum(phases[place] for place in EXCHANGED)
+        loop_s = self.loop_s(work)
+        if pace is None and passes <= 1.0:
+            return sum(phases) + loop_s
+        ratio = 1.0 if pace is None else pace / self.pace
+        if passes > 1.0:
+            ratio *= passes ** (OVERFLOW * self._beyond_caches(work))
+        hydro, halo, heat, reduction, adaption, balance = phases
+        waiting_s = self._last[3]
+        computed_s = hydro + heat + adaption + loop_s + waiting_s
+        return ratio * computed_s + halo - waiting_s + reduction + balance
+
+    def _beyond_caches(self, work: Work) -> float:
+        """Return the share of hydro's time that cells add which the caches do not hold.
+
+        It is what a cell takes longer than at the number of cells where it takes least.
+        """
+        cells, least_s = self._least
+        return 1.0 - least_s / self._costs(work).hydro_s if work.cells > cells else 0.0
 
     def loop_s(self, work: Work) -> float:
         """Return the time outside all phases."""
-        return self.pace * work.steps * self._loop.seconds_per_cell(work.cells)
+        return self.pace * work.steps * self._costs(work).loop_s
 
     def phases_s(self, work: Work, iterations: float) -> tuple[float, ...]:
         """Return the times in the order of `PHASES`; fast, because it runs in the cycle loop.
@@ -219,38 +284,53 @@ class OfflineModel:
         Unknown iterations (NaN) are those of the application. The last result is cached, because
         several predictors ask for the same cycle.
         """
-        if self._last[0] is work and self._last[1] == iterations:
-            return self._last[2]
-        found = self._phases_s(work, iterations)
-        self._last = (work, iterations, found)
-        return found
+        if self._last[0] is not work or self._last[1] != iterations:
+            self._last = (work, iterations, *self._phases_s(work, iterations))
+        return self._last[2]
 
-    def _phases_s(self, work: Work, iterations: float) -> tuple[float, ...]:
+    def _phases_s(self, work: Work, iterations: float) -> tuple[tuple[float, ...], float]:
+        """Return the times of the phases, and what the halo's has of waiting for detours."""
         cells, steps, app, pace = work.cells, work.steps, self.application, self.pace
+        costs = self._costs(work)
         if iterations != iterations:  # faster than math.isnan
             iterations = app.iterations
         solves = work.solves
         if solves is None:
             solves = app.solves if iterations else 0.0
-        hydro = pace * cells * steps * self._hydro.seconds_per_cell(cells)
+        hydro = pace * cells * steps * costs.hydro_s
         heat = 0.0
-        if iterations and self._heat is not None:
-            heat = iterations * self._heat.seconds_per_cell(cells)
-        if solves and self._solve is not None:
-            heat += solves * self._solve.seconds_per_cell(cells)
+        if iterations:
+            heat = iterations * costs.heat_s
+        if solves:
+            heat += solves * costs.solve_s
         heat *= pace * cells
         adaption = balance = 0.0
         if work.adapts:
-            if self._adaption is not None:
-                adaption = self._adaption.seconds_per_cell(cells)
-            if self._connection is not None:
-                adaption += app.changed_share * self._connection.seconds_per_cell(cells)
+            adaption = costs.adaption_s + app.changed_share * costs.connection_s
             adaption += app.divided_share * self._divide_s + app.combined_share * self._combine_s
             adaption *= pace * cells
             balance = self._balance_s + self._load_s(app.moved_share * cells)
-        reduction_s = self._reduction.seconds_per_cell(cells) + self._allreduce_s
-        reduction = app.reductions.of(steps, iterations) * reduction_s
-        return hydro, self._halo_s(work, iterations), heat, reduction, adaption, balance
+        reductions = app.reductions.of(steps, iterations)
+        reduction = reductions * (costs.reduce_s + self._allreduce_s)
+        exchanges = messages = 0.0
+        for exchange, each_s in zip(app.exchanges, costs.messages_s, strict=True):
+            count = exchange.count.of(steps, iterations)
+            exchanges += count
+            messages += count * each_s
+        halo, waiting = pace * costs.exchange_s * exchanges + messages, 0.0
+        if self._waiting is not None:
+            work_s = hydro + heat + adaption
+            meetings = max(1.0, exchanges, reductions)
+            waiting = work_s * self._waiting.seconds_per_cell(work_s / meetings)
+            halo += waiting
+        return (hydro, halo, heat, reduction, adaption, balance), waiting
+
+    def _costs(self, work: Work) -> CellCosts:
+        """Return the costs for a cycle's cells; the last ones are cached, whatever iterations."""
+        if self._known[0] is not work:
+            found = self._curves.seconds_per_cell(work.cells)
+            self._known = (work, CellCosts._make((*found, self._messages_s(work))))
+        return self._known[1]
 
     def explain(self, work: Work | None = None) -> str:
         """Describe a cycle in words, with the time of each part."""
@@ -291,24 +371,24 @@ class OfflineModel:
             return Surface(work.ghosts, known, min(self.ranks - 1, round(known)), 1)
         return self.pattern.surface(work.cells, self.ranks)
 
-    def _halo_s(self, work: Work, iterations: float) -> float:
-        counts = [each.count.of(work.steps, iterations) for each in self.application.exchanges]
-        calls_s = self.pace * self._exchange.seconds_per_cell(work.cells) * sum(counts)
+    def _messages_s(self, work: Work) -> tuple[float, ...]:
+        """Return the time of the messages of each of the application's exchanges."""
+        exchanges = self.application.exchanges
         if self.ranks == 1 or self._link is None:
-            return calls_s
+            return (0.0,) * len(exchanges)
         surface = self._surface(work)
         if surface.messages == 0.0:
-            return calls_s
+            return (0.0,) * len(exchanges)
         each = surface.cells / surface.messages
-        total = 0.0
-        for exchange, count in zip(self.application.exchanges, counts, strict=True):
-            if count:
-                directions = surface.directions
-                if exchange.directions is not None:
-                    directions = min(directions, exchange.directions)
-                message_s = self._link.time_s(each * exchange.bytes_per_cell)
-                total += count * directions * surface.messages * message_s
-        return calls_s + contention(surface, self.ranks, self.machine.ranks_per_node) * total
+        shared = contention(surface, self.ranks, self.machine.ranks_per_node)
+        found = []
+        for exchange in exchanges:
+            directions = surface.directions
+            if exchange.directions is not None:
+                directions = min(directions, exchange.directions)
+            message_s = self._link.time_s(each * exchange.bytes_per_cell)
+            found.append(shared * directions * surface.messages * message_s)
+        return tuple(found)
 
     def _load_s(self, moved: float) -> float:
         """T_load: one message with all cells that move, and packing and unpacking them.

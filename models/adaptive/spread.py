@@ -20,7 +20,7 @@ class DeviationSpread:
         Known standard deviation; by default estimated from the median absolute deviation.
     """
 
-    __slots__ = ("_known", "_last", "_product", "_recent", "_sizes", "_square")
+    __slots__ = ("_known", "_last", "_product", "_recent", "_scale", "_sizes", "_square")
 
     def __init__(self, scale: float | None = None) -> None:
         self._known = scale
@@ -29,6 +29,7 @@ class DeviationSpread:
         self._last = 0.0
         self._product = 0.0
         self._square = 1e-8
+        self._scale: float | None = None
 
     def observe(self, off: float) -> None:
         """Observe a deviation."""
@@ -42,6 +43,7 @@ class DeviationSpread:
         self._product += 0.03 * (clipped * self._last - self._product)
         self._square += 0.03 * (clipped * clipped - self._square)
         self._last = clipped
+        self._scale = None
 
     @property
     def correlation(self) -> float:
@@ -51,8 +53,10 @@ class DeviationSpread:
     @property
     def scale(self) -> float:
         """Effective standard deviation of sums of deviations: larger if they are correlated."""
-        shared = self.correlation
-        return self._raw() * math.sqrt((1.0 + shared) / (1.0 - shared))
+        if self._scale is None:  # asked for several times in a cycle
+            shared = self.correlation
+            self._scale = self._raw() * math.sqrt((1.0 + shared) / (1.0 - shared))
+        return self._scale
 
     def tail(self, share: float) -> float:
         """Return the quantile of the sizes of deviations; 0 for fewer than 20."""

@@ -103,6 +103,13 @@ class JointChange:
         The series that have a change of their own there, members or not.
     measured : int
         The number of series with results on both sides.
+    found : bool
+        Whether the last reading finds it; else it is held, see `joint_held`.
+    since : int or None
+        The night from which it is held.
+    now : float or None
+        By how much the last nights of the members differ from those before it: a difference of
+        logarithms.
     """
 
     night: int
@@ -116,6 +123,9 @@ class JointChange:
     shifts: tuple[float, ...]
     own: tuple[int, ...]
     measured: int
+    found: bool = True
+    since: int | None = None
+    now: float | None = None
 
     @property
     def rises(self) -> bool:

@@ -14,7 +14,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.models.foretell.candidates import FORMS, LONG, OF_LONG, OF_SHORT, REACH
+from hindmost.models.foretell.candidates import (
+    FALL_TO_ZERO,
+    FORMS,
+    LONG,
+    OF_LONG,
+    OF_SHORT,
+    REACH,
+    SAME,
+)
 from hindmost.models.foretell.experience import AHEAD, REGIMES, Experience
 from hindmost.models.foretell.held_out import Trials
 
@@ -93,6 +101,9 @@ def stack_candidates(trials: Trials, experience: Experience) -> Stack:
     # After a change, what was measured before it says nothing: those that need it are left out.
     told = np.where(trials.recent[:, None] < REACH, np.inf, told)
     told = np.where(np.where((trials.known < LONG)[:, None], OF_LONG, OF_SHORT), np.inf, told)
+    # A function that falls to zero before the target says nothing of it.
+    lowest = trials.predicted[:, SAME] - FALL_TO_ZERO[0] * trials.ahead - FALL_TO_ZERO[1]
+    told = np.where(np.abs(trials.predicted - lowest[:, None]) < EXACT, np.inf, told)
     odds = np.exp(-SHARPNESS * (told - told.min(axis=1, keepdims=True)))
     odds[odds < LEAST_WEIGHT] = 0.0
     odds /= odds.sum(axis=1, keepdims=True)

@@ -161,7 +161,7 @@ def checked(
     if np.isinf(values).any():
         raise DataError("A value is infinite; leave it out (NaN).")
     size = np.abs(values[np.isfinite(values) & (values != 0.0)])
-    least, most = size.min(initial=1.0), size.max(initial=1.0)
+    least, most = (size.min(), size.max()) if size.size else (1.0, 1.0)
     if points.max() > LARGEST_POINT or least < SIZES[0] or most > SIZES[1]:
         raise DataError(
             f"Values from {least:g} to {most:g} at points up to {points.max():g}; values must lie "

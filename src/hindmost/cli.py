@@ -101,7 +101,7 @@ exit status:
   0    done, and nothing found
   1    a finding: a slowdown, unsound data, a failed run, worse growth than expected
   2    the request cannot be carried out as written
-  3    a file is invalid, or cannot be read or written
+  3    a file is invalid, cannot be read or written, or does not have what the answer needs
   4    something is missing on the machine or in the environment
   70   a defect of hindmost, or not enough memory; HINDMOST_TRACEBACK=1 shows the traceback
   75   stopped in good order with work left: start it again
@@ -332,7 +332,11 @@ def convert_what_waits(arguments: argparse.Namespace) -> None:
 
 
 def tell_compilation() -> None:
-    """Say why nothing happens for some seconds."""
+    """Say why nothing happens for some seconds; of several ranks the first says it."""
+    from hindmost.harness.launch import assigned_rank
+
+    if assigned_rank().rank > 0:
+        return
     warn("Compiling numerical loops, once for this installation; this takes some seconds ...")
 
 

@@ -4,7 +4,7 @@
 
     HindmostError
     ├── UsageError (ValueError)          2  the request cannot be carried out as written
-    ├── DataError (ValueError)           3  a file or an array is invalid
+    ├── DataError (ValueError)           3  a file or an array is invalid, or has too little
     │   ├── NotARunFileError                a foreign file
     │   ├── DamagedFileError                cut off or altered since it was written
     │   ├── UnknownSchemaError              written by a newer hindmost
@@ -41,7 +41,7 @@ class UsageError(HindmostError, ValueError):
 
 
 class DataError(HindmostError, ValueError):
-    """A file or an array is invalid."""
+    """A file or an array is invalid, or does not have what the answer needs."""
 
     exit_status = 3
 

@@ -36,7 +36,7 @@ KINDS = (
 )
 
 
-def write_whole(
+def write_atomically(
     path: Path, data: bytes | str, *, part: Path | None = None, mode: int = 0o666
 ) -> None:
     """Write a file atomically: a reader finds the old or the new file, even after a power cut.
@@ -63,10 +63,10 @@ def write_output(path: Path, data: bytes | str) -> None:
     if path.exists() and not path.is_file():
         path.write_bytes(as_bytes(data))
     else:
-        write_whole(path, data)
+        write_atomically(path, data)
 
 
-def copy_whole(source: Path, target: Path, *, part: Path | None = None) -> None:
+def copy_atomically(source: Path, target: Path, *, part: Path | None = None) -> None:
     """Copy a file atomically; see `replacing` for the parameters and errors."""
     with source.open("rb") as whole, replacing(target, part) as copy:
         shutil.copyfileobj(whole, copy)

@@ -20,8 +20,13 @@ import termios
 from typing import Any
 
 from hindmost.printable import one_line, printable
+from hindmost.text import with_unit
 
 INDENT = "    "
+QUIETLY_S = 2.0
+"""Work that is expected to take longer is announced."""
+ABOUT = (("min", 60.0), ("s", 1.0))
+"""Units of what it is expected to take."""
 
 
 def open_streams() -> None:
@@ -115,6 +120,21 @@ def warn_lines(*messages: str) -> None:
     with contextlib.suppress(OSError, ValueError):
         sys.stderr.write("".join(f"{_indented(message)}\n" for message in messages))
         sys.stderr.flush()
+
+
+def announce_work(what: str, expected_s: float) -> None:
+    """Say on stderr what a command does, if nothing else is printed for some seconds.
+
+    Parameters
+    ----------
+    what : str
+        Such as ``Fitting noise models to 4 runs``.
+    expected_s : float
+        Processor time, from counts and rates that were measured on one core.
+    """
+    if expected_s > QUIETLY_S:
+        about = with_unit(float(f"{expected_s:.1g}"), ABOUT, "")
+        warn(f"{what}; this takes about {about} ...")
 
 
 def _indented(message: str) -> str:

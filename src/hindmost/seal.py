@@ -16,7 +16,7 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-from hindmost.files import cache_folder, write_whole
+from hindmost.files import cache_folder, write_atomically
 
 KEY_BYTES = 32
 LENGTH = 65
@@ -97,5 +97,5 @@ def make_key(path: Path) -> bytes:
     """Create a key, replacing one that is damaged or that others could read."""
     path.unlink(missing_ok=True)  # its permissions would be those of the new one
     key = secrets.token_bytes(KEY_BYTES)
-    write_whole(path, key, mode=0o600)
+    write_atomically(path, key, mode=0o600)
     return key

@@ -6,7 +6,7 @@ status  meaning
 0       done, and nothing found
 1       a finding: a slowdown, unsound data, a failed run, worse growth than expected
 2       the request cannot be carried out as written
-3       a file is invalid, or cannot be read or written
+3       a file is invalid, cannot be read or written, or does not have what the answer needs
 4       something is missing on the machine or in the environment
 70      a defect of hindmost, or not enough memory
 75      stopped in good order with work left: start it again

@@ -225,10 +225,18 @@ def read_share(text: str, option: str) -> float:
 
 
 def read_increase(text: str, option: str) -> float:
-    """Return a relative increase, 0 or more; written and refused as by `read_share`."""
+    """Return a relative increase, 0 or more; written and refused as by `read_share`.
+
+    From 1 on it needs its ``%``: who writes 15 seldom means 1500 %.
+    """
     share = _read_number(text)
     if not 0.0 <= share < math.inf:
         raise UsageError(f"{option} {text}: write a share of 0 or more, such as 5% or 0.05.")
+    if share >= 1.0 and "%" not in text:
+        raise UsageError(
+            f"{option} {text}: this is {percent(share, None)}; if that is meant, write "
+            f"{100.0 * share:g}%, else {text}% or {share / 100.0:g}."
+        )
     return share
 
 

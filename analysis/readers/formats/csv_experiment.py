@@ -15,9 +15,10 @@ parameters are named by the caller. Two columns of one name are refused::
 
 ``kernel`` may also be called callpath, region or function. ``unit`` belongs to the rows of the
 first form, and ``repetition`` is for people: rows at the same point are repetitions in any case. If
-the caller names the parameters, further columns separate kernels in the first form and are
-metrics in the second. Blank lines and lines that begin with # are left out. With semicolons a
-number may have a decimal comma. An empty field was not measured.
+the caller names the parameters, further columns separate kernels in the first form. In the second
+those before ``kernel`` do, and those after it are metrics; without ``kernel`` all are metrics.
+Blank lines and lines that begin with # are left out. With semicolons a number may have a decimal
+comma. An empty field was not measured.
 """
 
 from __future__ import annotations
@@ -54,6 +55,12 @@ ROLES = {
 SHOULD_BE = (
     "a table has columns for the parameters and 'value' (with 'kernel' and 'metric' if there are "
     "several), or the parameters, then 'kernel', then one column per metric"
+)
+
+NO_PARAMETER = "If the column is not a parameter, name those that are (--parameter)."
+NO_VALUE = (
+    "Leave a field empty if nothing was measured; write 1.5, or 1,5 where semicolons separate "
+    "the fields."
 )
 
 
@@ -109,6 +116,9 @@ def _columns(fields: Sequence[str], wanted: Sequence[str], where: str) -> _Exper
                 "Put the column 'kernel' between them, or name the parameters."
             )
         rest = [at for at in others if at not in first]
+    # What stands before the kernel is a parameter, whether it was asked for or not.
+    labels = rest if values else [at for at in rest if at < single.get("kernel", 0)]
+    rest = [at for at in rest if at not in labels]
     if not first or not (values or rest) or ("metric" in single and not values):
         raise DataError(f"{where}: the columns are {', '.join(names) or 'none'}; {SHOULD_BE}.")
     return _ExperimentColumns(
@@ -118,7 +128,7 @@ def _columns(fields: Sequence[str], wanted: Sequence[str], where: str) -> _Exper
         kernel=single.get("kernel"),
         metric=single.get("metric"),
         unit=single.get("unit"),
-        labels=[(at, names[at]) for at in rest] if values else [],
+        labels=[(at, names[at]) for at in labels],
     )
 
 
@@ -140,13 +150,10 @@ def refuse_twins(names: Sequence[str], where: str) -> None:
         seen.add(name)
 
 
-def _number(table: TextTable, field: str, where: str, column: str) -> float:
+def _number(table: TextTable, field: str, where: str, column: str, remedy: str) -> float:
     value = table.number(field)
     if value is None:
-        raise DataError(
-            f"{where}: '{field[:40]}' in column '{column}' is not a number. If the column is not a "
-            "parameter, name those that are."
-        )
+        raise DataError(f"{where}: '{field[:40]}' in column '{column}' is not a number. {remedy}")
     return value
 
 
@@ -164,7 +171,9 @@ def _read_file(path: Path, wanted: Sequence[str], into: ExperimentGathering) -> 
         if len(fields) != len(header):
             into.remarks.add(*wrong_length(where, fields, header))
             continue
-        point = tuple(_number(table, fields[at], where, name) for at, name in columns.parameters)
+        point = tuple(
+            _number(table, fields[at], where, name, NO_PARAMETER) for at, name in columns.parameters
+        )
         kernel = fields[columns.kernel] if columns.kernel is not None else ""
         kernel = (kernel or ROOT) + "".join(f", {name} = {fields[at]}" for at, name in labels)
         cells = columns.metrics or [
@@ -176,7 +185,8 @@ def _read_file(path: Path, wanted: Sequence[str], into: ExperimentGathering) -> 
             for at in columns.values
         ]
         for at, metric, unit in cells:
-            values = [_number(table, fields[at], where, header[at])] if fields[at] else []
+            field, name = fields[at], header[at]
+            values = [_number(table, field, where, name, NO_VALUE)] if field else []
             into.add((kernel, metric), point, values, where, unit)
 
 

@@ -127,10 +127,24 @@ class JointChange(TypedDict):
     measured: int
     own_changes: int
     confirmed: bool
+    held_since: Text
+    found: bool
+    now_percent: float | None
     recovered: bool
     known: Text
     badge: str
     commits: list[str]
+
+
+class WithdrawnJointChange(TypedDict):
+    """A joint change that was held until later nights refuted it."""
+
+    machine: str
+    timers: list[str]
+    date: str
+    withdrawn: str
+    effect_percent: float
+    reason: str
 
 
 class SilentCase(TypedDict):
@@ -172,6 +186,8 @@ class History(TypedDict):
     settings: dict[str, Any]
     open: list[OpenChange]
     joint: list[JointChange]
+    joint_open: list[JointChange]
+    joint_withdrawn: list[WithdrawnJointChange]
     silent_cases: list[SilentCase]
     silent_machines: dict[str, str]
     series: list[Series]

@@ -206,6 +206,26 @@ def asv(
     }
 
 
+def asv_first_version() -> dict[str, Any]:
+    """Return a file of the first version, in the order of keys in which asv writes it."""
+    return {
+        "results": {
+            "b.Suite.time_sort": {
+                "result": [2.5e-6, None],
+                "stats": [{"ci_99": [2e-6, 3e-6], "q_25": 2.4e-6, "repeat": 3, "number": 4}, None],
+                "params": [["10", "1000"], ["'a'"]],
+            },
+            "b.track_size": 42.0,
+        },
+        "params": {"machine": "m1", "python": "3.11"},
+        "commit_hash": "c3b9" * 10,
+        "date": 1611466451000,
+        "python": "3.11",
+        "benchmark_version": {"b.Suite.time_sort": "b71d", "b.track_size": "f95a"},
+        "version": 1,
+    }
+
+
 def write_asv(folder: Path, name: str = "c3b9c3b9-virtualenv-py3.11", **others: Any) -> Path:
     machine = folder / "m1"
     machine.mkdir(parents=True, exist_ok=True)
@@ -214,6 +234,28 @@ def write_asv(folder: Path, name: str = "c3b9c3b9-virtualenv-py3.11", **others: 
     path = machine / f"{name}.json"
     path.write_text(json.dumps(asv(**others)))
     return path
+
+
+def action(*values: Any, suite: str = "Benchmark", tool: str = "googlecpp") -> dict[str, Any]:
+    """Return a history of github-action-benchmark: one run a night, or one per list of values."""
+    return {
+        "lastUpdate": 1611466451000,
+        "repoUrl": "https://github.com/albany/fast",
+        "entries": {
+            suite: [
+                {
+                    "commit": {"id": f"{at:x}" * 40, "timestamp": "2021-01-24T05:34:11Z"},
+                    "date": 1611466451000 + at * 86_400_000,
+                    "tool": tool,
+                    "benches": [
+                        {"name": "BM_dot", "value": each, "unit": "ns/iter", "extra": "threads: 1"}
+                        for each in (value if isinstance(value, list) else [value])
+                    ],
+                }
+                for at, value in enumerate(values)
+            ]
+        },
+    }
 
 
 TABLE = """time,commit,solve [s],memory [bytes]
@@ -243,6 +285,7 @@ WRITTEN: dict[str, str] = {
     "pytest-benchmark": json.dumps(session("2021-01-24T05:34:11.283492+00:00")),
     "hyperfine": json.dumps(hyperfine(0.1, 0.2)),
     "asv": json.dumps(asv()),
+    "github-action-benchmark": json.dumps(action(2.5, [1.0, 4.0, 2.0])),
     "tests": JUNIT,
     "csv": TABLE,
 }

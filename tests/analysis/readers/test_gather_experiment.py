@@ -59,6 +59,20 @@ def test_nothing_left_is_an_error_with_the_reasons(gathering: ExperimentGatherin
         gathering.experiment("it")
 
 
+def test_all_values_of_a_metric_get_its_first_unit(gathering: ExperimentGathering) -> None:
+    written = (("a", "ms", 1e3), ("b", "", 1e3), ("c", "s", 1.0), ("d", "us", 1e6))
+    for kernel, unit, factor in written:
+        for p in (2, 4):
+            gathering.add((kernel, "time"), (p, 1), [factor * p, factor], f"{kernel} {p}", unit)
+    experiment = gathering.experiment("it")
+    assert {series.unit for series in experiment.series} == {"ms"}
+    for series in experiment.series:
+        np.testing.assert_allclose(series.values, [[2e3, 1e3], [4e3, 1e3]], rtol=1e-12)
+    gathering.add(("a", "size"), (2, 1), [1.0], "line 1", "KiB")
+    with pytest.raises(DataError, match="line 2: size has the unit 'ms' here and 'KiB' before"):
+        gathering.add(("b", "size"), (2, 1), [1.0], "line 2", "ms")
+
+
 def test_missing_points_are_told_by_group_of_kernels(gathering: ExperimentGathering) -> None:
     for kernel, ranks in (("a", (2, 4, 8)), ("b", (2, 4)), ("c", (2, 4)), ("d", (8,))):
         for p in ranks:

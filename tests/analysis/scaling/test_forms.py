@@ -17,7 +17,7 @@ from hindmost.analysis.scaling.latex_table import escaped, latex_table
 from hindmost.analysis.scaling.python_module import python_module
 from hindmost.analysis.scaling.study import ScalingStudy, study_scaling
 from hindmost.analysis.scaling.study_json import json_text, study_json
-from hindmost.analysis.scaling.tables import kernel_lines
+from hindmost.analysis.scaling.tables import kernel_lines, scaling_table
 
 MIXED: dict[str, Function] = {
     **TRUTH,
@@ -108,6 +108,15 @@ def test_a_side_of_two_points_far_apart_has_no_model(tmp_path: Path) -> None:
     assert "only 2 points from 768 to 1024: no model" in "".join(
         kernel_lines(study.metrics[0], [kernel])
     )
+    # The model of all points is none of this side: no figure comes from it.
+    last = float(np.median(kernel.kernel.series.values[-1]))
+    assert kernel.growth == pytest.approx(kernel.predicted / last, rel=1e-12)
+    assert "%" not in scaling_table(study.metrics[0], [kernel], width=200)[2].split("100.0 %")[1]
+    module: dict[str, Any] = {}
+    exec(compile(python_module(study), "models.py", "exec"), module)
+    (function,) = module["MODELS"].values()
+    assert np.isfinite(function(512.0))
+    assert np.isnan(function(1024.0))
 
 
 def test_the_python_module_runs_and_gives_the_predictions(study: ScalingStudy) -> None:

@@ -187,6 +187,7 @@ def test_noise_is_no_finding(tmp_path: Path) -> None:
         (["--expect", "main->slove: p"], UsageError, "choose main->fast, main->linear"),
         (["--expect", "p - p"], UsageError, "above zero"),
         (["--at", "many"], UsageError, "--at many"),
+        (["--at", "1e300"], UsageError, "'1e300' is beyond 1e\\+30"),
         (["--top", "0"], UsageError, "--top 0"),
         (["--metric", "bytes"], UsageError, "No metric 'bytes'"),
         (["--kernel", "nothing*"], UsageError, "No kernel"),

@@ -42,10 +42,12 @@ def first(tmp_path: Path, header: Header, values: dict[str, object]) -> Path:
 
 
 def test_fit_prints_a_table_a_configuration(
-    folder: Path, capsys: pytest.CaptureFixture[str]
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("hindmost.analysis.fits.study.QUICK_S", 10.0)
     assert main(["fit", "--quick", str(folder)]) == 0
-    printed = capsys.readouterr().out
+    printed, announced = capsys.readouterr()
+    assert "Fitting noise models to 3 runs; this takes about 30 s ..." in announced
     assert "gmres on laplacian-1d: 300 unknowns, 3 ranks, 40 iterations, restart 10\n" in printed
     assert "(2 runs" in printed
     assert "(1 run)" in printed
@@ -192,9 +194,13 @@ def test_plot_writes_two_figures(folder: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("rendered_pictures")
-def test_report_is_one_page_without_requests(folder: Path, tmp_path: Path) -> None:
+def test_report_is_one_page_without_requests(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     page = tmp_path / "page.html"
     assert main(["report", "--quick", str(folder), "--out", str(page)]) == 0
+    said = "Drawing the figures of 2 sections; this takes about 4 s ..."
+    assert said in capsys.readouterr().err
     html = page.read_text()
     assert html.count('<figure class="chart"') == 31
     assert html.count("<h2>") == 4

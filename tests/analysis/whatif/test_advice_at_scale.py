@@ -104,6 +104,18 @@ def advice(capsys: pytest.CaptureFixture[str], *words: object) -> dict[str, Any]
     return dict(json.loads(capsys.readouterr().out)["advice"])
 
 
+def test_simulations_that_take_some_seconds_are_announced(
+    files: list[Path], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["advise", *map(str, files), "--ranks", "16", *SCALE[2:]]
+    monkeypatch.setattr("hindmost.analysis.whatif.at_scale.SEGMENTS_PER_S", 1e3)
+    assert main(words) == 0
+    announced = capsys.readouterr().err
+    for solver in ("gmres", "pgmres"):
+        said = f"Simulating 2 runs of {solver} on up to 16 ranks; this takes about"
+        assert announced.count(said) == 1
+
+
 def test_it_pays_off_from_where_the_maximum_exceeds_the_extra_work(
     files: list[Path], capsys: pytest.CaptureFixture[str]
 ) -> None:

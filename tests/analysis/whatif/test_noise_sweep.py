@@ -12,7 +12,7 @@ import pytest
 from tests.conftest import run_values
 
 from hindmost.analysis.runs.read import find_runs
-from hindmost.analysis.whatif import noise_sweep
+from hindmost.analysis.whatif import noise_sweep, study
 from hindmost.analysis.whatif.noise_sweep import (
     NOISE_SWEEP,
     gain_table,
@@ -94,7 +94,7 @@ def test_replays_that_take_some_seconds_are_announced(
     runs = find_runs([sweep])
     sweep_points(runs, "fixed")
     assert "Replaying" not in capsys.readouterr().err
-    monkeypatch.setattr(noise_sweep, "EVENTS_PER_S", 100.0)
+    monkeypatch.setattr(study, "EVENTS_PER_S", 100.0)
     sweep_points(runs, "fixed")
     assert "Replaying 4 runs without noise with each injected law" in capsys.readouterr().err
 

@@ -14,7 +14,7 @@ from hindmost.models.adaptive.interference import Interference
 from hindmost.models.adaptive.offline import OfflineModel
 from hindmost.models.adaptive.panel import Panel
 from hindmost.models.adaptive.states import change_of_machine
-from hindmost.models.adaptive.work import Spent, Work
+from hindmost.models.adaptive.work import PHASES, Spent, Work
 from hindmost.models.synthetic.cycles import CycleLaw, draw_cycles
 
 LAWS = {
@@ -267,6 +267,29 @@ def test_work_that_the_baseline_misses_is_told_from_a_slower_machine(
     slow = [verdict for verdict in run(law, model_of(law), all_phases=2.0) if verdict.change]
     assert [verdict.kind for verdict in slow] == [CycleKind.SLOWER]
     assert "for the same work" in slow[0].explain()
+
+
+def test_a_small_phase_is_not_the_cause_of_a_slow_cycle(
+    model_of: Callable[..., OfflineModel],
+) -> None:
+    # A neighbour on the core of a rank that yields it in MPI calls: the cycle doubles in its
+    # reductions, and so does adaption, which is a few hundredths of it.
+    law = CycleLaw(spikes=0.0, adapts_every=1, growth=1.0, adaption_s=60e-9)
+    reduction, adaption = PHASES.index("reduction"), PHASES.index("adaption")
+    for model in (None, model_of(law)):
+        drawn = draw_cycles(law, 0)
+        cycles = []
+        for k, (work, spent) in enumerate(zip(drawn.work, drawn.spent, strict=True)):
+            phases = list(spent.phases_s)
+            if 60 <= k < 75:
+                assert phases[adaption] < 0.1 * spent.seconds
+                phases[adaption] *= 2.4
+                phases[reduction] += spent.seconds
+            cycles.append((work, replace(spent, phases_s=tuple(phases), seconds=sum(phases))))
+        verdicts, _ = watched(cycles, model)
+        changes = [(each.cycle, each.kind) for each in verdicts if each.change]
+        assert changes == [(61, CycleKind.SLOWER), (76, CycleKind.FASTER)]
+        assert "in communication or in waiting" in verdicts[61].explain()
 
 
 def test_adaption_that_comes_late_or_that_the_baseline_misjudges_is_no_alarm(

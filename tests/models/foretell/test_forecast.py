@@ -88,6 +88,18 @@ def test_a_surprise_widens_the_interval() -> None:
     assert np.log(found.high / found.low)[0] > 1.5 * width[0]
 
 
+def test_a_line_that_falls_to_zero_before_the_target_foretells_nothing() -> None:
+    points = 2.0 ** np.arange(1, 11)
+    values = (100.0 - 0.05 * points)[None]
+    near, far = (
+        foretell([MeasuredKernels(points=points, values=values)], at)[0] for at in (1500.0, 4096.0)
+    )
+    assert near.predicted[0] == pytest.approx(25.0, rel=0.1)
+    assert near.weights[0, list(Candidate).index(Candidate.WIDE_LINE)] > 0.5
+    assert far.weights[0, list(Candidate).index(Candidate.WIDE_LINE)] == 0.0
+    assert far.high[0] > 2.0 * far.low[0]
+
+
 def test_intervals_grow_with_the_distance() -> None:
     values = noisy(POINTS**0.7 + 5.0, 0.1)
     widths = [

@@ -141,6 +141,13 @@ def test_runners_up_are_told_where_the_choice_is_open() -> None:
         ([0, 2, 4, 8, 16], [1, 2, 3, 4, 5], {}, DataError, "not above 0"),
         ([1, 2, 4, 8, 16], [1, 2, 3, 4], {}, DataError, "as many points"),
         ([1, 2, 4, 8, 16], [1, 2, np.inf, 4, 5], {}, DataError, "infinite"),
+        (
+            [1, 2, 4, 8, 16],
+            [1e-300, 2e-300, 3e-300, 4e-300, 5e-300],
+            {},
+            DataError,
+            "Values from 1e-300 to 5e-300 at",
+        ),
         ([1, 2, 4, 8, 16], [1, 2, -3, 4, 5], {"noise": "root"}, DataError, "additive"),
         ([1, 2, 4, 8, 16], [1, 2, 3, 4, 5], {"noise": "pink"}, UsageError, "root"),
         ([1, 2, 4, 8, 16], [1, 2, 3, 4, 5], {"space": "all"}, UsageError, "extrap"),

@@ -83,6 +83,20 @@ def test_named_parameters_leave_the_rest_as_metrics_or_to_tell_kernels_apart(
     ]
 
 
+def test_a_parameter_that_is_not_asked_for_is_no_metric_and_its_points_no_repetitions(
+    tmp_path: Path,
+) -> None:
+    text = "p,n,compiler,kernel,time\n" + "".join(
+        f"{p},{n},gcc,solve,{p * n}\n" for p in (2, 4) for n in (10, 20)
+    )
+    experiment = read(tmp_path, text, ["p"])
+    assert [(series.kernel, series.metric) for series in experiment.series] == [
+        ("solve, n = 10", "time"),
+        ("solve, n = 20", "time"),
+    ]
+    assert experiment.series[1].values.tolist() == [[40], [80]]
+
+
 def test_rows_of_another_length_are_left_out(tmp_path: Path) -> None:
     experiment = read(tmp_path, "p,time\n4,1\n8\n16,1,1\n32,2\n")
     assert experiment.series[0].points.ravel().tolist() == [4, 32]
@@ -106,8 +120,14 @@ def test_an_empty_field_of_all_rows_at_a_point_is_told(tmp_path: Path) -> None:
             "line 1: cannot distinguish parameters from metrics among p, n, time",
         ),
         ("p,time\n", "no rows below its header; a table has columns"),
-        ("p,time\n4,fast\n", "line 2: 'fast' in column 'time' is not a number"),
-        ("p,host,value\n4,a,1\n", "line 2: 'a' in column 'host' is not a number.*not a parameter"),
+        (
+            "p,time\n4,fast\n",
+            "line 2: 'fast' in column 'time' is not a number. Leave a field empty",
+        ),
+        (
+            "p,host,value\n4,a,1\n",
+            "line 2: 'a' in column 'host' is not a number.*not a parameter, name.*--parameter",
+        ),
         ("p,time\n,1\n", "line 2: '' in column 'p' is not a number"),
         ("p,metric,time\n4,a,1\n", "the columns are p, metric, time; a table has columns"),
         ("kernel,value\na,1\n", "the columns are kernel, value; a table"),
