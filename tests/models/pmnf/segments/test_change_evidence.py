@@ -46,7 +46,9 @@ def found(
     if all_asked:
         none = np.full((1, 1), -np.inf)
         monkeypatch.setattr(change_evidence, "least_thresholds", lambda points: none)
-    return detect_segments(points, values, noise=noise), len(asked.points)
+    verdicts = detect_segments(points, values, noise=noise)
+    assert isinstance(verdicts, Segmentations)
+    return verdicts, len(asked.points)
 
 
 @pytest.mark.parametrize("points", [LINE, POWERS], ids=["lines", "powers"])
