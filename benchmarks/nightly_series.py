@@ -66,7 +66,8 @@ def read_series(
         for series in history.series
         if half == "both" or zlib.crc32(series.name.case.encode()) % 2 == HALVES.index(half)
     )
-    found = judge_history(replace(history, series=every)).joint
+    joint = judge_history(replace(history, series=every)).joint
+    found = tuple(each for each in joint if each.found)
     odds = night_odds(every)
     chosen = {}
     for series in every:

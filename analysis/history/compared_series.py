@@ -16,7 +16,7 @@ from hindmost.analysis.readers.history import NightlySeries, SeriesName
 from hindmost.models.changepoint import least_change
 from hindmost.models.changepoint.changes import more_and_less
 from hindmost.models.significance import p_number, p_words
-from hindmost.text import percent
+from hindmost.text import counted, percent
 
 ALPHA = 0.05
 WIDE = 2.0
@@ -195,6 +195,10 @@ class ComparedSeries:
             words += f"; it drifted until {history.drifted_until}"
         if history.unjudged is not None:
             words += f"; not judged: {history.unjudged[0]}"
+        left_out = len(outliers_of(history))
+        if left_out:
+            words += f"; {counted(left_out, 'outlier')} left out"
+            words += "" if history.plain[-1] else f", the last on {history.labels[-1]}"
         return words
 
     def to_json(self) -> dict[str, Any]:

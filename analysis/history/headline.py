@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator
 
@@ -172,8 +173,36 @@ def silence_lines(study: HistoryStudy) -> Iterator[str]:
         yield f"silent:{more(len(cases) - MOST_CASES)} cases"
 
 
+def newest_line(study: HistoryStudy) -> str:
+    """Return which series end with an outlier, and the largest; empty if none does.
+
+    A change is first seen after some nights: until then this is all that is known of it.
+    """
+    rows = []
+    for each in study.judged:
+        runs = each.detection.outliers
+        ends = bool(runs) and runs[-1].stop == each.detection.observations
+        if ends and each.detection.knows_level and not each.is_silent(study.since):
+            level, value = each.detection.level_now, float(each.series.values[-1])
+            rows.append((each, value, value / level - 1.0))
+    if not rows:
+        return ""
+    each, value, effect = max(rows, key=lambda row: abs(math.log1p(row[2])))
+    one, unit = len(rows) == 1, each.series.unit
+    return (
+        f"newest: the last result of {counted(len(rows), 'series')} is an outlier so far, which "
+        f"does not affect the verdict{': ' if one else '; the largest: '}"
+        f"{named(each.series.name)}: {quantity(value, unit)} on {each.labels[-1]}, "
+        f"{signed_percent(effect)} from its level of "
+        f"{quantity(each.detection.level_now, unit)}"
+    )
+
+
 def doubt_lines(study: HistoryStudy, most: int = MOST_OPEN) -> Iterator[str]:
-    """Yield what is not judged, and the shifts that are too small to be reported as changes."""
+    """Yield last results that stand out, what is not judged, and shifts too small for changes."""
+    newest = newest_line(study)
+    if newest:
+        yield newest
     rows = [
         (each, stretch)
         for each in (*study.unjudged(), *study.partly_judged())

@@ -1,6 +1,6 @@
 """Reading the panels of a history again as they grew, so that joint changes stay found.
 
-Without a state, the last `WATCHED` days are read again; with one, the days since the last reading.
+Without a state, the last `READ_AGAIN` days are read again; with one, those since the last reading.
 Every machine's timers are read on the same days, whatever nights a history begins and ends with.
 """
 
@@ -21,8 +21,10 @@ from hindmost.analysis.readers.history import NightlySeries
 from hindmost.errors import DataError
 from hindmost.models.changepoint import Detection
 from hindmost.models.changepoint.joint import FEWEST_SERIES, find_joint_changes, leftover
-from hindmost.models.changepoint.joint_held import REVIEW, WATCHED, PanelSeries, ReviewedPanel
+from hindmost.models.changepoint.joint_held import REVIEW, PanelSeries, ReviewedPanel
 
+READ_AGAIN = 30
+"""Last days that are read again, at most: each takes most of a pass over all series."""
 PanelName = tuple[str, str]
 """A machine and a timer: all cases of both are a panel."""
 Reading = Mapping[PanelName, Sequence[PanelSeries]]
@@ -57,7 +59,7 @@ def review_days(memory: JointMemory, every: Sequence[NightlySeries]) -> tuple[in
     ends = [int(day_numbers(series)[-1]) for series in every if series.times.size]
     if not ends:
         return ()
-    begun = max(ends) - WATCHED
+    begun = max(ends) - READ_AGAIN
     first = begun if memory.reviewed is None else max(begun, memory.reviewed + 1)
     return tuple(day for day in range(first, max(ends)) if day % REVIEW == 0)
 

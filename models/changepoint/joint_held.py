@@ -2,8 +2,8 @@
 
 More nights give the series of a panel other changes of their own, and what those leave may no
 longer show a joint change that is still there. So a panel is read again as it grew. A joint change
-that a reading finds, and that is old enough, is held. Later readings withdraw it only where the
-series that showed it refute it by themselves: their shift is less than half of what it was.
+that a reading finds, and that is old enough, is held if the medians of its series before and after
+it differ by half of its size or more. Later readings withdraw it only where they no longer do.
 """
 
 from __future__ import annotations
@@ -30,8 +30,10 @@ from hindmost.text import counted, signed_percent
 
 REVIEW = 5
 """Days between two readings of a panel."""
-WATCHED = 30
+WATCHED = 60
 """Days before a reading in which a joint change begins that is held from then on."""
+TOLD = 30
+"""Days for which it is told that a joint change was withdrawn."""
 HELD_AFTER = 7
 """Nights after which a joint change is held."""
 SAME = 4
@@ -121,7 +123,7 @@ class ReviewedPanel:
     ----------
     held : tuple of HeldJointChange
     withdrawn : tuple of WithdrawnJointChange
-        Of the last `WATCHED` days.
+        Of the last `TOLD` days.
     """
 
     held: tuple[HeldJointChange, ...] = ()
@@ -142,23 +144,26 @@ class ReviewedPanel:
             The last one that was read.
         """
         series = {each.name: each for each in panel}
-        held, withdrawn = [], [each for each in self.withdrawn if each.at > night - WATCHED]
+        held, withdrawn = [], [each for each in self.withdrawn if each.at > night - TOLD]
+        others = [*(each.night for each in self.held), *(change.night for change in found)]
         for each in self.held:
-            reason = "" if is_found(each, found) else refutation(each, self.held, found, series)
+            reason = "" if is_found(each, found) else refutation(each, series, others)
             if reason:
                 withdrawn.append(WithdrawnJointChange(change=each, at=night, reason=reason))
             else:
                 held.append(each)
         nights = [each.nights for each in panel]
         calendar = np.unique(np.concatenate(nights)) if nights else np.zeros(0, np.int64)
-        held += [
-            held_from(change, panel, night)
-            for change in found
-            if change.confirmed
-            and change.night > night - WATCHED
-            and np.count_nonzero(calendar >= change.night) >= HELD_AFTER
-            and not any(each.is_same(change) for each in held)
-        ]
+        for change in found:
+            new = held_from(change, panel, night)
+            if (
+                change.confirmed
+                and change.night > night - WATCHED
+                and np.count_nonzero(calendar >= change.night) >= HELD_AFTER
+                and not any(each.is_same(change) for each in held)
+                and not refutation(new, series, others)
+            ):
+                held.append(new)
         return ReviewedPanel(held=tuple(held), withdrawn=tuple(withdrawn))
 
     def all_of(
@@ -236,27 +241,21 @@ def as_change(
 
 
 def refutation(
-    held: HeldJointChange,
-    every: Sequence[HeldJointChange],
-    found: Sequence[JointChange],
-    series: Mapping[str, PanelSeries],
+    held: HeldJointChange, series: Mapping[str, PanelSeries], others: Sequence[int]
 ) -> str:
-    """Return why later nights refute a joint change that is held; empty where they do not.
+    """Return why the series of a joint change refute it; empty where they do not.
 
     Parameters
     ----------
     held : HeldJointChange
-    every : sequence of HeldJointChange
-        All that are held in the panel.
-    found : sequence of JointChange
-        In the present reading.
     series : mapping
         Name to series of the panel.
+    others : sequence of int
+        Nights of the joint changes of the panel, that one too.
     """
     members = [series[name] for name in held.members if name in series]
     if not members:
         return "its series have no results any more"
-    others = [*(each.night for each in every), *(change.night for change in found)]
     now = shift_of_members(held.night, members, others)
     if now is None or now / held.shift >= RECOVERED:
         return ""

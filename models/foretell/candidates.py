@@ -56,6 +56,9 @@ TERMS: tuple[Exponents, ...] = (
     *((Fraction(power), Fraction(0)) for power in ("1/3", "2/3", "3/4", "5/4", "4/3", "5/3")),
 )
 """Of `NORMAL_FORM`: the default search space and powers between its own."""
+SAME = list(Candidate).index(Candidate.SAME)
+FALL_TO_ZERO = (3.0, 1.0)
+"""What stands for the logarithm of zero and less: a fall with this slope, after one by this."""
 FARTHEST = 8.0
 """Slope that no prediction exceeds."""
 LEAST_LOGARITHM = 0.7
@@ -111,7 +114,7 @@ def continue_series(
             answer[2] = here + along / length * ahead
         answer[points] = level + along / length * (x[target] - middle)
     # Functions a + b g(p) through the last two points: g = p, 1 / p, log p.
-    lowest = -3.0 * ahead - 1.0
+    lowest = -FALL_TO_ZERO[0] * ahead - FALL_TO_ZERO[1]
     answer[5] = here + through_two(ratio, before - 1.0, grown - 1.0, lowest)
     answer[6] = here + ahead
     answer[7] = here - ahead

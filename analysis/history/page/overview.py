@@ -17,6 +17,7 @@ from hindmost.analysis.history.headline import (
     age_line,
     data_remarks,
     headline,
+    newest_line,
     scope,
     silence_lines,
 )
@@ -122,11 +123,13 @@ def no_change(study: HistoryStudy) -> str:
     """Say that no change was found, and which are too small to be judged."""
     least = f" of {100.0 * study.least:.2g} % or more" if study.least > 0.0 else ""
     small = " Smaller ones are not judged." if least else ""
-    return f"No change{least} was found in the last {study.last_days:.3g} days.{small}"
+    newest = newest_line(study).partition(": ")[2]
+    last = f" {capital(newest)}." if newest else ""
+    return f"No change{least} was found in the last {study.last_days:.3g} days.{small}{last}"
 
 
 def joint_conclusions(study: HistoryStudy) -> Iterator[Conclusion]:
-    """Yield the steps that many series share: those of the last days, and open ones."""
+    """Yield the steps that many series share: recent ones, open ones, and withdrawn ones."""
     for joint in study.joint:
         if joint.time <= study.since and not joint.is_open(study.since):
             continue
@@ -144,6 +147,18 @@ def joint_conclusions(study: HistoryStudy) -> Iterator[Conclusion]:
                 for each in joint.members[:1]
             ),
         )
+    for gone in study.joint_withdrawn:
+        if gone.at > study.since:
+            yield Conclusion(
+                title="A joint change that was withdrawn",
+                text=f"{gone.sentence()}.",
+                cost_s=0.0,
+                share=gone.effect,
+                relative=True,
+                amount="withdrawn",
+                certainty=Certainty.MEASURED,
+                basis="the medians of its series",
+            )
 
 
 def drift_conclusions(study: HistoryStudy) -> Iterator[Conclusion]:

@@ -50,6 +50,13 @@ def test_a_change_of_the_last_two_nights_has_both_dates_and_only_warns(
     assert status == 0
 
 
+def test_a_last_night_that_is_left_out_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, text = compared(tmp_path, capsys, np.where(NIGHTS == 39, 2.0, 1.0), "5%")
+    assert "1 outlier left out, the last on 2026-11-20" in text
+
+
 def test_an_unconfirmed_change_does_not_hide_what_was_worse_before(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

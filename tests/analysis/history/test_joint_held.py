@@ -25,6 +25,7 @@ from hindmost.analysis.history.state import HistoryState
 from hindmost.analysis.history.state_file import read_state, write_state
 from hindmost.analysis.history.study import HistoryStudy, judge_history
 from hindmost.analysis.readers.history import History
+from hindmost.analysis.runs.conclusion import worth_saying
 
 NIGHTS, STEP, CASES, STEPPED = 70, 54, 16, 11
 HELD, NEXT = 63, 68
@@ -120,10 +121,13 @@ def test_an_older_one_stays_open_and_does_not_fail(held: HistoryState) -> None:
     (line,) = open_joint_lines(study.joint, study.since)
     assert line == f"joint: open  {joint.sentence()}"
     assert len(to_json(study)["joint_open"]) == 1
-    assert any("together" in each.title for each in history_conclusions(study))
-    body = compose(study, group_changes(study)).get_body(("plain",))
-    assert body is not None
-    assert line in body.get_content()
+    assert any("together" in each.title for each in worth_saying(history_conclusions(study)))
+    first = plan_mail(study, MailRecord(), study.until)
+    again = plan_mail(study, first.record, study.until)
+    for plan, told in ((None, True), (first, True), (again, False)):
+        body = compose(study, group_changes(study), plan=plan).get_body(("plain",))
+        assert body is not None
+        assert (line in body.get_content()) == told
     better = judge_history(nights(NIGHTS, shift=-0.018), state=None, last_days=10.0)
     assert not list(open_joint_lines(better.joint, better.since))
 
@@ -146,6 +150,9 @@ def test_a_withdrawn_one_is_mailed_once_with_the_reason(held: HistoryState) -> N
     assert list(withdrawn_joint_lines(study.joint_withdrawn, study.since)) == [
         f"joint: withdrawn  {gone.sentence()}"
     ]
+    assert "was withdrawn on" in "".join(
+        each.text for each in worth_saying(history_conclusions(study))
+    )
     plan = plan_mail(study, mailed, study.until)
     assert plan.withdrawn == (f"Withdrawn: {gone.sentence()}",)
     assert plan.is_due
@@ -157,6 +164,7 @@ def test_a_withdrawn_one_is_mailed_once_with_the_reason(held: HistoryState) -> N
     others = {f"case {case:02d}" for case in range(CASES)} - set(gone.cases)
     assert not select_series(study, case=min(others)).joint_withdrawn
     # Known to the next state, and no longer told in later days.
+    assert state_of(study).joint.panels[0].withdrawn
     later = judge_history(nights(NIGHTS), state=state_of(study), last_days=1.0)
     assert not list(withdrawn_joint_lines(later.joint_withdrawn, later.since))
     assert later.joint_withdrawn == (gone,)

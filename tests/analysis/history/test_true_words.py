@@ -19,6 +19,7 @@ from hindmost.analysis.history.headline import data_remarks, doubt_lines, headli
 from hindmost.analysis.history.history_json import to_json
 from hindmost.analysis.history.mail_plan import MailPlan, news_words, plan_mail
 from hindmost.analysis.history.mail_record import MailRecord
+from hindmost.analysis.history.page.overview import no_change
 from hindmost.analysis.history.study import FAIL, PASS, UNKNOWN, WARN, HistoryStudy, judge_history
 from hindmost.analysis.readers.remarks import SHOWN, Remarks
 from hindmost.cli import main
@@ -44,6 +45,29 @@ def write_rows(folder: Path, rows: list[tuple[str, float]]) -> Path:
     lines = [f"{date},m,c,time,{value}" for date, value in rows]
     (folder / "a.csv").write_text("\n".join(["date,machine,case,timer,value", *lines]) + "\n")
     return folder
+
+
+@pytest.mark.parametrize(("high", "words"), [(1, "newest: the last result of 1 series"), (0, "")])
+def test_a_last_night_that_stands_out_is_named_before_it_is_a_change(high: int, words: str) -> None:
+    study = study_of(nights(60, lambda night: ripple(night) * (2.0 if night >= 60 - high else 1.0)))
+    assert headline(study) == "pass: no change of 2.8 % or more in 1 series"
+    said = "".join(doubt_lines(study))
+    assert said.startswith(words)
+    if words:
+        assert f"Total: 20.0 s on {day(59)}, +100.2 % from its level of 10.0 s" in said
+        assert "is an outlier so far" in no_change(study)
+
+
+def test_a_fall_is_for_the_worse_where_larger_is_said_to_be_better(tmp_path: Path) -> None:
+    values = nights(40, lambda night: ripple(night) * (0.7 if night >= 32 else 1.0))
+    rows = [(day(night), float(value)) for night, value in enumerate(values)]
+    folder = str(write_rows(tmp_path / "a", rows))
+    table = tmp_path / "a" / "a.csv"
+    table.write_text(table.read_text().replace(",time,", ",quality,"))
+    assert main(["history", folder]) == 0
+    assert main(["history", folder, "--larger-is-better", "qual*"]) == 1
+    with pytest.raises(UsageError, match="No timer 'speed' in the results; choose quality"):
+        main(["history", folder, "--larger-is-better", "speed"])
 
 
 @pytest.mark.parametrize("last", [10, 20, 35])

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from hindmost.models.changepoint.joint import JointChange, Leftover
 from hindmost.models.changepoint.joint_held import (
     HELD_AFTER,
+    TOLD,
     WATCHED,
     PanelSeries,
     ReviewedPanel,
@@ -70,6 +71,8 @@ def test_it_is_held_when_it_is_old_enough_and_confirmed() -> None:
     assert not ReviewedPanel().review(panel(nights - 1), [change()], nights - 2).held
     unconfirmed = change(confirmed=False)
     assert not ReviewedPanel().review(panel(nights), [unconfirmed], nights - 1).held
+    flat = panel(nights, shift=0.4 * SHIFT)
+    assert not ReviewedPanel().review(flat, [change()], nights - 1).held
     late = STEP + WATCHED
     assert not ReviewedPanel().review(panel(late + 1), [change()], late).held
 
@@ -79,7 +82,8 @@ def test_it_stays_held_once_however_it_moves() -> None:
     for moved in (STEP - 3, STEP, STEP + 4):
         now = now.review(panel(STEP + 20), [change(moved)], STEP + 19)
     assert now == held()
-    both = now.review(panel(STEP + 20), [change(), change(shift=-SHIFT)], STEP + 19)
+    fall = STEP + 15
+    both = now.review(panel(STEP + 30, fall), [change(), change(fall, -SHIFT)], STEP + 29)
     assert len(both.held) == 2
 
 
@@ -110,7 +114,7 @@ def test_later_nights_withdraw_it_with_the_reason() -> None:
     assert now.all_of(panel(nights), ()) == ()
     # Told for some time, and then forgotten.
     assert now.review(panel(nights), (), nights + 10).withdrawn == (gone,)
-    assert not now.review(panel(nights), (), gone.at + WATCHED).withdrawn
+    assert not now.review(panel(nights), (), gone.at + TOLD).withdrawn
 
 
 @pytest.mark.parametrize("how", ["own", "joint"])
