@@ -181,11 +181,10 @@ class Interference:
             self._remember(work, iterations, measured_s)
             return verdict
         self._settle(off, reference, carries=adapts is self._carries)
-        verdict = None
+        passed = None
         if self._shift != 0.0 or self._missed is not None:
-            verdict = self._passed(place)
-        if verdict is None:
-            verdict = self._unchanged(place, off, clip, work, iterations, measured_s)
+            passed = self._passed(place)
+        verdict = passed or self._unchanged(place, off, clip, work, iterations, measured_s)
         self._remember(work, iterations, measured_s)
         return verdict
 
