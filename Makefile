@@ -156,6 +156,7 @@ bench-changepoints: setup-demo
 
 bench-history-nightly: setup-demo
 	@$(BIN)/python -m benchmarks.history_nightly $(NIGHTLY)
+	@$(BIN)/python -m benchmarks.local_steps $(NIGHTLY)
 
 bench-history-joint: setup-demo
 	@$(BIN)/python -m benchmarks.history_joint

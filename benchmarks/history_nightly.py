@@ -32,6 +32,7 @@ import zlib
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from benchmarks.changepoints import Finder, Series, elsewhere, is_there, peer_programs
@@ -312,12 +313,12 @@ def robust(every: list[Series]) -> tuple[list[list[int]], float]:
     return [[change.index for change in detect(values).changes] for values in every], 0.0
 
 
-def robust_together(parts: list[tuple[str, Nights]]) -> Finder:
+def robust_together(parts: list[tuple[str, Nights]], **settings: Any) -> Finder:
     """Return a finder by the robust method that knows the odds of the nights of all parts."""
 
     def find(every: list[Series]) -> tuple[list[list[int]], float]:
         return [
-            [change.index for change in detect(values, odds=part.odds).changes]
+            [change.index for change in detect(values, odds=part.odds, **settings).changes]
             for values, (_, part) in zip(every, parts, strict=True)
         ], 0.0
 

@@ -1,8 +1,8 @@
 """Compiled loops: kept on disk where that is possible and safe, else compiled in memory.
 
 Loops that take seconds to compile are `declared` with the types of their arguments, so that each
-has one specialisation, can be compiled ahead (`compile_ahead`, ``hindmost doctor --compile``), and
-announces itself (`announce`) where a person would wait for it.
+has one specialisation and can be compiled ahead (`compile_ahead`, ``hindmost doctor --compile``).
+The first loop that a command compiles is announced (`announce`), as a person waits for it.
 
 What numba keeps are pickles: whoever can write them runs code in the process that loads them. They
 are loaded only if those who can write them could as well change the source, and only if neither the
@@ -13,8 +13,8 @@ full, cost a compilation and nothing else.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from glob import escape
 from hashlib import sha256
@@ -34,7 +34,7 @@ LOOPS: dict[str, Any] = {}
 DECLARED: dict[str, Declared] = {}
 """The loops of all modules imported so far that are declared with their types."""
 ANNOUNCE: list[Callable[[], None]] = []
-"""What is called before the first declared loop is compiled; see `announce`."""
+"""What is called before the first loop is compiled; see `announce`."""
 
 
 @cache
@@ -53,6 +53,7 @@ def compiled(loop: Callable[..., Any], *, division: Literal["python", "numpy"] =
     """
     import numba  # half a second, which commands that compile nothing do not wait for
 
+    listen()
     # Nothing calls these loops from C; a wrapper for that takes a tenth of the compilation.
     options: dict[str, Any] = {"nogil": True, "error_model": division, "no_cfunc_wrapper": True}
     made = numba.njit(**options)(loop)
@@ -90,8 +91,7 @@ class Declared:
         """Compile the loop for its types, or load it; return what numba made of it."""
         if self._made is None:
             made = compiled(self.loop, division=self.division)
-            with announced():
-                made.compile(self.signature())
+            made.compile(self.signature())
             self._made = made
         return self._made
 
@@ -134,13 +134,13 @@ def announce(tell: Callable[[], None]) -> None:
     ANNOUNCE[:] = [tell]
 
 
-@contextmanager
-def announced() -> Iterator[None]:
-    """Announce a compilation within the context, if it is the first one."""
-    from numba.core.event import Listener, install_listener
+@cache
+def listen() -> None:
+    """Have what `announce` was given called when numba begins to compile."""
+    from numba.core.event import Listener, register
 
-    class Once(Listener):
-        """Called when numba begins to compile, which it does for parts of a loop as well."""
+    class First(Listener):
+        """Called for parts of a loop as well."""
 
         def on_start(self, event: Any) -> None:
             while ANNOUNCE:
@@ -149,8 +149,8 @@ def announced() -> Iterator[None]:
         def on_end(self, event: Any) -> None:
             pass
 
-    with install_listener("numba:compile", Once()) if ANNOUNCE else nullcontext():
-        yield
+    add: Callable[..., Any] = register
+    add("numba:compile", First())
 
 
 @cache
@@ -295,6 +295,19 @@ def part(function: Function) -> Function:
     from numba.extending import register_jitable
 
     marked: Function = register_jitable(no_cfunc_wrapper=True)(function)
+    return marked
+
+
+def summing(function: Function) -> Function:
+    """Mark a part whose sums may be taken in any order, and so by vector units, as a decorator.
+
+    A division by zero in it gives an infinity or NaN.
+    """
+    from numba.extending import register_jitable
+
+    marked: Function = register_jitable(
+        fastmath={"reassoc", "contract"}, error_model="numpy", no_cfunc_wrapper=True
+    )(function)
     return marked
 
 

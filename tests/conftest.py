@@ -20,6 +20,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
+from hindmost import cli
 from hindmost.analysis.show import figure_style, html_charts, matplotlib_charts
 from hindmost.analysis.show.chart import Chart
 from hindmost.analysis.show.figure_style import MOST_TICKS
@@ -248,6 +249,14 @@ def quick_pictures() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(matplotlib_charts, "write_picture", write_nothing)
         patch.setattr(html_charts, "picture", draw_once)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def silent_compilation() -> Iterator[None]:
+    """Let no stderr depend on what an earlier test compiled; commands of their own process tell."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cli, "tell_compilation", lambda: None)
         yield
 
 

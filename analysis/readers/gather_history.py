@@ -110,6 +110,17 @@ class HistoryGathering:
             if timer in run.smaller_is_better:
                 self._smaller_is_better[key] = run.smaller_is_better[timer]
 
+    def set_larger_is_better(self, timer: str) -> None:
+        """Declare that larger values of a timer, by name or by pattern, are better.
+
+        Raises
+        ------
+        UsageError
+            No such timer.
+        """
+        chosen = _choose(sorted({key[2] for key in self._series}), "timer", timer, "the results")
+        self._smaller_is_better |= {key: False for key in self._series if key[2] in chosen}
+
     def _shared(self, commits: Mapping[str, str]) -> _Commits:
         key = tuple(commits.items())
         if key not in self._commits:

@@ -102,6 +102,7 @@ def read_history(
     machine: str | None = None,
     case: str | None = None,
     timer: str | None = None,
+    larger_is_better: Sequence[str] = (),
 ) -> History:
     """Read a history of nightly results.
 
@@ -120,6 +121,9 @@ def read_history(
         have one format. Several names read files of these formats together, as one history.
     machine, case, timer : str, optional
         A name, or a pattern with ``*`` and ``?``, as ``ant-*``; all by default.
+    larger_is_better : sequence of str
+        Names or patterns of timers whose values should be large although neither their name nor
+        their unit says so.
 
     Raises
     ------
@@ -143,6 +147,8 @@ def read_history(
     )
     found = _without_copies(sorted(found, key=lambda each: each.path.resolve()), into.remarks)
     _read_each(found, len({root_of(path) for path in given}) > 1, into)
+    for pattern in larger_is_better:
+        into.set_larger_is_better(pattern)
     return into.history(first_few([str(path) for path in given]), machine, case, timer)
 
 

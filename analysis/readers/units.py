@@ -15,11 +15,18 @@ IN_SECONDS = {
 """Units of time, as tools write them."""
 
 _RATE = re.compile(
-    r"per[\s_-]?(?:s|sec|second)\b|/\s?s(?:ec|econd)?\b|throughput|bandwidth|flops|speed-?up|\bspeed\b|\bfps\b"
-    r"|efficiency|\bops\b|\b(?:[kmgt]?dofs?|mlups?)\b",
+    r"per[\s-]?(?:s|sec|second|min|minute|hour|day)\b|/\s?(?:s|sec|second|minute|hour|hr|day)\b"
+    r"|/\s?(?:min|h|d)\]"  # in a unit; in a name it may be the end of a call path
+    r"|throughput|bandwidth|flops|speed-?up|\bspeed\b|\bfps\b|\b[kmg]?hz\b|efficiency"
+    r"|\b(?:[kmgt]?dofs?|mlups?|ops|iops|[tqr]ps|[kmgt]?teps|sypd|score|fom|figure of merit)\b"
+    r"|\bhit[\s-]?(?:rate|ratio)\b",
     re.IGNORECASE,
 )
 """Names and units of metrics that should be large."""
+_TIME_PER = re.compile(
+    r"\b(?:s|sec|seconds?|ms|min|minutes?|h|hours?|time)\s?(?:/|\bper\b)", re.IGNORECASE
+)
+"""Times of one unit of work, such as ``s/day``: they should be small, unlike ``ns/day``."""
 
 
 def unit_of(text: str | None) -> str:
@@ -43,4 +50,5 @@ def smaller_is_better(timer: str, unit: str) -> bool:
     """Tell from name and unit whether a metric should be small (times) or large (rates)."""
     if unit == "s":
         return True
-    return _RATE.search(f"{timer} {unit}".replace("_", " ")) is None
+    name = f"{timer} [{unit}]".replace("_", " ")
+    return _TIME_PER.search(name) is not None or _RATE.search(name) is None

@@ -57,6 +57,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     for name in ("machine", "case", "timer"):
         parser.add_argument(f"--{name}", help=f"select a {name}; * and ? are wildcards")
+    parser.add_argument(
+        "--larger-is-better",
+        action="append",
+        metavar="TIMER",
+        default=[],
+        help="count a fall of this timer as the change for the worse; * and ? are wildcards; "
+        "repeatable (default: rates, recognised by name and unit)",
+    )
     parser.add_argument("--pair", default="auto", help=f"pair by: {', '.join(WAYS)} (%(default)s)")
     parser.add_argument(
         "--fail-above",
@@ -79,7 +87,12 @@ def perform(arguments: argparse.Namespace) -> int:
     )
     wanted = {name: getattr(arguments, name) for name in ("machine", "case", "timer")}
     first, second = (
-        read_history(path, format=arguments.format, **wanted)
+        read_history(
+            path,
+            format=arguments.format,
+            larger_is_better=arguments.larger_is_better,
+            **wanted,
+        )
         for path in (arguments.first, arguments.second)
     )
     comparison = compare_histories(first, second, pair=arguments.pair)

@@ -130,7 +130,12 @@ def study_of(arguments: argparse.Namespace) -> HistoryStudy:
     known = known_changes(arguments.file, arguments.ack)
     # A state continues all series, also those that are not selected; a ratio needs two.
     whole = state is not None or bool(arguments.ratio)
-    history = read_history(arguments.file, format=arguments.format, **({} if whole else wanted))
+    history = read_history(
+        arguments.file,
+        format=arguments.format,
+        larger_is_better=arguments.larger_is_better,
+        **({} if whole else wanted),
+    )
     study = judge_history(
         history,
         method=arguments.method,

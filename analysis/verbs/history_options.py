@@ -53,6 +53,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     for name in ("machine", "case", "timer"):
         reading.add_argument(f"--{name}", help=f"select a {name}; * and ? are wildcards")
+    reading.add_argument(
+        "--larger-is-better",
+        action="append",
+        metavar="TIMER",
+        default=[],
+        help="count a fall of this timer as the change for the worse; * and ? are wildcards; "
+        "repeatable (default: rates, recognised by name and unit)",
+    )
     judging = parser.add_argument_group("how to judge")
     judging.add_argument(
         "--method",

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import DataError, UsageError
-from hindmost.models.compiled import compiled
+from hindmost.models.compiled import declared
 from hindmost.models.noise.serial_correlation import correlation_times, limit_factor
 from hindmost.text import percent
 
@@ -253,7 +253,7 @@ def compare(
     row, other = np.searchsorted(used, first), np.searchsorted(used, second)
 
     def measure(part: slice) -> None:
-        distance[part] = compiled(largest_distances)(ordered, row[part], other[part])
+        distance[part] = largest_distances(ordered, row[part], other[part])
 
     in_threads(measure, parts(first.size, BLOCK))
     some = used[:: max(1, used.size // LIMIT_RANKS)][:LIMIT_RANKS]
@@ -286,6 +286,7 @@ def in_threads(work: Callable[[slice], None], slices: Iterable[slice]) -> None:
             pass
 
 
+@declared("(f8[:,::1], i8[::1], i8[::1])")
 def largest_distances(
     ordered: NDArray[np.float64], first: NDArray[np.intp], second: NDArray[np.intp]
 ) -> NDArray[np.float64]:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import DataError, UsageError
-from hindmost.models.compiled import compiled
+from hindmost.models.compiled import declared
 
 
 def segment_starts(series: NDArray[np.float64], penalty: float) -> NDArray[np.intp]:
@@ -48,13 +48,14 @@ def segment_starts(series: NDArray[np.float64], penalty: float) -> NDArray[np.in
         raise UsageError(f"A penalty of {penalty}; a cut must cost more than nothing.")
     # Far from 0, squares would drown the differences.
     centred = np.ascontiguousarray(series - series.mean())
-    last_cut = compiled(best_last_cuts)(centred, penalty)
+    last_cut = best_last_cuts(centred, penalty)
     starts = [int(last_cut[-1])]
     while starts[-1] > 0:
         starts.append(int(last_cut[starts[-1]]))
     return np.array(starts[::-1], np.intp)
 
 
+@declared("(f8[::1], f8)")
 def best_last_cuts(series: NDArray[np.float64], penalty: float) -> NDArray[np.int64]:
     """Return for every t where the last segment of the best segmentation of the first t begins.
 

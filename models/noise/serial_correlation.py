@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.models.compiled import compiled
+from hindmost.models.compiled import declared
 
 QUARTILES = (0.25, 0.5, 0.75)
 WINDOW = 5.0
@@ -38,10 +38,11 @@ def correlation_times(series: NDArray[np.float64]) -> NDArray[np.float64]:
     """
     ordered = np.sort(series, axis=1)
     places = (np.array(QUARTILES) * (series.shape[1] - 1)).astype(np.intp)
-    times: NDArray[np.float64] = compiled(sum_correlations)(series, ordered[:, places], WINDOW)
+    times: NDArray[np.float64] = sum_correlations(series, ordered[:, places], WINDOW)
     return times
 
 
+@declared("(f8[:,::1], f8[::1,:], f8)")
 def sum_correlations(
     series: NDArray[np.float64], levels: NDArray[np.float64], window: float
 ) -> NDArray[np.float64]:

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import DataError, UsageError
-from hindmost.models.compiled import compiled
 from hindmost.models.ranks.kmeans_loops import assign, inertia, nearest_so_far, race, reassign
 from hindmost.models.ranks.reductions import ONE_PROCESS, Reductions, count_of, exact_grid, on_grid
 
@@ -121,7 +120,7 @@ def cluster(
             centroids[start] = towards
         active = active[changed]
     spread = np.zeros(starts)
-    compiled(inertia)(points, centroids, state.labels, square, spread)
+    inertia(points, centroids, state.labels, square, spread)
     spread = reductions.total(spread)
     best = int(np.argmin(spread))
     return _finished(points, centroids[best], int(rounds[best]), float(spread[best]), reductions)
@@ -162,9 +161,7 @@ class _State:
             sizes=np.zeros((starts, k)),
         )
         across = np.ascontiguousarray(centroids.reshape(starts * k, metrics).T)
-        compiled(assign)(
-            points, across, state.labels, state.above, state.below, state.sums, state.sizes
-        )
+        assign(points, across, state.labels, state.above, state.below, state.sums, state.sizes)
         return state
 
     def follow(
@@ -176,7 +173,7 @@ class _State:
     ) -> None:
         """Give points their nearest centroids after these have moved."""
         moves = np.sqrt(((after - before) ** 2).sum(axis=1))
-        compiled(reassign)(
+        reassign(
             points,
             np.ascontiguousarray(after.T),
             moves,
@@ -202,7 +199,7 @@ def first_centroids(
     nobody = np.iinfo(np.int64).max
     for at in range(k):
         times = np.full((starts, len(points)), np.inf)
-        compiled(race)(near, ids, seed, at, times)
+        race(near, ids, seed, at, times)
         first = reductions.least(times.min(axis=1, initial=np.inf))
         winner = np.where((times == first[:, None]) & np.isfinite(times), ids[None, :], nobody).min(
             axis=1, initial=nobody
@@ -214,7 +211,7 @@ def first_centroids(
         vectors = reductions.total(vectors)
         vectors = np.where((winner < nobody)[:, None], vectors, centroids[:, 0])
         centroids[:, at] = vectors
-        compiled(nearest_so_far)(points, vectors, at == 0, near)
+        nearest_so_far(points, vectors, at == 0, near)
     return centroids
 
 

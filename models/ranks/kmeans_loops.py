@@ -5,7 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from hindmost.models.compiled import declared
 
+
+@declared("(f8[:,::1], f8[:,::1], i8[:,::1], f8[:,::1], f8[:,::1], f8[:,:,::1], f8[:,::1])")
 def assign(
     points: NDArray[np.float64],
     across: NDArray[np.float64],
@@ -42,6 +45,7 @@ def assign(
                 sums[start, best, metric] += points[point, metric]
 
 
+@declared("(f8[:,::1], f8[:,::1], f8[::1], i8[::1], f8[::1], f8[::1], f8[:,::1], f8[::1])")
 def reassign(
     points: NDArray[np.float64],
     across: NDArray[np.float64],
@@ -87,6 +91,7 @@ def reassign(
                 sums[best, metric] += points[point, metric]
 
 
+@declared("(f8[:,::1], f8[:,:,::1], i8[:,::1], f8, f8[::1])")
 def inertia(
     points: NDArray[np.float64],
     centroids: NDArray[np.float64],
@@ -104,6 +109,7 @@ def inertia(
             spread[start] += np.rint(summed / square) * square
 
 
+@declared("(f8[:,::1], f8[:,::1], b1, f8[:,::1])")
 def nearest_so_far(
     points: NDArray[np.float64],
     vectors: NDArray[np.float64],
@@ -121,6 +127,7 @@ def nearest_so_far(
                 near[start, point] = square
 
 
+@declared("(f8[:,::1], i8[::1], i8, i8, f8[:,::1])")
 def race(
     near: NDArray[np.float64],
     ids: NDArray[np.int64],

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import DataError
-from hindmost.models.compiled import compiled
+from hindmost.models.compiled import declared
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,7 +179,7 @@ class LatenessSum:
             return
         if not self._done:
             self._shift[:] = work[0]
-        bad = compiled(sweep)(
+        bad = sweep(
             work,
             np.zeros(work.shape) if transfer is None else transfer,
             self._node_of,
@@ -251,6 +251,10 @@ def lateness(
     return gone_through.result()
 
 
+@declared(
+    "(f8[:,::1], f8[:,::1], i8[::1], i8, f8, f8[::1], f8[::1], i8[::1], i8[::1], f8[:,::1], "
+    "i8[::1], f8[:,::1])"
+)
 def sweep(
     work: NDArray[np.float64],
     transfer: NDArray[np.float64],

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import DataError, UsageError
-from hindmost.models.compiled import compiled
+from hindmost.models.compiled import compiled, declared
 from hindmost.models.simulation.blocks import NONE, POST, EventBlock
 
 
@@ -177,9 +177,7 @@ class ProfileSum:
         length = (start + duration).max(axis=1) - first
         if begin is start:
             self._bodies += int((length > 0.0).sum())
-        compiled(accumulate)(
-            begin, end, share, first, length, self._steps, self._parts, self._turns
-        )
+        accumulate(begin, end, share, first, length, self._steps, self._parts, self._turns)
 
     @property
     def of_run(self) -> Profile:
@@ -287,6 +285,7 @@ def spread(
                     turns[phase, leave] -= weight
 
 
+@declared("(f8[:,::1], f8[:,::1], f8[:,::1], f8[::1], f8[::1], f8[::1], f8[:,::1], f8[:,::1])")
 def accumulate(
     begin: NDArray[np.float64],
     end: NDArray[np.float64],

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.models.compiled import compiled
+from hindmost.models.compiled import declared
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,7 +106,7 @@ def walk_back(
         Is filled with the rank whose work leads to a place on the path; what the path skips, as
         it is in a message or a pending reduction then, stays as it is.
     """
-    compiled(follow)(
+    follow(
         waits.own,
         waits.waited,
         waits.since,
@@ -122,6 +122,10 @@ def walk_back(
     )
 
 
+@declared(
+    "(f8[:,::1], i4[:,::1], i8[::1], b1[:,::1], f8[:,::1], f8[:,:,::1], i8, f8[::1], f8[::1], "
+    "f8[::1], i8[::1], i4[::1])"
+)
 def follow(
     own: NDArray[np.float64],
     waited: NDArray[np.int32],

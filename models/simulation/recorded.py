@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.models.compiled import compiled
+from hindmost.models.compiled import declared
 from hindmost.models.simulation.blocks import (
     COMPLETE,
     NONE,
@@ -82,7 +82,7 @@ def releases(
     """
     released = np.full(come.shape, -np.inf)
     receipts_send = not np.any(block.recorded & (block.kind == SEND))
-    compiled(find_releases)(
+    find_releases(
         np.ascontiguousarray(block.kind),
         np.ascontiguousarray(block.cycle_begins),
         np.ascontiguousarray(start),
@@ -99,6 +99,10 @@ def releases(
     return released
 
 
+@declared(
+    "(u1[:,::1], b1[::1], f8[:,::1], f8[:,:,::1], f8[:,:,::1], i8[::1], i8[::1], b1, b1, "
+    "b1[:,:,::1], f8[::1], f8[:,:,::1])"
+)
 def find_releases(
     kind: NDArray[np.uint8],
     cycle_begins: NDArray[np.bool_],

@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import DataError
-from hindmost.models.compiled import compiled
+from hindmost.models.compiled import declared
 from hindmost.models.simulation.blocks import (
     COMPLETE,
     KINDS,
@@ -189,7 +189,7 @@ class Walker:
         bodies, events = kind.shape
         ranks = self.clock.size
         latencies = self._latencies or Latencies.none(events)
-        step = walk_events if interpret else compiled(walk_events)
+        step = walk_events.loop if interpret else walk_events
         noted = waits or Waits.of_places(0, 0)
         missing = np.empty((0, 0, 0), np.bool_) if absent is None else absent
         all_rows = [slice(0, bodies)]  # what is noted counts its places from the first body
@@ -236,6 +236,12 @@ def as_float64(values: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
     return np.ascontiguousarray(values, np.float64)
 
 
+@declared(
+    "(u1[:,::1], f8[:,:,::1], f8[:,:,::1], f8[:,::1], f8[:,:,::1], b1[:,:,::1], b1[::1], "
+    "f8[:,::1], f8[:,::1], i8, b1, b1, i8[::1], i8[::1], f8[::1], f8[::1], f8[::1], f8[::1], "
+    "f8[::1], i4[::1], i8[::1], i8[::1], f8[:,::1], f8[:,::1], i4[:,::1], i8[::1], "
+    "b1[:,::1], f8[:,::1])"
+)
 def walk_events(
     kind: NDArray[np.uint8],
     work: NDArray[np.float64],

@@ -332,7 +332,11 @@ def convert_what_waits(arguments: argparse.Namespace) -> None:
 
 
 def tell_compilation() -> None:
-    """Say why nothing happens for some seconds."""
+    """Say why nothing happens for some seconds; of several ranks the first says it."""
+    from hindmost.harness.launch import assigned_rank
+
+    if assigned_rank().rank > 0:
+        return
     warn("Compiling numerical loops, once for this installation; this takes some seconds ...")
 
 

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from hindmost.models.compiled import ANNOUNCE, announce
+
 MODULE = """\
 from hindmost.models.compiled import compiled
 
@@ -100,6 +102,19 @@ def test_what_is_kept_badly_is_compiled_again(
         path.rmdir()
         use(folder)
     assert use(folder) == (1, 0), "kept again"
+
+
+def test_what_is_compiled_is_announced_once_and_what_is_loaded_is_not(tmp_path: Path) -> None:
+    (tmp_path / "loops.py").write_text(f"{MODULE}\n@compiled\ndef thrice(x):\n    return 3 * x\n")
+    told: list[str] = []
+    try:
+        for expected in (["compiles"], []):
+            told.clear()
+            announce(lambda: told.append("compiles"))
+            use(tmp_path)
+            assert told == expected
+    finally:
+        ANNOUNCE.clear()
 
 
 def test_what_a_loop_calls_decides_whether_it_is_kept_still(tmp_path: Path) -> None:

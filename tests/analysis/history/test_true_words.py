@@ -58,6 +58,18 @@ def test_a_last_night_that_stands_out_is_named_before_it_is_a_change(high: int, 
         assert "is an outlier so far" in no_change(study)
 
 
+def test_a_fall_is_for_the_worse_where_larger_is_said_to_be_better(tmp_path: Path) -> None:
+    values = nights(40, lambda night: ripple(night) * (0.7 if night >= 32 else 1.0))
+    rows = [(day(night), float(value)) for night, value in enumerate(values)]
+    folder = str(write_rows(tmp_path / "a", rows))
+    table = tmp_path / "a" / "a.csv"
+    table.write_text(table.read_text().replace(",time,", ",quality,"))
+    assert main(["history", folder]) == 0
+    assert main(["history", folder, "--larger-is-better", "qual*"]) == 1
+    with pytest.raises(UsageError, match="No timer 'speed' in the results; choose quality"):
+        main(["history", folder, "--larger-is-better", "speed"])
+
+
 @pytest.mark.parametrize("last", [10, 20, 35])
 def test_a_shift_below_the_least_change_is_named_and_is_no_outlier(last: int) -> None:
     study = study_of(nights(60, lambda night: 102.0 if night >= 60 - last else 100.0))
