@@ -103,7 +103,9 @@ def not_judged(study: HistoryStudy) -> Iterator[str]:
 def scope(study: HistoryStudy) -> str:
     """Return what was judged: machines, series, cases and nights."""
     names = [each.series.name for each in study.judged]
-    machines = sorted({name.machine for name in names if name.machine and not name.is_ratio})
+    machines = sorted({name.machine for name in names if not name.is_ratio})
+    if machines[:1] == [""]:  # nothing to say where no machine has a name
+        machines = [*machines[1:], "the unnamed machine"] if machines[1:] else []
     cases = {(name.machine, name.case) for name in names}
     nights = {label[:10] for each in study.judged for label in each.labels}
     first = min(nights, default=date_of(study.until))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import partial
 
@@ -31,6 +32,9 @@ SIGNIFICANT_SHARE = 0.01
 """Share of the total from which a kernel is worth looking at ..."""
 OF_EVEN_SHARE = 0.1
 """... or, of many kernels, this part of what each would have if all were alike."""
+NARROW = 0.25
+"""Range of the points, over the way from the largest to the target, both as logarithms; below it
+next to nothing is known of the growth that is extrapolated."""
 STEPS_OF_GROWTH = 100.0
 """Per factor of 10; kernels in the same step grow alike."""
 
@@ -94,6 +98,15 @@ class KernelAtTarget:
                 f"the interval spans a factor of more than {WIDEST:g}: the target is {ahead:.3g} "
                 "times the largest point; measure nearer to it"
             )
+        points = self.kernel.series.points
+        for name, at, own in zip(target.parameters, target.at, points.T, strict=True):
+            least, most = float(own.min()), float(own.max())
+            if at > most and math.log(most / least) < NARROW * math.log(at / most):
+                found.append(
+                    f"the points span a factor of {most / least:.3g} in {name}, and the target is "
+                    f"{at / most:.3g} times the largest: the interval may be too narrow; measure "
+                    "over a wider range"
+                )
         return found
 
 

@@ -23,7 +23,10 @@ LONGEST_NAME = 36
 MOST_KERNELS = 6
 """Kernels whose segments and open questions are described."""
 
-UNSETTLED = {SegmentVerdict.OPEN: "a change is possible, but not significant"}
+UNSETTLED = {
+    SegmentVerdict.OPEN: "a change is possible, but not significant",
+    SegmentVerdict.TOO_FEW: "too few points to search for a change",
+}
 """How a verdict that is no result reads."""
 
 LEGEND = """\

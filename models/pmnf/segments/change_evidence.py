@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from hindmost.models.pmnf.evidence import Evidence, evidence
 from hindmost.models.pmnf.observations import Observations
 from hindmost.models.pmnf.segments.segmentation import LEAST_TOLD
-from hindmost.models.pmnf.segments.thresholds import thresholds
+from hindmost.models.pmnf.segments.thresholds import least_thresholds, thresholds
 from hindmost.models.pmnf.segments.unexplained import granted_for
 
 LEAST_WINDOWED = 2 * LEAST_TOLD
@@ -22,10 +22,6 @@ CALIBRATED = 0.07
 noise of 15 % at which they are simulated (0.087), as other noise has longer tails."""
 NEAR = 2.0
 """Log likelihood short of the threshold from which a verdict is left open."""
-LEAST_THRESHOLDS = np.array([6.0, 3.4])
-"""Less than nearly all thresholds at each floor, so that a kernel of less evidence is judged before
-thresholds are simulated. Where these are less at some split (down to 5.0 and 2.7, over many decades
-or from 16 points on), such a kernel shows no change."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +41,10 @@ class StretchEvidence:
 
 
 def judge(
-    observations: Observations, stretch: NDArray[np.intp], kernels: NDArray[np.intp]
+    observations: Observations,
+    stretch: NDArray[np.intp],
+    kernels: NDArray[np.intp],
+    counts: float,
 ) -> StretchEvidence:
     """Judge some points of some kernels; under each kind of noise that there may be.
 
@@ -58,15 +57,18 @@ def judge(
     stretch : int array, shape (point,)
         Numbers of at least `LEAST_TOLD` points.
     kernels : int array, shape (kernel,)
+    counts : float
+        At most 0. An excess up to this makes no difference, and may be given too large, up to this.
     """
-    judged = judge_whole(observations, stretch, kernels, NEAR)
+    judged = judge_whole(observations, stretch, kernels, np.full(kernels.size, counts))
     if stretch.size < LEAST_WINDOWED:
         return judged
     part = -(-2 * stretch.size // 3)
     for begin in (0, stretch.size - part):
         open_yet = np.flatnonzero(judged.excess <= 0.0)
         window = stretch[begin : begin + part]
-        found = judge_whole(observations, window, kernels[open_yet], NEAR - MARGIN)
+        beaten = np.maximum(judged.excess[open_yet], counts)
+        found = judge_whole(observations, window, kernels[open_yet], beaten + MARGIN)
         better = found.excess - MARGIN > judged.excess[open_yet]
         rows = open_yet[better]
         judged.excess[rows] = found.excess[better] - MARGIN
@@ -76,23 +78,32 @@ def judge(
 
 
 def judge_whole(
-    observations: Observations, stretch: NDArray[np.intp], kernels: NDArray[np.intp], near: float
+    observations: Observations,
+    stretch: NDArray[np.intp],
+    kernels: NDArray[np.intp],
+    counts: NDArray[np.float64],
 ) -> StretchEvidence:
     """Judge a stretch for one change; the least evidence over the kinds of noise counts.
 
-    Simulating thresholds takes longer than all else. So where evidence falls short of the least
-    threshold that there may be by more than `near`, the excess is the one over that; the verdict
-    is the same.
+    Simulating thresholds takes longer than all else. So they are simulated only if the evidence in
+    some kernel exceeds the least that they may be by more than what counts. The excess of other
+    kernels is that over the least thresholds.
+
+    Parameters
+    ----------
+    counts : float64 array, shape (kernel,)
+        An excess up to this makes no difference.
     """
     points = observations.points[stretch]
     excess = np.full(kernels.size, np.inf)
     speaks = heard(observations, stretch, kernels)
+    least = least_thresholds(points.size)
     for gamma, each in zip(observations.noise.gammas, speaks, strict=True):
-        excess = np.minimum(excess, (each.ratio - LEAST_THRESHOLDS).max(axis=(1, 2)))
-        near_it = excess > -near
-        if near_it.any():
-            apart = each.ratio[near_it] - thresholds(points, gamma)
-            excess[near_it] = np.minimum(excess[near_it], apart.max(axis=(1, 2)))
+        excess = np.minimum(excess, (each.ratio - least).max(axis=(1, 2)))
+        counting = excess > counts
+        if counting.any():
+            apart = each.ratio[counting] - thresholds(points, gamma)
+            excess[counting] = np.minimum(excess[counting], apart.max(axis=(1, 2)))
     return StretchEvidence(excess=excess, place=np.mean([each.place for each in speaks], axis=0))
 
 

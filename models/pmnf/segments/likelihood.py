@@ -122,8 +122,9 @@ def segment(observations: Observations) -> Segmentations:
             stretch, kernels = waiting.pop()
             if stretch.size < LEAST_TOLD or not kernels.size:
                 continue
-            judged = judge(observations, stretch, kernels)
-            if stretch.size == own.size:
+            whole = stretch.size == own.size
+            judged = judge(observations, stretch, kernels, -NEAR if whole else 0.0)
+            if whole:
                 found.excess[kernels] = judged.excess
             split = kernels[judged.excess > 0.0]
             place = judged.place[judged.excess > 0.0]

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cache
 from itertools import product
 
 import numpy as np
@@ -50,6 +51,17 @@ below the largest ones; of 48 sets of points, one had others than with all draws
 FEW, PAIRS, ALL = 0, 1, 2
 """How much of what R_1 is the least of was tried."""
 MOST_THREADS = 4
+LEAST_AT = (6, 8, 10, 12, 14, 20, 24)
+LEAST_OF_FINE = {
+    2: (13.0, 10.0, 7.5, 6.5, 6.0, 6.0, 6.0),
+    3: (15.0, 11.0, 9.0, 8.5, 7.5, 6.0, 6.0),
+    4: (15.0, 13.5, 9.5, 9.0, 8.3, 6.5, 6.4),
+    5: (15.0, 13.5, 10.0, 9.3, 9.0, 7.0, 6.8),
+}
+LEAST_OF_COARSE = 3.4
+"""What thresholds are at least. At the lower floor that depends on the points of the series
+(`LEAST_AT`) and of the shorter side (2, 3, 4, or 5 and more). Of sets of up to 14 points, none was
+simulated to be less; of longer ones, few were, nearly all with 2 points on a side."""
 TAIL = 0.05
 """Share of the draws that the exponential law is fitted to."""
 
@@ -76,6 +88,26 @@ def thresholds(points: NDArray[np.float64], gamma: float) -> NDArray[np.float64]
     return SIMULATED[key]
 
 
+@cache
+def least_thresholds(points: int) -> NDArray[np.float64]:
+    """Return what no threshold is less than: with less evidence, none need be simulated.
+
+    Parameters
+    ----------
+    points : int
+
+    Returns
+    -------
+    float64 array, shape (split, floor)
+    """
+    first = np.arange(LEAST, points - LEAST + 1)
+    shorter = np.minimum(np.minimum(first, points - first), max(LEAST_OF_FINE)).tolist()
+    of_fine = [np.interp(points, LEAST_AT, LEAST_OF_FINE[side]) for side in shorter]
+    least = np.column_stack([of_fine, np.full(first.size, LEAST_OF_COARSE)])
+    least.flags.writeable = False
+    return least
+
+
 def simulate_thresholds(points: NDArray[np.float64], gamma: float) -> NDArray[np.float64]:
     """Simulate what `thresholds` returns."""
     with ThreadPoolExecutor(MOST_THREADS) as threads:  # compiled loops run side by side
@@ -95,6 +127,7 @@ def simulate_thresholds(points: NDArray[np.float64], gamma: float) -> NDArray[np
         some = [cases[at] for at in np.flatnonzero(near.any(axis=(1, 2)))]
         of_split = np.max(list(threads.map(all_tails, some)), axis=0)
         found = of_split + max(threads.map(lambda case: case.tail_beyond(of_split, RATE), some))
+    found = np.maximum(found, least_thresholds(points.size))
     found.flags.writeable = False
     return np.asarray(found)
 

@@ -100,6 +100,19 @@ def test_figure_1_of_the_paper(tmp_path: Path) -> None:
     assert abs(off) == pytest.approx(0.62, abs=0.01)
 
 
+@pytest.mark.parametrize(("least", "doubtful"), [(1000.0, True), (64.0, False)])
+def test_a_target_far_beyond_a_narrow_range_is_doubted(
+    tmp_path: Path, least: float, doubtful: bool
+) -> None:
+    points = np.linspace(least, least + 64.0, 8)
+    path = write_text(
+        tmp_path / "e.txt", {"f": lambda p: 0.01 * p}, points=points, noise=0.01, repetitions=3
+    )
+    (model,) = study_json(study_scaling(read_experiment(path)))["models"]
+    said = [each for each in model["doubts"] if "the points span a factor of 1.06 in p" in each]
+    assert bool(said) == doubtful
+
+
 def test_a_prediction_beyond_the_points_is_foretold_and_says_where_from(tmp_path: Path) -> None:
     """What happened at the last points counts, and a model that contradicts it is told.
 
