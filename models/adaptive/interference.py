@@ -95,7 +95,7 @@ class Interference:
         self._early: tuple[list[float], list[float]] = ([], [])  # without and with adaption
         self._carries: bool | None = None
         self._others: deque[float] = deque(maxlen=9)
-        self._phases: deque[CyclePhases] = deque(maxlen=16)
+        self._phases: deque[tuple[Sequence[float], Sequence[float], float]] = deque(maxlen=16)
         self._lost: deque[float] = deque(maxlen=16)
         self._since_up = self._since_down = 0
         self._seen = REFINED + 1
@@ -161,7 +161,7 @@ class Interference:
         place = self._placed(math.log(measured_s / baseline_s), adapts)
         self._places.append(place)
         self._lost.append(lost)
-        self._phases.append(CyclePhases(phases_s, baseline_phases_s, measured_s))
+        self._phases.append((phases_s, baseline_phases_s, measured_s))
         if self.cycle < self._start:
             self._spread.observe(place - self._centre)
             self._remember(work, iterations, measured_s)
@@ -181,9 +181,10 @@ class Interference:
             self._remember(work, iterations, measured_s)
             return verdict
         self._settle(off, reference, carries=adapts is self._carries)
-        verdict = self._passed(place) or self._unchanged(
-            place, off, clip, work, iterations, measured_s
-        )
+        passed = None
+        if self._shift != 0.0 or self._missed is not None:
+            passed = self._passed(place)
+        verdict = passed or self._unchanged(place, off, clip, work, iterations, measured_s)
         self._remember(work, iterations, measured_s)
         return verdict
 
@@ -256,7 +257,7 @@ class Interference:
 
     def _passed(self, place: float) -> CycleVerdict | None:
         """Return a verdict if a new state, with enough cycles, turns out to be an earlier one."""
-        if self._seen < REFINED or (self._shift == 0.0 and self._missed is None):
+        if self._seen < REFINED:
             return None
         few = 0.5 * max(self._reference, self._spread.scale)
         if self._missed is not None and abs(self._centre + self._shift - self._missed) < few:
@@ -292,8 +293,9 @@ class Interference:
         self._seen, self._from = keep, old
         step = math.exp(new - old)
         near = max(self._reference, 3.0 * self._spread.scale)
-        phases = moved_phases(self._phases, keep)
-        blame = work_behind(phases, new - old, self._phases[-1])
+        cycles = [CyclePhases(*each) for each in self._phases]
+        phases = moved_phases(cycles, keep)
+        blame = work_behind(phases, new - old, cycles[-1])
         if self._missed is not None and abs(level - self._missed - old) <= near:
             self._centre, self._missed = self._missed, None
             self._seen = REFINED
