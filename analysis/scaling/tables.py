@@ -30,10 +30,10 @@ UNSETTLED = {
 """How a verdict that is no result reads."""
 
 LEGEND = """\
-predicted: beyond the measured points from what foretold the last ones best; the model explains the
-measured points. share: of the sum of all kernels at the target. growth: prediction at the target
-over the value at the largest measured point. Kernels with a significant share come first, the
-steepest at the top."""
+predicted: beyond the measured points from what foretold the last ones best, which may be the model;
+the model explains the measured points. share: of the sum of all kernels at the target. growth:
+prediction at the target over the value at the largest measured point. Kernels with a significant
+share come first, the steepest at the top."""
 
 
 def shortened(name: str) -> str:
