@@ -7,7 +7,8 @@ are missing on a later reading and at the end, and how often they flip: as they 
 they are told, which is found or held.
 
 A held false one stays too. So the same is counted in the noise of ``benchmarks.history_joint``: all
-that are ever held, and those at the end.
+that are ever held, and those at the end. With a step of 3 % in 40 or 100 % of the series, counted
+are the panels in which it is held within `NIGHTS_AFTER` nights, and those that withdraw it again.
 """
 
 from __future__ import annotations
@@ -20,9 +21,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-from benchmarks.history_joint import MISSING, NIGHTS, NOISES, SERIES, draw
+from benchmarks.history_joint import MISSING, NIGHTS, NOISES, SERIES, SHARES, draw
 from benchmarks.history_nightly import DATA
 from benchmarks.nightly_series import HALVES
+from numpy.typing import NDArray
 
 from hindmost.analysis.history.joint_reviews import day_numbers, read_again
 from hindmost.analysis.history.shared_nights import night_odds
@@ -31,6 +33,7 @@ from hindmost.analysis.readers.read import read_history
 from hindmost.models.changepoint import detect
 from hindmost.models.changepoint.joint import find_joint_changes, leftover
 from hindmost.models.changepoint.joint_held import (
+    HELD_AFTER,
     REVIEW,
     SAME,
     HeldJointChange,
@@ -42,6 +45,8 @@ LAST = 320
 """The last days of the real series that are read."""
 FIRST = 50
 """Nights of the first reading of noise."""
+STEP, NIGHTS_AFTER = 0.03, 60
+"""A step of the logarithm that is put into noise, and the nights that are read after it."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -114,12 +119,11 @@ def real_readings(family: Sequence[NightlySeries]) -> list[tuple[int, list[Panel
     return readings
 
 
-def noise_readings(seed: int, kind: int, panel: int) -> list[tuple[int, list[PanelSeries]]]:
-    """Return a panel of noise as it was read every `REVIEW` nights."""
-    random = np.random.default_rng([seed, kind, panel])
-    logs, _, _ = draw(random, *NOISES[kind], 0.0, 0.0)
+def readings_of(
+    random: np.random.Generator, logs: NDArray[np.float64], stops: range
+) -> list[tuple[int, list[PanelSeries]]]:
+    """Return a panel as it was read before some nights; logs have shape (series, night)."""
     there = random.random((SERIES, NIGHTS)) >= MISSING
-    stops = range(FIRST, NIGHTS + 1, REVIEW)
     readings: list[tuple[int, list[PanelSeries]]] = [(stop - 1, []) for stop in stops]
     for number, (values, measured) in enumerate(zip(logs, there, strict=True)):
         for (_, rows), stop in zip(readings, stops, strict=True):
@@ -131,6 +135,32 @@ def noise_readings(seed: int, kind: int, panel: int) -> list[tuple[int, list[Pan
     return readings
 
 
+def noise_readings(seed: int, kind: int, panel: int) -> list[tuple[int, list[PanelSeries]]]:
+    """Return a panel of noise as it was read every `REVIEW` nights."""
+    random = np.random.default_rng([seed, kind, panel])
+    logs, _, _ = draw(random, *NOISES[kind], 0.0, 0.0)
+    return readings_of(random, logs, range(FIRST, NIGHTS + 1, REVIEW))
+
+
+def is_held_and_stays(seed: int, kind: int, panel: int) -> tuple[bool, bool]:
+    """Tell whether the step of a panel is held, and whether it then is not withdrawn."""
+    random = np.random.default_rng([seed, 100 + kind, panel])
+    logs, place, _ = draw(random, *NOISES[kind], SHARES[panel % 2], STEP)
+    last = min(place + NIGHTS_AFTER, NIGHTS)
+    reviewed = ReviewedPanel()
+    held, stays = False, True
+    for night, rows in readings_of(random, logs, range(place + HELD_AFTER, last + 1, REVIEW)):
+        reviewed = reviewed.review(rows, find_joint_changes([row.rest for row in rows]), night)
+        held = held or any(is_step(each, place) for each in reviewed.held)
+        stays = stays and not any(is_step(each.change, place) for each in reviewed.withdrawn)
+    return held, stays
+
+
+def is_step(held: HeldJointChange, place: int) -> bool:
+    """Tell whether a joint change is the rise at a night."""
+    return held.shift > 0.0 and abs(held.night - place) <= SAME
+
+
 def main() -> int:
     """Print both tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
@@ -138,6 +168,7 @@ def main() -> int:
     parser.add_argument("--half", choices=HALVES, default="state")
     parser.add_argument("--seed", type=int, default=9000)
     parser.add_argument("--panels", type=int, default=30, help="of noise, of each kind")
+    parser.add_argument("--stepped", type=int, default=20, help="panels with a step, of each kind")
     chosen = parser.parse_args()
     if chosen.folder:
         families: dict[tuple[str, str], list[NightlySeries]] = {}
@@ -162,6 +193,12 @@ def main() -> int:
         held = sum(each.told[-1] for each in every)
         nights = chosen.panels * NIGHTS
         print(f"{common:6.2f}{rho:7.2f}{nights:17}{len(every):12}{held:17}", flush=True)  # noqa: T201
+    print("\ncommon  AR(1)  steps  held  withdrawn")  # noqa: T201
+    for kind, (common, rho) in enumerate(NOISES):
+        steps = [is_held_and_stays(chosen.seed, kind, panel) for panel in range(chosen.stepped)]
+        held = sum(each for each, _ in steps)
+        gone = sum(each and not stays for each, stays in steps)
+        print(f"{common:6.2f}{rho:7.2f}{len(steps):7}{held:6}{gone:11}", flush=True)  # noqa: T201
     return 0
 
 

@@ -10,7 +10,8 @@ their side. A standard error is that of the difference of two means of so many n
 
 Printed are the share of the steps that are found within 2 nights, of all and of those of 2.8 % or
 more (the smallest change that `detect` reports), and the detections in 1000 nights of the same
-stretches without a step. ``--setting`` tries other settings of the robust method.
+stretches without a step. ``--setting`` tries other settings of the robust method. KernelCPD is run
+with larger penalties as well, with which it makes fewer false detections.
 """
 
 from __future__ import annotations
@@ -22,7 +23,15 @@ import zlib
 from pathlib import Path
 
 import numpy as np
-from benchmarks.changepoints import Finder, Series, elsewhere, here, is_there, peer_programs
+from benchmarks.changepoints import (
+    RUPTURES,
+    Finder,
+    Series,
+    elsewhere,
+    here,
+    is_there,
+    peer_programs,
+)
 from benchmarks.history_nightly import BLOCK, DATA, MARGIN, STRETCH, robust_together, stretches
 from benchmarks.nightly_series import HALVES, Nights, read_series
 
@@ -38,6 +47,8 @@ FIRST = (0, 38)
 PLACES = 3
 """Steps of each size that are put into a stretch, one at a time."""
 WITHIN = 2
+PENALTIES = (7.0, 9.0)
+"""Further penalties of KernelCPD."""
 LONGEST_NAME = 28
 
 
@@ -118,6 +129,9 @@ def main() -> int:
     for name, (python, program, option) in peer_programs(chosen.otava, chosen.ruptures).items():
         if is_there(name, python, program, option):
             methods[name] = (elsewhere(python, program), elsewhere(python, program))
+            for penalty in PENALTIES if program == RUPTURES else ():
+                other = elsewhere(python, program.replace("pen=5.0", f"pen={penalty}"))
+                methods[f"KernelCPD, penalty {penalty:g}"] = (other, other)
     least = float(np.log1p(least_change("robust")))
     steps = [
         [

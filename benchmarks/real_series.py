@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 
 DATA = "HINDMOST_EVALUATION_DATA"
 FILE = "scaling-real.json.gz"
-PARTS = ("development", "aside", "all")
+EVERYTHING = "all"
+PARTS = ("development", "aside", EVERYTHING)
 EVERY = 3
 """One experiment of so many is set aside."""
 LEAST_KNOWN = 5
@@ -122,7 +123,7 @@ def read_experiments(path: Path, part: str) -> Iterator[dict[str, Any]]:
     """Yield the experiments of a part."""
     with gzip.open(path, "rt") as file:
         for experiment in json.load(file):
-            if part == "all" or is_aside(experiment["name"]) == (part == "aside"):
+            if part == EVERYTHING or is_aside(experiment["name"]) == (part == "aside"):
                 yield experiment
 
 

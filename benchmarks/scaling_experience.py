@@ -1,13 +1,13 @@
 """Learn what `hindmost.models.foretell` carries as experience, and write it as a module.
 
-    python -m benchmarks.scaling_experience [FILE]
+    python -m benchmarks.scaling_experience [FILE] [MORE ...]
 
 Learns from the measured experiments that are not set aside (`real_series`; FILE, or the folder in
-HINDMOST_EVALUATION_DATA) and from simulated ones: the losses of every candidate by how kernels grow
-at their last points, one, two and four points ahead, of short and of long series, and the widths
-that nine of ten errors keep to. For the latter each fold of machines is predicted with the
-experience of the others. The coverage of each group, on stderr, is that of other folds' machines as
-well.
+HINDMOST_EVALUATION_DATA), from all experiments of MORE files, and from simulated ones: the losses
+of every candidate by how kernels grow at their last points, one, two and four points ahead, of
+short and of long series, and the widths below and above the prediction that 98 % of the errors to
+that side keep to. For the latter each fold of machines is predicted with the experience of the
+others. The coverage of each group, on stderr, is that of other folds' machines as well.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
-from benchmarks.real_series import RealSeries, data_file, read_series, read_slices
+from benchmarks.real_series import EVERYTHING, RealSeries, data_file, read_series, read_slices
 from benchmarks.scaling_intervals import factorisations
 from numpy.typing import NDArray
 
@@ -39,10 +39,12 @@ from hindmost.models.pmnf.segments.one_behaviour import FAMILIES, measured
 FOLDS = 5
 SHRINK = 2.0
 """Held-out points that the mean of all regimes and distances counts as, for each of them."""
+WHOLE = ("IMB", "applications", "over sizes")
 IMPORTANT = 3.0
-"""Weight of whole experiments over that of parts of them and of simulated ones."""
-KEEPS_TO = 0.96
-"""Share of errors within the width: more than 90 %, as unknown machines make larger errors."""
+"""Weight of groups of whole experiments over that of parts of them and of simulated ones."""
+KEEPS_TO = 0.98
+"""Share of errors that are below the high end, and above the low end: more than 95 %, as unknown
+machines make larger errors."""
 LEAST = 4
 SIMULATED_SETS = 40
 KERNELS = 5
@@ -79,12 +81,14 @@ def main() -> None:
     """Learn and print the module."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("file", nargs="?", type=Path)
-    file = data_file(parser.parse_args().file)
-    cases = [*real_cases(file), *simulated_cases(), *far_cases()]
+    parser.add_argument("more", nargs="*", type=Path)
+    asked = parser.parse_args()
+    more = [case for path in asked.more for case in further_cases(path)]
+    cases = [*real_cases(data_file(asked.file)), *more, *simulated_cases(), *far_cases()]
     trials = joint_trials([hold_out(each.points, each.values[None], each.at) for each in cases])
     learner = Learner(cases, trials)
     widths = learner.widths(learner.features())
-    experience = Experience(losses=learner.losses(np.ones(len(cases), bool)), width=widths)
+    experience = Experience(losses=learner.losses(np.ones(len(cases), bool)), widths=widths)
     MODULE.write_text(module_text(experience), encoding="utf-8")
 
 
@@ -96,6 +100,13 @@ def real_cases(path: Path) -> Iterator[Case]:
             yield from cases_of(series, LEAST, whole=False)
     for series in read_slices(path, "development"):
         yield from cases_of(series, LEAST)
+
+
+def further_cases(path: Path) -> Iterator[Case]:
+    """Yield all measured series of a file without their last points, and their beginnings."""
+    for series in read_series(path, EVERYTHING):
+        yield from cases_of(series, 5)
+        yield from cases_of(series, LEAST, whole=False)
 
 
 def cases_of(series: RealSeries, least: int, *, whole: bool = True) -> Iterator[Case]:
@@ -175,7 +186,7 @@ class Learner:
             counts[case.group, case.ahead] += 1
         self.weight = np.array(
             [
-                (IMPORTANT if each.group.startswith(("IMB", "applications")) else 1.0)
+                (IMPORTANT if each.group.startswith(WHOLE) else 1.0)
                 / np.sqrt(counts[each.group, each.ahead])
                 for each in cases
             ]
@@ -207,46 +218,55 @@ class Learner:
     def features(self) -> NDArray[np.float64]:
         """Predict each fold with the experience of the others; return what widths depend on.
 
-        The last column is the size of the error, as a difference of logarithms.
+        The last column is the error, measured less predicted logarithm.
         """
-        found = np.empty((len(self.groups), 5))
+        found = np.empty((len(self.groups), 4))
         without = [
-            Experience(losses=self.losses(self.fold != fold), width=np.zeros(4))
+            Experience(losses=self.losses(self.fold != fold), widths=np.zeros((2, 3)))
             for fold in range(FOLDS)
         ]
         for pool in self.pools:
             own = rows(self.trials, pool)
             stack = stack_candidates(own, without[self.fold[pool[0]]])
-            found[pool, :4] = width_features(own, stack)
-            found[pool, 4] = np.abs(stack.predicted - self.truth[pool])
+            found[pool, :-1] = width_features(own, stack)
+            found[pool, -1] = self.truth[pool] - stack.predicted
         return found
 
     def widths(self, features: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the coefficients of the width, and report the coverage of other folds."""
-        asked, sizes = features[:, :4], features[:, 4]
-        within = np.empty(len(sizes), bool)
+        """Return the coefficients of the widths, and report the coverage of other folds."""
+        asked, errors = features[:, :-1], features[:, -1]
+        sides = np.maximum([-errors, errors], 0.0)
+        within = np.empty(len(errors), bool)
         for fold in range(FOLDS):
             other = self.fold != fold
-            learnt = quantile_regression(asked[other], sizes[other], self.weight[other])
+            learnt = self.sides(asked[other], sides[:, other], self.weight[other])
             own = ~other
-            within[own] = sizes[own] <= np.exp(asked[own] @ learnt)
+            within[own] = (sides[:, own] <= np.exp(learnt @ asked[own].T)).all(axis=0)
         for group, ahead in product(dict.fromkeys(self.groups), (1, 2, 4)):
             some = (np.array(self.groups) == group) & (self.ahead == ahead)
             if some.any():
-                median, most = np.percentile(100.0 * np.expm1(sizes[some]), [50, 90])
+                sizes = 100.0 * np.expm1(np.abs(errors[some]))
+                median, most = np.percentile(sizes, [50, 90])
                 inside = 100.0 * within[some].mean()
                 sys.stderr.write(
                     f"{ahead} {group}: {some.sum()} cases, {median:.1f} / {most:.0f} %, "
                     f"within {inside:.0f} %\n"
                 )
-        return quantile_regression(asked, sizes, self.weight)
+        return self.sides(asked, sides, self.weight)
+
+    @staticmethod
+    def sides(
+        features: NDArray[np.float64], sides: NDArray[np.float64], weight: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return the coefficients of both widths from the errors to either side: shape (2, 3)."""
+        return np.array([quantile_regression(features, each, weight) for each in sides])
 
 
 def fold_of(experiment: str) -> int:
-    """Return the fold of an experiment: that of its machine."""
+    """Return the fold of an experiment: that of its machine, or program if it tells no machine."""
     words = experiment.replace("/", " ").split()
-    machine = words[min(2 if words[0] in ("OpenSBLI", "CASTEP") else 1, len(words) - 1)]
-    return int(hashlib.sha256(machine.encode()).hexdigest(), 16) % FOLDS
+    place = {"OpenSBLI": 2, "CASTEP": 2, "simulated": 1, "IMB": 1, "kdtree": 1}.get(words[0], 0)
+    return int(hashlib.sha256(words[place].encode()).hexdigest(), 16) % FOLDS
 
 
 def rows(trials: Trials, pool: NDArray[np.intp]) -> Trials:
@@ -289,7 +309,7 @@ LOSSES = \"\"\"
 \"\"\"In hundredths, a line for each regime, a column for each candidate; written, not edited.\"\"\"
 LEARNT = Experience(
     losses=np.array(LOSSES.split(), float).reshape({shape}) / 100.0,
-    width=np.array([{width}]),
+    widths=np.array([{widths}]).reshape({sides}),
 )
 """
 
@@ -301,7 +321,8 @@ def module_text(experience: Experience) -> str:
     return kept + LEARNT.format(
         losses="\n".join(" ".join(map(str, line)) for line in lines),
         shape=", ".join(map(str, experience.losses.shape)),
-        width=", ".join(f"{each:.3f}" for each in experience.width),
+        widths=", ".join(f"{each:.3f}" for each in experience.widths.ravel()),
+        sides=", ".join(map(str, experience.widths.shape)),
     )
 
 

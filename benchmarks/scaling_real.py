@@ -20,13 +20,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from benchmarks.real_series import LEAST_KNOWN, PARTS, RealSeries, data_file, read_series
+from benchmarks.real_series import (
+    EVERYTHING,
+    LEAST_KNOWN,
+    PARTS,
+    RealSeries,
+    data_file,
+    read_series,
+)
 
 from hindmost.analysis.readers.experiment import Experiment, KernelSeries
 from hindmost.analysis.scaling.study import study_scaling
 
 METHODS = ("hindmost", "its models", "power law of 2", "power law of 3")
-EVERYTHING = "all"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

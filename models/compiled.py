@@ -298,6 +298,19 @@ def part(function: Function) -> Function:
     return marked
 
 
+def summing(function: Function) -> Function:
+    """Mark a part whose sums may be taken in any order, and so by vector units, as a decorator.
+
+    A division by zero in it gives an infinity or NaN.
+    """
+    from numba.extending import register_jitable
+
+    marked: Function = register_jitable(
+        fastmath={"reassoc", "contract"}, error_model="numpy", no_cfunc_wrapper=True
+    )(function)
+    return marked
+
+
 def inlined(function: Function) -> Function:
     """Mark a function whose text stands in for its calls in compiled loops, as a decorator.
 

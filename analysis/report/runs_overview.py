@@ -68,6 +68,10 @@ class Looked:
     history: HistoryStudy | None
 
 
+MOST_JUDGED = 20
+"""Kernels of a metric, the worst first, whose models are looked at for the verdict on the data."""
+
+
 def overview_of(looked: Looked) -> Widget:
     """Return the first screen."""
     of_runs = run_conclusions(looked)
@@ -151,10 +155,14 @@ def grown_headline(standing: KernelAtTarget, target: TargetScale) -> str:
     if not (math.isfinite(standing.growth) and standing.predicted > 0.0):
         return f"How {name} grows to {at} is unknown."
     ends = [standing.growth * each / standing.predicted for each in (standing.low, standing.high)]
-    may = "may grow" if standing.doubts(target) else "is predicted to grow"
+    may = "may" if standing.doubts(target) else "is predicted to"
+    if standing.growth >= 1.0:
+        how = f"grow {standing.growth:.3g}x to {at}"
+    else:
+        how = f"fall to {standing.growth:.3g}x at {at}"
     return (
-        f"{name} {may} {standing.growth:.3g}x to {at} (90 % interval {ends[0]:.2g}x to "
-        f"{ends[1]:.2g}x), and to be {percent(standing.share, 0)} of all kernels there."
+        f"{name} {may} {how} (90 % interval {ends[0]:.3g}x to {ends[1]:.3g}x), and to be "
+        f"{percent(standing.share, 0)} of all kernels there."
     )
 
 
@@ -179,6 +187,19 @@ def judge_all(looked: Looked) -> list[Judgement]:
 
 def judge_experiment(study: ScalingStudy) -> Judgement:
     """Return whether an experiment is good enough to model."""
+    at = study.target.at
+    unfit = [
+        each.series.kernel
+        for metric in study.metrics
+        for each in metric.kernels(metric.order[:MOST_JUDGED])
+        if each.unexplained(at) or each.model_at(at).misfit
+    ]
+    if unfit and not study.warnings:
+        left = f" and {len(unfit) - 1} more" if unfit[1:] else ""
+        return Judgement(
+            grade="fair",
+            text=f"The models are usable with care: none fits {unfit[0]}{left} at the target.",
+        )
     if not study.warnings:
         return Judgement(
             grade="good",

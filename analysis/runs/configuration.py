@@ -20,11 +20,13 @@ from typing import Any
 
 import numpy as np
 
+from hindmost.errors import UsageError
 from hindmost.harness.runfile.all_ranks import hosts_of_all
 from hindmost.harness.runfile.bodies import INJECTED, PHASES
 from hindmost.harness.runfile.ending import Ending
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.events import EventKind
+from hindmost.models.laws.noise_law import read_noise_law
 
 IN_TITLE = ("workload", "unknowns", "ranks", "iterations", "solver", "restart")
 """Parts of a configuration that each title names."""
@@ -242,6 +244,14 @@ def injected_noise(run: Run) -> str:
     if not law and run.has(INJECTED):
         return "of an unknown law"
     return str(law or "")
+
+
+def injected_at_calls(run: Run) -> bool:
+    """Tell whether the noise was injected at MPI calls, and not at one point of an iteration."""
+    try:
+        return read_noise_law(injected_noise(run), "--inject").at_calls
+    except UsageError:  # none, or of an unknown law
+        return False
 
 
 def is_own_loop(run: Run) -> bool:

@@ -135,8 +135,15 @@ def scaling_chart(
     x_model = _broken(stretches)
     asked = [np.column_stack([each, np.tile(others, (each.size, 1))]) for each in stretches]
     models = [_model_of(kernel, number) for number in range(len(stretches))]
-    predicted = [model.predict(at) for model, at in zip(models, asked, strict=True)]
-    sides = [model.interval(at, level=LEVEL) for model, at in zip(models, asked, strict=True)]
+    nothing = [np.full(each.size, np.nan) for each in stretches]
+    predicted = [
+        model.predict(at) if model else none
+        for model, at, none in zip(models, asked, nothing, strict=True)
+    ]
+    sides = [
+        model.interval(at, level=LEVEL) if model else (none, none)
+        for model, at, none in zip(models, asked, nothing, strict=True)
+    ]
     low = np.maximum(_broken([side[0] for side in sides]), 0.0)
     high = _broken([side[1] for side in sides])
     if kernel.held_out is not None:
@@ -148,6 +155,7 @@ def scaling_chart(
         wider = kernel.held_out.wider_beyond(beyond_first)
         low[outside], high[outside] = widened(*ends, wider)
     shown = np.concatenate([y, *predicted])
+    shown = shown[np.isfinite(shown)]
     if path is not None:
         beyond = x_model > measured[-1]
         low[beyond], high[beyond] = np.nan, np.nan
@@ -258,19 +266,19 @@ def _broken(parts: list[NDArray[np.float64]]) -> NDArray[np.float64]:
     return np.concatenate(pieces[:-1])
 
 
-def _model_of(kernel: KernelScaling, number: int) -> ScalingModel:
-    """Return the model of a stretch; that of all points where it has none."""
+def _model_of(kernel: KernelScaling, number: int) -> ScalingModel | None:
+    """Return the model of a stretch; None where it has none."""
     if len(kernel.segments) < 2:
         return kernel.whole
-    return kernel.segments[number].model or kernel.whole
+    return kernel.segments[number].model
 
 
-def _model_name(kernel: KernelScaling, models: list[ScalingModel]) -> str:
+def _model_name(kernel: KernelScaling, models: list[ScalingModel | None]) -> str:
     """Write the models of all segments."""
     if len(models) == 1:
-        return models[0].expression()
+        return (models[0] or kernel.whole).expression()
     parts = [
-        f"{segment.low:g} to {segment.high:g}: {model.expression()}"
+        f"{segment.low:g} to {segment.high:g}: {model.expression() if model else 'no model'}"
         for segment, model in zip(kernel.segments, models, strict=True)
     ]
     return "\n".join(parts)

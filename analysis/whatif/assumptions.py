@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hindmost.analysis.runs.configuration import injected_at_calls
 from hindmost.models.simulation.memory import VectorGrowth
 
 if TYPE_CHECKING:
@@ -55,6 +56,13 @@ def assumptions(found: Replayed) -> Iterator[str]:
         )
     if change.uninjected:
         yield "Injected noise is removed; the noise of the machine stays."
+    without = change.uninjected or change.noise == 0.0 or change.unknowns is not None
+    if (without or change.solver is not None) and injected_at_calls(found.run):
+        yield (
+            "The run file has the sum of the detours of each iteration, and not at which MPI calls "
+            "they were taken: each sum is divided among the steps of its iteration by how much "
+            "longer than usual these took."
+        )
     if change.solver is not None and change.solver != found.run.header.solver:
         yield (
             "The other solver reads and writes as many vectors as PETSc's does, each in the "

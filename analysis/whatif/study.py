@@ -12,6 +12,7 @@ import numpy as np
 
 from hindmost.analysis.runs.block import Block
 from hindmost.analysis.runs.check import findings_of
+from hindmost.analysis.runs.configuration import injected_at_calls
 from hindmost.analysis.runs.finding import OF_MODELS, Finding, cautions, findings_json, folded
 from hindmost.analysis.runs.groups import Group
 from hindmost.analysis.runs.model_input import solve_times
@@ -256,6 +257,7 @@ def program_of(run: Run) -> Program:
             times.edge_target,
             shape=shape_of(run),
             injected=np.asarray(run.variable(INJECTED)) if run.has(INJECTED) else None,
+            injected_at_calls=injected_at_calls(run),
         )
     except DataError as error:
         raise DataError(f"{run.path}: {error}") from error

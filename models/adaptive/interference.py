@@ -82,6 +82,8 @@ class Interference:
         if usual is not None and usual <= 0.0:
             raise UsageError(f"usual = {usual:g}; measured over baseline must be above 0.")
         self._start, self._reference = 0 if usual is not None else start, math.log(smallest)
+        # k is never less, whatever the spread: smaller deviations raise no sum.
+        self._calm = min(self._reference, 0.5 * LOG_CLIP)
         self._spread = DeviationSpread(scale)
         self._centre = 0.0 if usual is None else math.log(usual)
         self.learns = False
@@ -95,7 +97,7 @@ class Interference:
         self._early: tuple[list[float], list[float]] = ([], [])  # without and with adaption
         self._carries: bool | None = None
         self._others: deque[float] = deque(maxlen=9)
-        self._phases: deque[CyclePhases] = deque(maxlen=16)
+        self._phases: deque[tuple[Sequence[float], Sequence[float], float]] = deque(maxlen=16)
         self._lost: deque[float] = deque(maxlen=16)
         self._since_up = self._since_down = 0
         self._seen = REFINED + 1
@@ -161,29 +163,40 @@ class Interference:
         place = self._placed(math.log(measured_s / baseline_s), adapts)
         self._places.append(place)
         self._lost.append(lost)
-        self._phases.append(CyclePhases(phases_s, baseline_phases_s, measured_s))
+        self._phases.append((phases_s, baseline_phases_s, measured_s))
         if self.cycle < self._start:
             self._spread.observe(place - self._centre)
             self._remember(work, iterations, measured_s)
             return self._verdict(CycleKind.STEADY, place, "too early to judge.")
-        # Two one-sided CUSUM sums of the clipped deviation z, with reference value k.
-        reference, clip = self._bounds()
         off = place - self._centre - self._shift
-        clipped = min(clip, max(-clip, off))
-        self._since_up = self._since_up + 1 if self._up > 0.0 or clipped > reference else 0
-        self._since_down = self._since_down + 1 if self._down > 0.0 or clipped < -reference else 0
-        self._up = max(0.0, self._up + clipped - reference)
-        self._down = max(0.0, self._down - clipped - reference)
-        bound = 1.8 * (clip - reference)
-        slower = self._up >= bound or (self._since_up >= 2 and self._loses() and off > reference)
-        if slower or self._down >= bound:
+        reference, clip = self._reference, 0.0
+        slower = faster = False
+        if abs(off) <= self._calm and self._up == 0.0 == self._down:
+            self._since_up = self._since_down = 0  # most cycles: both sums stay 0
+        else:
+            # Two one-sided CUSUM sums of the clipped deviation z, with reference value k.
+            reference, clip = self._bounds()
+            clipped = min(clip, max(-clip, off))
+            self._since_up = self._since_up + 1 if self._up > 0.0 or clipped > reference else 0
+            self._since_down = (
+                self._since_down + 1 if self._down > 0.0 or clipped < -reference else 0
+            )
+            self._up = max(0.0, self._up + clipped - reference)
+            self._down = max(0.0, self._down - clipped - reference)
+            bound = 1.8 * (clip - reference)
+            slower = self._up >= bound or (
+                self._since_up >= 2 and self._loses() and off > reference
+            )
+            faster = self._down >= bound
+        if slower or faster:
             verdict = self._changed(place, self._since_up if slower else self._since_down)
             self._remember(work, iterations, measured_s)
             return verdict
         self._settle(off, reference, carries=adapts is self._carries)
-        verdict = self._passed(place) or self._unchanged(
-            place, off, clip, work, iterations, measured_s
-        )
+        passed = None
+        if self._shift != 0.0 or self._missed is not None:
+            passed = self._passed(place)
+        verdict = passed or self._unchanged(place, off, clip, work, iterations, measured_s)
         self._remember(work, iterations, measured_s)
         return verdict
 
@@ -256,7 +269,7 @@ class Interference:
 
     def _passed(self, place: float) -> CycleVerdict | None:
         """Return a verdict if a new state, with enough cycles, turns out to be an earlier one."""
-        if self._seen < REFINED or (self._shift == 0.0 and self._missed is None):
+        if self._seen < REFINED:
             return None
         few = 0.5 * max(self._reference, self._spread.scale)
         if self._missed is not None and abs(self._centre + self._shift - self._missed) < few:
@@ -292,8 +305,9 @@ class Interference:
         self._seen, self._from = keep, old
         step = math.exp(new - old)
         near = max(self._reference, 3.0 * self._spread.scale)
-        phases = moved_phases(self._phases, keep)
-        blame = work_behind(phases, new - old, self._phases[-1])
+        cycles = [CyclePhases(*each) for each in self._phases]
+        phases = moved_phases(cycles, keep)
+        blame = work_behind(phases, new - old, cycles[-1])
         if self._missed is not None and abs(level - self._missed - old) <= near:
             self._centre, self._missed = self._missed, None
             self._seen = REFINED
@@ -321,8 +335,8 @@ class Interference:
         iterations: float,
         measured_s: float,
     ) -> CycleVerdict:
-        unusual = 4.0 * self._spread.scale
-        if abs(off) > max(0.6 * clip, unusual):
+        spread = self._spread
+        if abs(off) > self._calm and abs(off) > max(0.6 * clip, 4.0 * spread.scale):
             return self._verdict(
                 CycleKind.NOISE,
                 place,
@@ -330,8 +344,8 @@ class Interference:
             )
         if work is not None and work.adapts in self._works:
             before, before_iterations, before_s = self._works[work.adapts]
-            moved = math.log(measured_s / before_s)
-            if abs(moved) > max(LOG_MOVED, unusual):
+            moved = abs(math.log(measured_s / before_s))
+            if moved > LOG_MOVED and moved > 4.0 * spread.scale:
                 parts = moved_work(before, before_iterations, work, iterations)
                 if parts:
                     words = f"the work changed ({parts}), and the time with it."

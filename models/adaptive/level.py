@@ -71,35 +71,42 @@ class Level:
         """Observe measured over expected, above 0."""
         place = math.log(ratio)
         self._recent.append(place)
-        self._count += 1
-        self._disturbed += max(0.05, 1.0 / self._count) * (disturbed - self._disturbed)
+        self._count = count = self._count + 1
+        self._disturbed += max(0.05, 1.0 / count) * (disturbed - self._disturbed)
         light = disturbed and self._disturbed < 0.5
-        if self._count == 1:
+        if count == 1:
             self._begin(place, 1)
             return
         off = place - self.value
-        reach = CLIP * self._deviation
+        deviation = self._deviation
+        reach = CLIP * deviation
         size = abs(off)
-        if not light and self._stepped(place, off, reach):
-            return
-        self._deviation = max(
-            1e-4, self._deviation + 0.1 * (min(size, 3.0 * self._deviation) - self._deviation)
-        )
+        if not light:
+            if size > reach:
+                if self._stepped(place, off):
+                    return
+            elif self._apart:
+                self._apart.clear()
+        deviation += 0.1 * (min(size, 3.0 * deviation) - deviation)
+        self._deviation = deviation = max(1e-4, deviation)
         # A clipped step towards the ratio; the gain follows the correlation of such steps.
         clipped = off if size < reach else math.copysign(reach, off)
-        if not (light or self._calm):
-            variance = 0.5 * math.pi * self._deviation**2  # of a normal law with it
-            grown = self._gain * math.exp(ADAPTS * clipped * self._before / variance)
-            self._gain = min(MOST_GAIN, max(LEAST_GAIN, grown))
+        gain, calm = self._gain, self._calm
+        if not (light or calm):
+            variance = 0.5 * math.pi * deviation**2  # of a normal law with it
+            gain *= math.exp(ADAPTS * clipped * self._before / variance)
+            self._gain = gain = min(MOST_GAIN, max(LEAST_GAIN, gain))
             self._before = clipped
-        step = max(self._gain, 1.0 / self._count) * clipped
+        step = max(gain, 1.0 / count) * clipped
         if light:
             step *= LIGHT
-        self._place += self._trend + step
-        self._trend *= LASTS
-        if self._count > RUN and not self._calm:
-            self._trend += TREND * step
-        self.value = self._place + LASTS * self._trend
+        trend = self._trend
+        self._place = level = self._place + (trend + step)
+        trend *= LASTS
+        if count > RUN and not calm:
+            trend += TREND * step
+        self._trend = trend
+        self.value = level + LASTS * trend
 
     def restart(self, keep: int) -> None:
         """Forget all but the last ``keep`` observations."""
@@ -114,12 +121,9 @@ class Level:
         self._place += math.log(factor)
         self.value += math.log(factor)
 
-    def _stepped(self, place: float, off: float, reach: float) -> bool:
-        """Jump if ``RUN`` observations in a row are far off on one side."""
+    def _stepped(self, place: float, off: float) -> bool:
+        """Jump if ``RUN`` observations in a row are far off on one side; this one is far off."""
         apart = self._apart
-        if abs(off) <= reach:
-            apart.clear()
-            return False
         if apart and (apart[-1] > self.value) != (off > 0.0):
             apart.clear()
         apart.append(place)

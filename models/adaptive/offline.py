@@ -141,6 +141,7 @@ class OfflineModel:
         self.pattern: Pattern = Curve() if pattern is None else pattern
         self.on_node = min(ranks, machine.ranks_per_node)
         self.remarks: tuple[str, ...] = ()
+        self._pulse_s = machine.pulse_of(self.on_node)
         now = None if pulse_s is None else self.pace_of(pulse_s)
         self.pace = self._pace(speed_s) if now is None else now
         hydro = curve_of(machine, "hydro", self.on_node)
@@ -163,6 +164,8 @@ class OfflineModel:
         self._move_s = event_s(machine, "move", self.on_node)
         self._allreduce_s = allreduce_s(machine, ranks, application.reduction_bytes)
         self._waiting = waiting_curve(machine.noise, ranks)
+        counts = (*(each.count for each in application.exchanges), application.reductions)
+        self._counts = [(each.per_cycle, each.per_step, each.per_iteration) for each in counts]
         self._known: tuple[Work | None, CellCosts] = (None, CellCosts(*8 * (0.0,), ()))
         self._last: tuple[Work | None, float, tuple[float, ...], float] = (None, 0.0, (), 0.0)
         network = machine.network
@@ -174,7 +177,7 @@ class OfflineModel:
 
     def pace_of(self, pulse_s: float) -> float | None:
         """Return the pace that a pulse shows; None if the machine's was not measured."""
-        then_s = self.machine.pulse_of(self.on_node)
+        then_s = self._pulse_s
         return None if then_s is None else pace_of(pulse_s, then_s)
 
     def _pace(self, speed_s: float | None) -> float:
@@ -255,24 +258,20 @@ class OfflineModel:
             prolongs the computation on cells that the caches do not hold.
         """
         phases = self.phases_s(work, iterations)
-        loop_s = self.loop_s(work)
+        costs = self._costs(work)
+        loop_s = self.pace * work.steps * costs.loop_s
         if pace is None and passes <= 1.0:
             return sum(phases) + loop_s
         ratio = 1.0 if pace is None else pace / self.pace
-        if passes > 1.0:
-            ratio *= passes ** (OVERFLOW * self._beyond_caches(work))
+        cells, least_s = self._least
+        if passes > 1.0 and work.cells > cells:
+            # What a cell takes longer than at the number of cells where it takes least.
+            beyond_caches = 1.0 - least_s / costs.hydro_s
+            ratio *= passes ** (OVERFLOW * beyond_caches)
         hydro, halo, heat, reduction, adaption, balance = phases
         waiting_s = self._last[3]
         computed_s = hydro + heat + adaption + loop_s + waiting_s
         return ratio * computed_s + halo - waiting_s + reduction + balance
-
-    def _beyond_caches(self, work: Work) -> float:
-        """Return the share of hydro's time that cells add which the caches do not hold.
-
-        It is what a cell takes longer than at the number of cells where it takes least.
-        """
-        cells, least_s = self._least
-        return 1.0 - least_s / self._costs(work).hydro_s if work.cells > cells else 0.0
 
     def loop_s(self, work: Work) -> float:
         """Return the time outside all phases."""
@@ -310,13 +309,15 @@ class OfflineModel:
             adaption += app.divided_share * self._divide_s + app.combined_share * self._combine_s
             adaption *= pace * cells
             balance = self._balance_s + self._load_s(app.moved_share * cells)
-        reductions = app.reductions.of(steps, iterations)
-        reduction = reductions * (costs.reduce_s + self._allreduce_s)
-        exchanges = messages = 0.0
-        for exchange, each_s in zip(app.exchanges, costs.messages_s, strict=True):
-            count = exchange.count.of(steps, iterations)
+        exchanges = messages = count = 0.0
+        for each_s, (fixed, a_step, an_iteration) in zip(
+            (*costs.messages_s, 0.0), self._counts, strict=True
+        ):
             exchanges += count
+            count = fixed + steps * a_step + iterations * an_iteration  # `Count.of`
             messages += count * each_s
+        reductions = count  # the last of the counts
+        reduction = reductions * (costs.reduce_s + self._allreduce_s)
         halo, waiting = pace * costs.exchange_s * exchanges + messages, 0.0
         if self._waiting is not None:
             work_s = hydro + heat + adaption

@@ -20,10 +20,11 @@ class DeviationSpread:
         Known standard deviation; by default estimated from the median absolute deviation.
     """
 
-    __slots__ = ("_known", "_last", "_product", "_recent", "_scale", "_sizes", "_square")
+    __slots__ = ("_known", "_last", "_product", "_raw", "_recent", "_scale", "_sizes", "_square")
 
     def __init__(self, scale: float | None = None) -> None:
         self._known = scale
+        self._raw = LEAST if scale is None else scale
         self._recent: deque[float] = deque()
         self._sizes: list[float] = []
         self._last = 0.0
@@ -38,7 +39,9 @@ class DeviationSpread:
         insort(self._sizes, size)
         if len(self._recent) > WINDOW:
             del self._sizes[bisect_left(self._sizes, self._recent.popleft())]
-        reach = 3.0 * self._raw()
+        if self._known is None:
+            self._raw = max(LEAST, 1.4826 * self._sizes[len(self._sizes) // 2])
+        reach = 3.0 * self._raw
         clipped = min(reach, max(-reach, off))
         self._product += 0.03 * (clipped * self._last - self._product)
         self._square += 0.03 * (clipped * clipped - self._square)
@@ -53,10 +56,11 @@ class DeviationSpread:
     @property
     def scale(self) -> float:
         """Effective standard deviation of sums of deviations: larger if they are correlated."""
-        if self._scale is None:  # asked for several times in a cycle
+        scale = self._scale
+        if scale is None:  # asked for several times in a cycle
             shared = self.correlation
-            self._scale = self._raw() * math.sqrt((1.0 + shared) / (1.0 - shared))
-        return self._scale
+            self._scale = scale = self._raw * math.sqrt((1.0 + shared) / (1.0 - shared))
+        return scale
 
     def tail(self, share: float) -> float:
         """Return the quantile of the sizes of deviations; 0 for fewer than 20."""
@@ -64,9 +68,3 @@ class DeviationSpread:
         if len(sizes) < 20:
             return 0.0
         return sizes[min(len(sizes) - 1, math.ceil(share * len(sizes)))]
-
-    def _raw(self) -> float:
-        if self._known is not None:
-            return self._known
-        sizes = self._sizes
-        return max(LEAST, 1.4826 * sizes[len(sizes) // 2]) if sizes else LEAST

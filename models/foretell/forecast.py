@@ -13,7 +13,7 @@ from hindmost.models.foretell.candidates import Candidate
 from hindmost.models.foretell.experience import LEARNT, Experience
 from hindmost.models.foretell.held_out import Trials, hold_out
 from hindmost.models.foretell.stacking import stack_candidates
-from hindmost.models.foretell.width import half_width
+from hindmost.models.foretell.width import widths
 
 LEAST_POINTS = 4
 """Points of a kernel: three to learn from and one to hold out."""
@@ -98,7 +98,7 @@ def foretell(
     parts = [trials_of(each, at) for each in experiment]
     trials = joint_trials(parts)
     stack = stack_candidates(trials, experience)
-    wide = half_width(trials, stack, experience)
+    below, above = widths(trials, stack, experience)
     follows = stack.follows_model()
     found, begin = [], 0
     for part in parts:
@@ -108,8 +108,8 @@ def foretell(
             Forecast(
                 at=at,
                 predicted=np.exp(middle),
-                low=np.exp(middle - wide[own]),
-                high=np.exp(middle + wide[own]),
+                low=np.exp(middle - below[own]),
+                high=np.exp(middle + above[own]),
                 weights=stack.weights[own],
                 follows_model=follows[own],
             )

@@ -43,11 +43,14 @@ EXPERIENCED, ALIKE, EXPECTED = 2.0, 3.0, 4.0
 SHARPNESS = 2.0
 LEAST_WEIGHT = 0.01
 """Share of the largest weight, below which a candidate is left out."""
-TRUSTED, NOT_REFUTED = 0.35, 0.1
-"""Weight of normal forms in the mean of all kernels, and of one kernel, from which its own model
-predicts. Measured series seldom reach the former, drawn ones of one growth mostly do. The last
-points of a long series refute its model only if they leave next to nothing to normal forms; a short
-one, or a short last behaviour, must reach the former as well."""
+LIKELY, TRUSTED = 0.35, 0.5
+"""Weights of normal forms in the mean of all kernels: from the latter, more than all others have
+together, the models of all kernels predict; from the former, of those with `CLEAR` weight."""
+CLEAR, NOT_REFUTED = 0.7, 0.1
+"""Weights of normal forms of one kernel: that its own points ask for if its experiment does not,
+and that they must leave if it does. A short series, or a short last behaviour, must reach `TRUSTED`
+there. Where measured series came between, their models predicted worse, and their intervals were
+too narrow; drawn ones of one growth mostly reach both."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,8 +74,10 @@ class Stack:
     def follows_model(self) -> NDArray[np.bool_]:
         """Say which kernels grow as models do: one growth and noise, (kernel,)."""
         share = self.weights @ FORMS
-        least = np.where(self.known >= LONG, NOT_REFUTED, TRUSTED)
-        return np.asarray((share.mean() >= TRUSTED) & (share >= least))
+        mean = share.mean()
+        of_all = np.where(self.known >= LONG, NOT_REFUTED, TRUSTED)
+        least = of_all if mean >= TRUSTED else CLEAR
+        return np.asarray((mean >= LIKELY) & (share >= least))
 
 
 def stack_candidates(trials: Trials, experience: Experience) -> Stack:

@@ -1,10 +1,11 @@
-"""How wide the interval of a prediction is.
+"""How wide the interval of a prediction is, on either side.
 
-The width is what held-out points of other experiments needed (`experience`; quantile regression),
-given three logarithms of errors: those of the kernel's own last points by the weighted candidates,
-how far these are apart at the target, and the error that one in ten of the last points of all
-kernels of the experiment exceeds. So it is wide where the last step was a surprise, where the
-experiment's other kernels surprise, and far ahead.
+Surprises are mostly slower than what was foretold, so the high side is learnt apart from the low
+one. Each width is what held-out points of other experiments needed (`experience`; quantile
+regression), given two logarithms of errors: the larger of those of the kernel's own last points by
+the weighted candidates and of how far these are apart at the target, and the error that one in ten
+of the last points of all kernels of the experiment exceeds. So it is wide where the last step was a
+surprise, where the experiment's other kernels surprise, and far ahead.
 """
 
 from __future__ import annotations
@@ -32,9 +33,10 @@ def width_features(trials: Trials, stack: Stack) -> NDArray[np.float64]:
 
     Returns
     -------
-    float64 array, shape (kernel, 4)
-        1, then logarithms: of the kernel's own errors, of the distance between candidates, and of
-        the large errors of all kernels. Errors are those expected at the distance of the target.
+    float64 array, shape (kernel, 3)
+        1, then logarithms: of the larger of the kernel's own errors and the distance between
+        candidates, and of the large errors of all kernels. Errors are those expected at the
+        distance of the target.
     """
     off = np.abs(weighted_median(trials.errors, stack.weights[:, None]))
     off *= np.maximum(trials.ahead[:, None] / trials.distance, 1.0)  # errors of slopes grow so
@@ -45,12 +47,18 @@ def width_features(trials: Trials, stack: Stack) -> NDArray[np.float64]:
     tail = np.full_like(own, weighted_quantile(size[there], weight[there], TAIL))
     apart = (trials.predicted - stack.predicted[:, None]) ** 2
     spread = np.sqrt((stack.weights * apart).sum(axis=1))
-    return np.column_stack([np.ones_like(own), own, np.log(spread + LEAST_ERROR), tail])
+    return np.column_stack([np.ones_like(own), np.maximum(own, np.log(spread + LEAST_ERROR)), tail])
 
 
-def half_width(trials: Trials, stack: Stack, experience: Experience) -> NDArray[np.float64]:
-    """Return the logarithm of the interval's high end over the prediction: shape (kernel,)."""
-    wide = np.exp(width_features(trials, stack) @ experience.width)
+def widths(trials: Trials, stack: Stack, experience: Experience) -> NDArray[np.float64]:
+    """Return how far the interval's low and high end are from the prediction, as logarithms.
+
+    Returns
+    -------
+    float64 array, shape (2, kernel)
+        Both above 0.
+    """
+    wide = np.exp(experience.widths @ width_features(trials, stack).T)
     return np.asarray(np.minimum(wide, JUMP + STEEPEST * trials.ahead))
 
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from hindmost.models.compiled import declared
+
 BITS = 12
 """Leading bits of the mantissa: 4096 bins per octave."""
 OCTAVES = 40
@@ -23,6 +25,7 @@ LAST = (OCTAVES << BITS) - 1
 LAST_EDGE = 2.0 ** (OCTAVES - 1) * (2.0 - 2.0**-BITS)
 
 
+@declared("(f8[::1], f8[:,::1], f8[::1], f8, f8)")
 def bin_values(
     x: NDArray[np.float64],
     table: NDArray[np.float64],

@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import DataError
-from hindmost.models.compiled import compiled
 from hindmost.models.laws.binning import BITS, OCTAVES, bin_values, left_edges
 
 EXACT = 65_536
@@ -217,7 +216,7 @@ def binned_sample(blocks: Iterable[NDArray[np.float64]], some: NDArray[np.float6
     floor = FLOOR * (high - low or float(some.std())) or 1e-9 * abs(centre) or 1e-9
     tables = np.zeros((WORKERS, 2 * OCTAVES << BITS, 3))
     ends = np.tile([np.inf, -np.inf], (WORKERS, 1))
-    kernel = compiled(bin_values)
+    kernel = bin_values.compile()
     with ThreadPoolExecutor(WORKERS) as pool:
         for block in blocks:
             pieces = np.array_split(block, WORKERS)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.models.compiled import compiled
+from hindmost.models.compiled import declared
 from hindmost.models.simulation.blocks import RECEIVE, REDUCE, SEND, EventBlock, Neighbours, slabs
 from hindmost.models.simulation.path import PathTimes, Waits, walk_back
 from hindmost.models.simulation.walker import Walker, as_float64
@@ -133,7 +133,7 @@ class PathSum:
     def _add_meetings(self, block: EventBlock) -> None:
         """Do the same for bodies with one reduction each, in which nobody needs to be noted."""
         passed = self._room(len(block.rest), 2)
-        compiled(through_meetings)(
+        through_meetings(
             as_float64(block.work[:, :, 0]),
             as_float64(block.rest),
             self._path.work,
@@ -170,6 +170,7 @@ def at_first_receipt(block: EventBlock, transfer: NDArray[np.float64]) -> NDArra
     return np.where(first[:, None, :], transfer[:, :, None], 0.0)
 
 
+@declared("(f8[:,::1], f8[:,::1], f8[::1], i8[::1], i4[::1])")
 def through_meetings(
     work: NDArray[np.float64],
     rest: NDArray[np.float64],

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import DataError
-from hindmost.models.compiled import compiled
+from hindmost.models.compiled import declared
 from hindmost.models.simulation.messages import MOST_NAMED, MessageProgram, Operation, Pattern
 from hindmost.models.simulation.path import PathTimes
 from hindmost.models.simulation.walker import FEW_EVENTS
@@ -101,7 +101,7 @@ def walk_messages(
     next_one = program.first[:-1].copy()
     by, cost = np.full(operations, -1, np.int64), np.zeros(operations)
     collectives = program.collectives
-    loop = advance if operations < FEW_EVENTS else compiled(advance)
+    loop = advance.loop if operations < FEW_EVENTS else advance
     loop(
         program.first,
         program.kind,
@@ -134,6 +134,11 @@ def walk_messages(
     return MessageWalk(end_s=end, path=path)
 
 
+@declared(
+    "(i8[::1], u1[::1], i8[::1], f8[::1], i8[::1], i8[::1], f8[::1], b1[::1], i8[::1], "
+    "i8[::1], f8[::1], f8[:,::1], b1[::1], b1[::1], f8[::1], f8[::1], i8[::1], f8[::1], "
+    "i8[::1], i8[::1], f8[::1])"
+)
 def advance(
     first: NDArray[np.int64],
     kind: NDArray[np.uint8],
@@ -316,12 +321,13 @@ def back(
     path: PathTimes,
 ) -> None:
     """Walk back from the rank that ends last, always to what released it; add up what is passed."""
-    loop = follow if work.size < FEW_EVENTS else compiled(follow)
+    loop = follow.loop if work.size < FEW_EVENTS else follow
     path.work[last] += after[last]
     path.visits[last] += 1
     loop(program.first, program.rank_of, work, by, cost, last, path.work, path.cost, path.visits)
 
 
+@declared("(i8[::1], i8[::1], f8[::1], i8[::1], f8[::1], i8, f8[::1], f8[::1], i8[::1])")
 def follow(
     first: NDArray[np.int64],
     rank_of: NDArray[np.int64],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
@@ -53,8 +52,10 @@ class Link:
 
     def piece(self, bytes: float) -> Piece:
         """Return the piece that a message of a size belongs to."""
-        found = bisect_right(self.pieces, bytes, key=lambda piece: piece.from_bytes)
-        return self.pieces[max(0, found - 1)]
+        for piece in reversed(self.pieces):  # they are few
+            if piece.from_bytes <= bytes:
+                return piece
+        return self.pieces[0]
 
     def time_s(self, bytes: float) -> float:
         """Return the time of a message: T_comm(m) = L(m) + m B(m), section 3."""

@@ -27,7 +27,7 @@ from hindmost.models.simulation.blocks import (
     SEND,
     EventBlock,
 )
-from hindmost.models.simulation.injected import step_of_detours
+from hindmost.models.simulation.injected import step_of_detours, without_injected
 from hindmost.models.simulation.program import FEWEST_SEEN, Program, Times, TypicalCosts
 from hindmost.models.simulation.recipes import RECIPES, Recipe, Step, steps_of
 from hindmost.text import choose
@@ -108,8 +108,10 @@ def as_partner(program: Program, solver: str) -> Program:
     halo = program.has(RECEIVE)
     source = list(steps_of(ours.body, halo=halo, preconditioner=shape.preconditioner))
     rows = rows_of(program, source)
-    work = np.concatenate([program.block.work, program.block.rest[:, :, None]], axis=2)
-    if program.injected is not None:  # it comes back in the bodies of the partner
+    # Detours come back in the bodies of the partner.
+    own = without_injected(program).block if program.injected_at_calls else program.block
+    work = np.concatenate([own.work, own.rest[:, :, None]], axis=2)
+    if program.injected is not None and not program.injected_at_calls:
         work = without(work, program.injected, rows)
     typical = np.full((program.bodies, program.ranks), np.nan)
     fitted = fit_units(work, rows, program.position, source, typical)
@@ -129,6 +131,7 @@ def as_partner(program: Program, solver: str) -> Program:
         position=bodies.place,
         costs=costs,
         injected=None,
+        injected_at_calls=False,
         shape=replace(shape, solver=solver, drain=bodies.last, extra=theirs.more),
         doubt=(min(others, default=1.0), max(others, default=1.0)),
     )

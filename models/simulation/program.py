@@ -125,7 +125,9 @@ class Program:
     shape : SolveShape or None
         None if the bodies are not those of one solve.
     injected : float64 array, shape (iteration, rank), or None, seconds
-        Noise that was put into the bodies, part of their first work; None if none was.
+        Noise that was put into the bodies, part of their work; None if none was.
+    injected_at_calls : bool
+        Whether any call of a body may have had some of it; else all is at one point of each.
     counts : CycleCounts or None
         How often cycles count; None: once.
     doubt : tuple of float
@@ -145,6 +147,7 @@ class Program:
     costs: TypicalCosts
     shape: SolveShape | None = None
     injected: Times | None = None
+    injected_at_calls: bool = False
     counts: CycleCounts | None = None
     doubt: tuple[float, float] = (1.0, 1.0)
     exchanges_meet: bool = False
@@ -253,6 +256,7 @@ def recorded_program(
     *,
     shape: SolveShape | None = None,
     injected: Times | None = None,
+    injected_at_calls: bool = False,
 ) -> Program:
     """Return the program of a recorded solve.
 
@@ -267,7 +271,7 @@ def recorded_program(
         From the last body to the end of the solve.
     edge_source, edge_target : int array, shape (edge,)
         The target waits for the source's halo.
-    shape, injected : optional
+    shape, injected, injected_at_calls : optional
         See `Program`.
 
     Raises
@@ -309,6 +313,7 @@ def recorded_program(
         costs=typical_costs(block, released_s, late_s),
         shape=shape,
         injected=injected,
+        injected_at_calls=injected_at_calls,
         exchanges_meet=meeting,
     )
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import DataError
-from hindmost.models.compiled import compiled, part
+from hindmost.models.compiled import declared, part
 from hindmost.models.simulation.blocks import COMPLETE, POST, RECEIVE, REDUCE, SEND, Neighbours
 from hindmost.models.simulation.counted_draws import Quantiles, draw, stream
 from hindmost.models.simulation.lockstep import LINE, counters, publish, wait_for_all
@@ -153,7 +153,7 @@ class SampledWalk:
     def walk(self, iterations: int) -> None:
         """Walk on."""
         at_once = max(1, RANK_BODIES // self._program.ranks)
-        loop = compiled(walk_sampled, division="numpy")
+        loop = walk_sampled.compile()
         with ThreadPoolExecutor(self._threads) as pool:
             for begin in range(self.walked, self.walked + iterations, at_once):
                 end = min(begin + at_once, self.walked + iterations)
@@ -175,36 +175,15 @@ class SampledWalk:
         low = program.ranks * thread // self._threads
         high = program.ranks * (thread + 1) // self._threads
         clock, drawn = self.clock[low:high], np.zeros(AT_ONCE)
+        neighbours = program.neighbours
         return (
-            np.array(program.kinds, np.int64),
-            np.array(program.latency_s),
-            np.array(program.overhead_s),
-            self._terms,
-            self._probability,
-            self._law,
-            self._tables,
-            self._slowness[low:high],
-            program.neighbours.first,
-            program.neighbours.source,
-            program.lag,
-            program.cycle,
-            program.between_s,
-            self._seed,
-            begin,
-            end,
-            thread,
-            self._threads,
-            low,
-            clock,
-            clock.view(np.int64),
-            self._sent,
-            self._steps,
-            self._last,
-            self._posted[thread],
-            self._ends[thread],
-            drawn,
-            drawn.view(np.int64),
-        )
+            np.array(program.kinds, np.int64), np.array(program.latency_s),
+            np.array(program.overhead_s), self._terms, self._probability, self._law, self._tables,
+            self._slowness[low:high], neighbours.first, neighbours.source, program.lag,
+            program.cycle, program.between_s, self._seed, begin, end, thread, self._threads, low,
+            clock, clock.view(np.int64), self._sent, self._steps, self._last,
+            self._posted[thread], self._ends[thread], drawn, drawn.view(np.int64),
+        )  # fmt: skip
 
 
 def refuse_nonsense(program: SampledProgram) -> None:
@@ -236,6 +215,12 @@ def refuse_nonsense(program: SampledProgram) -> None:
         raise DataError("An iteration with receipts sends once.")
 
 
+@declared(
+    "(i8[::1], f8[::1], f8[::1], i8[:,::1], f8[::1], i8[:,::1], f8[:,::1], f8[::1], i8[::1], "
+    "i8[::1], i8, i8, f8, u8, i8, i8, i8, i8, i8, f8[::1], i8[::1], f8[:,::1], i8[::1], "
+    "f8[:,::1], i8[::1], i8[::1], f8[::1], i8[::1])",
+    division="numpy",
+)
 def walk_sampled(
     kinds: NDArray[np.int64],
     latency: Times,

@@ -71,6 +71,7 @@ def of_size(program: Program, unknowns: int) -> Program:
     return replace(
         program,
         block=replace(block, work=work, rest=rest),
+        injected_at_calls=False,
         between=program.between * factor,
         after=program.after * factor,
         shape=replace(shape, unknowns=unknowns, vector_bytes=shape.vector_bytes * factor),

@@ -10,11 +10,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.models.compiled import part
+from hindmost.models.compiled import summing
 from hindmost.models.pmnf.search import LEAST_ANGLE
 
 
-@part
+@summing
 def choose(
     y: NDArray[np.float64],
     weight: NDArray[np.float64],
@@ -28,7 +28,7 @@ def choose(
 
     Parameters
     ----------
-    columns : float64 array, shape (1 + term, point)
+    columns : float64 array, shape (point, 1 + term)
         The first is 1.
     line : int32 array, shape (point,)
     start : int64 array, shape (at least kept,)
@@ -38,6 +38,7 @@ def choose(
     pairs : bool
         Whether the two terms that fit best together are among them in any case.
     """
+    base = columns.shape[1]
     count = 0
     for a in range(line.size):
         count = max(count, line[a] + 1)
@@ -45,53 +46,57 @@ def choose(
         for at in range(chosen.size):
             chosen[at] = start[at]
         return
-    # Of each line, the sum of the weights and the mean of the values.
-    total = np.zeros(count)
-    mean = np.zeros(count)
+    # On each line g, the sum of the weights and the means of the values and of all columns.
+    total, mean = np.zeros(count), np.zeros(count)
+    middle = np.zeros((count, base))
     for a in range(y.size):
         if line[a] >= 0:
             total[line[a]] += weight[a]
-            mean[line[a]] += weight[a] * y[a]
+    for a in range(y.size):
+        g = line[a]
+        if g >= 0:
+            share = weight[a] / total[g]
+            mean[g] += share * y[a]
+            for e in range(1, base):
+                middle[g, e] += share * columns[a, e]
+    # The columns without their means, their squared lengths, and the values along them.
+    apart = np.zeros((y.size, base))
+    length, along, slope = np.zeros((count, base)), np.zeros((count, base)), np.zeros((count, base))
+    for a in range(y.size):
+        g = line[a]
+        if g >= 0:
+            heavy = weight[a] * (y[a] - mean[g])
+            for e in range(1, base):
+                apart[a, e] = columns[a, e] - middle[g, e]
+                length[g, e] += weight[a] * apart[a, e] * apart[a, e]
+                along[g, e] += heavy * apart[a, e]
+    # The residuals of a constant and a slope of its own on each line; slopes are not negative.
     for g in range(count):
-        if total[g] > 0.0:
-            mean[g] /= total[g]
+        for e in range(1, base):
+            if along[g, e] > 0.0:
+                slope[g, e] = along[g, e] / length[g, e]
+    rss = np.zeros(base)
+    for a in range(y.size):
+        g = line[a]
+        if g >= 0:
+            value = y[a] - mean[g]
+            for e in range(1, base):
+                off = value - slope[g, e] * apart[a, e]
+                rss[e] += weight[a] * off * off
+    # The list, best first.
     rest = np.full(chosen.size, np.inf)
-    middle = np.empty(count)
-    length = np.empty(count)
-    along = np.empty(count)
-    for e in range(1, columns.shape[0]):
-        # On each line g, the column without its mean: its squared length, and the values along it.
-        for g in range(count):
-            middle[g], length[g], along[g] = 0.0, 0.0, 0.0
-        for a in range(y.size):
-            if line[a] >= 0:
-                middle[line[a]] += weight[a] * columns[e, a] / total[line[a]]
-        for a in range(y.size):
-            if line[a] >= 0:
-                apart = columns[e, a] - middle[line[a]]
-                length[line[a]] += weight[a] * apart * apart
-                along[line[a]] += weight[a] * apart * (y[a] - mean[line[a]])
-        # The residuals of a constant and a slope of its own on each line; slopes are not negative.
-        rss = 0.0
-        for a in range(y.size):
-            g = line[a]
-            if g >= 0:
-                off = y[a] - mean[g]
-                if along[g] > 0.0:
-                    off -= along[g] / length[g] * (columns[e, a] - middle[g])
-                rss += weight[a] * off * off
-        # Into the list, best first.
+    for e in range(1, base):
         at = chosen.size - 1
-        if rss >= rest[at]:
+        if rss[e] >= rest[at]:
             continue
-        while at > 0 and rss < rest[at - 1]:
+        while at > 0 and rss[e] < rest[at - 1]:
             rest[at] = rest[at - 1]
             chosen[at] = chosen[at - 1]
             at -= 1
-        rest[at] = rss
+        rest[at] = rss[e]
         chosen[at] = e
     if pairs and chosen.size >= 3:
-        first, second = best_pair(y, weight, columns, line, mean, total)
+        first, second = best_pair(weight, apart, line, length, along)
         for e in (first, second):
             there = e == 0
             for at in range(chosen.size):
@@ -100,60 +105,55 @@ def choose(
                 chosen[-1 if e == first else -2] = e
 
 
-@part
+@summing
 def best_pair(
-    y: NDArray[np.float64],
     weight: NDArray[np.float64],
-    columns: NDArray[np.float64],
+    apart: NDArray[np.float64],
     line: NDArray[np.int32],
-    mean: NDArray[np.float64],
-    total: NDArray[np.float64],
+    length: NDArray[np.float64],
+    along: NDArray[np.float64],
 ) -> tuple[int, int]:
     """Return the numbers of the two terms that fit best along all lines together; 0 for none.
 
     A parameter that occurs with two pairs of exponents shows neither of them alone.
+
+    Parameters
+    ----------
+    apart : float64 array, shape (point, 1 + term)
+        The columns without their means on the point's line.
+    length, along : float64 array, shape (line, 1 + term)
+        Their squared lengths there, and the values along them.
     """
-    # On each line g, the columns without their means, their Gram matrix, and the values along them.
-    count = mean.size
-    base = columns.shape[0]
-    apart = np.zeros((base, y.size))
-    middle = np.empty(count)
+    count, base = length.shape
     gram = np.zeros((count, base, base))
-    along = np.zeros((count, base))
-    for e in range(1, base):
-        for g in range(count):
-            middle[g] = 0.0
-        for a in range(y.size):
-            if line[a] >= 0:
-                middle[line[a]] += weight[a] * columns[e, a] / total[line[a]]
-        for a in range(y.size):
-            g = line[a]
-            if g < 0:
-                continue
-            apart[e, a] = columns[e, a] - middle[g]
-            heavy = weight[a] * apart[e, a]
-            along[g, e] += heavy * (y[a] - mean[g])
-            for other in range(1, e + 1):
-                gram[g, e, other] += heavy * apart[other, a]
+    for a in range(line.size):
+        g = line[a]
+        if g >= 0:
+            for q in range(2, base):
+                heavy = weight[a] * apart[a, q]
+                for r in range(1, q):
+                    gram[g, q, r] += heavy * apart[a, r]
     # What a pair explains, over all lines; on a line where one of them would fall, the other alone.
+    explained = np.zeros((base, base))
+    for g in range(count):
+        for q in range(2, base):
+            of_q, size_q = along[g, q], length[g, q]
+            alone_q = of_q * of_q / size_q if of_q > 0.0 else 0.0
+            for r in range(1, q):
+                shared, of_r, size_r = gram[g, q, r], along[g, r], length[g, r]
+                determinant = size_q * size_r - shared * shared
+                on_q = size_r * of_q - shared * of_r
+                on_r = size_q * of_r - shared * of_q
+                alone_r = of_r * of_r / size_r if of_r > 0.0 else 0.0
+                alone = alone_q if alone_q > alone_r else alone_r
+                both = (on_q * of_q + on_r * of_r) / determinant
+                here = both if on_q > 0.0 and on_r > 0.0 else alone
+                explained[q, r] += here if determinant > LEAST_ANGLE * size_q * size_r else 0.0
     most = 0.0
     first, second = 0, 0
     for q in range(2, base):
         for r in range(1, q):
-            explained = 0.0
-            for g in range(count):
-                determinant = gram[g, q, q] * gram[g, r, r] - gram[g, q, r] ** 2
-                if determinant <= LEAST_ANGLE * gram[g, q, q] * gram[g, r, r]:
-                    continue
-                on_q = gram[g, r, r] * along[g, q] - gram[g, q, r] * along[g, r]
-                on_r = gram[g, q, q] * along[g, r] - gram[g, q, r] * along[g, q]
-                if on_q > 0.0 and on_r > 0.0:
-                    explained += (on_q * along[g, q] + on_r * along[g, r]) / determinant
-                else:
-                    alone_q = max(along[g, q], 0.0) ** 2 / gram[g, q, q]
-                    alone_r = max(along[g, r], 0.0) ** 2 / gram[g, r, r]
-                    explained += max(alone_q, alone_r)
-            if explained > most:
-                most = explained
+            if explained[q, r] > most:
+                most = explained[q, r]
                 first, second = q, r
     return first, second

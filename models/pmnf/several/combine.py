@@ -7,7 +7,16 @@ from numpy.typing import NDArray
 
 from hindmost.models.compiled import part
 from hindmost.models.pmnf.criterion import MOST_PRODUCTS
-from hindmost.models.pmnf.several.hypothesis import NO_TERM, Best, Target, fill_column, offer
+from hindmost.models.pmnf.several.hypothesis import (
+    KEPT,
+    NO_TERM,
+    Best,
+    Target,
+    dot,
+    fill_column,
+    multiply,
+    offer,
+)
 
 PAIRS = 12
 """Pairs of terms that are tried with a third."""
@@ -34,14 +43,14 @@ def combine(
         spread += target[2][a] * target[2][a]
     criterion = best[2]
     last = criterion.size - 1
-    room = np.empty((2 * MOST_PRODUCTS, points))
+    room = np.empty((2 * MOST_PRODUCTS + 1, points))
     trial = np.zeros(MOST_PRODUCTS, np.int64)
     # The constant, then one term each.
     offer(trial, axes, table, target, best, room, 0.0)
     doubt = DOUBT * spread
     cheapest = least_of(table[1])
     limit = np.inf
-    for q in range(many):
+    for q in along.argsort()[::-1]:  # the best first: those after them need not be fitted
         rss = spread - along[q] * along[q]
         if along[q] > 0.0 and rss < limit:
             set_terms(trial, ids[q], NO_TERM, NO_TERM)
@@ -52,31 +61,42 @@ def combine(
         return
     # Pairs: the normal equations of two columns of length 1, whose cosine is `alike`.
     gram = gram_of(centred)
-    limit = np.exp((criterion[last] - cheapest) / points) + doubt
-    pairs = np.zeros((PAIRS, 2), np.int64)
-    rest = np.full(PAIRS, np.inf)
+    pairs = np.zeros((KEPT, 2), np.int64)
+    rest = np.full(KEPT, np.inf)
+    left = np.full((many, many), np.inf)
     for q in range(1, many):
         for r in range(q):
             alike = gram[q, r]
             apart = 1.0 - alike * alike
             if apart < ANGLE:
                 continue
-            on_q = (along[q] - alike * along[r]) / apart
-            on_r = (along[r] - alike * along[q]) / apart
+            on_q = along[q] - alike * along[r]
+            on_r = along[r] - alike * along[q]
             if on_q <= 0.0 or on_r <= 0.0:
                 continue
-            rss = spread - on_q * along[q] - on_r * along[r]
-            if rss < rest[PAIRS - 1]:
-                at = PAIRS - 1
+            rss = spread - (on_q * along[q] + on_r * along[r]) / apart
+            left[q, r] = rss
+            if rss < rest[KEPT - 1]:
+                at = KEPT - 1
                 while at > 0 and rss < rest[at - 1]:
                     rest[at] = rest[at - 1]
                     pairs[at, 0], pairs[at, 1] = pairs[at - 1, 0], pairs[at - 1, 1]
                     at -= 1
                 rest[at] = rss
                 pairs[at, 0], pairs[at, 1] = q, r
-            if rss < limit:
+    # Those with the least residuals first: they fill the list, and few others are left to fit.
+    for at in range(KEPT):
+        if rest[at] < np.inf:
+            q, r = pairs[at, 0], pairs[at, 1]
+            left[q, r] = np.inf
+            set_terms(trial, ids[q], ids[r], NO_TERM)
+            offer(trial, axes, table, target, best, room, rest[at] - doubt)
+    limit = np.exp((criterion[last] - cheapest) / points) + doubt
+    for q in range(1, many):
+        for r in range(q):
+            if left[q, r] < limit:
                 set_terms(trial, ids[q], ids[r], NO_TERM)
-                offer(trial, axes, table, target, best, room, rss - doubt)
+                offer(trial, axes, table, target, best, room, left[q, r] - doubt)
                 limit = np.exp((criterion[last] - cheapest) / points) + doubt
     cheapest = least_of(table[3])
     if not thorough or cheapest == np.inf:
@@ -149,15 +169,10 @@ def offer_partitions(
 
 @part
 def gram_of(rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the products of all rows with the ones before them: one core, and vector units."""
-    many, points = rows.shape
-    turned = rows.T.copy()
+    """Return the products of all rows with each other, and 0 with themselves."""
+    many = rows.shape[0]
     gram = np.zeros((many, many))
-    for q in range(many):
-        for a in range(points):
-            factor = rows[q, a]
-            for r in range(q):
-                gram[q, r] += factor * turned[a, r]
+    multiply(rows, rows.T.copy(), gram, True)
     for q in range(many):
         for r in range(q):
             gram[r, q] = gram[q, r]
@@ -184,21 +199,18 @@ def products(
             rest //= each
         fill_column(ids[q], axes, centred[q])
         # Without its mean, times the root of the weights.
-        middle = 0.0
-        for a in range(wanted.size):
-            middle += weight[a] * centred[q, a]
-        length = 0.0
+        middle = dot(weight, centred[q], wanted.size)
         for a in range(wanted.size):
             centred[q, a] = root[a] * (centred[q, a] - middle)
-            length += centred[q, a] ** 2
+        length = dot(centred[q], centred[q], wanted.size)
         if length < 1e-28:  # where there is weight, the column does not vary: it says nothing
             for a in range(wanted.size):
                 centred[q, a] = 0.0
             continue
-        norm = np.sqrt(length)
+        norm = 1.0 / np.sqrt(length)
         for a in range(wanted.size):
-            centred[q, a] /= norm
-            along[q] += centred[q, a] * wanted[a]
+            centred[q, a] *= norm
+        along[q] = dot(centred[q], wanted, wanted.size)
     return ids, centred, along
 
 

@@ -58,7 +58,7 @@ def predict(
     count = target[2].size
     factors = np.empty(MOST_PRODUCTS + 1)
     triangle = np.empty((MOST_PRODUCTS, MOST_PRODUCTS + 1))
-    scratch = np.empty((MOST_PRODUCTS, count))
+    scratch = np.empty((MOST_PRODUCTS + 1, count))
     rss = fit_columns(columns, used, target, factors, scratch, triangle, constant)
     if rss == np.inf:
         return rss, 0.0
@@ -219,7 +219,7 @@ def likeliest(
     count = wanted.size
     free = slopes.shape[0]
     factors = np.empty(MOST_PRODUCTS + 1)
-    basis = np.empty((MOST_PRODUCTS, count))
+    basis = np.empty((MOST_PRODUCTS + 1, count))
     triangle = np.empty((MOST_PRODUCTS, MOST_PRODUCTS + 1))
     rss = fit_columns(columns, width, target, factors, basis, triangle, constant)
     variance = (rss + tiny) / (count - width - 1)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.models.compiled import part
+from hindmost.models.compiled import part, summing
 from hindmost.models.pmnf.criterion import MOST_PRODUCTS
 
 KEPT = 24
@@ -113,22 +113,70 @@ def price_of(
 ) -> float:
     """Return what the terms pay: by how many they are, parameters used, and further exponents."""
     many, base = axes.shape[0], axes.shape[1]
+    numbers = np.zeros((MOST_PRODUCTS, many), np.int64)
     count = 0
     for term in terms:
-        count += term != NO_TERM
+        if term != NO_TERM:
+            rest = term
+            for axis in range(many):
+                numbers[count, axis] = rest % base
+                rest //= base
+            count += 1
     used = 0
     further = 0
     for axis in range(many):
         distinct = 0
-        for one in range(terms.size):
-            number = digit(terms[one], axis, base)
-            fresh = number != 0
+        for one in range(count):
+            fresh = numbers[one, axis] != 0
             for other in range(one):
-                fresh = fresh and digit(terms[other], axis, base) != number
+                fresh = fresh and numbers[other, axis] != numbers[one, axis]
             distinct += fresh
         used += distinct > 0
         further += max(distinct - 1, 0)
     return float(table[count, used, further])
+
+
+@summing
+def dot(left: NDArray[np.float64], right: NDArray[np.float64], count: int) -> float:
+    """Return the sum of the products of the first numbers."""
+    total = 0.0
+    for a in range(count):
+        total += left[a] * right[a]
+    return total
+
+
+@summing
+def multiply(
+    left: NDArray[np.float64], right: NDArray[np.float64], result: NDArray[np.float64], below: bool
+) -> None:
+    """Write the product of two matrices, or only what is below its diagonal: one core, and vectors.
+
+    Parameters
+    ----------
+    left : float64 array, shape (row, point)
+    right : float64 array, shape (point, column)
+    result : float64 array, shape (row, column)
+    """
+    points = right.shape[0]
+    for q in range(left.shape[0]):
+        width = q if below else right.shape[1]
+        row = result[q]
+        row[:width] = 0.0
+        whole = points - points % 4
+        for a in range(0, whole, 4):
+            first, second, third, fourth = (
+                left[q, a],
+                left[q, a + 1],
+                left[q, a + 2],
+                left[q, a + 3],
+            )
+            for r in range(width):
+                row[r] += (first * right[a, r] + second * right[a + 1, r]) + (
+                    third * right[a + 2, r] + fourth * right[a + 3, r]
+                )
+        for a in range(whole, points):
+            for r in range(width):
+                row[r] += left[q, a] * right[a, r]
 
 
 @part
@@ -148,8 +196,8 @@ def fit_columns(
     columns : float64 array, shape (at least used, point)
     coefficients : float64 array, shape (at least used + 1,)
         Result, the constant first; it is 0 if there is none.
-    scratch : float64 array, shape (at least used, point)
-        Left with the orthonormal columns.
+    scratch : float64 array, shape (at least used + 1, point)
+        Left with the orthonormal columns, and behind them the weighted residuals.
     triangle : float64 array, shape (at least used, at least used + 1)
         Left with the weighted means of the columns, or 0 without a constant, and beside them the
         triangle R of Q R.
@@ -167,37 +215,30 @@ def fit_columns(
     offset = 0.0 if constant else mean
     for q in range(used):
         # The column without its weighted mean, times the root of the weights ...
-        middle[q] = 0.0
-        for a in range(points if constant else 0):
-            middle[q] += weight[a] * columns[q, a]
-        before = 0.0
+        middle[q] = dot(weight, columns[q], points) if constant else 0.0
         for a in range(points):
             scratch[q, a] = root[a] * (columns[q, a] - middle[q])
-            before += scratch[q, a] ** 2
+        before = dot(scratch[q], scratch[q], points)
         # ... less its components along the columns before it, at length 1: a column of Q.
         for r in range(q):
-            shared = 0.0
+            upper[r, q] = dot(scratch[r], scratch[q], points)
             for a in range(points):
-                shared += scratch[r, a] * scratch[q, a]
-            upper[r, q] = shared
-            for a in range(points):
-                scratch[q, a] -= shared * scratch[r, a]
-        length = 0.0
-        for a in range(points):
-            length += scratch[q, a] ** 2
+                scratch[q, a] -= upper[r, q] * scratch[r, a]
+        length = dot(scratch[q], scratch[q], points)
         if length <= DEPENDENT * before or before < 1e-28:
             return np.inf
         upper[q, q] = np.sqrt(length)
         for a in range(points):
             scratch[q, a] /= upper[q, q]
-            along[q] += scratch[q, a] * (wanted[a] + offset * root[a])
     # What is left of the values beside their components along Q; R gives the coefficients.
-    rss = 0.0
+    rest = scratch[used]
     for a in range(points):
-        rest = wanted[a] + offset * root[a]
-        for q in range(used):
-            rest -= along[q] * scratch[q, a]
-        rss += rest * rest
+        rest[a] = wanted[a] + offset * root[a]
+    for q in range(used):
+        along[q] = dot(scratch[q], rest, points)
+        for a in range(points):
+            rest[a] -= along[q] * scratch[q, a]
+    rss = dot(rest, rest, points)
     coefficients[0] = mean - offset
     for q in range(used - 1, -1, -1):
         value = along[q]
@@ -236,7 +277,7 @@ def offer(
     ----------
     terms : int64 array, shape (4,)
         0 for no term; ordered in place.
-    room : float64 array, shape (8, point)
+    room : float64 array, shape (9, point)
         Scratch.
     bound : float
         What its RSS is at least; 0 if that is not known.

@@ -70,6 +70,7 @@ def search(
         np.require(values, requirements=["C", "W"]),
         np.require(shares, requirements=["C", "W"]),
         np.ascontiguousarray(axes / scale[..., None]),
+        np.ascontiguousarray((axes / scale[..., None]).transpose(0, 2, 1)),
         line,
         start[:kept],
         FIRST[many] or base - 1,
@@ -103,14 +104,15 @@ def coded(numbers: NDArray[np.int16], base: int) -> NDArray[np.int64]:
 
 
 @declared(
-    "(f8[:,::1], f8[:,::1], f8[:,:,::1], i4[:,::1], i8[::1], i8, f8, f8[:,:,:,::1], b1[::1], "
-    "i8[:,:,::1], f8[:,:,::1], f8[:,::1], f8[:,::1])",
+    "(f8[:,::1], f8[:,::1], f8[:,:,::1], f8[:,:,::1], i4[:,::1], i8[::1], i8, f8, f8[:,:,:,::1], "
+    "b1[::1], i8[:,:,::1], f8[:,:,::1], f8[:,::1], f8[:,::1])",
     division="numpy",
 )
 def search_loop(
     values: NDArray[np.float64],
     shares: NDArray[np.float64],
     axes: NDArray[np.float64],
+    turned: NDArray[np.float64],
     line: NDArray[np.int32],
     start: NDArray[np.int64],
     few: int,
@@ -122,7 +124,7 @@ def search_loop(
     criterion: NDArray[np.float64],
     weights: NDArray[np.float64],
 ) -> None:
-    """Fill the results of `search`, kernel by kernel."""
+    """Fill the results of `search`, kernel by kernel; `turned` are the axes, points first."""
     many, _, points = axes.shape
     chosen = np.empty((many, start.size), np.int64)
     rough = np.empty((many, few), np.int64)
@@ -135,7 +137,8 @@ def search_loop(
         for a in range(points):
             weight[a] = shares[k, a] * np.abs(y[a]) ** (-2.0 * gamma)
         if gamma != 0.0:
-            begin(y, weight, axes, line, start, rough, tables[0], falls, best, False)
+            only = (terms[k, :1], coefficients[k, :1], criterion[k, :1])
+            begin(y, weight, axes, turned, line, start, rough, tables[0], falls, only, False)
             # Weights from the best function f: 1 / f^(2 gamma).
             least = np.inf
             for a in range(points):
@@ -148,7 +151,7 @@ def search_loop(
                         fitted[a] += coefficients[k, 0, one + 1] * column[a]
             for a in range(points):
                 weight[a] = shares[k, a] * max(fitted[a], 0.5 * least) ** (-2.0 * gamma)
-        begin(y, weight, axes, line, start, chosen, tables[1], falls, best, True)
+        begin(y, weight, axes, turned, line, start, chosen, tables[1], falls, best, True)
         whole = 0.0
         for a in range(points):
             whole += weight[a]
@@ -161,6 +164,7 @@ def begin(
     y: NDArray[np.float64],
     weight: NDArray[np.float64],
     axes: NDArray[np.float64],
+    turned: NDArray[np.float64],
     line: NDArray[np.int32],
     start: NDArray[np.int64],
     chosen: NDArray[np.int64],
@@ -180,7 +184,7 @@ def begin(
     target = aim(y, weight, falls)
     # Terms of each parameter along its lines, then their products and sums, then other exponents.
     for axis in range(axes.shape[0]):
-        choose(y, target[0], axes[axis], line[axis], start, chosen[axis], thorough)
+        choose(y, target[0], turned[axis], line[axis], start, chosen[axis], thorough)
     combine(axes, chosen, table, target, best, thorough)
     if thorough:
-        exchange(axes, table, target, best)
+        exchange(axes, turned, table, target, best)

@@ -74,5 +74,7 @@ def test_a_subfolder_is_a_machine_that_is_named(
     assert "warn: " in printed.out
     assert f"silent: old has no result since {day(19)}" in printed.out
     assert "old, ice_np4" in printed.out
+    said = printed.out.splitlines()[0].split(": ")[0]
+    assert said == ("old, the unnamed machine" if other == "." else "newer, old")
     is_told = "old is taken for the results of a machine 'old'" in printed.err
     assert is_told == (other == ".")  # else all files have a machine, as the names say

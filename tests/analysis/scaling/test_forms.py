@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,9 @@ import pytest
 from tests.analysis.scaling.experiments import POWERS, TRUTH, Function, figure_1, write_text
 
 from hindmost.analysis.readers.read import read_experiment
+from hindmost.analysis.report.runs_overview import grown_headline, judge_experiment
 from hindmost.analysis.scaling.batches import ScalingOptions
+from hindmost.analysis.scaling.figures import scaling_chart
 from hindmost.analysis.scaling.latex_table import escaped, latex_table
 from hindmost.analysis.scaling.python_module import python_module
 from hindmost.analysis.scaling.study import ScalingStudy, study_scaling
@@ -117,6 +120,19 @@ def test_a_side_of_two_points_far_apart_has_no_model(tmp_path: Path) -> None:
     (function,) = module["MODELS"].values()
     assert np.isfinite(function(512.0))
     assert np.isnan(function(1024.0))
+    chart = scaling_chart(kernel.kernel, study.target)
+    line = next(each for each in chart.series if "768 to 1024: no model" in each.name)
+    assert np.isnan(line.y[line.x > 700.0]).all()
+    assert np.isfinite(line.y[line.x < 600.0]).all()
+    assert judge_experiment(study).text.endswith("none fits transpose at the target.")
+
+
+def test_a_kernel_that_falls_is_not_said_to_grow(tmp_path: Path) -> None:
+    path = write_text(tmp_path / "e.txt", {"f": lambda p: 100.0 / p}, noise=0.01, repetitions=3)
+    study = study_scaling(read_experiment(path))
+    (standing,) = study.metrics[0].at_target(study.metrics[0].order)
+    said = grown_headline(standing, study.target)
+    assert re.match(r"f is predicted to fall to 0\.2\d*x at p = 4096 \(90 % interval 0\.2", said)
 
 
 def test_the_python_module_runs_and_gives_the_predictions(study: ScalingStudy) -> None:

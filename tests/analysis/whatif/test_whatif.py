@@ -358,3 +358,18 @@ def test_nine_in_ten_repeats_lie_within_the_interval_of_those_before() -> None:
             for before, last in zip(logs[:, :count], logs[:, 5], strict=True)
         ]
         assert 0.87 < np.mean(inside) < 0.93
+
+
+@pytest.mark.parametrize("at", ["", ",at=calls"])
+def test_detours_at_calls_are_divided_among_steps_and_that_is_said(
+    tmp_path: Path, header: Header, capsys: pytest.CaptureFixture[str], at: str
+) -> None:
+    values = run_values(iterations=200, ranks=RANKS, restart=20, seed=1)
+    none = np.zeros((200, RANKS))
+    law = f"exponential:mean=20us,probability=0.1{at}"
+    disturbed = replace(header, spec={**header.spec, "injected": law})
+    path = write_whole(
+        tmp_path, disturbed, {**values, "injected": none, "injected_outside": none[0]}
+    )
+    assert main(["whatif", str(path), "--noise", "not-injected"]) == 0
+    assert ("divided among the steps" in " ".join(capsys.readouterr().out.split())) == bool(at)

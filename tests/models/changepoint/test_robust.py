@@ -83,6 +83,24 @@ def test_a_step_on_a_drift_is_a_step_between_trends() -> None:
     assert len(found.trends) == 2
 
 
+def test_noise_on_a_drift_adds_no_step() -> None:
+    logs = np.linspace(0.0, 0.4, 240) + 0.25 * (np.arange(240) >= 130)
+    found = []
+    for seed in range(50):
+        noise = np.random.default_rng([8, seed]).normal(0.0, 0.02, 240)
+        found += places(np.exp(logs + noise))
+    assert len(found) == 50
+    assert all(abs(place - 130) <= 2 for place in found)
+
+
+@pytest.mark.parametrize("rho", [0.0, 0.3])
+@pytest.mark.parametrize("sigma", [0.002, 0.05])
+def test_two_years_of_steady_nights_raise_no_alarm(sigma: float, rho: float) -> None:
+    random = np.random.default_rng(9)
+    for _ in range(6):
+        assert not places(np.exp(ar1(random, 730, rho, sigma)))
+
+
 def test_a_drift_begins_without_a_step() -> None:
     random = np.random.default_rng(9)
     night = np.arange(200)

@@ -88,6 +88,12 @@ def test_a_surprise_widens_the_interval() -> None:
     assert np.log(found.high / found.low)[0] > 1.5 * width[0]
 
 
+def test_slower_than_foretold_is_the_likelier_surprise() -> None:
+    shared = noisy(300.0 / POINTS + 2.0, 0.03)
+    found = forecast(np.stack([shared, noisy(POINTS**0.7, 0.03), noisy(0.0 * POINTS + 4.0, 0.03)]))
+    assert (found.high / found.predicted > found.predicted / found.low).all()
+
+
 def test_a_line_that_falls_to_zero_before_the_target_foretells_nothing() -> None:
     points = 2.0 ** np.arange(1, 11)
     values = (100.0 - 0.05 * points)[None]
@@ -223,6 +229,9 @@ def test_models_predict_where_kernels_together_favour_them_and_their_own_points_
         stack = Stack(predicted=np.zeros(len(shares)), weights=weights, known=points)
         return [bool(each) for each in stack.follows_model()]
 
-    assert follows(0.9, 0.2, 0.05) == [True, True, False]
+    assert follows(0.9, 0.9, 0.2, 0.05) == [True, True, True, False]
+    assert follows(0.9, 0.9, 0.2, 0.05, known=5) == [True, True, False, False]
+    # Where the kernels together do not say it, only its own points can.
+    assert follows(0.9, 0.2, 0.05) == [True, False, False]
     assert follows(0.9, 0.2, 0.05, known=5) == [True, False, False]
     assert follows(0.9, 0.1, 0.0) == [False] * 3

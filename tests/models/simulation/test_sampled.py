@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -12,9 +11,9 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from hindmost.errors import DataError
-from hindmost.models.compiled import compiled
 from hindmost.models.events import EventKind
 from hindmost.models.simulation import counted_draws as draws
+from hindmost.models.simulation import sampled
 from hindmost.models.simulation.blocks import Neighbours
 from hindmost.models.simulation.counted_draws import Quantiles
 from hindmost.models.simulation.sampled import DrawnWork, SampledProgram, SampledWalk
@@ -153,15 +152,14 @@ def test_threads_parts_and_cycles_change_no_bit(
 def test_a_thread_that_fails_stops_those_that_wait_for_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def failing(loop: Callable[..., None], **options: Any) -> Callable[..., None]:
-        def begin(*arguments: Any) -> None:
-            if arguments[16] == 1:
-                raise MemoryError
-            compiled(loop, **options)(*arguments)
+    loop = sampled.walk_sampled.compile()
 
-        return begin
+    def begin(*arguments: Any) -> None:
+        if arguments[16] == 1:
+            raise MemoryError
+        loop(*arguments)
 
-    monkeypatch.setattr("hindmost.models.simulation.sampled.compiled", failing)
+    monkeypatch.setattr(sampled.walk_sampled, "_made", begin)
     with pytest.raises(MemoryError):
         SampledWalk(program_of("blocking"), threads=2).walk(5)
 
