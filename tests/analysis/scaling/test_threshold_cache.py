@@ -50,8 +50,13 @@ def test_thresholds_of_another_version_are_not_taken(
 
 def test_thresholds_depend_on_all_sources_of_the_models() -> None:
     read: list[Path] = []
+
+    def read_bytes(path: Path) -> bytes:
+        read.append(path)
+        return b""
+
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Path, "read_bytes", lambda path: read.append(path) or b"")
+        patch.setattr(Path, "read_bytes", read_bytes)
         threshold_cache.source_of_thresholds.__wrapped__()
     names = {path.name for path in read}
     assert {"thresholds.py", "one_behaviour.py", "evidence.py", "residuals.py"} <= names
