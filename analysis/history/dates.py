@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from datetime import UTC, datetime
 
 import numpy as np
 from numpy.typing import NDArray
+
+from hindmost.analysis.readers.history import History
+from hindmost.models.changepoint.verdicts import SILENT_DAYS
 
 SECONDS_A_DAY = 86400.0
 
@@ -43,3 +47,24 @@ def days_of(times: NDArray[np.float64]) -> list[str]:
     instants = np.floor(times).astype("datetime64[s]")
     days: list[str] = np.datetime_as_string(instants, unit="D").tolist()
     return days
+
+
+def newest(history: History, now: float = math.inf) -> float:
+    """Return the time of the newest night, failed or not: seconds since 1970, UTC.
+
+    Parameters
+    ----------
+    history : History
+    now : float
+        Nights after it that follow the others after more than `SILENT_DAYS` are dated wrongly: one
+        of them would push all that happened recently out of the last days.
+    """
+    failed = [failure.time for failure in history.failures]
+    last = max([*(float(each.times[-1]) for each in history.series if each.times.size), *failed])
+    if last <= now + SECONDS_A_DAY:
+        return last
+    times = np.unique(np.concatenate([*(each.times for each in history.series), failed]))
+    late = int(np.searchsorted(times, now + SECONDS_A_DAY, side="right"))
+    if late and times[late] - times[late - 1] > SILENT_DAYS * SECONDS_A_DAY:
+        return float(times[late - 1])
+    return last

@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator
 
-from hindmost.analysis.history.dates import SECONDS_A_DAY, date_of
+from hindmost.analysis.history.dates import SECONDS_A_DAY, date_of, newest
 from hindmost.analysis.history.study import HistoryStudy
 from hindmost.analysis.history.terms import more, named, worse_noun
 from hindmost.analysis.readers.remarks import stands_for
@@ -125,6 +125,13 @@ def age_line(study: HistoryStudy, now: float) -> str:
     now : float
         Seconds since 1970, UTC.
     """
+    latest = newest(study.history)
+    if latest > study.until:
+        return (
+            f"A result is dated {date_of(latest)}, in the future. Correct its date; it does not "
+            f"count as the newest: the last {study.last_days:.3g} days are counted back from "
+            f"{date_of(study.until)}."
+        )
     days = (now - study.until) / SECONDS_A_DAY
     if days > OLD_DAYS:
         return (

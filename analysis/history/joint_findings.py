@@ -111,6 +111,11 @@ class JointFinding:
         """Tell whether it began before a time, is held, and is still for the worse."""
         return self.time <= since and self.since is not None and self.badge == WARN
 
+    def is_news(self, since: float) -> bool:
+        """Tell whether it is for the worse, and began or was held first after a time."""
+        held = self.since is not None and self.since > since
+        return self.badge == WARN and (self.time > since or held)
+
     def sentence(self) -> str:
         """Return it in words."""
         way = more_and_less(self.unit)[self.effect < 0.0]
@@ -137,8 +142,6 @@ class JointFinding:
         """Return in words whether it is held, and what the last nights show."""
         if self.since is None:
             return "; not confirmed yet"
-        if self.found:
-            return ""
         words = f"; held since {date_of(self.since)}"
         if self.now is None:
             return words

@@ -149,8 +149,9 @@ def last_lines(study: HistoryStudy, plan: MailPlan | None) -> list[str]:
     joint = [*joint_lines(study.joint, study.since)]
     if plan is None:
         joint += withdrawn_joint_lines(study.joint_withdrawn, study.since)
-    if plan is None or plan.digest:
-        joint += open_joint_lines(study.joint, study.since)
+    is_all = plan is None or plan.digest
+    told = [each for each in study.joint if is_all or each.is_news(study.since)]
+    joint += open_joint_lines(told, study.since)
     return [*(line for line in (*joint, *drift_lines(study), failure_line(study)) if line), *data]
 
 

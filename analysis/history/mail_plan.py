@@ -173,7 +173,9 @@ def items_of(study: HistoryStudy, now: float) -> Iterator[tuple[MailedItem, Seri
                 ),
                 None,
             )
-    for joint in study.joint_warnings(study.since):
+    for joint in study.joint:
+        if not joint.is_news(study.since):
+            continue
         margin = WITHIN * SECONDS_A_DAY
         item = MailedItem(
             kind=JOINT,

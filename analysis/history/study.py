@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 from hindmost.analysis.history.acknowledgements import Acknowledgement, about
-from hindmost.analysis.history.dates import SECONDS_A_DAY, date_labels
+from hindmost.analysis.history.dates import SECONDS_A_DAY, date_labels, newest
 from hindmost.analysis.history.joint_findings import JointFinding, joint_findings
 from hindmost.analysis.history.joint_memory import JointMemory
 from hindmost.analysis.history.joint_reviews import (
@@ -67,7 +67,7 @@ class HistoryStudy:
     last_days : float
         Number of days before the newest night that the report covers.
     until : float
-        The newest night: seconds since 1970, UTC.
+        The newest night: seconds since 1970, UTC; see `newest` for one that is dated wrongly.
     refused : mapping
         Name of a series to the reason why it cannot be judged.
     state : HistoryState or None
@@ -263,6 +263,7 @@ def judge_history(
     acknowledged: Sequence[Acknowledgement] = (),
     ratios: Sequence[tuple[str, str]] = (),
     executor: Executor | None = None,
+    now: float = math.inf,
     **settings: Any,
 ) -> HistoryStudy:
     """Find the changes in every series of a history.
@@ -284,6 +285,8 @@ def judge_history(
         Cases, machines or timers whose ratios are judged too: see `ratio_series.with_ratios`.
     executor : Executor, optional
         Judges the series; None: threads of this process.
+    now : float
+        Seconds since 1970, UTC: nights that are dated long after it do not count as the newest.
     **settings
         Of the method, as ``alpha``.
 
@@ -361,7 +364,7 @@ def judge_history(
         method=method,
         settings=dict(settings),
         last_days=last_days,
-        until=newest(history),
+        until=newest(history, now),
         refused=refused,
         state=None if following is None else following.state(memory),
         remarks=() if following is None else following.remarks,
@@ -373,9 +376,3 @@ def judge_history(
 def threads() -> ThreadPoolExecutor:
     """Return a thread for each core that this process may use."""
     return ThreadPoolExecutor(len(os.sched_getaffinity(0)))
-
-
-def newest(history: History) -> float:
-    """Return the time of the newest night, failed or not: seconds since 1970, UTC."""
-    times = [float(series.times[-1]) for series in history.series if series.times.size]
-    return max([*times, *(failure.time for failure in history.failures)])

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hindmost.analysis.history.dates import SECONDS_A_DAY
-from hindmost.analysis.history.study import newest
+from hindmost.analysis.history.dates import SECONDS_A_DAY, newest
 from hindmost.analysis.readers.find import is_ours, recognise
 from hindmost.analysis.readers.read import DEPTH_OF_HISTORY, read_history
 from hindmost.analysis.readers.registry import EXPERIMENT_FORMATS, HISTORY_FORMATS

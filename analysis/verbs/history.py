@@ -145,6 +145,7 @@ def study_of(arguments: argparse.Namespace) -> HistoryStudy:
         acknowledged=known,
         ratios=[tuple(pair) for pair in arguments.ratio or ()],
         executor=arguments.executor,
+        now=time.time(),
         **settings,
     )
     return select_series(study, **wanted) if whole else study

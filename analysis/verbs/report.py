@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -95,4 +96,4 @@ def history_of(nights: Sequence[Path]) -> HistoryStudy | None:
     if not nights:
         return None
     known = known_changes([str(path) for path in nights], None)
-    return judge_history(read_history(nights), acknowledged=known)
+    return judge_history(read_history(nights), acknowledged=known, now=time.time())

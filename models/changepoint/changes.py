@@ -134,7 +134,8 @@ class Regime:
     interval : (float, float), seconds
         Of the mean.
     n : int
-        Observations that are not outliers.
+        Observations that the level is estimated from: without outliers, and without those almost as
+        far off.
     deviation : float
         Relative standard deviation of the noise.
     freedom : float

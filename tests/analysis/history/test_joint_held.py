@@ -124,6 +124,8 @@ def test_an_older_one_stays_open_and_does_not_fail(held: HistoryState) -> None:
     assert any("together" in each.title for each in worth_saying(history_conclusions(study)))
     first = plan_mail(study, MailRecord(), study.until)
     again = plan_mail(study, first.record, study.until)
+    assert (first.others, again.others) == (1, 0)  # held first in the last days: news
+    assert plan_mail(replace(study, last_days=5.0), MailRecord(), study.until).others == 0
     for plan, told in ((None, True), (first, True), (again, False)):
         body = compose(study, group_changes(study), plan=plan).get_body(("plain",))
         assert body is not None

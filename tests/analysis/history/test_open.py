@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -25,7 +26,7 @@ from hindmost.analysis.history.headline import age_line, headline, silence_lines
 from hindmost.analysis.history.history_json import to_json
 from hindmost.analysis.history.mail_message import compose
 from hindmost.analysis.history.page.tables import still_open, summary
-from hindmost.analysis.history.study import PASS, UNKNOWN, WARN, HistoryStudy, judge_history
+from hindmost.analysis.history.study import FAIL, PASS, UNKNOWN, WARN, HistoryStudy, judge_history
 from hindmost.analysis.show.html_renderer import part_html
 from hindmost.cli import main
 from hindmost.errors import UsageError
@@ -136,6 +137,21 @@ def test_the_age_of_the_newest_night_is_told() -> None:
     assert not age_line(study, newest + 86400.0)
     assert "21 days old" in age_line(study, newest + 21 * 86400.0)
     assert "in the future" in age_line(study, newest - 3 * 86400.0)
+
+
+def test_one_night_far_in_the_future_does_not_push_a_slowdown_out_of_the_last_days() -> None:
+    slower = series(stepped(0))
+    times = slower.times.copy()
+    now = float(times[-2]) + 86400.0
+    times[-1] = now + 9000 * 86400.0
+    nights = history(replace(slower, times=times))
+    assert judge_history(nights).status() == PASS
+    study = judge_history(nights, now=now)
+    assert (study.status(), study.until) == (FAIL, times[-2])
+    said = f"the newest: the last 10 days are counted back from {day(NIGHTS - 2)}"
+    assert said in age_line(study, now)
+    # Without a gap before it, a night in the future may be right, and the clock wrong.
+    assert judge_history(history(slower), now=now - 9 * 86400.0).until == slower.times[-1]
 
 
 def test_json_of_series_that_cannot_be_judged_is_strict() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -98,6 +99,23 @@ def test_figure_1_of_the_paper(tmp_path: Path) -> None:
     # An error of almost 62 % at p = 1024, beside 30 + p.
     off = float(kernel.whole.predict(1024.0)[0]) / (30.0 + 1024.0) - 1.0
     assert abs(off) == pytest.approx(0.62, abs=0.01)
+
+
+def test_a_model_far_from_the_prediction_is_told_though_the_interval_holds_both(
+    tmp_path: Path,
+) -> None:
+    """Strong scaling that ends: a term of the model outgrows all else beyond the last point."""
+    points = 64.0 * 2.0 ** np.arange(7)
+    ending = {"step": lambda p: np.where(p < 4000.0, 2400.0 / p + 0.4, 1.4)}
+    path = write_text(tmp_path / "e.txt", ending, points=points)
+    metric = metric_of(path, at="8192")
+    (standing,) = metric.at_target(metric.order)
+    assert standing.low < 1.5 * standing.predicted < standing.explained < standing.high
+    assert not standing.disagreement()
+    assert "the interval holds both" in standing.apart()
+    near = replace(standing, explained=1.4 * standing.predicted)
+    assert not near.apart()
+    assert not replace(standing, explained=2.0 * standing.high).apart()
 
 
 @pytest.mark.parametrize(("least", "doubtful"), [(1000.0, True), (64.0, False)])
