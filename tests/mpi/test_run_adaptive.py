@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from shutil import copy2
@@ -216,10 +217,10 @@ COLD = ("exchange", "rewrite", "roots")
 def keep_all_but_cold(cache: Path) -> None:
     """Fill a cache with the kernel's loops, as far as they have been compiled before."""
     (harness,) = map(Path, hindmost.harness.__path__)
+    folder_of: Callable[[str], str] = _CacheLocator.get_suitable_cache_subpath
     for kept in harness.rglob("__pycache__/*.nb[ic]"):
         if not kept.name.startswith(COLD):
-            source = str(kept.parent.parent / "any.py")
-            folder = cache / _CacheLocator.get_suitable_cache_subpath(source)
+            folder = cache / folder_of(str(kept.parent.parent / "any.py"))
             folder.mkdir(parents=True, exist_ok=True)
             copy2(kept, folder)
 
