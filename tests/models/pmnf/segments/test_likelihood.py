@@ -368,5 +368,5 @@ def test_an_unknown_method_is_refused() -> None:
 def test_one_growth_that_no_term_is_as_steep_as_is_no_change(grows, begins: list[int]) -> None:  # type: ignore[no-untyped-def]
     random = np.random.default_rng(3)
     noise = np.exp(0.01 * random.standard_normal((1, POWERS.size, 5)))
-    (found,) = detect_segments(POWERS, grows(POWERS)[None, :, None] * noise)
+    found = detect_segments(POWERS, grows(POWERS)[None, :, None] * noise)[0]
     assert [change.first for change in found.changes] == begins
