@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -40,6 +40,8 @@ class Comparison:
         In the order of the first's series.
     only_first, only_second : tuple of SeriesName
         What the other does not have.
+    other_units : tuple of (SeriesName, str, str)
+        What both have in units that do not match, first and second: not compared.
     """
 
     first: History
@@ -47,6 +49,7 @@ class Comparison:
     series: tuple[ComparedSeries, ...]
     only_first: tuple[SeriesName, ...]
     only_second: tuple[SeriesName, ...]
+    other_units: tuple[tuple[SeriesName, str, str], ...] = ()
 
     def ranked(self) -> tuple[ComparedSeries, ...]:
         """Return all series, the most significant difference first, and of equals the largest."""
@@ -143,11 +146,17 @@ def compare_histories(
         )
     ]
     mine, theirs = (keyed(each.series, free) for each in (first, second))
-    shared = [key for key in mine if key in theirs and mine[key].unit == theirs[key].unit]
+    both = [key for key in mine if key in theirs]
+    shared = [key for key in both if mine[key].unit == theirs[key].unit]
+    other_units = tuple(
+        (mine[key].name, mine[key].unit, theirs[key].unit) for key in both if key not in shared
+    )
     if not shared:
         raise DataError(
             f"{first.source} and {second.source} have no timer in common: A has "
             f"{some_names(mine)}; B has {some_names(theirs)}.{failed_words(first, second)}"
+            f"{''.join(f' {words}' for words in unit_words(other_units))}"
+            f"{choice_words(first, second)}"
         )
     found = [compare_series(mine[key], theirs[key], pair, level) for key in shared]
     known = [
@@ -174,8 +183,9 @@ def compare_histories(
                 zip(shared, found, strict=True)
             )
         ),
-        only_first=tuple(series.name for key, series in mine.items() if key not in shared),
-        only_second=tuple(series.name for key, series in theirs.items() if key not in shared),
+        only_first=tuple(series.name for key, series in mine.items() if key not in both),
+        only_second=tuple(series.name for key, series in theirs.items() if key not in both),
+        other_units=other_units,
     )
 
 
@@ -228,6 +238,21 @@ def failed_words(first: History, second: History) -> str:
             runs = counted(len(history.failures), "run")
             words += f" {runs} of {side} failed: {'; '.join(list(reasons)[:MOST_REASONS])}."
     return words
+
+
+def unit_words(units: Sequence[tuple[SeriesName, str, str]]) -> Iterator[str]:
+    """Yield what is not compared as its units do not match."""
+    for name, first, second in units:
+        stated = (f"in {unit}" if unit else "without a unit" for unit in (first, second))
+        yield f"{name} is not compared: it is {' in A and '.join(stated)} in B."
+
+
+def choice_words(first: History, second: History) -> str:
+    """Return what to select where only cases or machines differ; empty if timers do."""
+    timers = [{series.name.timer for series in each.series} for each in (first, second)]
+    if not timers[0] & timers[1]:
+        return ""
+    return " To compare one case of each, whatever its name, select it: --case, --machine."
 
 
 def some_names(series: Mapping[tuple[str, ...], NightlySeries], most: int = 3) -> str:

@@ -142,8 +142,6 @@ class JointFinding:
         """Return in words whether it is held, and what the last nights show."""
         if self.since is None:
             return "; not confirmed yet"
-        if self.found:
-            return ""
         words = f"; held since {date_of(self.since)}"
         if self.now is None:
             return words

@@ -139,8 +139,8 @@ def kernel_lines(metric: MetricStudy, standings: list[KernelAtTarget]) -> list[s
             parts.append(UNSETTLED.get(kernel.verdict, str(kernel.verdict)))
         if standing.disagreement() or standing.apart() or np.isnan(standing.explained):
             parts.append(f"predicted from {standing.source.explain()}")
-        if kernel.is_open(metric.target.at):
-            model = kernel.model_at(metric.target.at)
+        model = kernel.model_at(metric.target.at)
+        if kernel.is_open(metric.target.at) and not model.misfit:
             also = [text for text, behind in model_choices(model) if behind < OPEN]
             parts.append(f"as good: {', or '.join(also)}")
         parts += standing.doubts(metric.target)

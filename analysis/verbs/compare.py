@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from hindmost.analysis.history.compare import Comparison, compare_histories
+from hindmost.analysis.history.compare import Comparison, compare_histories, unit_words
 from hindmost.analysis.history.compared_series import ComparedSeries
 from hindmost.analysis.history.pairing import WAYS
 from hindmost.analysis.history.ratio import LEVEL
@@ -96,7 +96,7 @@ def perform(arguments: argparse.Namespace) -> int:
         for path in (arguments.first, arguments.second)
     )
     comparison = compare_histories(first, second, pair=arguments.pair)
-    warnings = [*first.warnings, *second.warnings]
+    warnings = [*first.warnings, *second.warnings, *unit_words(comparison.other_units)]
     for remark in few(warnings, MOST_WARNINGS):
         warn(remark)
     found = findings_in([Path(arguments.first), Path(arguments.second)])
@@ -111,6 +111,7 @@ def perform(arguments: argparse.Namespace) -> int:
             "series": [each.to_json() for each in comparison.ranked()],
             "only_first": [str(name) for name in comparison.only_first],
             "only_second": [str(name) for name in comparison.only_second],
+            "other_units": [str(name) for name, _, _ in comparison.other_units],
             "beyond": [each.name for each in beyond],
             "unconfirmed": [
                 each.name for each in (() if limit is None else comparison.unconfirmed(limit))

@@ -201,6 +201,8 @@ def check_options(arguments: argparse.Namespace) -> None:
         password_for(mail_server(arguments.smtp), arguments.smtp_password_file)
     if arguments.json and arguments.mail == "-":
         raise UsageError("--json and --mail - both write to stdout: name a file for the mail.")
+    if not 0.0 < arguments.days < float("inf"):
+        raise UsageError(f"--days {arguments.days:g}: give a number of days above 0.")
     if arguments.alpha is not None:
         check_probability("--alpha", arguments.alpha)
 

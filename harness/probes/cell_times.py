@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hindmost.errors import DataError, HindmostError, MissingError, UsageError
 from hindmost.harness.probes.speed import readings
@@ -92,7 +93,9 @@ class GrindTimes:
     pulses: list[list[float]] = field(default_factory=list)
 
     def points(self, pulse_s: float | None = None) -> list[GrindPoint]:
-        """Return the median of every phase, over repeats and then over ranks.
+        """Return the median over repeats of the slowest rank's time of every phase.
+
+        Ranks meet in every phase, many times: what is left of it waits for the slowest one.
 
         Parameters
         ----------
@@ -104,19 +107,26 @@ class GrindTimes:
                 phase=phase,
                 ranks_per_node=self.ranks_per_node,
                 cells=self.cells,
-                seconds_per_cell=self.middle_s(values, pulse_s),
+                seconds_per_cell=float(np.median(self.scaled_s(values, pulse_s).max(axis=0))),
             )
             for phase, values in self.phases.items()
         ]
 
     def middle_s(self, values: list[list[float]], pulse_s: float | None = None) -> float:
-        """Return the median of values, rank -> repeat, scaled as in `points`."""
-        scaled = np.asarray(values, float)
+        """Return the median of values over repeats and then over ranks, scaled as in `points`.
+
+        Of events, in which nobody waits.
+        """
+        return float(np.median(np.median(self.scaled_s(values, pulse_s), axis=1)))
+
+    def scaled_s(self, values: list[list[float]], pulse_s: float | None) -> NDArray[np.float64]:
+        """Return values scaled as in `points`: float64 array, shape (rank, repeat), seconds."""
+        found = np.asarray(values, float)
         if pulse_s is not None and self.pulses:
             # Ranks wait for the slowest one, so its pulse is the pace of all.
             slowest = np.max(self.pulses, axis=0)
-            scaled = scaled / [pace_of(float(each), pulse_s) for each in slowest]
-        return float(np.median(np.median(scaled, axis=1)))
+            found = found / [pace_of(float(each), pulse_s) for each in slowest]
+        return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

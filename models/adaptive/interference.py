@@ -82,6 +82,8 @@ class Interference:
         if usual is not None and usual <= 0.0:
             raise UsageError(f"usual = {usual:g}; measured over baseline must be above 0.")
         self._start, self._reference = 0 if usual is not None else start, math.log(smallest)
+        # k is never less, whatever the spread: smaller deviations raise no sum.
+        self._calm = min(self._reference, 0.5 * LOG_CLIP)
         self._spread = DeviationSpread(scale)
         self._centre = 0.0 if usual is None else math.log(usual)
         self.learns = False
@@ -166,17 +168,27 @@ class Interference:
             self._spread.observe(place - self._centre)
             self._remember(work, iterations, measured_s)
             return self._verdict(CycleKind.STEADY, place, "too early to judge.")
-        # Two one-sided CUSUM sums of the clipped deviation z, with reference value k.
-        reference, clip = self._bounds()
         off = place - self._centre - self._shift
-        clipped = min(clip, max(-clip, off))
-        self._since_up = self._since_up + 1 if self._up > 0.0 or clipped > reference else 0
-        self._since_down = self._since_down + 1 if self._down > 0.0 or clipped < -reference else 0
-        self._up = max(0.0, self._up + clipped - reference)
-        self._down = max(0.0, self._down - clipped - reference)
-        bound = 1.8 * (clip - reference)
-        slower = self._up >= bound or (self._since_up >= 2 and self._loses() and off > reference)
-        if slower or self._down >= bound:
+        reference, clip = self._reference, 0.0
+        slower = faster = False
+        if abs(off) <= self._calm and self._up == 0.0 == self._down:
+            self._since_up = self._since_down = 0  # most cycles: both sums stay 0
+        else:
+            # Two one-sided CUSUM sums of the clipped deviation z, with reference value k.
+            reference, clip = self._bounds()
+            clipped = min(clip, max(-clip, off))
+            self._since_up = self._since_up + 1 if self._up > 0.0 or clipped > reference else 0
+            self._since_down = (
+                self._since_down + 1 if self._down > 0.0 or clipped < -reference else 0
+            )
+            self._up = max(0.0, self._up + clipped - reference)
+            self._down = max(0.0, self._down - clipped - reference)
+            bound = 1.8 * (clip - reference)
+            slower = self._up >= bound or (
+                self._since_up >= 2 and self._loses() and off > reference
+            )
+            faster = self._down >= bound
+        if slower or faster:
             verdict = self._changed(place, self._since_up if slower else self._since_down)
             self._remember(work, iterations, measured_s)
             return verdict
@@ -323,8 +335,8 @@ class Interference:
         iterations: float,
         measured_s: float,
     ) -> CycleVerdict:
-        unusual = 4.0 * self._spread.scale
-        if abs(off) > max(0.6 * clip, unusual):
+        spread = self._spread
+        if abs(off) > self._calm and abs(off) > max(0.6 * clip, 4.0 * spread.scale):
             return self._verdict(
                 CycleKind.NOISE,
                 place,
@@ -332,8 +344,8 @@ class Interference:
             )
         if work is not None and work.adapts in self._works:
             before, before_iterations, before_s = self._works[work.adapts]
-            moved = math.log(measured_s / before_s)
-            if abs(moved) > max(LOG_MOVED, unusual):
+            moved = abs(math.log(measured_s / before_s))
+            if moved > LOG_MOVED and moved > 4.0 * spread.scale:
                 parts = moved_work(before, before_iterations, work, iterations)
                 if parts:
                     words = f"the work changed ({parts}), and the time with it."

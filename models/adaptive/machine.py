@@ -69,7 +69,7 @@ class GrindPoint:
     cells : float
         Cells per rank.
     seconds_per_cell : float
-        Median over repeats.
+        Of the slowest rank, the median over repeats.
     """
 
     phase: Name

@@ -9,6 +9,7 @@ measured times of whole cycles, contain the mean.
 from __future__ import annotations
 
 import math
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,10 +19,13 @@ from hindmost.models.adaptive.machine import SystemNoise
 
 PARTS = (0.5, 0.4, 0.09, 0.01)
 """Shares of the detours up to and between the quantiles of `SystemNoise`."""
+MANY = 2000.0
+"""Mean count from which on its law is as good as normal."""
 INTERVALS_S = np.geomspace(1e-6, 10.0, 57)
 """Lengths of intervals for which waiting is tabulated."""
 
 
+@cache
 def waiting_curve(noise: SystemNoise | None, ranks: int) -> GrindCurve | None:
     """Return the waiting for each second of work, against the length of an interval.
 
@@ -75,6 +79,10 @@ def logarithmic_mean(low: float, high: float) -> float:
 
 def excess_of_maximum(mean: float, ranks: int) -> float:
     """Return E[max of P counts] - E[count], for independent counts of a Poisson law."""
+    if mean <= 0.0:
+        return 0.0
+    if mean > MANY:  # a normal law by now, whose deviation is the root of the mean
+        return excess_of_maximum(MANY, ranks) * math.sqrt(mean / MANY)
     most = math.ceil(mean + 12.0 * math.sqrt(mean) + 30.0)
     count: NDArray[np.float64] = np.arange(most, dtype=np.float64)
     steps = np.log(np.maximum(count, 1.0))

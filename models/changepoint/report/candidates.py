@@ -80,7 +80,7 @@ def candidate_p_values(
     window = VARIANTS[variant].extra + WINDOW if robust else series.size
     if algorithm == 1:
         statistic = np.empty(series.size)
-        loops.single(series.logs, series.may_change, alpha, k, rules, False, statistic)
+        loops.run_single(series.logs, series.may_change, alpha, k, rules, False, statistic)
         places = [int(statistic.argmax())] if statistic.max() > 0.0 else []
         seen = [series.size - 1] * len(places)
     else:

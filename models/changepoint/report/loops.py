@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.models.changepoint.student import two_sided
-from hindmost.models.compiled import compiled
+from hindmost.models.compiled import declared, part
 
 MAD_TO_SIGMA = 1.4826
 """The median absolute deviation of a normal law times this is its standard deviation."""
@@ -18,9 +18,11 @@ BOUND = 3.0
 ROUNDING = 1e-11
 """Difference of the means of logarithms that may be an error of rounding."""
 DIVISOR_K, DIVISOR_TESTED, DIVISOR_LARGER = 0, 1, 2
+RULES = "Tuple((b1, i8, i8, b1, b1, i8))"
+"""Types of the rules of a variant."""
 
 
-@compiled
+@part
 def trimmed(
     x: NDArray[np.float64], trims_from: int, most: int, less: int
 ) -> tuple[float, float, int]:
@@ -57,7 +59,7 @@ def trimmed(
     return mean, square / max(stays - less, 1), stays
 
 
-@compiled
+@part
 def t_test(
     left: tuple[float, float, int], right: tuple[float, float, int], welch: bool
 ) -> tuple[float, float]:
@@ -91,7 +93,7 @@ def t_test(
     return t, two_sided(t, freedom)
 
 
-@compiled
+@part
 def test_at(
     x: NDArray[np.float64],
     place: int,
@@ -120,7 +122,7 @@ def test_at(
     return t, p
 
 
-@compiled
+@declared(f"(f8[::1], {RULES}, b1, f8[::1])")
 def candidate_p(
     x: NDArray[np.float64],
     rules: tuple[bool, int, int, bool, bool, int],
@@ -132,7 +134,7 @@ def candidate_p(
         p[place] = test_at(x, place, rules, welch)[1]
 
 
-@compiled
+@part
 def single(
     x: NDArray[np.float64],
     may_change: NDArray[np.bool_],
@@ -183,7 +185,11 @@ def single(
             statistic[place] = t
 
 
-@compiled
+run_single = declared(f"(f8[::1], b1[::1], f8, i8, {RULES}, b1, f8[::1])")(single)
+"""`single`, for those that are no loop."""
+
+
+@declared(f"(f8[::1], b1[::1], f8, i8, i8, i8, {RULES}, b1)")
 def several(
     x: NDArray[np.float64],
     may_change: NDArray[np.bool_],

@@ -84,7 +84,7 @@ def detect_as_report(
     suspects: tuple[int, ...] = ()
     if algorithm == 1:
         statistic = np.empty(series.size)
-        loops.single(series.logs, series.may_change, alpha, k, rules, welch, statistic)
+        loops.run_single(series.logs, series.may_change, alpha, k, rules, welch, statistic)
         places = [int(np.argmax(statistic))] if statistic.max() > 0.0 else []
     else:
         last = VARIANTS[variant].extra + window if algorithm == 3 else series.size

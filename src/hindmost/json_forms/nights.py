@@ -249,6 +249,7 @@ class Compare(TypedDict):
     series: list[ComparedSeries]
     only_first: list[str]
     only_second: list[str]
+    other_units: list[str]
     beyond: list[str]
     unconfirmed: list[str]
     not_judged: list[str]

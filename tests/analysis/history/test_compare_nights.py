@@ -57,6 +57,24 @@ def test_a_last_night_that_is_left_out_is_named(
     assert "1 outlier left out, the last on 2026-11-20" in text
 
 
+def test_units_that_do_not_match_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, unit in (("a", "GB/s"), ("b", "MB/s")):
+        folder = Path(write(tmp_path / name, STEADY))
+        rows = [f"{LAST},m,c,read,{value},{unit}" for value in (1.0, 2.0)]
+        table = "\n".join(["date,machine,case,timer,value,unit", *rows])
+        (folder / "read.csv").write_text(table)
+    a, b = str(tmp_path / "a"), str(tmp_path / "b")
+    said = "m, c, read is not compared: it is in GB/s in A and in MB/s in B."
+    assert main(["compare", a, b]) == 0
+    out, err = capsys.readouterr()
+    assert said in err
+    assert "only in" not in out
+    with pytest.raises(DataError, match=f"no timer in common: .* {said}"):
+        main(["compare", a, b, "--timer", "read"])
+
+
 def test_an_unconfirmed_change_does_not_hide_what_was_worse_before(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

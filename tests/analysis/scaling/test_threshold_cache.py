@@ -37,6 +37,31 @@ def test_what_was_simulated_is_found_again(
         np.testing.assert_array_equal(thresholds(POINTS[:6], 0.0), part)
 
 
+def test_thresholds_of_another_version_are_not_taken(
+    fresh: dict[object, object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with cached_thresholds(POINTS):
+        thresholds(POINTS[:6], 1.0)
+    fresh.clear()
+    monkeypatch.setattr(threshold_cache, "source_of_thresholds", lambda: "another")
+    with cached_thresholds(POINTS):
+        assert not fresh
+
+
+def test_thresholds_depend_on_all_sources_of_the_models() -> None:
+    read: list[Path] = []
+
+    def read_bytes(path: Path) -> bytes:
+        read.append(path)
+        return b""
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Path, "read_bytes", read_bytes)
+        threshold_cache.source_of_thresholds.__wrapped__()
+    names = {path.name for path in read}
+    assert {"thresholds.py", "one_behaviour.py", "evidence.py", "residuals.py"} <= names
+
+
 @pytest.mark.parametrize("content", [b"", b"PK\3\4 nothing", b"\x93NUMPY"])
 def test_a_damaged_file_is_done_without(
     fresh: dict[object, object], content: bytes, monkeypatch: pytest.MonkeyPatch

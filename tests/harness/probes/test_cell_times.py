@@ -9,6 +9,7 @@ import pytest
 from hindmost.errors import DataError, MissingError, UsageError
 from hindmost.harness.probes.cell_times import (
     CellTimes,
+    GrindTimes,
     NodeTimes,
     cell_counts,
     load_kernel,
@@ -99,6 +100,24 @@ def test_times_are_scaled_to_the_speed_at_which_the_machine_was_fast() -> None:
     # Without pulses the medians stand as they were measured.
     bare = [point.seconds_per_cell for size in sizes for point in size.points()]
     assert bare == pytest.approx([1.6 * 3e-8] * 2)
+
+
+def test_the_slowest_rank_of_each_repeat_counts() -> None:
+    # Ranks take turns in being slow: in the median each is fast, but never both.
+    hydro = [[3e-8, 3e-8, 4e-8, 3e-8, 4e-8], [4e-8, 5e-8, 3e-8, 4e-8, 3e-8]]
+    pulses = [[4e-6] * 5, [4e-6, 2.0 ** (1.0 / ELASTICITY) * 4e-6, 4e-6, 4e-6, 4e-6]]
+    times = GrindTimes(
+        ranks_per_node=2, asked=1000, cells=1000.0,
+        phases={"hydro": hydro}, events={"divide": hydro}, pulses=pulses,
+    )  # fmt: skip
+    assert [each.seconds_per_cell for each in times.points()] == pytest.approx([4e-8])
+    # Of the repeat in which the core of rank 1 was slow, half the time counts.
+    assert [each.seconds_per_cell for each in times.points(4e-6)] == pytest.approx([4e-8])
+    assert times.scaled_s(hydro, 4e-6).max(axis=0) == pytest.approx(
+        [4e-8, 2.5e-8, 4e-8, 4e-8, 4e-8]
+    )
+    # Nobody waits in an event.
+    assert times.middle_s(hydro) == pytest.approx(3.5e-8)
 
 
 @pytest.mark.parametrize(

@@ -373,3 +373,13 @@ def test_settings_that_cannot_be() -> None:
         Interference(smallest=1.0)
     with pytest.raises(UsageError, match="above 0"):
         Interference(usual=0.0)
+
+
+@pytest.mark.parametrize("name", sorted(LAWS))
+def test_cycles_that_raise_no_sum_are_judged_as_by_the_whole_test(name: str) -> None:
+    logs = undisturbed(LAWS[name], 400, 5)
+    logs[100:160] += math.log(1.8)
+    logs[300:] -= math.log(1.3)
+    whole = Interference()
+    whole._calm = -1.0  # no cycle is passed over
+    assert judged(Interference(), logs) == judged(whole, logs)
