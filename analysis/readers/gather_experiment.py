@@ -13,7 +13,7 @@ from hindmost.analysis.readers.experiment import Experiment, KernelSeries
 from hindmost.analysis.readers.remarks import Remarks, first_few
 from hindmost.analysis.readers.units import IN_SECONDS, unit_of
 from hindmost.errors import DataError, UsageError
-from hindmost.text import choose
+from hindmost.text import choose, counted
 
 ROOT = "<root>"
 """The kernel of values that name none."""
@@ -286,7 +286,7 @@ class ExperimentGathering:
                 lacking.setdefault((metric, missing), []).append(kernel)
         for (metric, missing), kernels in lacking.items():
             at = "; ".join(self._text(point, chosen) for point in missing[:3])
-            more = f" and {len(missing) - 3} more points" if len(missing) > 3 else ""
+            more = f" and {counted(len(missing) - 3, 'more point')}" if len(missing) > 3 else ""
             self.remarks.add(
                 "series without some of the points",
                 f"No value of {metric} at {at}{more} for {first_few(kernels)}: modelled from "

@@ -44,6 +44,11 @@ POSITIVE = (
 """Settings that must be above 0."""
 OUTLYING = 4.0
 """Standard deviations from the fit beyond which a night is an outlier."""
+FEWEST_VALUES, OFTEN, EQUAL = 3, 0.05, 1e-6
+"""Different values of a series that is rounded, the share of its nights that are one unit off the
+last one, and the share of a unit that does not count."""
+FARTHEST = 50.0
+"""Logarithm of a ratio to the median beyond which values count as equal there."""
 
 
 def detect_robustly(
@@ -76,7 +81,9 @@ def detect_robustly(
     if confirmations < 1:
         raise UsageError(f"confirmations = {confirmations} must be 1 or more.")
     chosen = chosen._replace(
-        alpha=min(chosen.alpha, 1.0 - level), refuted=min(chosen.refuted, 1.0 - level)
+        alpha=min(chosen.alpha, 1.0 - level),
+        refuted=min(chosen.refuted, 1.0 - level),
+        noise_floor=max(chosen.noise_floor, rounding_noise(series.logs)),
     )
     series = replace(series, odds=np.minimum(series.odds, (1.0 - level) / chosen.alpha))
     times = tuple(series.times.tolist())
@@ -260,6 +267,25 @@ def change_of(
         seen=seen,
         needed=needed,
     )
+
+
+def rounding_noise(logs: NDArray[np.float64]) -> float:
+    """Return the relative noise that rounding to coarse values may hide: half a unit; else 0.
+
+    Times of 0.02 and 0.03 s in a file with two decimals are mostly equal, so that their median
+    deviation is 0 up to that noise. Exact counts seldom move by one unit.
+
+    Parameters
+    ----------
+    logs : float64 array, shape (observation,)
+    """
+    values = np.exp(np.clip(logs - np.median(logs), -FARTHEST, FARTHEST))
+    distinct = np.unique(values)
+    if distinct.size < FEWEST_VALUES:
+        return 0.0
+    unit = float(np.diff(distinct).min())
+    by_one = np.count_nonzero(np.abs(np.abs(np.diff(values)) - unit) < EQUAL * unit)
+    return 0.5 * unit if by_one >= OFTEN * (values.size - 1) else 0.0
 
 
 def freedom_of_means(segments: NDArray[np.void], rho: float) -> NDArray[np.float64]:

@@ -245,3 +245,20 @@ def test_settings_are_checked_by_name_and_range() -> None:
         detect(np.ones(20), level=1.5)
     with pytest.raises(UsageError, match="1 or more"):
         detect(np.ones(20), confirmations=0)
+
+
+def test_times_of_two_decimals_scatter_by_their_rounding() -> None:
+    """Most nights are equal, and yet the others are neither outliers nor changes."""
+    changed = outliers = 0
+    for seed in range(12):
+        logs = 0.1 * np.random.default_rng(seed).standard_normal(120)
+        flat = detect(np.round(0.05 * np.exp(logs), 2))
+        changed += bool(flat.changes)
+        outliers += sum(run.stop - run.start for run in flat.outliers)
+        slower = np.where(np.arange(120) >= 100, 2.0, 1.0)
+        (change,) = detect(np.round(0.05 * slower * np.exp(0.5 * logs), 2)).changes
+        assert abs(change.index - 100) <= 1
+    assert (changed, outliers) <= (1, 12)
+    # A count that never moves but once is exact, not rounded.
+    (step,) = detect(np.where(np.arange(60) >= 50, 105.0, 100.0)).changes
+    assert step.effect_interval == pytest.approx((0.05, 0.05), abs=0.004)
