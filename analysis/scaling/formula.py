@@ -114,6 +114,8 @@ def evaluate(node: Node, values: Mapping[str, float]) -> float:
         case Operation(sign, left, right):
             operands = [evaluate(left, values), evaluate(right, values)]
             apply = SIGNS[sign]
+    if not all(map(math.isfinite, operands)):  # log2(-2)^0 is no number, though pow says 1
+        return math.nan
     try:
         return apply(*operands)
     except OverflowError:

@@ -30,10 +30,10 @@ UNSETTLED = {
 """How a verdict that is no result reads."""
 
 LEGEND = """\
-predicted: beyond the measured points from what foretold the last ones best; the model explains the
-measured points. share: of the sum of all kernels at the target. growth: prediction at the target
-over the value at the largest measured point. Kernels with a significant share come first, the
-steepest at the top."""
+predicted: beyond the measured points from what foretold the last ones best, which may be the model;
+the model explains the measured points. share: of the sum of all kernels at the target. growth:
+prediction at the target over the value at the largest measured point. Kernels with a significant
+share come first, the steepest at the top."""
 
 
 def shortened(name: str) -> str:
@@ -139,8 +139,8 @@ def kernel_lines(metric: MetricStudy, standings: list[KernelAtTarget]) -> list[s
             parts.append(UNSETTLED.get(kernel.verdict, str(kernel.verdict)))
         if standing.disagreement() or standing.apart() or np.isnan(standing.explained):
             parts.append(f"predicted from {standing.source.explain()}")
-        if kernel.is_open(metric.target.at):
-            model = kernel.model_at(metric.target.at)
+        model = kernel.model_at(metric.target.at)
+        if kernel.is_open(metric.target.at) and not model.misfit:
             also = [text for text, behind in model_choices(model) if behind < OPEN]
             parts.append(f"as good: {', or '.join(also)}")
         parts += standing.doubts(metric.target)

@@ -23,8 +23,14 @@ from hindmost.models.pmnf.segments.segmentation import (
     SegmentVerdict,
 )
 from hindmost.models.pmnf.segments.unexplained import unexplained_noise
+from hindmost.models.pmnf.space import PAPER
 
 LIKELY = 0.9
+STEEPEST = float(max(power for power, _ in PAPER.exponents))
+"""Power that normal forms grow with at most."""
+EXPLAINED, LEAST_SCATTER = 2.0, 0.01
+"""Standard errors of the values that a power law or an exponential that explains them is off, on
+root mean square, at most; a standard error counts as this share at least."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,7 +123,8 @@ def segment(observations: Observations) -> Segmentations:
     )
     for there, members in patterns(observations.values):
         own = np.flatnonzero(there)
-        waiting = [(own, members)]
+        searched = members[~outgrown(observations, own, members)]
+        waiting = [(own, searched)]
         while waiting:
             stretch, kernels = waiting.pop()
             if stretch.size < LEAST_TOLD or not kernels.size:
@@ -133,8 +140,33 @@ def segment(observations: Observations) -> Segmentations:
             for at in np.unique(best):
                 waiting.append((stretch[:at], split[best == at]))
                 waiting.append((stretch[at:], split[best == at]))
-        refine(found, own, members)
+        refine(found, own, searched)
     return found
+
+
+def outgrown(
+    observations: Observations, own: NDArray[np.intp], kernels: NDArray[np.intp]
+) -> NDArray[np.bool_]:
+    """Say which kernels follow one power law or exponential that no normal form is as steep as.
+
+    Two normal forms, one after the other, come nearer to it than one does: that is no change.
+    """
+    x, values = observations.points[own], observations.values[np.ix_(kernels, own)]
+    positive = (values > 0.0).all(axis=1)
+    y = np.log(np.where(positive[:, None], values, 1.0))
+    scatter = np.full(kernels.size, observations.scatter)
+    if observations.own_scatter is not None:
+        mine = observations.own_scatter[kernels]
+        scatter = np.where(np.isfinite(mine), mine, scatter)
+    limit = EXPLAINED * np.maximum(scatter, LEAST_SCATTER)
+    found = np.zeros(kernels.size, bool)
+    for of, last in ((np.log(x), 1.0), (x, x[-1])):
+        apart = of - of.mean()
+        slope = (y - y.mean(axis=1, keepdims=True)) @ apart / (apart @ apart)
+        left = y - y.mean(axis=1, keepdims=True) - slope[:, None] * apart
+        off = np.sqrt((left**2).sum(axis=1) / (x.size - 2))
+        found |= (slope * last > STEEPEST) & (off <= limit)
+    return np.asarray(found & positive)
 
 
 def note_changes(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hindmost.analysis.scaling.formula import FLAT, Formula, parse
@@ -44,6 +44,7 @@ def by_python(text: str, p: float, n: float) -> float | None:
 
 
 @given(text=FORMULAS, p=st.floats(1.5, 1e4), n=st.floats(0.5, 100.0))
+@example(text="(log2(-2))^0", p=2.0, n=1.0)
 def test_values_are_those_of_python(text: str, p: float, n: float) -> None:
     expected = by_python(text, p, n)
     found = parse(text, PARAMETERS)({"p": p, "n": n})

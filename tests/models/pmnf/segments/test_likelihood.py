@@ -353,3 +353,20 @@ def test_thresholds_are_the_same_each_time_and_cannot_be_written_to() -> None:
 def test_an_unknown_method_is_refused() -> None:
     with pytest.raises(UsageError, match="likelihood, paper"):
         detect_segments(LINE, LINE, method="guess")
+
+
+@pytest.mark.parametrize(
+    ("grows", "begins"),
+    [
+        (lambda p: 1e-9 * p**4, []),
+        (lambda p: 1e-9 * p**3.5, []),
+        (lambda p: 1.01**p, []),
+        (lambda p: 1e-9 * np.where(p > 64.0, 2.0, 1.0) * p, [6]),
+    ],
+    ids=["p^4", "p^3.5", "1.01^p", "a step"],
+)
+def test_one_growth_that_no_term_is_as_steep_as_is_no_change(grows, begins: list[int]) -> None:  # type: ignore[no-untyped-def]
+    random = np.random.default_rng(3)
+    noise = np.exp(0.01 * random.standard_normal((1, POWERS.size, 5)))
+    found = detect_segments(POWERS, grows(POWERS)[None, :, None] * noise)[0]
+    assert [change.first for change in found.changes] == begins
