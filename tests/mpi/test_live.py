@@ -218,7 +218,7 @@ def test_a_killed_run_is_told_from_one_that_ended(tmp_path: Path) -> None:
     assert json.loads(told.stdout)["end"]["status"] == "died"
 
 
-CYCLES = 120
+CYCLES = 300
 
 
 @pytest.fixture(scope="module")
@@ -228,7 +228,7 @@ def adapted(
     """Return the lines of an adaptive run's feed, and the run."""
     out = tmp_path_factory.mktemp("adapted")
     done = module_ranks(
-        2, "run", "adaptive", "--deck", "timing-a", "--base", "24x16", "--steps", "4",
+        2, "run", "adaptive", "--deck", "timing-a", "--base", "64x48", "--steps", "8",
         "--cycles", str(CYCLES), "--live", "--out", out,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
