@@ -44,9 +44,9 @@ POSITIVE = (
 """Settings that must be above 0."""
 OUTLYING = 4.0
 """Standard deviations from the fit beyond which a night is an outlier."""
-FEWEST_VALUES, OFTEN, EQUAL = 3, 0.05, 1e-6
-"""Different values of a series that is rounded, the share of its nights that are one unit off the
-last one, and the share of a unit that does not count."""
+FEWEST_VALUES, FEW_UNITS, OFTEN, EQUAL = 3, 3.5, 0.05, 1e-6
+"""Different values of a series that is rounded, or the units up to which two do, the share of its
+nights that are one unit off the last one, and the share of a unit that does not count."""
 FARTHEST = 50.0
 """Logarithm of a ratio to the median beyond which values count as equal there."""
 
@@ -281,9 +281,13 @@ def rounding_noise(logs: NDArray[np.float64]) -> float:
     """
     values = np.exp(np.clip(logs - np.median(logs), -FARTHEST, FARTHEST))
     distinct = np.unique(values)
-    if distinct.size < FEWEST_VALUES:
+    if distinct.size < 2:
         return 0.0
     unit = float(np.diff(distinct).min())
+    units = distinct[0] / unit
+    few = units < FEW_UNITS and abs(units - round(units)) < EQUAL  # of two values, as 0.01 and 0.02
+    if distinct.size < FEWEST_VALUES and not few:
+        return 0.0
     by_one = np.count_nonzero(np.abs(np.abs(np.diff(values)) - unit) < EQUAL * unit)
     return 0.5 * unit if by_one >= OFTEN * (values.size - 1) else 0.0
 

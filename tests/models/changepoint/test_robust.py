@@ -259,6 +259,11 @@ def test_times_of_two_decimals_scatter_by_their_rounding() -> None:
         (change,) = detect(np.round(0.05 * slower * np.exp(0.5 * logs), 2)).changes
         assert abs(change.index - 100) <= 1
     assert (changed, outliers) <= (1, 12)
+    few = [
+        detect(np.where(draw.random(120) < 0.4, 0.02, 0.01))
+        for draw in map(np.random.default_rng, range(6))
+    ]
+    assert not any(found.changes or found.outliers for found in few)
     # A count that never moves but once is exact, not rounded.
     (step,) = detect(np.where(np.arange(60) >= 50, 105.0, 100.0)).changes
     assert step.effect_interval == pytest.approx((0.05, 0.05), abs=0.004)
