@@ -44,6 +44,8 @@ POSITIVE = (
 """Settings that must be above 0."""
 OUTLYING = 4.0
 """Standard deviations from the fit beyond which a night is an outlier."""
+LEAST_MOVES = 5
+"""Nights one unit off the last one, of a series that is rounded: a step has one, a spike two."""
 FEWEST_VALUES, FEW_UNITS, OFTEN, EQUAL = 3, 3.5, 0.05, 1e-6
 """Different values of a series that is rounded, or the units up to which two do, the share of its
 nights that are one unit off the last one, and the share of a unit that does not count."""
@@ -289,7 +291,7 @@ def rounding_noise(logs: NDArray[np.float64]) -> float:
     if distinct.size < FEWEST_VALUES and not few:
         return 0.0
     by_one = np.count_nonzero(np.abs(np.abs(np.diff(values)) - unit) < EQUAL * unit)
-    return 0.5 * unit if by_one >= OFTEN * (values.size - 1) else 0.0
+    return 0.5 * unit if by_one >= max(OFTEN * (values.size - 1), LEAST_MOVES) else 0.0
 
 
 def freedom_of_means(segments: NDArray[np.void], rho: float) -> NDArray[np.float64]:
