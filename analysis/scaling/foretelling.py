@@ -31,9 +31,12 @@ class Source:
     ----------
     weights : tuple of (str, float)
         What was weighed and joined, the largest weight first; their sum is 1.
+    missed : float
+        Factor by which the last measured point, foretold in this way, would have been missed.
     """
 
     weights: tuple[tuple[str, float], ...] = ((OF_MODEL, 1.0),)
+    missed: float = 1.0
 
     @property
     def foretold(self) -> bool:
@@ -88,7 +91,10 @@ class Predictions:
         if found is None:
             return Source()
         forecast, row = found
-        return Source(weights=tuple((str(name), share) for name, share in forecast.sources(row)))
+        return Source(
+            weights=tuple((str(name), share) for name, share in forecast.sources(row)),
+            missed=float(forecast.missed[row]),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

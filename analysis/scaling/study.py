@@ -30,6 +30,8 @@ WIDEST = 1000.0
 """High end of an interval over its low end, above which the interval says next to nothing."""
 APART = 1.5
 """Factor between model and prediction from which it is said that the interval holds both."""
+MISSED = 2.0
+"""Factor by which a kernel's last point would have been missed, from which it is said."""
 SIGNIFICANT_SHARE = 0.01
 """Share of the total from which a kernel is worth looking at ..."""
 OF_EVEN_SHARE = 0.1
@@ -103,6 +105,11 @@ class KernelAtTarget:
         found += [each for each in self.kernel.whole.lone_values() if each not in found]
         if contradiction := self.disagreement() or self.apart():
             found.append(contradiction)
+        if self.source.missed > MISSED:
+            found.append(
+                "foretold in the same way from the points before it, the last one would be off by "
+                f"a factor of {self.source.missed:.2g}: the target may be as well"
+            )
         ahead = max(at / largest for at, largest in zip(target.at, target.largest, strict=True))
         if self.predicted <= 0.0:
             found.append(f"the model is not above 0 at {target.explain()}: too far to extrapolate")

@@ -52,6 +52,8 @@ class Forecast:
     follows_model : bool array, shape (kernel,)
         Whether a normal form of all points foretold the last ones so well that a model of the
         kernel predicts better, with a narrower interval (`hindmost.models.pmnf`).
+    missed : float64 array, shape (kernel,)
+        Factor, 1 or more, by which the same weights would have missed the last point.
     """
 
     at: float
@@ -60,6 +62,7 @@ class Forecast:
     high: NDArray[np.float64]
     weights: NDArray[np.float64]
     follows_model: NDArray[np.bool_]
+    missed: NDArray[np.float64]
 
     def sources(self, kernel: int) -> list[tuple[Candidate, float]]:
         """Return the candidates that a prediction comes from and their weights, largest first."""
@@ -112,6 +115,7 @@ def foretell(
                 high=np.exp(middle + above[own]),
                 weights=stack.weights[own],
                 follows_model=follows[own],
+                missed=np.exp(np.abs(stack.missed[own])),
             )
         )
         begin = own.stop

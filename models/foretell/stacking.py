@@ -65,11 +65,15 @@ class Stack:
         Their sum is 1.
     known : array, shape (kernel,)
         Points that each kernel is foretold from.
+    missed : float64 array, shape (kernel,)
+        Logarithm of what the same weights foretell the last point to be from those before it, over
+        what was measured.
     """
 
     predicted: NDArray[np.float64]
     weights: NDArray[np.float64]
     known: NDArray[np.float64]
+    missed: NDArray[np.float64]
 
     def follows_model(self) -> NDArray[np.bool_]:
         """Say which kernels grow as models do: one growth and noise, (kernel,)."""
@@ -113,7 +117,8 @@ def stack_candidates(trials: Trials, experience: Experience) -> Stack:
     odds[odds < LEAST_WEIGHT] = 0.0
     odds /= odds.sum(axis=1, keepdims=True)
     predicted = weighted_median(trials.predicted, odds)
-    return Stack(predicted=predicted, weights=odds, known=trials.known)
+    missed = weighted_median(np.where(odds > 0.0, trials.errors[:, 0], 0.0), odds)
+    return Stack(predicted=predicted, weights=odds, known=trials.known, missed=missed)
 
 
 def loss(errors: NDArray[np.float64], floor: float | NDArray[np.float64]) -> NDArray[np.float64]:

@@ -252,3 +252,20 @@ def test_ranking_puts_growth_first_and_what_does_not_matter_last() -> None:
     growth = np.array([4.0, 16.0, 16.01, 1.0, 64.0, np.nan, 0.3])
     share = np.array([0.5, 0.1, 0.2, 0.15, 1e-4, 0.02, 0.03])
     assert rank(growth, share).tolist() == [2, 1, 0, 3, 6, 5, 4]
+
+
+def test_model_far_off_at_the_last_point_does_not_predict(tmp_path: Path) -> None:
+    """What grows exponentially is no constant of 1.8 s, and its points foretell little."""
+    random = np.random.default_rng(5)
+    rows = ["p,kernel,time [s]"]
+    for p in (10, 50, 100, 200, 300, 400, 500, 600, 800, 1000):
+        for value in np.exp(p / 100.0) * random.uniform(0.99, 1.01, 3):
+            rows.append(f"{p},k,{value}")
+    path = tmp_path / "e.csv"
+    path.write_text("\n".join(rows) + "\n")
+    metric = metric_of(path, at="2000")
+    (standing,) = metric.at_target(metric.order)
+    assert standing.source.foretold
+    told = [each for each in standing.doubts(metric.target) if "off by a factor of" in each]
+    assert len(told) == 1
+    assert standing.source.missed > 2.0

@@ -226,7 +226,8 @@ def test_models_predict_where_kernels_together_favour_them_and_their_own_points_
         weights = np.zeros((len(shares), COUNT))
         weights[:, form], weights[:, 0] = shares, 1.0 - np.array(shares)
         points = np.full(len(shares), float(known))
-        stack = Stack(predicted=np.zeros(len(shares)), weights=weights, known=points)
+        none = np.zeros(len(shares))
+        stack = Stack(predicted=none, weights=weights, known=points, missed=none)
         return [bool(each) for each in stack.follows_model()]
 
     assert follows(0.9, 0.9, 0.2, 0.05) == [True, True, True, False]
@@ -235,3 +236,13 @@ def test_models_predict_where_kernels_together_favour_them_and_their_own_points_
     assert follows(0.9, 0.2, 0.05) == [True, False, False]
     assert follows(0.9, 0.2, 0.05, known=5) == [True, False, False]
     assert follows(0.9, 0.1, 0.0) == [False] * 3
+
+
+def test_what_the_last_point_would_have_been_missed_by() -> None:
+    """A power law foretells its last point; one whose last value jumps misses it by the jump."""
+    points = 2.0 ** np.arange(3, 11)
+    values = np.stack([points**1.5, points**1.5])
+    values[1, -1] *= 5.0
+    (forecast,) = foretell([MeasuredKernels(points=points, values=values)], 2048.0)
+    assert forecast.missed[0] == pytest.approx(1.0, abs=0.01)
+    assert 3.0 < forecast.missed[1] < 8.0
