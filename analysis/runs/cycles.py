@@ -218,7 +218,7 @@ def read_adaptive(run: Run) -> AdaptiveRun:
     # rank 0 is always kept, so the first column is its
     counts = {name: np.asarray(run.variable(name)[:, 0], np.int64) for name in NEEDED}
     pulses = pulses_of(run)
-    slowest = pulses.max(axis=1, initial=0.0)
+    slowest = pulses[..., 0].max(axis=1, initial=0.0)
     lost = lost_of(run)
     return AdaptiveRun(
         run=run,
@@ -243,8 +243,7 @@ def read_adaptive(run: Run) -> AdaptiveRun:
                 combined=int(counts["combined"][k]),
                 moved=int(counts["moved"][k]),
                 disturbed=bool(counts["switches"][k] > 0),
-                pulse_s=float(slowest[k, 0]) if k < len(slowest) else None,
-                memory_s=float(slowest[k, 1]) if k < len(slowest) else None,
+                pulse_s=float(slowest[k]) if k < slowest.size else None,
                 lost=float(lost[k].max()),
             )
             for k in range(run.bodies)

@@ -138,7 +138,7 @@ class Runner:
     ) -> None:
         self._kernel, self._clock, self._communicator = kernel, clock, communicator
         self._wanted, self._foresight, self._report = wanted, foresight, report
-        self._pulses, self._slowest = pulses, np.zeros(3)
+        self._pulses, self._slowest = pulses, np.zeros(2)
         self._first = self._done = first_cycle
         self._epoch = self._number = -1
         self._new_mesh = False
@@ -241,7 +241,7 @@ class Runner:
         if self._wanted.feed is not None:
             self._wanted.feed.step(self._done - self._first, self._log.last_ns)
         self._iterations = done.counts["heat_iterations"]
-        self._slowest[:] = *times.pulse, times.lost
+        self._slowest[:] = times.pulse.core_s, times.lost
         self._communicator.Allreduce(MPI.IN_PLACE, self._slowest, MPI.MAX)
         if self._communicator.rank == 0:
             self._judge(times, done.counts)
@@ -301,7 +301,6 @@ class Runner:
 
     def _judge(self, times: CycleTimes, counts: dict[str, int]) -> None:
         """Update rank 0's predictors with the cycle, and report changes."""
-        pulse_s, memory_s, lost = self._slowest.tolist()
         spent = Spent(
             seconds=times.seconds,
             phases_s=tuple(times.phases_s[phase] for phase in OF_MODELS),
@@ -310,9 +309,8 @@ class Runner:
             combined=counts["combined"],
             moved=counts["moved"],
             disturbed=times.disturbed,
-            pulse_s=pulse_s,
-            memory_s=memory_s,
-            lost=lost,
+            pulse_s=float(self._slowest[0]),
+            lost=float(self._slowest[1]),
         )
         now = time.monotonic()
         verdict = self._foresight.after(spent)

@@ -32,12 +32,6 @@ NOTHING = GrindCurve((0.0,), (0.0,))
 """The curve of a phase that was not measured."""
 
 
-OVERFLOW = 4.0
-"""Power of the time of a pass over memory with which computation grows, for the share of its time
-that cells add beyond the caches: others that use a shared cache leave less of it to the cells.
-Chosen on recorded runs of timing-c on one rank, where 2 and 3 were worse."""
-
-
 class CellCosts(NamedTuple):
     """What the parts of a cycle take for its cells, before the pace.
 
@@ -145,8 +139,6 @@ class OfflineModel:
         now = None if pulse_s is None else self.pace_of(pulse_s)
         self.pace = self._pace(speed_s) if now is None else now
         hydro = curve_of(machine, "hydro", self.on_node)
-        least_s = min(hydro.seconds)
-        self._least = (math.exp(hydro.log_cells[hydro.seconds.index(least_s)]), least_s)
         # Calls are timed on one rank, where nobody waits.
         calls = [event_curve(machine, event, 1) for event in ("exchange", "reduce", "loop")]
         self._curves = CurveTable(
@@ -244,34 +236,22 @@ class OfflineModel:
             loop=self.loop_s(work),
         )
 
-    def cycle_s(
-        self, work: Work, iterations: float, *, pace: float | None = None, passes: float = 1.0
-    ) -> float:
+    def cycle_s(self, work: Work, iterations: float, *, pace: float | None = None) -> float:
         """Return the time of the whole cycle; see `phases_s`.
 
         Parameters
         ----------
         pace : float, optional
             Of the computation; by default the model's own.
-        passes : float
-            Time of a pass over memory, relative to that on a fast machine; at least 1. It
-            prolongs the computation on cells that the caches do not hold.
         """
         phases = self.phases_s(work, iterations)
-        costs = self._costs(work)
-        loop_s = self.pace * work.steps * costs.loop_s
-        if pace is None and passes <= 1.0:
+        loop_s = self.loop_s(work)
+        if pace is None:
             return sum(phases) + loop_s
-        ratio = 1.0 if pace is None else pace / self.pace
-        cells, least_s = self._least
-        if passes > 1.0 and work.cells > cells:
-            # What a cell takes longer than at the number of cells where it takes least.
-            beyond_caches = 1.0 - least_s / costs.hydro_s
-            ratio *= passes ** (OVERFLOW * beyond_caches)
         hydro, halo, heat, reduction, adaption, balance = phases
         waiting_s = self._last[3]
         computed_s = hydro + heat + adaption + loop_s + waiting_s
-        return ratio * computed_s + halo - waiting_s + reduction + balance
+        return pace / self.pace * computed_s + halo - waiting_s + reduction + balance
 
     def loop_s(self, work: Work) -> float:
         """Return the time outside all phases."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import insort
 from collections import deque
 from math import exp, log
 from typing import Protocol
@@ -14,8 +13,6 @@ from hindmost.models.adaptive.work import Spent, Work
 
 PULSES = 5
 """Pulses whose mean gives the pace of the next cycle."""
-FAST = 0.1
-"""Quantile of the passes over memory so far that stands for a fast machine, as for its pulses."""
 UNKNOWN = float("nan")
 """The prediction without any data."""
 
@@ -96,31 +93,21 @@ class Offline:
     """The offline model as a predictor; it learns nothing from the times of the run.
 
     It knows the heat iterations of earlier cycles, and the pace of the machine by the pulses
-    between cycles: the geometric mean of the last ones, because a pulse shows a moment only. The
-    median of their last passes over memory, relative to the fastest ones so far, shows how much of
-    a shared cache others use. The median, because one interrupt doubles a pass.
+    between cycles: the geometric mean of the last ones, because a pulse shows a moment only.
     """
 
-    __slots__ = ("_fastest", "_iterations", "_paces", "_passes", "model", "name")
+    __slots__ = ("_iterations", "_paces", "model", "name")
 
     def __init__(self, model: OfflineModel) -> None:
         self.name = "offline"
         self.model = model
         self._paces: deque[float] = deque(maxlen=PULSES)
-        self._passes: deque[float] = deque(maxlen=PULSES)
-        self._fastest: list[float] = []  # logarithms of all passes so far, ascending
         self._iterations = IterationForecast(model.application.iterations)
 
     def predict_s(self, work: Work) -> float:
         """Return the model's time."""
-        paces, passes, fastest = self._paces, self._passes, self._fastest
-        pace = exp(sum(paces) / len(paces)) if paces else None
-        slower = 1.0
-        if passes:
-            middle = sorted(passes)[len(passes) // 2]
-            slower = exp(middle - fastest[int(FAST * len(fastest))])
-        iterations = self._iterations.predict(work.iterations)
-        return self.model.cycle_s(work, iterations, pace=pace, passes=slower)
+        pace = exp(sum(self._paces) / len(self._paces)) if self._paces else None
+        return self.model.cycle_s(work, self._iterations.predict(work.iterations), pace=pace)
 
     def observe(self, spent: Spent, work: Work) -> None:
         """Observe the number of iterations, and the pulse after the cycle."""
@@ -128,9 +115,6 @@ class Offline:
         pace = None if spent.pulse_s is None else self.model.pace_of(spent.pulse_s)
         if pace is not None:
             self._paces.append(log(pace))
-        if spent.memory_s:
-            self._passes.append(log(spent.memory_s))
-            insort(self._fastest, self._passes[-1])
 
     def restart(self, keep: int, factor: float) -> None:
         """Do nothing: this model is the baseline that reveals the change (section 4)."""

@@ -64,8 +64,6 @@ class Spent:
     pulse_s : float or None
         A pulse right after the cycle: a fixed computation that is no part of the run, on the
         slowest rank; None if none was read.
-    memory_s : float or None
-        A pass over memory with the pulse, on the slowest rank; None if none was read.
     lost : float
         Share of the cycle in which a rank did not have its core: the rank that lost most.
     """
@@ -78,7 +76,6 @@ class Spent:
     moved: int = 0
     disturbed: bool = False
     pulse_s: float | None = None
-    memory_s: float | None = None
     lost: float = 0.0
 
 

@@ -10,16 +10,15 @@ from numpy.typing import NDArray
 from scipy import special
 from tests.models.adaptive.machines import DECK, PLAIN
 
-from hindmost.models.adaptive.machine import GrindPoint, Machine, SystemNoise
-from hindmost.models.adaptive.offline import OVERFLOW, OfflineModel
-from hindmost.models.adaptive.online import Offline
+from hindmost.models.adaptive.machine import SystemNoise
+from hindmost.models.adaptive.offline import OfflineModel
 from hindmost.models.adaptive.waiting import (
     INTERVALS_S,
     detour_parts,
     excess_of_maximum,
     waiting_curve,
 )
-from hindmost.models.adaptive.work import PHASES, Spent, Work
+from hindmost.models.adaptive.work import PHASES, Work
 from hindmost.models.simulation.noise_gain import noise_gain
 
 NOISE = SystemNoise(detours_per_s=2000.0, share=0.02, detour_quantiles_s=(4e-7, 2e-5, 6e-5, 8e-3))
@@ -109,48 +108,6 @@ def test_ranks_wait_in_exchanges_for_detours() -> None:
     assert more_s == pytest.approx(2.0 * waits_s)
     alone = OfflineModel(machine=replace(PLAIN, noise=NOISE), application=DECK)
     assert alone.phases_s(work, 40.0)[HALO] == 0.0
-
-
-def beyond_caches() -> Machine:
-    """Return a machine on which cells take least at 10,000, and half as long again at 1e6."""
-    grind = tuple(
-        GrindPoint(phase="hydro", ranks_per_node=1, cells=cells, seconds_per_cell=seconds)
-        for cells, seconds in ((1e3, 4e-8), (1e4, 3e-8), (1e6, 4.5e-8))
-    )
-    return replace(PLAIN, grind=grind)
-
-
-def test_slow_passes_over_memory_prolong_work_that_caches_do_not_hold() -> None:
-    model = OfflineModel(machine=beyond_caches(), application=replace(DECK, exchanges=()))
-    for cells, share in ((1e3, 0.0), (1e4, 0.0), (1e5, 0.2), (1e6, 1.0 / 3.0)):
-        work = Work(cells=cells, steps=10)
-        usual_s = model.cycle_s(work, 0.0)
-        assert model.cycle_s(work, 0.0, passes=1.5) == pytest.approx(
-            usual_s * 1.5 ** (OVERFLOW * share)
-        )
-        assert model.cycle_s(work, 0.0, passes=0.5) == usual_s
-
-
-def test_passes_count_by_the_median_of_the_last_and_relative_to_the_fastest() -> None:
-    model = OfflineModel(machine=beyond_caches(), application=replace(DECK, exchanges=()))
-    work, predictor = Work(cells=1e6, steps=10), Offline(model)
-    usual_s = predictor.predict_s(work)
-    for _ in range(20):
-        predictor.observe(Spent(seconds=1.0, memory_s=6e-6), work)
-        assert predictor.predict_s(work) == pytest.approx(usual_s)
-    for slow_s in (6e-5, 6e-5):  # two that an interrupt prolonged
-        predictor.observe(Spent(seconds=1.0, memory_s=slow_s), work)
-        assert predictor.predict_s(work) == pytest.approx(usual_s)
-    for _ in range(5):
-        predictor.observe(Spent(seconds=1.0, memory_s=9e-6), work)
-    slower_s = usual_s * 1.5 ** (OVERFLOW / 3.0)
-    assert predictor.predict_s(work) == pytest.approx(slower_s)
-    predictor.observe(Spent(seconds=1.0), work)  # nothing was read
-    predictor.observe(Spent(seconds=1.0, memory_s=0.0), work)
-    assert predictor.predict_s(work) == pytest.approx(slower_s)
-    for _ in range(300):  # one of ten passes is as fast as this: it is the fast machine now
-        predictor.observe(Spent(seconds=1.0, memory_s=9e-6), work)
-    assert predictor.predict_s(work) == pytest.approx(usual_s)
 
 
 def test_waiting_is_tabulated_for_every_length_of_an_interval() -> None:
