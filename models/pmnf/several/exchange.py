@@ -12,6 +12,7 @@ from hindmost.models.pmnf.several.hypothesis import (
     NO_TERM,
     Best,
     Target,
+    could_enter,
     digit,
     dot,
     exchanged,
@@ -94,13 +95,6 @@ def exchange(
                             if centre[other] != NO_TERM and digit(centre[other], axis, base) == own:
                                 trial[other] = exchanged(centre[other], axis, base, number)
                         offer(trial, axes, table, target, best, room, 0.0)
-
-
-@part
-def could_enter(rss: float, price: float, target: Target, best: Best) -> bool:
-    """Say whether a hypothesis with this RSS and price, or more, may be among the best."""
-    least = target[2].size * np.log(max(rss, 0.0) + target[4]) + price
-    return bool(least < best[2][-1])
 
 
 @part

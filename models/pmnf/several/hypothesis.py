@@ -262,6 +262,13 @@ def has_any(
 
 
 @part
+def could_enter(rss: float, price: float, target: Target, best: Best) -> bool:
+    """Say whether a hypothesis with this RSS and price, or more, may be among the best."""
+    least = target[2].size * np.log(max(rss, 0.0) + target[4]) + price
+    return bool(least < best[2][-1])
+
+
+@part
 def offer(
     terms: NDArray[np.int64],
     axes: NDArray[np.float64],
@@ -290,8 +297,7 @@ def offer(
     order(terms)
     kept, factors, criterion = best
     price = price_of(terms, axes, table)
-    bound = target[2].size * np.log(max(bound, 0.0) + target[4]) + price
-    if bound >= criterion[-1]:  # or the price is infinite
+    if not could_enter(bound, price, target, best):  # or the price is infinite
         return np.inf
     used = 0
     # The columns of its terms, each once, and their least squares.

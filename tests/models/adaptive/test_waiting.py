@@ -1,4 +1,4 @@
-"""Waiting for detours and for others that use a shared cache, in the offline model."""
+"""Waiting for detours, in the offline model."""
 
 from __future__ import annotations
 
