@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,12 +15,15 @@ from hindmost.jobs.core.durable import write_durably
 from hindmost.jobs.drive.current_run import read_current_run, settle
 from hindmost.jobs.folder import StudyFolder, Submitted, sum_of
 from hindmost.jobs.outcomes import Cause, Completion
-from hindmost.jobs.schedulers.scheduler import JobState, Scheduler, Script
+from hindmost.jobs.schedulers.scheduler import Job, JobState, Scheduler, Script
 from hindmost.jobs.state import LIVE, AllocationState, RunState, completions_of, state_of
 
 VERSION = 1
 SETTLED = {JobState.MEMORY: Cause.MEMORY, JobState.NODE_FAILED: Cause.NODE_FAILED}
 """How a job's end ended its current run; any other end means that the run was stopped."""
+ENDING_S = 40.0
+"""How long a cancelled job may take to end: Slurm kills after 30 s (KillWait), PBS after 10 s."""
+ASK_AGAIN_S = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,16 +169,40 @@ def settle_by_job(study: StudyFolder, state: AllocationState) -> None:
     settle(study, state.allocation.id, cause, message)
 
 
-def cancel(study: StudyFolder, scheduler: Scheduler) -> tuple[str, ...]:
-    """Cancel the jobs of a study that have not ended; returns their ids.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cancellation:
+    """The result of cancelling.
+
+    Attributes
+    ----------
+    cancelled : tuple of str
+        Jobs that were queued or running, and are not any more.
+    left : tuple of Job
+        Those that the scheduler still has, `ENDING_S` after it was told.
+    """
+
+    cancelled: tuple[str, ...]
+    left: tuple[Job, ...]
+
+
+def cancel(study: StudyFolder, scheduler: Scheduler, ending_s: float = ENDING_S) -> Cancellation:
+    """Cancel the jobs of a study that have not ended, and see that they end.
 
     Raises
     ------
     MissingError
         The scheduler cannot be asked.
     """
-    jobs = scheduler.look([each.job for each in study.jobs()])
-    live = tuple(job.id for job in jobs.values() if job.state in LIVE | {JobState.DEPENDENCY})
-    if live:
-        scheduler.cancel(live)
-    return live
+    jobs = scheduler.look([each.job for each in study.jobs()]).values()
+    found = [job.id for job in jobs if job.state in LIVE | {JobState.DEPENDENCY}]
+    left: tuple[Job, ...] = ()
+    if found:
+        scheduler.cancel(found)
+        end = time.monotonic() + ending_s
+        # A dependency that can never be satisfied stays a cancelled job's reason.
+        while left := tuple(job for job in scheduler.look(found).values() if job.state in LIVE):
+            if time.monotonic() >= end:
+                break
+            time.sleep(ASK_AGAIN_S)
+    going = {job.id for job in left}
+    return Cancellation(cancelled=tuple(id for id in found if id not in going), left=left)

@@ -1,7 +1,7 @@
 """PBS Professional and OpenPBS: qsub queues, qstat reports, qdel cancels.
 
-This was never tried on a PBS server: tests check the scripts against the documented grammar of
-qsub, and the calls against commands that answer as documented.
+Tests check the scripts against the documented grammar of qsub, and the calls against commands that
+answer as documented, or as an OpenPBS 23.06 did.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ from hindmost.text import clock, parse_duration
 LONGEST_NAME = 230
 
 _ID = re.compile(r"\d+(\[\d*\])?(\.[\w.-]+)?")
+_GONE = ("Unknown Job Id", "Job has finished")
+"""What qstat says of a job that it does not know, or not any more."""
 
 
 class Pbs:
@@ -100,27 +102,17 @@ class Pbs:
         return words[-1]
 
     def look(self, ids: Sequence[str]) -> dict[str, Job]:
-        """Return the states of jobs; UNKNOWN for a job that PBS does not know.
+        """Return the states of jobs; UNKNOWN for a job of which PBS says that it does not know it.
+
+        Each job has a call of its own: asked for several in JSON, OpenPBS 23.06 answers for the
+        first one only, with exit status 0.
 
         Raises
         ------
         MissingError
             PBS does not answer, so the states are unknown.
         """
-        found: dict[str, Job] = {}
-        for batch in batches(ids):
-            answer = call("qstat", "-x", "-f", "-F", "json", *batch)
-            if "history" in answer.err.lower() and not answer.out.strip():
-                # The site keeps no ended jobs and refuses -x.
-                answer = call("qstat", "-f", "-F", "json", *batch)
-            told = _jobs(answer, batch)
-            for id in batch:
-                if (what := _of(told, id)) is not None:
-                    found[id] = job(id, what)
-        reason = "unknown to PBS: never queued, or no longer in its history"
-        return {
-            id: found.get(id) or Job(id=id, state=JobState.UNKNOWN, reason=reason) for id in ids
-        }
+        return {id: _look(id) for id in dict.fromkeys(ids)}
 
     def cancel(self, ids: Sequence[str]) -> None:
         """Cancel jobs; ended and unknown ones are ignored.
@@ -132,7 +124,7 @@ class Pbs:
         """
         for batch in batches(ids):
             answer = call("qdel", *batch)
-            harmless = ("Unknown Job Id", "Job has finished", "Request invalid for state of job")
+            harmless = (*_GONE, "Request invalid for state of job")
             denied = [
                 each
                 for each in answer.err.splitlines()
@@ -150,7 +142,7 @@ class Pbs:
             return None
         try:
             answer = call("qstat", "-f", "-F", "json", id, limit_s=ASK_LIMIT_S)
-            told = _of(_jobs(answer, [id]), id) or {}
+            told = _facts(answer, id) or {}
             limit_s = parse_duration(told["Resource_List"]["walltime"])
             used = told.get("resources_used", {}).get("walltime", "00:00:00")
             # PBS updates the used time rarely; this process is as old as the script.
@@ -159,28 +151,42 @@ class Pbs:
             return None
 
 
-def _jobs(answer: Answer, asked: list[str]) -> dict[str, dict[str, Any]]:
-    """Return qstat's answer on jobs; a MissingError if it cannot be read."""
-    strangers = answer.err.count("Unknown Job Id")
-    if not answer.out.strip() and strangers:
-        return {}
+def _look(id: str) -> Job:
+    """Ask for one job, ended or not."""
+    answer = call("qstat", "-x", "-f", "-F", "json", id)
+    if "history" in answer.err.lower() and not answer.out.strip():
+        # The site keeps no ended jobs and refuses -x.
+        answer = call("qstat", "-f", "-F", "json", id)
+    facts = _facts(answer, id)
+    if facts is None:
+        reason = "unknown to PBS: never queued, or no longer in its history"
+        return Job(id=id, state=JobState.UNKNOWN, reason=reason)
+    return job(id, facts)
+
+
+def _facts(answer: Answer, id: str) -> dict[str, Any] | None:
+    """Return what qstat answered on a job, None if it knows none; else a MissingError.
+
+    The server may use a longer id than qsub returned.
+    """
+    if not answer.out.strip() and any(words in answer.err for words in _GONE):
+        return None
     try:
         # Some versions do not escape control characters.
-        return dict(json.loads(answer.out, strict=False).get("Jobs", {}))
+        jobs = dict(json.loads(answer.out, strict=False).get("Jobs", {}))
     except (ValueError, AttributeError, TypeError):
         raise MissingError(
-            f"The answer of qstat on {', '.join(asked)[:80]} cannot be read: "
-            f"{answer.complaint[:200]}. It must support '-F json' (PBS 18 and later); try again "
-            "later."
+            f"The answer of qstat on {id} cannot be read: {answer.complaint[:200]}. It must "
+            "support '-F json' (PBS 18 and later); try again later."
         ) from None
-
-
-def _of(jobs: dict[str, dict[str, Any]], id: str) -> dict[str, Any] | None:
-    """Return a job by its id; the server may use a longer id than qsub returned."""
-    if id in jobs:
-        return jobs[id]
     number = id.split(".")[0]
-    return next((told for name, told in jobs.items() if name.split(".")[0] == number), None)
+    for name, facts in jobs.items():
+        if name.split(".")[0] == number:
+            return dict(facts)
+    raise MissingError(
+        f"The answer of qstat on {id} does not name that job, so its state is unknown; "
+        "ask again later."
+    )
 
 
 def _job_name(name: str) -> str:

@@ -33,15 +33,23 @@ def perform(arguments: argparse.Namespace) -> int:
     """Cancel the jobs and print which."""
     study = StudyFolder.open(arguments.folder)
     with study.changing():
-        jobs = cancel(study, SCHEDULERS[study.plan.machine.scheduler])
+        done = cancel(study, SCHEDULERS[study.plan.machine.scheduler])
+    jobs = done.cancelled
     if arguments.json:
-        write_json({"version": JSON_VERSION, "cancelled": jobs}, indent=1)
-    elif jobs:
+        left = [job.id for job in done.left]
+        write_json({"version": JSON_VERSION, "cancelled": jobs, "left": left}, indent=1)
+        return 1 if left else 0
+    if done.left:
+        write_lines(f"{counted(len(done.left), 'job')} still queued or running:")
+        write_lines(*(f"  {job.id}  {job.reason}" for job in done.left))
+        write_lines(f"next: hindmost cancel {shell_word(arguments.folder)} again")
+    if jobs:
         first = ", ".join(jobs[:8]) + (" ..." if jobs[8:] else "")
         write_lines(f"cancelled {counted(len(jobs), 'job')}: {first}")
+    if jobs and not done.left:
         write_lines(
             f"next: hindmost resume {shell_word(arguments.folder)} submits the remaining runs"
         )
-    else:
+    elif not done.left:
         write_lines("this study has no queued or running job")
-    return 0
+    return 1 if done.left else 0

@@ -174,10 +174,11 @@ class Collect(TypedDict):
 
 
 class Cancel(TypedDict):
-    """What ``hindmost cancel --json`` prints."""
+    """What ``hindmost cancel --json`` prints; `left` are jobs that the scheduler still has."""
 
     version: int
     cancelled: list[str]
+    left: list[str]
 
 
 class Probe(TypedDict):

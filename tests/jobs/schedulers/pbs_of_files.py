@@ -36,7 +36,8 @@ def qstat(words: list[str], jobs: Path) -> int:
         sys.stderr.write("qstat: PBS is not configured to maintain Job History\n")
         return 1
     found, status = {}, 0
-    for id in (word for word in words if word[0].isdigit()):
+    # Asked for several in JSON, OpenPBS 23.06.06 answers for the first one only.
+    for id in [word for word in words if word[0].isdigit()][:1]:
         file = jobs / f"{id}.json"
         told = json.loads(file.read_text()) if file.exists() else None
         if told is None:

@@ -1,4 +1,4 @@
-"""PBS through commands that answer as its manuals say: no server has been asked."""
+"""PBS through commands that answer as its manuals say, or as an OpenPBS 23.06 did."""
 
 from __future__ import annotations
 
@@ -159,6 +159,9 @@ def test_refusals(jobs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         '#!/bin/sh\necho \'{"Jobs": {"1.pbs-1": {"job_state": "R", "comment": "a"b"}}\'\n'
     )
     with pytest.raises(MissingError, match="cannot be read: "):
+        PBS.look(["1.pbs-1"])
+    qstat.write_text('#!/bin/sh\necho \'{"Jobs": {"2.pbs-1": {"job_state": "R"}}}\'\n')
+    with pytest.raises(MissingError, match="does not name that job"):
         PBS.look(["1.pbs-1"])
     qdel = tmp_path / "bin" / "qdel"
     qdel.write_text("#!/bin/sh\necho 'qdel: Unauthorized Request 1.pbs-1' >&2\nexit 159\n")
