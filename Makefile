@@ -79,9 +79,9 @@ demo: setup-demo
 	@$(BIN)/mpiexec -n $(RANKS) $(BIN)/hindmost run laplacian-1d --unknowns 100000 \
 	    --solver gmres --solver pgmres --iterations 2000 --repeats 3 --warmup 1 --out demo > /dev/null
 	@$(BIN)/hindmost plot demo/*-0.h5 > /dev/null
-	@$(BIN)/hindmost report demo --quick --out demo/report.html > /dev/null
+	@$(BIN)/hindmost report demo --out demo/report.html > /dev/null
 	@echo
-	@$(BIN)/hindmost fit demo --quick
+	@$(BIN)/hindmost fit demo
 	@echo
 	@echo "Look at demo/report.html in a browser: the tables, where the time of each run went, and the"
 	@echo "figures of the median runs (demo/*.png: the first ones). Then: $(BIN)/hindmost show demo"

@@ -66,7 +66,7 @@ def make_page(file: Path, page: Path) -> Made:
     """Make the page in a process of its own, with nothing cached of the run."""
     for kept in (file.parent / ".hindmost").glob("*"):
         kept.unlink()
-    command = [sys.executable, "-m", "hindmost", "report", "--quick", str(file), "--out", str(page)]
+    command = [sys.executable, "-m", "hindmost", "report", str(file), "--out", str(page)]
     began = time.perf_counter()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     _, status, used = os.wait4(process.pid, 0)
@@ -152,7 +152,7 @@ def main() -> None:
     processor = statistics.median(each.processor_s for each in made)
     bodies = chosen.iterations * chosen.ranks / 1e6
     lines = [
-        f"hindmost report --quick, {bodies:.1f} million bodies, {bytes_gb:.2f} GB, nothing cached",
+        f"hindmost report, {bodies:.1f} million bodies, {bytes_gb:.2f} GB, nothing cached",
         line(
             "time to make",
             f"{middle:.1f} s (median of {len(taken)}; processor {processor:.1f} s)",

@@ -55,7 +55,7 @@ def runs(header: Header, tmp_path: Path) -> Path:
     [
         "show RUNS",
         "check RUNS",
-        "fit RUNS --quick",
+        "fit RUNS",
         "noise RUNS",
         "efficiency RUNS",
         "ranks RUNS",

@@ -58,7 +58,7 @@ class FitOptions:
         Refuse runs of more iterations of all ranks, unless they were fitted earlier.
     """
 
-    families: bool = True
+    families: bool = False
     keep_fill: bool = False
     by_node: bool = False
     latency_s: float | None = None

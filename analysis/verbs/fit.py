@@ -28,7 +28,7 @@ Fit noise models to run files and compare them with the solve times; repeats sha
   max-plus-no-halo       the same without halos
   stationary-johnsonsu   all bodies drawn from one law; the slowest rank of each body counts
   stationary-nct         the same with a non-central t law
-  stationary-best        the same with the best of scipy's families, by squared error
+  stationary-best        the same with the best of scipy's families (with --families)
   nonstationary-uniform  a separate uniform law for each iteration
   redrawn-uniform        the same with laws drawn from laws: a simulation
   mean-work              number of bodies times their mean: an identity
@@ -38,7 +38,7 @@ EXAMPLES = """\
 examples:
   hindmost fit runs/
   hindmost fit runs/laplacian-1d-gmres-p2-*.h5
-  hindmost fit runs/ --quick
+  hindmost fit runs/ --families
   hindmost fit runs/ --json | jq '.runs[].models[0].error_percent'
 """
 TEXT_WIDTH = 100
@@ -50,9 +50,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = EXAMPLES
     parser.add_argument("file", nargs="+", type=Path, help="run files, or folders of them")
     parser.add_argument(
-        "--quick",
+        "--families",
         action="store_true",
-        help="skip the search through scipy's distribution families (about 6 s per run)",
+        help="also search scipy's distribution families for the best law (about 6 s per run)",
     )
     parser.add_argument(
         "--keep-fill",
@@ -78,7 +78,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def perform(arguments: argparse.Namespace) -> int:
     """Fit and print."""
     options = FitOptions(
-        families=not arguments.quick,
+        families=arguments.families,
         keep_fill=arguments.keep_fill,
         by_node=arguments.by_node,
         latency_s=None if arguments.latency is None else 1e-6 * arguments.latency,

@@ -47,9 +47,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="run files, files of a scaling experiment or of nightly results, or folders of these",
     )
     parser.add_argument(
-        "--quick",
+        "--families",
         action="store_true",
-        help="skip the search through scipy's distribution families (about 6 s per run)",
+        help="also search scipy's distribution families for the best law (about 6 s per run)",
     )
     parser.add_argument(
         "--machine",
@@ -82,7 +82,7 @@ def read_contents(arguments: argparse.Namespace) -> Contents:
     solves = group_runs(run for run in runs if not is_adaptive(run))
     return Contents(
         groups=fit_groups(
-            solves, FitOptions(families=not arguments.quick, most_bodies=MOST_IN_MEMORY)
+            solves, FitOptions(families=arguments.families, most_bodies=MOST_IN_MEMORY)
         ),
         adaptive=[read_adaptive(run) for run in runs if is_adaptive(run)],
         machine=machine,

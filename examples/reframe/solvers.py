@@ -41,7 +41,7 @@ class Solver(rfm.RunOnlyRegressionTest):
     exclusive_access = True
     executable = "hindmost"
     env_vars = {"OMP_NUM_THREADS": "1"}
-    postrun_cmds = ["hindmost fit runs --quick --json > fit.json"]
+    postrun_cmds = ["hindmost fit runs --json > fit.json"]
 
     @run_after("init")
     def say_what(self) -> None:

@@ -10,11 +10,11 @@ import pkgutil
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 
 import hindmost.models
-from hindmost.errors import HindmostError, MissingError
+from hindmost.errors import HindmostError, MissingError, UsageError
 from hindmost.files import cache_folder, user_folder
 from hindmost.harness.runfile.provenance import cpu_model, installed, read_text
 from hindmost.harness.stack import current_stack
@@ -22,6 +22,7 @@ from hindmost.models.compiled import compile_ahead
 from hindmost.output import warn, write_json, write_lines
 from hindmost.profiles import profile_names, profiles_path
 from hindmost.registry import GROUPS, Named, Registry
+from hindmost.text import choose
 
 EXAMPLES = """\
 examples:
@@ -63,15 +64,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = EXAMPLES
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument(
-        "--compile", action="store_true", help="compile the numerical loops ahead, and do no more"
+        "--compile",
+        nargs="*",
+        metavar="ROOM",
+        help="compile the numerical loops ahead, and do no more: those of rooms of the models, "
+        "such as noise; without ROOM all, also those of 'run adaptive' and 'probe'",
     )
 
 
 def perform(arguments: argparse.Namespace) -> int:
     """Look and tell; exit status 4 if solvers cannot be run here."""
-    if arguments.compile:
-        write_lines(*compile_models(), flush=True)
-        write_lines(*compile_kernel())
+    if arguments.compile is not None:
+        write_lines(*compile_models(arguments.compile), flush=True)
+        if not arguments.compile:
+            write_lines(*compile_kernel())
         return 0
     findings = []
     for look in LOOKS:
@@ -85,10 +91,21 @@ def perform(arguments: argparse.Namespace) -> int:
     return MissingError.exit_status if lacking else 0
 
 
-def compile_models() -> list[str]:
-    """Compile the declared loops of all models, and say which they are."""
-    for module in pkgutil.walk_packages(hindmost.models.__path__, "hindmost.models."):
-        importlib.import_module(module.name)
+def compile_models(rooms: Sequence[str] = ()) -> list[str]:
+    """Compile the declared loops of rooms of the models, of all by default; say which they are.
+
+    Raises
+    ------
+    UsageError
+        The models have no such room.
+    """
+    all_rooms = [each.name for each in pkgutil.iter_modules(hindmost.models.__path__) if each.ispkg]
+    for room in rooms or all_rooms:
+        if room not in all_rooms:
+            raise UsageError(f"The models have no room '{room}'; {choose(all_rooms, room)}.")
+        package = importlib.import_module(f"hindmost.models.{room}")
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            importlib.import_module(module.name)
     loops = compile_ahead()
     return [f"{len(loops)} loops are compiled:", *(f"  {name}" for name in loops)]
 

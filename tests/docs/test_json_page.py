@@ -49,7 +49,7 @@ def test_the_keys_of_the_page_are_there(
     verb: str, run_file: Path, nightly: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words: dict[str, list[str | Path]] = {
-        "fit": [run_file, "--quick"],
+        "fit": [run_file],
         "scale": [ROOT / "examples/scaling/data/homme.txt"],
         "history": [nightly],
         "compare": [nightly, nightly],

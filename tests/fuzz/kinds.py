@@ -87,7 +87,7 @@ def run_files(folder: Path, *names: str, extra: dict[str, Call] | None = None) -
         "history": verb("history", target, good),
         "scale": verb("scale", target, good),
     }
-    heavy = {"report": verb("report", target, good, "--quick", "--out", folder / "report.html")}
+    heavy = {"report": verb("report", target, good, "--out", folder / "report.html")}
     return Specimen(change=change, calls=calls, heavy=heavy | (extra or {}))
 
 

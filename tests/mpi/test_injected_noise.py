@@ -90,7 +90,7 @@ def test_the_books_close_with_noise(disturbed: dict[str, Run], solver: str) -> N
 
 def test_nobody_can_miss_it(disturbed: dict[str, Run], capsys: pytest.CaptureFixture[str]) -> None:
     file = str(disturbed["cg"].path)
-    for verb in (("show",), ("check",), ("fit", "--quick"), ("efficiency",), ("ranks",)):
+    for verb in (("show",), ("check",), ("fit"), ("efficiency",), ("ranks",)):
         main([*verb, file])
         said = " ".join(capsys.readouterr().out.split())
         assert "noise was injected" in said, verb
@@ -107,10 +107,10 @@ def test_runs_with_and_without_noise_are_no_repeats(
     (clean,) = runs_of(done[1]["clean"]).values()
     assert not clean.has("injected")
     assert "injected" not in clean.phases
-    main(["fit", "--json", "--quick", str(clean.path), str(disturbed["cg"].path)])
+    main(["fit", "--json", str(clean.path), str(disturbed["cg"].path)])
     groups = json.loads(capsys.readouterr().out)["runs"]
     assert len(groups) == 2
-    main(["fit", "--quick", str(clean.path), str(disturbed["cg"].path)])
+    main(["fit", str(clean.path), str(disturbed["cg"].path)])
     said = capsys.readouterr().out
     assert f"injected noise {LAW}" in said
     assert "(no injected noise" in said

@@ -357,7 +357,7 @@ def test_verbs_take_a_reduced_adaptive_run_or_refuse_it(
     assert main(["check", str(some.path)]) in (0, 1)
     assert main(["ranks", str(some.path)]) == 0
     assert "2 of 4 ranks kept full records" in capsys.readouterr().out
-    assert main(["report", "--quick", str(some.path), "--out", str(tmp_path / "page.html")]) == 0
+    assert main(["report", str(some.path), "--out", str(tmp_path / "page.html")]) == 0
     assert (tmp_path / "page.html").stat().st_size > 10_000
     read, every = read_adaptive(some), read_adaptive(whole)
     assert [replace(work, iterations=0.0) for work in read.works] == [

@@ -69,14 +69,14 @@ def test_a_problem_and_a_solver_run_on_ranks_and_a_model_is_fitted(
     assert (run.header.workload, run.header.solver, run.durations.shape) == (
         "shifted-1d", "minres", (60, 2),
     )  # fmt: skip
-    fitted = command("fit", "--quick", "--json", file, folder=tmp_path)
+    fitted = command("fit", "--json", file, folder=tmp_path)
     assert fitted.returncode == 0, fitted.stderr
     models = {each["name"]: each for each in json.loads(fitted.stdout)["runs"][0]["models"]}
     assert models["slowest-rank"]["kind"] == "explains"
     assert models["slowest-rank"]["predicted_s"] == pytest.approx(
         run.durations.max(axis=1).sum(), rel=1e-6
     )
-    without = command("fit", "--quick", "--json", file, folder=tmp_path, environment={})
+    without = command("fit", "--json", file, folder=tmp_path, environment={})
     names = {each["name"] for each in json.loads(without.stdout)["runs"][0]["models"]}
     assert names == set(models) - {"slowest-rank"}
 

@@ -77,7 +77,7 @@ def test_what_it_lacks_is_said(bare: Path, run_file: Path, tmp_path: Path) -> No
             cwd="/",
         )
 
-    assert call("fit", "--quick", run_file).returncode == 0
+    assert call("fit", run_file).returncode == 0
     plot = call("plot", run_file)
     assert (plot.returncode, "pip install 'hindmost[plot]'" in plot.stderr) == (4, True)
     run = call("run", "diagonal", "--solver", "gmres", "--out", tmp_path / "out")

@@ -226,7 +226,7 @@ def test_a_report_fits_solves_and_no_adaptive_run(
 
     monkeypatch.setattr(report, "fit_groups", fit)
     page = tmp_path / "page.html"
-    assert main(["report", "--quick", str(folder), "--out", str(page)]) == 0
+    assert main(["report", str(folder), "--out", str(page)]) == 0
     assert asked == ["gmres on laplacian-1d: 300 unknowns, 3 ranks, 40 iterations, restart 10"]
     html = page.read_text()
     assert "a neighbour from cycle 30 on</h2>" in html

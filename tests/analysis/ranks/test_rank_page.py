@@ -120,7 +120,7 @@ def test_the_timeline_says_what_the_file_has(
     run_path: Path, tmp_path: Path, browser: Browser
 ) -> None:
     page = tmp_path / "report.html"
-    assert main(["report", "--quick", str(run_path), "--out", str(page)]) == 0
+    assert main(["report", str(run_path), "--out", str(page)]) == 0
     opened(browser, page)
     run = hindmost.open(run_path)
     # A row of the map of work, by the pointer.

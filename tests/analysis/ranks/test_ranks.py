@@ -240,7 +240,7 @@ def test_the_report_on_a_reduced_run_says_of_how_many_ranks_it_speaks(
         made = reduced_values(values, [2, 5, SLOW], earlier=earlier)
         path = write_whole(tmp_path, header, made)
         page = tmp_path / "page.html"
-        assert cli.main(["report", "--quick", str(path), "--out", str(page)]) == 0
+        assert cli.main(["report", str(path), "--out", str(page)]) == 0
         html = page.read_text()
         assert "has full records of 3 of 24 ranks" in html  # why no model is fitted
         assert "rank (3 of 24 ranks, those that were kept)" in html

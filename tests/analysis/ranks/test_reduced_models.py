@@ -64,11 +64,11 @@ def test_the_verbs_say_on_how_many_ranks_figures_rest(
 ) -> None:
     made = with_bodies_of_all(values, reduced_values(values, KEPT))
     path = str(write_whole(tmp_path, header24, made))
-    assert cli.main(["fit", "--quick", path]) == 0
+    assert cli.main(["fit", path]) == 0
     text = " ".join(capsys.readouterr().out.split())
     assert "full records of 3 of 24 ranks" in text
     assert "all 24" in text
-    assert cli.main(["fit", "--quick", "--json", path]) == 0
+    assert cli.main(["fit", "--json", path]) == 0
     [entry] = json.loads(capsys.readouterr().out)["runs"]
     assert entry["kept_ranks"] == 3
     assert {model["ranks_used"] for model in entry["models"]} == {RANKS}

@@ -53,7 +53,7 @@ def page_of(folder: Path, header: Header, *values: dict[str, object]) -> str:
     runs.mkdir()
     for each in values:
         write_whole(runs, header, each)
-    assert main(["report", "--quick", str(runs), "--out", str(folder / "page.html")]) == 0
+    assert main(["report", str(runs), "--out", str(folder / "page.html")]) == 0
     return (folder / "page.html").read_text()
 
 

@@ -136,7 +136,7 @@ def test_a_later_session_is_compared_with_the_earlier(
     for day, factor in ((2, 1.0), (2, 1.01), (5, 1.5), (5, 1.51)):
         later = replace(own, t0_utc=f"2026-01-0{day}T03:04:05.000006+00:00")
         write_whole(runs, later, of_work(alike * factor))
-    assert main(["report", "--quick", str(runs), "--out", str(tmp_path / "page.html")]) == 0
+    assert main(["report", str(runs), "--out", str(tmp_path / "page.html")]) == 0
     said = words((tmp_path / "page.html").read_text())
     assert "Since the last session" in said
     assert "slower in every repeat" in said
@@ -162,7 +162,7 @@ def test_an_older_slowdown_is_in_the_headline(tmp_path: Path) -> None:
     rows = [f"{day},{value:.5f}" for day, value in zip(days, values, strict=True)]
     file, page = tmp_path / "nights.csv", tmp_path / "page.html"
     file.write_text("\n".join(["time,solve [s]", *rows]))
-    assert main(["report", "--quick", str(file), "--out", str(page)]) == 0
+    assert main(["report", str(file), "--out", str(page)]) == 0
     said = words(page.read_text())
     older = r"1 older slowdown is still there \(.*solve: \+[78]\.\d % since 2026-02-25\)\. "
     assert re.match(older + r"No change of \S+ % or more in 1 series \(pass\)\.", said)
@@ -187,7 +187,7 @@ def test_a_scaling_model_that_does_not_fit_is_told_on_the_page(tmp_path: Path) -
         for repeat in (-1, 0, 1)
     ]
     experiment.write_text("\n".join(["p,time [s]", *rows]))
-    assert main(["report", "--quick", str(experiment), "--out", str(page)]) == 0
+    assert main(["report", str(experiment), "--out", str(page)]) == 0
     html = page.read_text()
     assert "the model does not fit: it is off by" in words(html)
     assert "(does not fit)" in html
@@ -207,7 +207,7 @@ def test_runs_an_experiment_and_nights_share_a_page(
     nights.write_text("\n".join(["time,solve <b>me</b> [s]", *named]))
     page = tmp_path / "page.html"
     given = [str(each) for each in (file, experiment, nights)]
-    assert main(["report", "--quick", *given, "--out", str(page)]) == 0
+    assert main(["report", *given, "--out", str(page)]) == 0
     html = page.read_text()
     said = words(html)
     assert "% of the time is work" in said
@@ -240,7 +240,7 @@ def test_names_of_runs_have_no_internal_words(
     runs.mkdir()
     write_whole(runs, own, of_work(alike))
     write_whole(runs, replace(own, ranks=1), of_work(alike[:, :1]))
-    assert main(["report", "--quick", str(runs), "--out", str(tmp_path / "page.html")]) == 0
+    assert main(["report", str(runs), "--out", str(tmp_path / "page.html")]) == 0
     said = words((tmp_path / "page.html").read_text())
     assert "mpi_seen" not in said
     assert "1 rank" in said
@@ -257,7 +257,7 @@ def test_a_drift_has_an_entry_and_quiet_nights_claim_no_more_than_is_judged(
         file = tmp_path / f"{name}.csv"
         file.write_text("\n".join(["time,solve [s]", *rows]))
         page = tmp_path / f"{name}.html"
-        assert main(["report", "--quick", str(file), "--out", str(page)]) == 0
+        assert main(["report", str(file), "--out", str(page)]) == 0
     assert "in a drift from" in words((tmp_path / "drift.html").read_text())
     quiet = words((tmp_path / "quiet.html").read_text())
     assert re.search(r"No change of \S+ % or more was found in the last", quiet)
@@ -272,7 +272,7 @@ def test_an_error_in_one_of_several_runs_is_told_of_that_run_alone(
     write_whole(runs, replace(own, workload="other"), of_work(alike))
     alike[300:] *= 2.0
     write_whole(runs, own, of_work(alike))
-    assert main(["report", "--quick", str(runs), "--out", str(tmp_path / "page.html")]) == 0
+    assert main(["report", str(runs), "--out", str(tmp_path / "page.html")]) == 0
     html = (tmp_path / "page.html").read_text()
     assert "The data of 1 of 2 files do not support firm conclusions" in words(html)
     assert 'class="judgement fair"' in html

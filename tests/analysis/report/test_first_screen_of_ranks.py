@@ -54,7 +54,7 @@ def test_injected_noise_is_apart_from_other_noise_and_from_stalls_in_it(
     }
     disturbed = replace(own, spec={**own.spec, INJECTED: law})
     file = write_whole(tmp_path, disturbed, values, phases=(*PHASES, INJECTED))
-    assert main(["report", "--quick", str(file), "--out", str(tmp_path / "page.html")]) == 0
+    assert main(["report", str(file), "--out", str(tmp_path / "page.html")]) == 0
     said = words((tmp_path / "page.html").read_text())
     assert said.startswith("Injected noise costs ")
     assert "Without injected noise the replay takes" in said

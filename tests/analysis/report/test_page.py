@@ -67,7 +67,7 @@ def page(tmp_path: Path, header: Header) -> Path:
     phases[25, 1, LOCAL] += DETOUR_S
     values |= {"duration": durations, "phase_duration": phases, "host": ["a", "a", HOSTILE]}
     file = write_whole(tmp_path, header, values)
-    assert main(["report", "--quick", str(file), "--out", str(tmp_path / "page.html")]) == 0
+    assert main(["report", str(file), "--out", str(tmp_path / "page.html")]) == 0
     return tmp_path / "page.html"
 
 
@@ -131,7 +131,7 @@ def test_a_run_without_petsc_names_none(tmp_path: Path, header: Header) -> None:
     made = replace(made, petsc_options={}, spec={"mpi_seen": True})
     values = run_values(iterations=40, ranks=3, restart=10, seed=1)
     file = write_whole(tmp_path, made, values)
-    assert main(["report", "--quick", str(file), "--out", str(tmp_path / "page.html")]) == 0
+    assert main(["report", str(file), "--out", str(tmp_path / "page.html")]) == 0
     assert "PETSc" not in re.sub(r"<script.*?</script>", "", (tmp_path / "page.html").read_text())
 
 
@@ -175,7 +175,7 @@ def test_solvers_of_one_workload_stand_side_by_side(
         for hour in range(2):  # a copy would count once
             begun = f"2026-11-01T0{hour}:00:00+00:00"
             write_whole(folder, replace(header, solver=solver, t0_utc=begun), contents)
-    assert main(["report", "--quick", str(folder), "--out", str(tmp_path / "page.html")]) == 0
+    assert main(["report", str(folder), "--out", str(tmp_path / "page.html")]) == 0
     html = (tmp_path / "page.html").read_text()
     assert "Solvers of laplacian-1d on 3 ranks, side by side" in html
     table = html.split("side by side</h2>")[1].split("</table>")[0]

@@ -81,7 +81,7 @@ def doubtful(tmp_path: Path, header: Header) -> Path:
 WORDS = "error: laplacian-1d-gmres-p2-0.h5: 1 body lasts over 3 times the median, 8"
 VERBS: dict[str, tuple[tuple[str, ...], str, str]] = {
     "show": ((), "times", "runs"),
-    "fit": (("--quick",), "models", "runs"),
+    "fit": ((), "models", "runs"),
     "predict": ((), "models", "predictions"),
     "efficiency": ((), "times", "runs"),
     "ranks": ((), "times", "files"),
@@ -118,7 +118,7 @@ def test_two_folders_that_are_compared_say_it(doubtful: Path, told: Told) -> Non
 
 
 def test_pages_and_figures_say_it(doubtful: Path, told: Told, tmp_path: Path) -> None:
-    told("report", doubtful, "--quick", "--out", tmp_path / "page.html")
+    told("report", doubtful, "--out", tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text()
     assert page.count('class="caution"') >= 2
     assert page.count("1 body lasts over 3 times the median") >= 2
@@ -173,7 +173,7 @@ def test_unclassified_time_is_said_and_above_a_tenth_no_efficiency_is_given(
     text = told("efficiency", tmp_path, "--windows", "2", "--places")
     assert ("No efficiency is given: 30 % of a rank's time" in text) is withheld
     assert ("load balance" in text) is not withheld
-    told("report", tmp_path, "--quick", "--out", tmp_path / "page.html")
+    told("report", tmp_path, "--out", tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text()
     assert words.replace("'", "&#x27;") in page
     assert ("No efficiency is given" in page) is withheld
@@ -237,10 +237,10 @@ def test_a_run_whose_ranks_do_not_meet_is_predicted_from_its_slowest(
 
 
 def test_models_that_a_run_contradicts_are_marked(apart: Path, told: Told) -> None:
-    words = told("fit", "--quick", apart)
+    words = told("fit", apart)
     assert "identity !" in words
     assert "the iterations of the ranks differ in sum by over 1 %" in words
-    [run] = json.loads(told("fit", "--quick", "--json", apart))["runs"]
+    [run] = json.loads(told("fit", "--json", apart))["runs"]
     marked = {each["name"]: each["contradicted"] for each in run["models"]}
     assert "differ in sum" in marked["mean-work"]
     assert "below the measured time" in marked["cramer"]

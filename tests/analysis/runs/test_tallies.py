@@ -148,7 +148,7 @@ def test_a_report_reads_a_large_run_once(
         return plain(*given, **options)
 
     monkeypatch.setattr("hindmost.harness.runfile.hdf5.h5py.File", noted)
-    assert main(["report", "--quick", str(file), "--out", str(tmp_path / "page.html")]) == 0
+    assert main(["report", str(file), "--out", str(tmp_path / "page.html")]) == 0
     middle = ROWS * (ITERATIONS // ROWS // 2)
     assert read["start", middle] == 1
     assert read["duration", middle] == 3  # before for findings, after that for timelines

@@ -38,7 +38,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for seed, solver in enumerate(("gmres", "pgmres")):
         values = run_values(iterations=40, ranks=3, restart=10, seed=seed)
         write_whole(runs, replace(made_header(), solver=solver), values)
-    assert main(["report", "--quick", str(runs), "--out", str(folder / "page.html")]) == 0
+    assert main(["report", str(runs), "--out", str(folder / "page.html")]) == 0
     return folder / "page.html"
 
 
@@ -139,7 +139,7 @@ def test_the_share_of_each_rank_in_the_critical_path_is_said(
     duration = np.asarray(values["duration"])[:, 0]
     file = write_whole(tmp_path, replace(header, restart=40), values)
     page = tmp_path / "page.html"
-    assert main(["report", "--quick", str(file), "--out", str(page)]) == 0
+    assert main(["report", str(file), "--out", str(page)]) == 0
     browser.open(page.as_uri(), READY)
     events = "document.querySelector('[data-kind=events]')"
     browser.open(f"{page.as_uri()}#&{browser.evaluate(f'{events}.id')}=10-19", READY)

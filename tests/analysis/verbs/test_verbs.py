@@ -45,7 +45,7 @@ def test_fit_prints_a_table_a_configuration(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("hindmost.analysis.fits.study.QUICK_S", 10.0)
-    assert main(["fit", "--quick", str(folder)]) == 0
+    assert main(["fit", str(folder)]) == 0
     printed, announced = capsys.readouterr()
     assert "Fitting noise models to 3 runs; this takes about 30 s ..." in announced
     assert "gmres on laplacian-1d: 300 unknowns, 3 ranks, 40 iterations, restart 10\n" in printed
@@ -63,7 +63,7 @@ def test_fit_json_is_what_the_design_promises(
     # In this process, and few of the families, which tests/models/laws fits all.
     monkeypatch.setattr("hindmost.analysis.fits.study.WORTH_A_PROCESS", 3)
     monkeypatch.setattr("hindmost.models.laws.families.scipys_families", lambda: FEW_FAMILIES)
-    assert main(["fit", "--json", str(folder)]) == 0
+    assert main(["fit", "--families", "--json", str(folder)]) == 0
     assert len(list((folder / ".hindmost").glob("fit-*"))) == 2
     printed = capsys.readouterr().out
     answer = json.loads(printed)
@@ -90,10 +90,10 @@ def test_fit_json_is_what_the_design_promises(
     assert likelihoods == sorted(likelihoods, reverse=True)
     # What was kept is read again, and another question is another result.
     monkeypatch.setattr("hindmost.analysis.fits.study.fit_models", None)
-    assert main(["fit", "--json", str(folder)]) == 0
+    assert main(["fit", "--families", "--json", str(folder)]) == 0
     assert capsys.readouterr().out == printed
     with pytest.raises(TypeError):
-        main(["fit", "--json", "--by-node", "--quick", str(folder)])
+        main(["fit", "--json", "--by-node", str(folder)])
 
 
 def test_several_runs_are_fitted_in_several_processes(
@@ -112,7 +112,7 @@ def test_several_runs_are_fitted_in_several_processes(
     monkeypatch.setattr("os.sched_getaffinity", lambda _: {0, 1})
     # The other processes have the source of now, this one may have read it before it was edited.
     source_checksum.cache_clear()
-    assert main(["fit", str(tmp_path)]) == 0
+    assert main(["fit", "--families", str(tmp_path)]) == 0
     assert "All times are equal" in capsys.readouterr().out
     assert len(list((tmp_path / ".hindmost").glob("fit-*"))) == 2
 
@@ -122,7 +122,7 @@ def test_a_run_is_the_same_in_blocks(
 ) -> None:
     def fit_and_check() -> tuple[list[dict[str, float]], str]:
         shutil.rmtree(folder / ".hindmost", ignore_errors=True)
-        assert main(["fit", "--quick", "--json", str(folder)]) == 0
+        assert main(["fit", "--json", str(folder)]) == 0
         answer = json.loads(capsys.readouterr().out)
         times = [
             {model["name"]: model["predicted_s"] for model in run["models"]}
@@ -143,7 +143,7 @@ def test_a_run_is_the_same_in_blocks(
 
 def test_fit_does_without_keeping(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / ".hindmost").write_text("in the way")
-    assert main(["fit", "--quick", str(folder)]) == 0
+    assert main(["fit", str(folder)]) == 0
     assert "max-plus" in capsys.readouterr().out
 
 
@@ -179,7 +179,7 @@ def test_a_page_never_replaces_a_run_or_a_device(folder: Path, tmp_path: Path) -
     assert file.read_bytes() == before
     pipe = tmp_path / "null"
     pipe.symlink_to("/dev/null")
-    assert main(["report", "--quick", str(file), "--out", str(pipe)]) == 0
+    assert main(["report", str(file), "--out", str(pipe)]) == 0
     assert pipe.is_symlink()
     assert Path("/dev/null").is_char_device()
 
@@ -198,7 +198,7 @@ def test_report_is_one_page_without_requests(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     page = tmp_path / "page.html"
-    assert main(["report", "--quick", str(folder), "--out", str(page)]) == 0
+    assert main(["report", str(folder), "--out", str(page)]) == 0
     said = "Drawing the figures of 2 sections; this takes about 4 s ..."
     assert said in capsys.readouterr().err
     html = page.read_text()
@@ -217,7 +217,7 @@ def test_names_from_files_are_escaped_on_the_page(
 ) -> None:
     hostile = replace(header, mpi_library="<script>alert(1)</script>")
     file = write_whole(tmp_path, hostile, values)
-    assert main(["report", "--quick", str(file), "--out", str(tmp_path / "page.html")]) == 0
+    assert main(["report", str(file), "--out", str(tmp_path / "page.html")]) == 0
     html = (tmp_path / "page.html").read_text()
     assert "<script>alert" not in html
     assert "&lt;script&gt;alert" in html
@@ -228,7 +228,7 @@ def test_incomplete_runs_are_not_modelled(
 ) -> None:
     file = write_whole(tmp_path, replace(header, complete=False), values)
     with pytest.raises(DataError, match="incomplete"):
-        main(["fit", "--quick", str(file)])
+        main(["fit", str(file)])
     assert main(["show", str(file)]) == 0
     assert "INCOMPLETE" in capsys.readouterr().out
 
@@ -237,7 +237,7 @@ def test_an_incomplete_run_in_a_folder_is_left_out_aloud(
     folder: Path, header: Header, values: dict[str, object], capsys: pytest.CaptureFixture[str]
 ) -> None:
     write_whole(folder, replace(header, complete=False, workload="diagonal"), values)
-    assert main(["fit", "--quick", str(folder)]) == 0
+    assert main(["fit", str(folder)]) == 0
     printed = capsys.readouterr()
     assert "left out: " in printed.err
     assert "diagonal" not in printed.out
@@ -260,7 +260,7 @@ def test_unlike_runs_are_not_pooled(
     word: str,
 ) -> None:
     write_whole(folder, replace(header, **change), values)  # type: ignore[arg-type]
-    assert main(["fit", "--quick", str(folder)]) == 0
+    assert main(["fit", str(folder)]) == 0
     titles = re.findall(r"^(.* on .*\n)(solve time.*)$", capsys.readouterr().out, re.MULTILINE)
     gmres = ["".join(title) for title in titles if title[0].startswith("gmres")]
     assert [("(2 runs" in line, "(1 run)" in line) for line in gmres] == [(1, 0), (0, 1)]
@@ -274,7 +274,7 @@ def test_models_that_the_times_do_not_allow_are_told_beneath_the_table(
     phases[:, :, LOCAL] = 6e-5
     flat = {**values, "duration": np.full((40, 3), 6e-5), "phase_duration": phases}
     file = write_whole(tmp_path, header, flat)
-    assert main(["fit", "--quick", str(file)]) == 0
+    assert main(["fit", str(file)]) == 0
     printed = capsys.readouterr().out
     assert "stationary-johnsonsu: not fitted to 1 of 1 runs. All times are equal" in printed
     assert re.search(r"^max-plus +explains +\S+ \S+ +\S+ %", printed, re.MULTILINE)

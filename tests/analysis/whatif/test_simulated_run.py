@@ -62,7 +62,7 @@ def test_other_ranks_are_written_and_every_verb_opens_them(
     assert main(["whatif", str(out), "--latency", "x2"]) == 0
     assert "simulated" in capsys.readouterr().out
     page = tmp_path / "page.html"
-    assert main(["report", "--quick", str(out), "--out", str(page)]) == 0
+    assert main(["report", str(out), "--out", str(page)]) == 0
     assert "simulated" in page.read_text(encoding="utf-8")
 
 

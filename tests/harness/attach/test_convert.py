@@ -341,9 +341,6 @@ def test_verbs_take_attached_runs(
     runs = tmp_path / "runs"
     convert(many_solves(folder, solves=12), runs)
     out = ["--out", str(tmp_path / "page.html")] if verb == "report" else ["--json"]
-    assert main([verb, str(runs), *out, *(["--quick"] if verb == "report" else [])]) in (
-        0,
-        1,
-    )
+    assert main([verb, str(runs), *out]) in (0, 1)
     if verb != "report":
         assert json.loads(capsys.readouterr().out)["version"] == 1

@@ -82,7 +82,7 @@ def test_stopped_half_way_resumed_collected_and_modelled(slurm: Cluster, tmp_pat
     collected = study.path / "collected"
     table = json.loads((collected / "collected.json").read_text())
     assert {each["job"] for each in table["files"]} == {each.job for each in study.jobs()}
-    fitted = json.loads(ask(tmp_path, "fit", "solvers/collected", "--quick", "--json").stdout)
+    fitted = json.loads(ask(tmp_path, "fit", "solvers/collected", "--json").stdout)
     assert sorted(run["solver"] for run in fitted["runs"]) == ["gmres"] * 2 + ["pgmres"] * 2
     for row in table["files"]:
         run = hindmost.open(collected / row["file"])

@@ -274,7 +274,7 @@ def test_a_real_study_on_this_machine(tmp_path: Path, monkeypatch: pytest.Monkey
     wait(RunState.RUNNING, RunState.WAITING, RunState.LEFT)
     assert before.items() <= fingerprint(StudyFolder.open(tmp_path / "small")).items()
     assert ask("collect", "small").returncode == 0
-    fitted = json.loads(ask("fit", "small/collected", "--quick", "--json").stdout)
+    fitted = json.loads(ask("fit", "small/collected", "--json").stdout)
     assert sorted(run["solver"] for run in fitted["runs"]) == ["gmres", "pgmres"]
     plan = StudyFolder.open(tmp_path / "small").plan
     for path in (tmp_path / "small" / "collected").glob("*.h5"):
