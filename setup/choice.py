@@ -27,8 +27,8 @@ SLURM_PACKAGES = (
     "slurm-wlm-basic-plugins",
 )
 SLURM_ACCOUNT_PACKAGES = ("slurmdbd", "mariadb-server")
-TEST_PACKAGES = ("gfortran",)
-PROGRAM_PACKAGES = (*TEST_PACKAGES, "lammps", "lammps-examples", "python3-dolfinx")
+TEST_PACKAGES = ("gfortran", "chromium", "openssh-server", "openssh-client")
+PROGRAM_PACKAGES = ("gfortran", "lammps", "lammps-examples", "python3-dolfinx")
 SIMGRID_PACKAGES = ("libsimgrid-dev",)
 SOURCE_PACKAGES = ("build-essential", "libopenblas-dev")
 

@@ -41,9 +41,13 @@ def test_only_the_examples_of_petsc_stay(
 
 @pytest.mark.parametrize(
     ("stack", "rights", "wanted"),
-    [("system", True, ["gfortran"]), ("system", False, []), ("source", True, [])],
+    [
+        ("system", True, ["gfortran", "chromium", "openssh-server", "openssh-client"]),
+        ("system", False, []),
+        ("source", True, []),
+    ],
 )
-def test_a_compiler_for_fortran(
+def test_what_tests_start(
     system: ModuleType,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -59,7 +63,7 @@ def test_a_compiler_for_fortran(
     )
     system.prepare_tests(SimpleNamespace(stack=stack))
     assert installed == wanted
-    assert ("tests in Fortran are skipped" in capsys.readouterr().out) is (not rights)
+    assert ("are skipped without; to have it: " in capsys.readouterr().out) is (not rights)
 
 
 @pytest.mark.parametrize(
