@@ -7,6 +7,7 @@ import importlib
 import importlib.util
 import os
 import pkgutil
+import re
 import shutil
 import subprocess
 import sys
@@ -192,6 +193,27 @@ def look_at_petsc() -> Diagnosis:
     )
 
 
+def look_at_blas() -> Diagnosis:
+    """Say which BLAS PETSc uses, once it has started; numpy's own is another."""
+    lines = (read_text("/proc/self/maps") or "").splitlines()
+    name = re.compile(r"lib(blas|openblas|mkl_rt|mkl_core|blis|armpl|sci_)[^/]*$")
+    mapped = {line.split()[-1] for line in lines if name.search(line)}
+    found = sorted(path for path in mapped if ".libs/" not in path)  # of numpy's and scipy's wheels
+    if not found:
+        return Diagnosis(
+            subject="BLAS", verdict="note", text="no shared BLAS is loaded: not known which one"
+        )
+    optimised = re.compile("openblas|mkl|blis|atlas|armpl|sci_")
+    if any(optimised.search(path) for path in found):
+        return Diagnosis(subject="BLAS", verdict="ok", text=", ".join(found))
+    return Diagnosis(
+        subject="BLAS",
+        verdict="note",
+        text=f"{', '.join(found)}: by its name the reference BLAS, which is slow where local work "
+        "is dense, as in GMRES' orthogonalisation",
+    )
+
+
 def look_at_launcher() -> Diagnosis:
     """Find an mpiexec."""
     found = shutil.which("mpiexec", path=f"{sys.prefix}/bin:{os.environ['PATH']}")
@@ -291,6 +313,7 @@ LOOKS: tuple[Callable[[], Diagnosis], ...] = (
     look_at_recorder,
     look_at_counters,
     look_at_petsc,
+    look_at_blas,
     look_at_launcher,
     look_at_clock,
     look_at_cores,
