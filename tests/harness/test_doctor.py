@@ -23,7 +23,7 @@ def test_the_blas_of_petsc() -> None:
     blas = next(
         path for name, path in libraries.items() if name.startswith(("libblas", "libopenblas"))
     )
-    command = [Path(sys.executable).with_name("hindmost"), "doctor", "--json"]
+    command = [str(Path(sys.executable).with_name("hindmost")), "doctor", "--json"]
     findings = json.loads(subprocess.run(command, capture_output=True, text=True).stdout)[
         "findings"
     ]
