@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import IO
+from typing import IO, NoReturn
 from urllib.parse import urlsplit
 from urllib.request import urlopen
 
@@ -28,8 +28,15 @@ PLACES = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/usr/local/s
 def program(name: str) -> str:
     found = shutil.which(name, path=PLACES)
     if found is None:
-        pytest.skip(f"no {name} here: install the server and the client of OpenSSH")
+        absent(f"no {name} here: install the server and the client of OpenSSH")
     return found
+
+
+def absent(reason: str) -> NoReturn:
+    """Skip the test; in CI, where set-up has installed OpenSSH, it fails."""
+    if os.environ.get("CI") == "true":
+        pytest.fail(reason)
+    pytest.skip(reason)
 
 
 def free_port() -> int:
@@ -60,6 +67,9 @@ def ended(process: subprocess.Popen[bytes], log: Path) -> str:
 def there(tmp_path: Path) -> Iterator[list[str]]:
     """Start an SSH server of one's own; return the words that name it."""
     sshd, keygen = program("sshd"), program("ssh-keygen")
+    if os.geteuid() == 0:
+        # Debian's sshd insists on this folder, which only the service makes.
+        Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)
     for name in ("host", "user"):
         subprocess.run([keygen, "-q", "-t", "ed25519", "-N", "", "-f", tmp_path / name], check=True)
     port = free_port()
@@ -73,7 +83,7 @@ def there(tmp_path: Path) -> Iterator[list[str]]:
         server = subprocess.Popen([sshd, "-D", "-e", "-f", tmp_path / "settings"], stderr=said)
     try:
         if not answers(port, server):
-            pytest.skip(f"sshd does not run for this user: {ended(server, log)}")
+            absent(f"sshd does not run for this user: {ended(server, log)}")
         known = f"UserKnownHostsFile={tmp_path}/known"
         yield [
             *("-F", "none", "-i", str(tmp_path / "user"), "-p", str(port), "-o", known),
@@ -108,7 +118,7 @@ def test_page_and_events_come_through_a_tunnel(
             tunnel = subprocess.Popen([program("ssh"), *words, *there], stderr=said)
         try:
             if not answers(here, tunnel):
-                pytest.skip(f"ssh opens no tunnel for this user: {ended(tunnel, log)}")
+                absent(f"ssh opens no tunnel for this user: {ended(tunnel, log)}")
             with urlopen(f"http://localhost:{here}{place}", timeout=PATIENCE_S) as page:
                 assert b"laplacian-1d, live" in page.read()
             address = f"http://127.0.0.1:{here}{place}events"
