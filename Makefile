@@ -21,7 +21,6 @@
 #   make bench-5-million   the experiment of the paper on segments: 5.2 million data sets (minutes)
 #   make bench-changepoints  hold change points against known truth (some min)
 #   make bench-history-nightly  changes in real nightly data: do they stay, are steps found (NIGHTLY=FOLDER; some min)
-#   make bench-history-joint    joint changes of many series: in noise, how small a step may be, do they stay (NIGHTLY=FOLDER; some min)
 #   make bench-adaptive    hold the adaptive kernel's loops against C and numpy (some min, idle machine)
 #   make bench-reduced     noise models of reduced runs against those of complete ones (some min)
 #   make bench-ranks       100,000 ranks streamed, k-means on ranks, culprits kept (some min, 5 GB of disk)
@@ -52,7 +51,7 @@ ON_STACKS = $(addprefix tests/setup/test_, choice.py clones.py) \
     attach_linked.py attached_runs.py counters.py failures.py killed.py \
     left_loops.py own_loops.py own_loops_apart.py record.py record_ksp.py recorder.py recording.py solvers.py systems.py totals.py)
 
-.PHONY: wheel test-oldest test-programs bench-adaptive bench-attach bench-ranks bench-reduced bench-live bench-recorder bench-scaling bench-scaling-real bench-5-million bench-changepoints bench-history-nightly bench-history-joint bench-show bench-report bench-stochastic bench-simulation bench-predictions demo test test-recorder test-slow test-slurm validate check \
+.PHONY: wheel test-oldest test-programs bench-adaptive bench-attach bench-ranks bench-reduced bench-live bench-recorder bench-scaling bench-scaling-real bench-5-million bench-changepoints bench-history-nightly bench-show bench-report bench-stochastic bench-simulation bench-predictions demo test test-recorder test-slow test-slurm validate check \
     scaling-cases study-adaptive study-krylov \
     docs lint types contracts clean setup-demo setup-test setup-slurm setup-programs setup-simulation setup-docs
 
@@ -157,11 +156,7 @@ bench-changepoints: setup-demo
 
 bench-history-nightly: setup-demo
 	@$(BIN)/python -m benchmarks.history_nightly $(NIGHTLY)
-	@$(BIN)/python -m benchmarks.local_steps $(NIGHTLY)
 
-bench-history-joint: setup-demo
-	@$(BIN)/python -m benchmarks.history_joint
-	@$(BIN)/python -m benchmarks.history_joint_stays $(NIGHTLY)
 
 bench-adaptive: setup-demo
 	@$(BIN)/python -m benchmarks.adaptive

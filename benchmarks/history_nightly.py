@@ -10,13 +10,7 @@ Land-Ice nightly tests, unpack ``ali-blake-nightly.tar.gz`` outside the project.
 - steps of 5, 10 and 20 % put into stretches without a visible change of their own: recall and
   precision. A change near an end of a stretch is in no median of ten nights, so both ends are cut
   off; ``--with-ends`` keeps them, and with them the real changes there;
-- detections in 1000 nights of the same stretches as they are, permuted, and permuted in blocks, and
-  how many of those in stretches as they are lie on nights that many cases share, and on nights of
-  a joint change of the timer (found with the series itself, which is one of its many);
-- the joint changes of the half, the largest first.
-
-The robust method is shown twice: with what the other cases of the half say about each night, as
-``hindmost history`` uses it, and series by series.
+- detections in 1000 nights of the same stretches as they are, permuted, and permuted in blocks.
 
 Cases are split into two halves by a hash of their names: settings are chosen on ``--half choose``,
 and the figures of ``--half state`` are stated. Apache Otava and ruptures are run beside where they
@@ -32,11 +26,10 @@ import zlib
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from benchmarks.changepoints import Finder, Series, elsewhere, is_there, peer_programs
-from benchmarks.nightly_series import HALVES, Nights, read_series, some
+from benchmarks.nightly_series import HALVES, read_series, some
 
 from hindmost.models.changepoint import detect
 from hindmost.models.synthetic.nightly import SimulatedNights, is_stable
@@ -62,7 +55,6 @@ BLOCK = 10
 OF_MEDIANS = 0.02
 """Largest relative distance of the medians of a stretch's blocks, see `is_stable`."""
 LONGEST_NAME = 24
-TOGETHER = "hindmost robust"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +101,7 @@ class Stability:
 # Stability
 
 
-def found_here(values: Series, odds: Series) -> list[Found]:
+def found_here(values: Series) -> list[Found]:
     """Return what the robust method finds."""
     return [
         Found(
@@ -117,7 +109,7 @@ def found_here(values: Series, odds: Series) -> list[Found]:
             rises=change.effect > 0.0,
             counts=change.confirmed and abs(change.effect) >= LARGE,
         )
-        for change in detect(values, odds=odds).changes
+        for change in detect(values).changes
     ]
 
 
@@ -172,25 +164,21 @@ def stability(verdicts: list[Verdict]) -> Stability:
     )
 
 
-def print_stability(every: dict[str, Nights], peers: dict[str, Finder]) -> None:
+def print_stability(every: dict[str, Series], peers: dict[str, Finder]) -> None:
     """Print what became of the verdicts of all methods."""
-    nights = sum(series.values.size for series in every.values())
+    nights = sum(series.size for series in every.values())
     print(f"\nstability: {len(every)} series, {nights} nights, one by one")  # noqa: T201
     head = f"{'verdicts':>8}{'ever missing':>14}{'at end':>10}{'most flips':>12}"
     print(f"{'':{LONGEST_NAME}}{head}{'more than two':>18}")  # noqa: T201
     verdicts: list[Verdict] = []
     for series in every.values():
-        sizes = range(FIRST, series.values.size + 1)
-        follow(
-            [(size, found_here(series.values[:size], series.odds[:size])) for size in sizes],
-            verdicts,
-        )
+        sizes = range(FIRST, series.size + 1)
+        follow([(size, found_here(series[:size])) for size in sizes], verdicts)
     print(stability(verdicts).line("hindmost robust"), flush=True)  # noqa: T201
     for name, find in peers.items():
         verdicts = []
         for series in every.values():
-            values = series.values
-            prefixes = [values[:size] for size in range(FIRST, values.size + 1)]
+            prefixes = [series[:size] for size in range(FIRST, series.size + 1)]
             places, _ = find(prefixes)
             follow(
                 [
@@ -205,7 +193,7 @@ def print_stability(every: dict[str, Nights], peers: dict[str, Finder]) -> None:
 # Steps that are put in, and detections without a step
 
 
-def stretches(every: dict[str, Nights], cut: int) -> list[tuple[str, Nights]]:
+def stretches(every: dict[str, Series], cut: int) -> list[tuple[str, Series]]:
     """Return the stretches of `STRETCH` nights in which the medians of blocks agree.
 
     Parameters
@@ -217,10 +205,10 @@ def stretches(every: dict[str, Nights], cut: int) -> list[tuple[str, Nights]]:
     chosen = []
     for name, series in every.items():
         start = 0
-        while start + STRETCH + 2 * cut <= series.values.size:
-            part = series.part(start, start + STRETCH + 2 * cut)
-            if is_stable(np.log(part.values), OF_MEDIANS):
-                chosen.append((f"{name} {start}", part.part(cut, cut + STRETCH)))
+        while start + STRETCH + 2 * cut <= series.size:
+            part = series[start : start + STRETCH + 2 * cut]
+            if is_stable(np.log(part), OF_MEDIANS):
+                chosen.append((f"{name} {start}", part[cut : cut + STRETCH]))
                 start += STRETCH
             else:
                 start += BLOCK
@@ -262,7 +250,7 @@ def without_step(name: str, values: Series, kind: str) -> SimulatedNights:
     )
 
 
-def print_steps(parts: list[tuple[str, Nights]], methods: dict[str, Finder]) -> None:
+def print_steps(parts: list[tuple[str, Series]], methods: dict[str, Finder]) -> None:
     """Print recall and precision of steps, and detections where there is none."""
     print(f"\n{len(parts)} stretches of {STRETCH} nights")  # noqa: T201
     kinds = ("as they are", "permuted", "in blocks")
@@ -272,31 +260,12 @@ def print_steps(parts: list[tuple[str, Nights]], methods: dict[str, Finder]) -> 
     for method, find in methods.items():
         cells = []
         for size in STEPS:
-            total = scored(find, [with_step(name, part.values, size) for name, part in parts])
+            total = scored(find, [with_step(name, part, size) for name, part in parts])
             cells.append(f"{total.recall:12.1%}{total.precision:10.1%}")
         for kind in kinds:
-            total = scored(find, [without_step(name, part.values, kind) for name, part in parts])
+            total = scored(find, [without_step(name, part, kind) for name, part in parts])
             cells.append(f"{total.false_per_1000:13.2f}")
         print(f"{method:{LONGEST_NAME}}{''.join(cells)}", flush=True)  # noqa: T201
-    places, _ = methods[TOGETHER]([part.values for _, part in parts])
-    shared = sum(
-        part.odds[place] == 1.0
-        for (_, part), found in zip(parts, places, strict=True)
-        for place in found
-    )
-    joint = sum(
-        part.joint[place] for (_, part), found in zip(parts, places, strict=True) for place in found
-    )
-    most, least = (
-        np.mean([np.mean(nights) for nights in each])
-        for each in zip(*((part.odds == 1.0, part.joint) for _, part in parts), strict=True)
-    )
-    every, in_1000 = sum(map(len, places)), 1000.0 / (STRETCH * len(parts))
-    print(  # noqa: T201
-        f"{shared} of {every} detections as they are lie on the {most:.0%} of the nights that "
-        f"other cases share; {joint} on the {least:.0%} of those of a joint change; "
-        f"{(every - joint) * in_1000:.2f} in 1000 are on no such night"
-    )
 
 
 def scored(find: Finder, truth: list[SimulatedNights]) -> Score:
@@ -311,18 +280,6 @@ def scored(find: Finder, truth: list[SimulatedNights]) -> Score:
 def robust(every: list[Series]) -> tuple[list[list[int]], float]:
     """Find changes by the robust method."""
     return [[change.index for change in detect(values).changes] for values in every], 0.0
-
-
-def robust_together(parts: list[tuple[str, Nights]], **settings: Any) -> Finder:
-    """Return a finder by the robust method that knows the odds of the nights of all parts."""
-
-    def find(every: list[Series]) -> tuple[list[list[int]], float]:
-        return [
-            [change.index for change in detect(values, odds=part.odds, **settings).changes]
-            for values, (_, part) in zip(every, parts, strict=True)
-        ], 0.0
-
-    return find
 
 
 def main() -> int:
@@ -345,14 +302,12 @@ def main() -> int:
         for name, (python, program, option) in peer_programs(chosen.otava, chosen.ruptures).items()
         if is_there(name, python, program, option)
     }
-    every, joint = read_series(Path(chosen.folder), chosen.half, 60)
-    print(*(f"{each.sentence()}\n" for each in joint), sep="")  # noqa: T201
+    every = read_series(Path(chosen.folder), chosen.half, 60)
     print(f"half {chosen.half!r}: {len(every)} series of 60 nights or more")  # noqa: T201
     parts = stretches(every, 0 if chosen.with_ends else BLOCK // 2)
     parts.sort(key=lambda part: zlib.crc32(f"sample {part[0]}".encode()))
     parts = parts[: chosen.stretches]
-    together = robust_together(parts)
-    print_steps(parts, {TOGETHER: together, "hindmost, series alone": robust, **peers})
+    print_steps(parts, {"hindmost robust": robust, **peers})
     print_stability(some(every, chosen.series), peers)
     return 0
 

@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from hindmost.analysis.history.dates import SECONDS_A_DAY, days_of
 from hindmost.analysis.readers.history import NightlySeries
 from hindmost.errors import DataError, UsageError
@@ -26,7 +23,6 @@ def detect_in(
     settings: Mapping[str, Any],
     only_between: str | None,
     stop: int | None = None,
-    odds: NDArray[np.float64] | None = None,
 ) -> Detection:
     """Do one pass over a series, or over its first observations.
 
@@ -40,8 +36,6 @@ def detect_in(
         Where changes may lie.
     stop : int, optional
         The first observation that is left out.
-    odds : float64 array, shape (observation,), optional
-        Of a change, see `shared_nights.night_odds`.
 
     Raises
     ------
@@ -57,7 +51,6 @@ def detect_in(
         series.values[:stop],
         times=series.times[:stop] / SECONDS_A_DAY,
         nights=nights,
-        odds=None if odds is None else odds[:stop],
         days=nights if only_between == "days" else None,
         commits=list(series.commits[:stop]) if only_between == "commits" else None,
         smaller_is_better=series.smaller_is_better,

@@ -37,12 +37,6 @@ def headline(study: HistoryStudy) -> str:
         phrases.append(f"{worse(FAIL)} confirmed in {counted(len(failing), 'case')}")
     if badges[WARN]:
         phrases.append(f"{worse(WARN)} not yet confirmed")
-    joint = len(study.joint_warnings(study.since))
-    if joint:
-        verb = "is" if joint == 1 else "are"
-        phrases.append(
-            f"{joint} joint {plural(joint, 'change')} of many series that {verb} for the worse"
-        )
     suspected = sum(each.is_suspected(study.since) for each in study.judged)
     if suspected:
         phrases.append(f"{counted(suspected, 'series')} with a suspected change")

@@ -50,9 +50,6 @@ def to_json(study: HistoryStudy) -> dict[str, Any]:
                 for each in study.judged
                 for trend in each.open_drifts(study.since)
             ],
-            "joint": [each.to_json() for each in study.joint if each.time > study.since],
-            "joint_open": [each.to_json() for each in study.joint if each.is_open(study.since)],
-            "joint_withdrawn": [each.to_json() for each in study.joint_withdrawn],
             "silent_cases": [
                 {"machine": machine, "case": case, "last": date_of(time)}
                 for (machine, case), time in study.silent_cases(study.since).items()

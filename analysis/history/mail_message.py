@@ -28,8 +28,6 @@ from hindmost.analysis.history.headline import (
     scope,
     silence_lines,
 )
-from hindmost.analysis.history.joint_findings import joint_lines, open_joint_lines
-from hindmost.analysis.history.joint_withdrawn import withdrawn_joint_lines
 from hindmost.analysis.history.mail_plan import MailPlan, news_words
 from hindmost.analysis.history.study import HistoryStudy
 from hindmost.errors import DataError, UsageError
@@ -142,17 +140,11 @@ def text_of(
 
 
 def last_lines(study: HistoryStudy, plan: MailPlan | None) -> list[str]:
-    """Return joint steps, drifts and failed runs, if there is news, and remarks on the data."""
+    """Return drifts and failed runs, if there is news, and remarks on the data."""
     data = [f"Data: {line}" for line in data_remarks(study)]
     if plan is not None and not plan.others and not plan.digest:
         return data
-    joint = [*joint_lines(study.joint, study.since)]
-    if plan is None:
-        joint += withdrawn_joint_lines(study.joint_withdrawn, study.since)
-    is_all = plan is None or plan.digest
-    told = [each for each in study.joint if is_all or each.is_news(study.since)]
-    joint += open_joint_lines(told, study.since)
-    return [*(line for line in (*joint, *drift_lines(study), failure_line(study)) if line), *data]
+    return [*(line for line in (*drift_lines(study), failure_line(study)) if line), *data]
 
 
 def told_headline(study: HistoryStudy) -> str:

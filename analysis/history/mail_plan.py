@@ -14,7 +14,6 @@ from hindmost.analysis.history.mail_record import (
     DIGEST_DAYS,
     DRIFT,
     FAILURE,
-    JOINT,
     SILENCE,
     MailedItem,
     MailRecord,
@@ -23,8 +22,6 @@ from hindmost.analysis.history.mail_record import (
 )
 from hindmost.analysis.history.study import HistoryStudy
 from hindmost.models.changepoint import ChangePoint
-from hindmost.models.changepoint.changes import WITHIN
-from hindmost.models.changepoint.joint_held import SAME
 from hindmost.models.changepoint.revisions import WITHDRAWN
 from hindmost.models.changepoint.verdicts import FAIL, PASS, VERDICTS, WARN
 from hindmost.text import signed_percent
@@ -42,15 +39,14 @@ class MailPlan:
     news : tuple of ChangeGroup
         Changes that were not mailed, or only with a milder verdict.
     others : int
-        Failed runs, drifts and joint steps for the worse, and silent machines that were not mailed.
+        Failed runs, drifts for the worse and silent machines that were not mailed.
     again : tuple of ChangeGroup
         Open changes that were mailed before: a digest lists them. In the first mail, those older
         than the last days.
     still_open : int
         Number of these changes.
     withdrawn : tuple of str
-        Sentences on mailed changes, joint ones too, that were confirmed and that later nights have
-        refuted.
+        Sentences on mailed changes that were confirmed and that later nights have refuted.
     digest : bool
         Whether the digest is due.
     next_digest : str
@@ -124,12 +120,6 @@ def plan_mail(study: HistoryStudy, record: MailRecord, now: float) -> MailPlan:
 
 def withdrawal(study: HistoryStudy, item: MailedItem) -> str:
     """Return the sentence on a mailed change that was confirmed and is withdrawn; else nothing."""
-    if item.kind == JOINT and item.badge != PASS:
-        margin = SAME * SECONDS_A_DAY
-        for joint in study.joint_withdrawn:
-            there = item.first - margin <= joint.time <= item.last + margin
-            if there and joint.machine == item.machine and (joint.effect > 0.0) == item.rises:
-                return f"Withdrawn: {joint.sentence()}"
     if item.kind != CHANGE or item.badge != FAIL:
         return ""
     for judged in study.judged:
@@ -173,19 +163,6 @@ def items_of(study: HistoryStudy, now: float) -> Iterator[tuple[MailedItem, Seri
                 ),
                 None,
             )
-    for joint in study.joint:
-        if not joint.is_news(study.since):
-            continue
-        margin = WITHIN * SECONDS_A_DAY
-        item = MailedItem(
-            kind=JOINT,
-            machine=joint.machine,
-            first=joint.time - margin,
-            last=joint.time + margin,
-            rises=joint.effect > 0.0,
-            mailed=now,
-        )
-        yield item, None
     for failure in study.history.failures:
         if failure.time > study.since:
             item = MailedItem(

@@ -12,13 +12,7 @@ from hindmost.models.changepoint.verdicts import VERDICTS, WARN
 from hindmost.rules import Rule, Text
 
 DIGEST_DAYS = 7
-CHANGE, DRIFT, FAILURE, SILENCE, JOINT = KINDS = (
-    "change",
-    "drift",
-    "failure",
-    "silence",
-    "joint",
-)
+CHANGE, DRIFT, FAILURE, SILENCE = KINDS = ("change", "drift", "failure", "silence")
 
 
 def kinds() -> tuple[str, ...]:

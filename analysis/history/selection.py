@@ -6,7 +6,6 @@ from dataclasses import replace
 
 from hindmost.analysis.history.name_patterns import fits
 from hindmost.analysis.history.study import HistoryStudy
-from hindmost.analysis.readers.history import SeriesName
 from hindmost.analysis.readers.remarks import first_few
 from hindmost.errors import UsageError
 
@@ -61,23 +60,4 @@ def select_series(
         for each in study.history.failures
         if all(fits(wanted[key], getattr(each, key)) for key in wanted if key != "timer")
     )
-    selected = {each.series.name for each in judged}
-    return replace(
-        study,
-        judged=judged,
-        history=replace(study.history, failures=failures),
-        joint=tuple(
-            each
-            for each in study.joint
-            if any(member.series.name in selected for member in each.members)
-        ),
-        joint_withdrawn=tuple(
-            each
-            for each in study.joint_withdrawn
-            if any(
-                SeriesName(machine=each.machine, case=case, timer=timer) in selected
-                for case in each.cases
-                for timer in each.timers
-            )
-        ),
-    )
+    return replace(study, judged=judged, history=replace(study.history, failures=failures))

@@ -6,12 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from hindmost.analysis.history.dates import SECONDS_A_DAY
 from hindmost.analysis.history.detecting import detect_in
-from hindmost.analysis.history.joint_memory import JointMemory
 from hindmost.analysis.history.mail_record import MailRecord
 from hindmost.analysis.history.merging import KeptSeries, merge, moved, same_past
 from hindmost.analysis.readers.history import FailedRun, History, NightlySeries, SeriesName
@@ -43,8 +39,6 @@ class HistoryState:
         Of the last `FAILURES_KEPT_DAYS`.
     mailed : MailRecord
         What was mailed, and when.
-    joint : JointMemory
-        The joint changes that are held.
     """
 
     method: str = ""
@@ -54,7 +48,6 @@ class HistoryState:
     parents: Mapping[str, str] = field(default_factory=dict)
     failures: tuple[FailedRun, ...] = ()
     mailed: MailRecord = field(default_factory=MailRecord)
-    joint: JointMemory = field(default_factory=JointMemory)
 
     def follow(
         self,
@@ -148,7 +141,7 @@ class Following:
     remarks: tuple[str, ...]
     kept: dict[SeriesName, KeptSeries]
 
-    def state(self, joint: JointMemory) -> HistoryState:
+    def state(self) -> HistoryState:
         """Return the next state; a series that could not be judged is unchanged."""
         return HistoryState(
             method=self.method,
@@ -166,7 +159,6 @@ class Following:
                 if each.time > self.history.failures[-1].time - FAILURES_KEPT_DAYS * SECONDS_A_DAY
             ),
             mailed=self.before.mailed,
-            joint=joint,
         )
 
 
@@ -176,7 +168,6 @@ def follow_series(
     method: str,
     settings: Mapping[str, Any],
     only_between: str | None,
-    odds: NDArray[np.float64] | None = None,
 ) -> tuple[Detection, KeptSeries]:
     """Compare a series with what was reported, as `hindmost.models.changepoint.Watch` does.
 
@@ -187,7 +178,7 @@ def follow_series(
     series : NightlySeries
     kept : KeptSeries or None
         What the state has of it.
-    method, settings, only_between, odds
+    method, settings, only_between
         See `detect_in`.
 
     Returns
@@ -211,17 +202,16 @@ def follow_series(
     verdicts, log = (kept.verdicts, kept.log) if kept else ((), ())
     detection = None
     for end in ends:
-        detection = detect_in(series, method, settings, only_between, end, odds)
+        detection = detect_in(series, method, settings, only_between, end)
         now, events = compare_with_reported(verdicts, detection)
         verdicts, log = tuple(now), log + tuple(events)
-    detection = detection or detect_in(series, method, settings, only_between, size, odds)
+    detection = detection or detect_in(series, method, settings, only_between, size)
     return detection, KeptSeries(series=series, verdicts=verdicts, log=log)
 
 
 def judge_series(
     series: NightlySeries,
     kept: KeptSeries | None,
-    odds: NDArray[np.float64] | None,
     *,
     follows: bool,
     method: str,
@@ -239,8 +229,8 @@ def judge_series(
     """
     try:
         if follows:
-            return follow_series(series, kept, method, settings, only_between, odds)
-        return detect_in(series, method, settings, only_between, odds=odds), None
+            return follow_series(series, kept, method, settings, only_between)
+        return detect_in(series, method, settings, only_between), None
     except UsageError:
         raise
     except DataError as error:

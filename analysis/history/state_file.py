@@ -5,12 +5,10 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from hindmost.analysis.history.acknowledgements import replace_file
-from hindmost.analysis.history.dates import SECONDS_A_DAY
 from hindmost.analysis.history.detecting import BETWEEN
-from hindmost.analysis.history.joint_memory import JointMemory, check_memory
 from hindmost.analysis.history.mail_record import MailRecord
 from hindmost.analysis.history.merging import KeptSeries
 from hindmost.analysis.history.state import HistoryState
@@ -32,7 +30,7 @@ from hindmost.rules import Text
 VERSION = 1
 KIND = "hindmost-history-state"
 MAILED, JOINT = "mailed", "joint"
-"""Keys that older files lack."""
+"""A key that older files lack, and what older files have in addition: it is ignored."""
 
 
 def is_method(name: str) -> bool:
@@ -75,7 +73,6 @@ class StateRecord:
     failures: tuple[FailedRun, ...]
     series: tuple[SeriesRecord, ...]
     mailed: MailRecord = field(default_factory=MailRecord)
-    joint: JointMemory = field(default_factory=JointMemory)
 
 
 def read_state(path: Path) -> HistoryState:
@@ -109,9 +106,23 @@ def read_state(path: Path) -> HistoryState:
     try:
         if type(version) is not int or version < 1:
             raise RecordError("allowed: a whole number of at least 1", "version", found=version)
-        return state_from(from_document(StateRecord, record))
+        return state_from(from_document(StateRecord, without_joint(record)))
     except RecordError as error:
         raise damaged_file(path, str(error).rstrip(".")) from error
+
+
+def without_joint(record: dict[str, Any]) -> dict[str, Any]:
+    """Return the record of a state without the joint changes that older versions kept."""
+    kept = {key: value for key, value in record.items() if key != JOINT}
+    mailed = kept.get(MAILED)
+    if isinstance(mailed, dict) and isinstance(mailed.get("items"), list):
+        items = [
+            each
+            for each in mailed["items"]
+            if not isinstance(each, dict) or each.get("kind") != JOINT
+        ]
+        kept[MAILED] = {**mailed, "items": items}
+    return kept
 
 
 def state_from(record: StateRecord) -> HistoryState:
@@ -126,11 +137,6 @@ def state_from(record: StateRecord) -> HistoryState:
             why = "it stands in the file before"
             raise RecordError(why, "series", at, found=str(kept.series.name))
         series[kept.series.name] = kept
-    ends = [int(each.series.times[-1] // SECONDS_A_DAY) for each in series.values()]
-    try:
-        check_memory(record.joint, series, max(ends, default=None))
-    except RecordError as error:
-        raise error.below(JOINT) from None
     return HistoryState(
         method=record.method,
         settings=record.settings,
@@ -139,7 +145,6 @@ def state_from(record: StateRecord) -> HistoryState:
         parents=record.parents,
         failures=record.failures,
         mailed=record.mailed,
-        joint=record.joint,
     )
 
 
@@ -174,6 +179,4 @@ def write_state(path: Path, state: HistoryState) -> None:
     }
     if state.mailed != MailRecord():
         record[MAILED] = to_document(state.mailed)
-    if state.joint != JointMemory():
-        record[JOINT] = to_document(state.joint)
     replace_file(path, json.dumps(record, allow_nan=False, separators=(",", ":")) + "\n")

@@ -14,21 +14,9 @@ from typing import Any
 
 from hindmost.analysis.history.acknowledgements import Acknowledgement, about
 from hindmost.analysis.history.dates import SECONDS_A_DAY, date_labels, newest
-from hindmost.analysis.history.joint_findings import JointFinding, joint_findings
-from hindmost.analysis.history.joint_memory import JointMemory
-from hindmost.analysis.history.joint_reviews import (
-    judge_and_read_again,
-    panel_name,
-    panels_of,
-    readings_of,
-    review,
-    review_days,
-)
-from hindmost.analysis.history.joint_withdrawn import WithdrawnJoint, withdrawn_joints
 from hindmost.analysis.history.judged_series import JudgedSeries
 from hindmost.analysis.history.ratio_series import with_ratios
-from hindmost.analysis.history.shared_nights import night_odds
-from hindmost.analysis.history.state import HistoryState
+from hindmost.analysis.history.state import HistoryState, judge_series
 from hindmost.analysis.readers.history import History, SeriesName
 from hindmost.errors import DataError, UsageError
 from hindmost.executors import Executor
@@ -74,10 +62,6 @@ class HistoryStudy:
         The next state, to be saved, if one was given.
     remarks : tuple of str
         Remarks on the state, in addition to the history's warnings.
-    joint : tuple of JointFinding
-        Steps that many series share, found or held, the largest first.
-    joint_withdrawn : tuple of WithdrawnJoint
-        Those that later nights refuted, the latest last.
     """
 
     history: History
@@ -89,8 +73,6 @@ class HistoryStudy:
     refused: Mapping[SeriesName, str] = field(default_factory=dict)
     state: HistoryState | None = None
     remarks: tuple[str, ...] = ()
-    joint: tuple[JointFinding, ...] = ()
-    joint_withdrawn: tuple[WithdrawnJoint, ...] = ()
 
     @property
     def since(self) -> float:
@@ -101,18 +83,12 @@ class HistoryStudy:
         """Return the worst verdict on all after a time; by default, on the last days.
 
         A failed run is at least "warn", because its case was not measured, and so is a machine that
-        went silent, and so is a joint step for the worse. "unknown" if no series could be judged.
+        went silent. "unknown" if no series could be judged.
         """
         after = self.since if since is None else since
         badges = {each.status(after) for each in self.judged} or {UNKNOWN}
-        warns = (
-            self.failed_cases(after) or self.silent_machines(after) or self.joint_warnings(after)
-        )
+        warns = self.failed_cases(after) or self.silent_machines(after)
         return worst({*badges, *([WARN] if warns else [])})
-
-    def joint_warnings(self, since: float) -> tuple[JointFinding, ...]:
-        """Return the open joint steps for the worse after a time."""
-        return tuple(each for each in self.joint if each.time > since and each.badge == WARN)
 
     def silent_machines(self, since: float) -> dict[str, float]:
         """Return the machines without a result or a failed run after a time, and their last ones.
@@ -315,34 +291,20 @@ def judge_history(
         )
 
     judge = partial(
-        judge_and_read_again,
+        judge_series,
         follows=following is not None,
         method=method,
         settings=settings,
         only_between=only_between,
     )
     known = {} if state is None else state.series
-    odds = night_odds(history.series)
-    memory = JointMemory() if state is None else state.joint
-    panels = panels_of(history.series)
-    days = review_days(memory, [series for panel in panels.values() for series in panel])
-    given = [
-        (
-            series,
-            known.get(series.name),
-            odds.get(series.name),
-            days if panel_name(series) in panels and not series.name.is_ratio else (),
-        )
-        for series in history.series
-    ]
+    given = [(series, known.get(series.name)) for series in history.series]
     # Compiled loops release the lock. The first series runs alone, as it may compile them.
     results = [judge(*given[0])]
     with nullcontext(executor) if executor else threads() as chosen:
         results += chosen.map(judge, *zip(*given[1:], strict=True)) if given[1:] else []
-    readings = readings_of(history.series, [read for _, _, read in results], len(days))
-    memory = review(memory, days, readings)
     judged, refused = [], {}
-    for series, (detection, kept, _) in zip(history.series, results, strict=True):
+    for series, (detection, kept) in zip(history.series, results, strict=True):
         if following is not None and kept is not None:
             following.kept[series.name] = kept
         if isinstance(detection, str):
@@ -357,7 +319,6 @@ def judge_history(
                 labels=date_labels(series.times),
             )
         )
-    joint = joint_findings(judged, acknowledged, memory)
     return HistoryStudy(
         history=history,
         judged=tuple(judged),
@@ -366,10 +327,8 @@ def judge_history(
         last_days=last_days,
         until=newest(history, now),
         refused=refused,
-        state=None if following is None else following.state(memory),
+        state=None if following is None else following.state(),
         remarks=() if following is None else following.remarks,
-        joint=joint,
-        joint_withdrawn=withdrawn_joints(memory, joint),
     )
 
 

@@ -17,7 +17,6 @@ from hindmost.analysis.history.acknowledgements import (
     read_acknowledgements,
     remove_acknowledgement,
 )
-from hindmost.analysis.history.joint_findings import acknowledgement_of
 from hindmost.analysis.history.judged_series import JudgedSeries
 from hindmost.analysis.history.name_patterns import ANY, NEAREST, fits, suggested
 from hindmost.analysis.history.study import HistoryStudy, judge_history
@@ -149,12 +148,8 @@ class Covered(NamedTuple):
 
 
 def covered_by(study: HistoryStudy, note: Acknowledgement) -> list[Covered]:
-    """Return the changes, joint steps and drifts, ended or not, that an acknowledgement matches."""
-    covered = [
-        Covered(f"joint: {joint.sentence()}", joint.date)
-        for joint in study.joint
-        if acknowledgement_of(joint.members, joint.dates, [note]) is not None
-    ]
+    """Return the changes and drifts, ended or not, that an acknowledgement matches."""
+    covered = []
     for each in study.judged:
         if not note.concerns(each.series.name):
             continue

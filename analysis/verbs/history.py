@@ -29,8 +29,6 @@ from hindmost.analysis.history.headline import (
     silence_lines,
 )
 from hindmost.analysis.history.history_json import to_json
-from hindmost.analysis.history.joint_findings import joint_lines, open_joint_lines
-from hindmost.analysis.history.joint_withdrawn import withdrawn_joint_lines
 from hindmost.analysis.history.selection import select_series
 from hindmost.analysis.history.state import HistoryState
 from hindmost.analysis.history.study import HistoryStudy, judge_history
@@ -155,9 +153,7 @@ def report(study: HistoryStudy, groups: tuple[ChangeGroup, ...]) -> None:
     """Print what changed, and the table of the series."""
     write_lines(scope(study), headline(study), *open_lines(study), *silence_lines(study))
     write_lines(*group_lines(groups), *drift_lines(study), *revision_lines(study, MOST_SERIES))
-    write_lines(*joint_lines(study.joint, study.since))
-    write_lines(*withdrawn_joint_lines(study.joint_withdrawn, study.since))
-    write_lines(*open_joint_lines(study.joint, study.since), *doubt_lines(study))
+    write_lines(*doubt_lines(study))
     last = [line for line in (failure_line(study), insignificant_line(study)) if line]
     write_lines(*last, "")
     print_table(series_table(study))

@@ -62,7 +62,6 @@ def detect(
     days: Labels | None = None,
     commits: Labels | None = None,
     nights: Labels | None = None,
-    odds: ArrayLike | None = None,
     smaller_is_better: bool = True,
     method: str = "robust",
     **settings: Any,
@@ -82,9 +81,6 @@ def detect(
     nights : sequence, shape (observation,), optional
         Labels: all runs of a night count as one night for minimum lengths and for confirmation,
         but changes may lie between them. By default, ``days``, else every observation is a night.
-    odds : float array, shape (observation,), optional
-        Odds of a change that begins at an observation, relative to the usual ones, for example
-        because other series changed on that night: a factor of ``alpha`` (the robust method).
     method : str
         One of `METHODS`.
     **settings
@@ -97,5 +93,5 @@ def detect(
     UsageError
         There is no such method or setting, or it is out of range.
     """
-    found = chosen(method)(check(values, times, days, commits, nights, odds), **settings)
+    found = chosen(method)(check(values, times, days, commits, nights), **settings)
     return found if smaller_is_better else replace(found, smaller_is_better=False)

@@ -28,8 +28,6 @@ class CheckedSeries:
         Number of the night: its runs share it.
     may_change : bool array, shape (observation,)
         Whether a new level may begin at an observation.
-    odds : float64 array, shape (observation,)
-        Factor of the significance level where a change begins.
     """
 
     values: NDArray[np.float64]
@@ -37,7 +35,6 @@ class CheckedSeries:
     times: NDArray[np.float64]
     day: NDArray[np.int64]
     may_change: NDArray[np.bool_]
-    odds: NDArray[np.float64]
 
     @property
     def size(self) -> int:
@@ -52,7 +49,6 @@ class CheckedSeries:
             times=self.times[:stop],
             day=self.day[:stop],
             may_change=self.may_change[:stop],
-            odds=self.odds[:stop],
         )
 
 
@@ -62,7 +58,6 @@ def check(
     days: Labels | None = None,
     commits: Labels | None = None,
     nights: Labels | None = None,
-    odds: ArrayLike | None = None,
 ) -> CheckedSeries:
     """Check a series.
 
@@ -75,8 +70,6 @@ def check(
         A change lies only where the label differs from the previous one.
     nights : sequence, shape (observation,), optional
         All runs of a label are one night, but changes may lie between them; by default, ``days``.
-    odds : float array, shape (observation,), optional
-        Factor of the significance level where a change begins.
 
     Raises
     ------
@@ -114,17 +107,7 @@ def check(
         times=when,
         day=day.astype(np.int64),
         may_change=may_change,
-        odds=np.ones(seconds.size) if odds is None else check_odds(odds, seconds.size),
     )
-
-
-def check_odds(odds: ArrayLike, size: int) -> NDArray[np.float64]:
-    """Return odds after checking that they are positive, finite, and one for each value."""
-    factor = as_series(odds, "odds")
-    same_length(factor, size, "odds")
-    if not np.all((factor > 0.0) & np.isfinite(factor)):
-        raise DataError("Some odds are not positive finite numbers: use 1 where nothing is known.")
-    return factor
 
 
 def check_times(when: NDArray[np.float64], size: int) -> NDArray[np.float64]:

@@ -116,7 +116,7 @@ def judge_nights(study: HistoryStudy) -> Judgement:
 def history_conclusions(study: HistoryStudy) -> list[Conclusion]:
     """Return the changes of the last days, those of the highest timers only."""
     changes = [each for group in group_changes(study) for each in of_group(group)]
-    return [*changes, *joint_conclusions(study), *drift_conclusions(study)]
+    return [*changes, *drift_conclusions(study)]
 
 
 def no_change(study: HistoryStudy) -> str:
@@ -126,39 +126,6 @@ def no_change(study: HistoryStudy) -> str:
     newest = newest_line(study).partition(": ")[2]
     last = f" {capital(newest)}." if newest else ""
     return f"No change{least} was found in the last {study.last_days:.3g} days.{small}{last}"
-
-
-def joint_conclusions(study: HistoryStudy) -> Iterator[Conclusion]:
-    """Yield the steps that many series share: recent ones, open ones, and withdrawn ones."""
-    for joint in study.joint:
-        if joint.time <= study.since and not joint.is_open(study.since):
-            continue
-        yield Conclusion(
-            title=f"{len(joint.members)} of {joint.measured} series together",
-            text=f"{joint.sentence()}.",
-            cost_s=0.0,
-            share=joint.effect,
-            relative=True,
-            amount=signed_percent(joint.effect),
-            certainty=Certainty.MEASURED,
-            basis=f"joint step; {p_words(joint.p_value, 1)}",
-            links=tuple(
-                Link(anchor=address_of(each.series.name), text="A series")
-                for each in joint.members[:1]
-            ),
-        )
-    for gone in study.joint_withdrawn:
-        if gone.at > study.since:
-            yield Conclusion(
-                title="A joint change that was withdrawn",
-                text=f"{gone.sentence()}.",
-                cost_s=0.0,
-                share=gone.effect,
-                relative=True,
-                amount="withdrawn",
-                certainty=Certainty.MEASURED,
-                basis="the medians of its series",
-            )
 
 
 def drift_conclusions(study: HistoryStudy) -> Iterator[Conclusion]:

@@ -52,7 +52,6 @@ def describe_seams(
     y: NDArray[np.float64],
     found: Segments,
     may_change: NDArray[np.bool_],
-    odds: NDArray[np.float64],
     settings: RobustSettings,
     level: float,
 ) -> NDArray[np.void]:
@@ -83,7 +82,7 @@ def describe_seams(
             level,
         )
         # Where a line begins or ends there may be no step.
-        alpha = settings.refuted if seam in found.held else settings.alpha * odds[seam]
+        alpha = settings.refuted if seam in found.held else settings.alpha
         step = test.p <= alpha and abs(test.difference) >= settings.least
         line = kinds[s - 1] == LINE or kinds[s] == LINE
         rows[s - 1] = (

@@ -47,10 +47,8 @@ def find_small_shifts(
     from hindmost.models.changepoint.robust import describe, held_changes
 
     fine = settings._replace(least=0.0)
-    inner = held_changes.find_segments(
-        series.logs, series.may_change, series.day, fine, series.odds, held
-    )
-    seams = describe.describe_seams(series.logs, inner, series.may_change, series.odds, fine, level)
+    inner = held_changes.find_segments(series.logs, series.may_change, series.day, fine, held)
+    seams = describe.describe_seams(series.logs, inner, series.may_change, fine, level)
     ends = [*inner.starts[1:].tolist(), series.size]
     outer_ends = [*starts[1:].tolist(), series.size]
     shifts = []

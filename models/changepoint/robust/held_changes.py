@@ -116,7 +116,6 @@ def find_segments(
     may_change: NDArray[np.bool_],
     day: NDArray[np.int64],
     settings: RobustSettings,
-    odds: NDArray[np.float64],
     held: NDArray[np.int64] | None = None,
 ) -> Segments:
     """Find the segments of a series.
@@ -128,22 +127,22 @@ def find_segments(
 
     Parameters
     ----------
-    y, may_change, day, settings, odds
+    y, may_change, day, settings
         As in `search.segments_with`.
     held : int64 array, shape (change,), optional
         Changes that are known to be held; the series is then not read again.
     """
     if held is not None:
-        return segments_with(y, may_change, day, settings, held, odds)
+        return segments_with(y, may_change, day, settings, held)
     raised = np.flatnonzero(is_raised(y, settings))
-    reviewed = read_again(y, may_change, day, settings, odds, raised)
-    found = segments_with(y, may_change, day, settings, reviewed.held, odds)
+    reviewed = read_again(y, may_change, day, settings, raised)
+    found = segments_with(y, may_change, day, settings, reviewed.held)
     if reviewed.held.size:
         # A held change that is refuted goes; what is new is held at the next review only.
         now = hold(y, day, found, settings, reviewed.withdrawn)
         left = np.intersect1d(reviewed.held, now.held)
         if left.size < reviewed.held.size:
-            found = segments_with(y, may_change, day, settings, left, odds)
+            found = segments_with(y, may_change, day, settings, left)
             reviewed = Reviewed(left, now.withdrawn)
     return found._replace(doubtful=find_doubtful(y, day, found, settings, raised, reviewed))
 
@@ -189,7 +188,6 @@ def read_again(
     may_change: NDArray[np.bool_],
     day: NDArray[np.int64],
     settings: RobustSettings,
-    odds: NDArray[np.float64],
     raised: NDArray[np.int64],
 ) -> Reviewed:
     """Return what all reviews so far came to; see `find_segments`."""
@@ -203,7 +201,7 @@ def read_again(
         near = raised[(raised > since) & (raised <= stop - settings.held_after)]
         is_known = np.abs(near[:, None] - reviewed.held) <= settings.held_after // 2
         if not is_known.any(axis=1).all():
-            parts = (y[:stop], may_change[:stop], day[:stop], odds[:stop], *reviewed)
+            parts = (y[:stop], may_change[:stop], day[:stop], *reviewed)
             reviewed = review(settings, *(part.tobytes() for part in parts))
     return reviewed
 
@@ -214,7 +212,6 @@ def review(
     y: bytes,
     may_change: bytes,
     day: bytes,
-    odds: bytes,
     held: bytes,
     withdrawn: bytes,
 ) -> Reviewed:
@@ -229,7 +226,6 @@ def review(
         places,
         settings,
         copied(held, np.int64),
-        copied(odds, np.float64),
     )
     return hold(numbers, places, found, settings, copied(withdrawn, np.int64))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -87,20 +86,15 @@ def detect_robustly(
         refuted=min(chosen.refuted, 1.0 - level),
         noise_floor=max(chosen.noise_floor, rounding_noise(series.logs)),
     )
-    series = replace(series, odds=np.minimum(series.odds, (1.0 - level) / chosen.alpha))
     times = tuple(series.times.tolist())
     needed = chosen.first + chosen.shortest
     if series.size < needed or series.day[-1] + 1 < needed:
         return Detection(method="robust", observations=series.size, times=times, too_short=needed)
     from hindmost.models.changepoint.robust import describe, doubtful, held_changes, tested
 
-    found = held_changes.find_segments(
-        series.logs, series.may_change, series.day, chosen, series.odds
-    )
+    found = held_changes.find_segments(series.logs, series.may_change, series.day, chosen)
     starts, kinds, rho = found.starts, found.kinds, float(found.rho)
-    seams = describe.describe_seams(
-        series.logs, found, series.may_change, series.odds, chosen, level
-    )
+    seams = describe.describe_seams(series.logs, found, series.may_change, chosen, level)
     segments, fitted = describe.describe_segments(
         series.logs, starts, kinds, found.sigma, rho, chosen
     )
@@ -235,9 +229,7 @@ def steps_of(
     """Return the first observations of all segments but the first."""
     from hindmost.models.changepoint.robust import held_changes
 
-    found = held_changes.find_segments(
-        series.logs, series.may_change, series.day, settings, series.odds, held
-    )
+    found = held_changes.find_segments(series.logs, series.may_change, series.day, settings, held)
     starts: NDArray[np.int64] = found.starts[1:]
     return starts
 

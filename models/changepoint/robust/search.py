@@ -74,7 +74,6 @@ def significant(
     rho: float,
     settings: RobustSettings,
     is_held: NDArray[np.bool_],
-    odds: NDArray[np.float64],
 ) -> tuple[NDArray[np.int64], bool]:
     """Join segments, the least significant change first, until all changes pass the test.
 
@@ -88,8 +87,6 @@ def significant(
     settings : RobustSettings
     is_held : bool array, shape (observation,)
         Where a change stays, whatever the test says.
-    odds : float64 array, shape (observation,)
-        Factor of the significance level.
 
     Returns
     -------
@@ -118,7 +115,6 @@ def significant(
                 settings.prior_nights,
                 settings.wander,
             )
-            p = min(p / odds[begin], 1.0)
             certain = p <= settings.alpha
             if abs(difference) < settings.least:
                 p = 2.0 - abs(difference)
@@ -234,7 +230,6 @@ def segments_with(
     day: NDArray[np.int64],
     settings: RobustSettings,
     held: NDArray[np.int64],
-    odds: NDArray[np.float64],
 ) -> Segments:
     """Find the segments of a series in which some changes are held.
 
@@ -248,8 +243,6 @@ def segments_with(
     settings : RobustSettings
     held : int64 array, shape (change,)
         Ascending.
-    odds : float64 array, shape (observation,)
-        Factor of the significance level where a change begins.
     """
     is_held = np.zeros(y.size + 1, np.bool_)
     for place in held:
@@ -279,7 +272,7 @@ def segments_with(
         rho = correlation_of_residuals(y - fitted, starts, sigma)
     # Test the changes; replace flights of steps by lines; remove outlier runs; join what switches
     # between two levels; and test what is left again.
-    starts, too_small = significant(y, starts, day, sigma, rho, settings, is_held, odds)
+    starts, too_small = significant(y, starts, day, sigma, rho, settings, is_held)
     kinds = np.zeros(starts.size, np.int64)
     if starts.size > 1:
         wide = sigma * math.sqrt((1.0 + rho) / (1.0 - rho))
@@ -301,6 +294,6 @@ def segments_with(
             y, starts, kinds, wide, fitted, settings.above, settings.below, may_change, is_held
         )
     starts, kinds, came_back = revert(y, starts, kinds, day, sigma, rho, settings, is_held)
-    starts, kinds, sigma = join_switching(y, starts, kinds, sigma, rho, settings, is_held, odds)
-    starts, kinds = drop_insignificant(y, starts, kinds, sigma, rho, settings, is_held, odds)
+    starts, kinds, sigma = join_switching(y, starts, kinds, sigma, rho, settings, is_held)
+    starts, kinds = drop_insignificant(y, starts, kinds, sigma, rho, settings, is_held)
     return Segments(starts, kinds, sigma, rho, came_back, too_small, held)

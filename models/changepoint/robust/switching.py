@@ -88,7 +88,6 @@ def join_switching(
     rho: float,
     settings: RobustSettings,
     is_held: NDArray[np.bool_],
-    odds: NDArray[np.float64],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
     """Join segments that alternate between two levels, and test the neighbouring changes again.
 
@@ -100,8 +99,6 @@ def join_switching(
     settings : RobustSettings
     is_held : bool array, shape (observation,)
         Changes that stay changes.
-    odds : float64 array, shape (observation,)
-        Factor of the significance level.
 
     Returns
     -------
@@ -154,7 +151,7 @@ def join_switching(
                 settings.prior_nights,
                 settings.wander,
             )
-            if p > settings.alpha * odds[starts[s]] or abs(difference) < settings.least:
+            if p > settings.alpha or abs(difference) < settings.least:
                 begin = starts[s - 1]
                 spread = np.std(y[begin:end])
                 noise[begin:end] = np.maximum(noise[begin:end], spread)

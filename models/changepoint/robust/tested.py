@@ -81,7 +81,6 @@ def drop_insignificant(
     rho: float,
     settings: RobustSettings,
     is_held: NDArray[np.bool_],
-    odds: NDArray[np.float64],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Replace lines without a significant slope by levels, and join levels that do not differ.
 
@@ -95,8 +94,6 @@ def drop_insignificant(
     settings : RobustSettings
     is_held : bool array, shape (observation,)
         Changes that stay.
-    odds : float64 array, shape (observation,)
-        Factor of the significance level.
 
     Returns
     -------
@@ -133,7 +130,6 @@ def drop_insignificant(
                 settings.prior_nights,
                 settings.wander,
             )
-            p = min(p / odds[starts[s]], 1.0)
             if abs(difference) < settings.least:
                 p = 2.0 - abs(difference)  # before all others, the smallest first
             if p > worst:

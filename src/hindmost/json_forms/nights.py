@@ -104,49 +104,6 @@ class Series(TypedDict):
     log: list[dict[str, Any]]
 
 
-class JointMember(TypedDict):
-    """A series of a joint change."""
-
-    case: str
-    timer: str
-    own_change: bool
-
-
-class JointChange(TypedDict):
-    """A small step in many series of a machine on one night."""
-
-    machine: str
-    timers: list[str]
-    date: str
-    dates: list[str]
-    effect_percent: float
-    pooled_effect_percent: float
-    pooled_interval_percent: Interval
-    p_value: float
-    series: list[JointMember]
-    measured: int
-    own_changes: int
-    confirmed: bool
-    held_since: Text
-    found: bool
-    now_percent: float | None
-    recovered: bool
-    known: Text
-    badge: str
-    commits: list[str]
-
-
-class WithdrawnJointChange(TypedDict):
-    """A joint change that was held until later nights refuted it."""
-
-    machine: str
-    timers: list[str]
-    date: str
-    withdrawn: str
-    effect_percent: float
-    reason: str
-
-
 class SilentCase(TypedDict):
     """A case without recent results."""
 
@@ -185,9 +142,6 @@ class History(TypedDict):
     least_change_percent: float
     settings: dict[str, Any]
     open: list[OpenChange]
-    joint: list[JointChange]
-    joint_open: list[JointChange]
-    joint_withdrawn: list[WithdrawnJointChange]
     silent_cases: list[SilentCase]
     silent_machines: dict[str, str]
     series: list[Series]

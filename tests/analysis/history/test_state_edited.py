@@ -18,8 +18,6 @@ from hindmost.analysis.history.change_groups import group_changes
 from hindmost.analysis.history.change_sentences import drift_lines, revision_lines
 from hindmost.analysis.history.headline import failure_line, headline
 from hindmost.analysis.history.history_json import to_json
-from hindmost.analysis.history.joint_findings import joint_lines, open_joint_lines
-from hindmost.analysis.history.joint_withdrawn import withdrawn_joint_lines
 from hindmost.analysis.history.selection import select_series
 from hindmost.analysis.history.state import HistoryState
 from hindmost.analysis.history.state_file import read_state, write_state
@@ -31,7 +29,6 @@ STRANGE = [
     *(None, True, -1, 0, 1, 10**9, 10**400, 0.5, -0.5, 1e308, float("nan"), float("inf")),
     *("", "step", "robust", [], [1], ["a"], [None], [2, 1], [0.0, 0.0], {}, {"a": 1}, {"a": "a"}),
 ]
-HELD = ("joint", "panels", 0, "held", 0)
 
 
 @pytest.fixture(scope="module")
@@ -51,27 +48,7 @@ def valid(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     record["series"][0]["freedom"] = [2.0] * len(values)
     assert record["series"][0]["verdicts"]
     assert record["series"][0]["log"]
-    newest = int(first.times[-1] // 86400.0)
-    record["joint"] = joint_document(newest, case=record["series"][0]["case"])
     return record
-
-
-def joint_document(newest: int, case: str) -> dict[str, Any]:
-    """Return joint changes that a state holds and has withdrawn, as plain data."""
-    held = {
-        "night": newest - 9,
-        "interval": [newest - 10, newest - 8],
-        "effect": 0.02,
-        "effect_interval": [0.01, 0.03],
-        "p_value": 1e-9,
-        "measured": 7,
-        "shift": 0.03,
-        "members": [case],
-        "since": newest - 1,
-    }
-    gone = {"change": {**held, "since": newest - 4}, "at": newest - 1, "reason": "it is noise"}
-    panel = {"machine": "blake", "timer": "Total", "held": [held], "withdrawn": [gone]}
-    return {"reviewed": newest - 1, "panels": [panel]}
 
 
 def places(value: Any) -> Iterator[tuple[Any, ...]]:
@@ -122,18 +99,21 @@ def test_a_state_is_read_or_refused(
     except HindmostError:
         return
     told = [headline(study), failure_line(study), *drift_lines(study), *revision_lines(study, 9)]
-    told += [*joint_lines(study.joint, 0.0), *open_joint_lines(study.joint, study.until)]
-    told += withdrawn_joint_lines(study.joint_withdrawn, 0.0)
     assert all(isinstance(line, str) for line in told)
     json.dumps(to_json(select_series(study)), allow_nan=False)
     group_changes(study)
 
 
-def test_a_panel_twice_is_refused(valid: dict[str, Any], tmp_path: Path) -> None:
+def test_a_state_of_before_joint_changes_went_is_read(
+    valid: dict[str, Any], tmp_path: Path
+) -> None:
     path = tmp_path / "state"
-    path.write_text(json.dumps(altered(valid, ("joint", "panels", 0), None, "more")))
-    with pytest.raises(DamagedFileError, match=re.escape("joint.panels[1] is ")):
-        read_state(path)
+    path.write_text(json.dumps(valid))
+    now = read_state(path)
+    item = {"kind": "joint", "machine": "m", "first": 1e9, "last": 1e9, "mailed": 1e9}
+    older = valid | {"joint": {"reviewed": 1, "panels": []}, "mailed": {"items": [item]}}
+    path.write_text(json.dumps(older))
+    assert read_state(path) == now
 
 
 @pytest.mark.parametrize(
@@ -154,22 +134,6 @@ def test_a_panel_twice_is_refused(valid: dict[str, Any], tmp_path: Path) -> None
         (("parents", "c"), "a", "is a part of itself"),
         (("version",), True, "version is true"),
         (("failures", 0, "time"), 1e300, "failures[0].time is 1e+300"),
-        (("joint", "reviewed"), 10**9, "joint.reviewed is 1000000000; allowed: a day since 1970"),
-        (("joint", "reviewed"), 30000, "joint.reviewed is 30000; allowed: at most 20"),
-        (("joint", "reviewed"), None, "joint.reviewed is null; allowed: the day of a reading"),
-        ((*HELD, "members"), [], "held[0].members is []; allowed: names of series"),
-        ((*HELD, "members", 0), "unknown", 'held[0].members[0] is "unknown"; allowed: each case'),
-        ((*HELD, "members"), ["ice", "ice"], 'held[0].members[1] is "ice"; allowed: each case'),
-        ((*HELD, "shift"), float("nan"), "held[0].shift is NaN; allowed: a difference of"),
-        ((*HELD, "shift"), 0.0, "held[0].shift is 0.0; allowed: a shift, not zero"),
-        ((*HELD, "effect"), 1e999, "held[0].effect is Infinity; allowed: a finite number"),
-        ((*HELD, "effect_interval"), [0.1], "held[0].effect_interval is [0.1]; allowed"),
-        ((*HELD, "effect_interval"), [0.1, 0.0], "held[0].effect_interval is [0.1, 0.0]"),
-        ((*HELD, "interval"), [5, 4], "held[0].interval is [5, 4]; allowed: two days around"),
-        ((*HELD, "since"), 5, "held[0].since is 5; allowed: from"),
-        ((*HELD, "measured"), 0, "held[0].measured is 0"),
-        (("joint", "panels", 0, "withdrawn", 0, "at"), 5, "withdrawn[0].at is 5; allowed: from"),
-        (("joint", "panels", 0, "timer"), "Other", 'members[0] is "ice"; allowed: each case'),
     ],
 )
 def test_the_field_is_named(
