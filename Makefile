@@ -4,6 +4,8 @@
 #   make test              set up what is missing, run every check and test
 #   make test-slow         more draws and data of what the tests try already (ten minutes)
 #   make test-recorder     only the tests of set-up, of the recorder and of the kernel on ranks
+#   make test-blas         the tests of ranks and models with other BLAS libraries and processors (half an hour);
+#                          BLAS=other: only with the library that this machine does not use by default
 #   make test-oldest       the models' tests with the oldest dependencies that pyproject.toml allows
 #   make test-slurm        what takes minutes of a private Slurm: time limits, nodes that die, accounts
 #   make test-programs     record PETSc's examples, and on the system stack LAMMPS and FEniCSx
@@ -51,15 +53,17 @@ ON_STACKS = $(addprefix tests/setup/test_, choice.py clones.py) \
     attach_linked.py attached_runs.py counters.py failures.py killed.py \
     left_loops.py own_loops.py own_loops_apart.py record.py record_ksp.py recorder.py recording.py solvers.py systems.py totals.py)
 
-.PHONY: wheel test-oldest test-programs bench-adaptive bench-attach bench-ranks bench-reduced bench-live bench-recorder bench-scaling bench-scaling-real bench-5-million bench-changepoints bench-history-nightly bench-show bench-report bench-stochastic bench-simulation bench-predictions demo test test-recorder test-slow test-slurm validate check \
-    scaling-cases study-adaptive study-krylov \
-    docs lint types contracts clean setup-demo setup-test setup-slurm setup-programs setup-simulation setup-docs
+# Every target is a command, none a file.
+.PHONY: $(shell sed -n 's/^\([a-z0-9-]*\):.*/\1/p' $(firstword $(MAKEFILE_LIST)))
 
 setup-demo:
 	@$(PYTHON) setup --stack $(STACK) --extras plot
 
 setup-test:
 	@$(PYTHON) setup --stack $(STACK) --extras dev --slurm if-possible
+
+setup-blas:
+	@$(PYTHON) setup --stack $(STACK) --extras dev --blas
 
 setup-slurm:
 	@$(PYTHON) setup --stack $(STACK) --extras dev --slurm accounts
@@ -90,6 +94,9 @@ test: setup-test check
 
 test-recorder: setup-test
 	@$(PYTEST) -n 2 --dist loadgroup $(ON_STACKS)
+
+test-blas: setup-blas
+	@PYTHONDONTWRITEBYTECODE= $(BIN)/python setup/blas.py $(if $(filter other,$(BLAS)),tests/mpi,--all)
 
 test-slurm: setup-slurm
 	@$(BIN)/python -m pytest tests/jobs/slurm -m slurm_slow

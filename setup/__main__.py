@@ -13,6 +13,7 @@ import sys
 if sys.version_info < (3, 11):  # noqa: UP036  # before anything that an older Python cannot read
     sys.exit(f"hindmost needs Python 3.11 or later; this is {sys.version.split()[0]}")
 
+import blas
 import ownsite
 import slurm
 import source
@@ -40,6 +41,9 @@ def main() -> int:
         "--programs", action="store_true", help="programs of others that tests record"
     )
     parser.add_argument(
+        "--blas", action="store_true", help="the reference BLAS and OpenBLAS, for make test-blas"
+    )
+    parser.add_argument(
         "--simgrid", action="store_true", help="the simulator that a benchmark compares with"
     )
     parser.add_argument(
@@ -65,6 +69,8 @@ def main() -> int:
         if "dev" in arguments.extras.split(","):
             system.prepare_tests(environment)
         slurm.prepare(environment, arguments.slurm)
+        if arguments.blas:
+            blas.prepare(environment)
         if arguments.simgrid:
             system.prepare_simgrid(environment)
         if arguments.programs:

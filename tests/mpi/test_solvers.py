@@ -121,8 +121,11 @@ def test_bodies_of_every_solver_with_every_preconditioner(
         # PIPECG begins when it has done all that it may.
         late = each["reason"] in ("CONVERGED_ATOL", "DIVERGED_MAX_IT")
         assert each["petsc"] - each["done"] in (0, late), each
-        # The last norm of a cycle of GMRES is not always told.
-        assert each["done"] - each["norms"] in (0, "gmres" in each["solver"]), each
+        # The last norm of a cycle of GMRES is not always told; and a solve that is forced on after
+        # an exact preconditioner has left nothing divides zeros: rounding decides when.
+        unknown = each["done"] - each["norms"]
+        divides = end == "forced" and pc in EXACT
+        assert unknown in (0, "gmres" in each["solver"]) or (divides and each["norms"] > 0), each
         assert max(each[name] for name in ("balance", "phases", "local")) < 1e-6, each
         assert min(each["least"], each["least_activity"]) > -1e-9, each
         if end == "forced":
