@@ -138,8 +138,7 @@ bench-predictions: setup-demo
 	@$(BIN)/python -m benchmarks.predictions $(if $(QUICK),--quick)
 
 bench-simulation: setup-simulation
-	@$(BIN)/python -m benchmarks.simulation speed $(if $(QUICK),--quick)
-	@$(BIN)/python -m benchmarks.simulation million $(if $(QUICK),--quick)
+	@$(BIN)/python -m benchmarks.simulation $(if $(QUICK),--quick)
 	@$(BIN)/python -m benchmarks.simulation_smpi $(if $(QUICK),--quick)
 	@$(BIN)/python -m benchmarks.simulation_reruns $(if $(QUICK),--quick)
 	@$(BIN)/python -m benchmarks.simulation_balance $(if $(QUICK),--quick)

@@ -2,16 +2,14 @@
 
 Run by ``make bench-simulation``:
 
-    python -m benchmarks.simulation speed              rank-iterations a second, 8192 ranks
-    python -m benchmarks.simulation million            1,048,576 ranks: time, peak memory
+    python -m benchmarks.simulation                    rank-iterations a second, 8192 ranks
 
-``--quick`` takes one round, and a tenth of the million's iterations. Shares of the machine's memory
-bandwidth are those of a loop that copies, in turn with the walks.
+``--quick`` takes one round. Shares of the machine's memory bandwidth are those of a loop that
+copies, in turn with the walks.
 """
 
 from __future__ import annotations
 
-import resource
 import sys
 import time
 from collections.abc import Callable
@@ -22,18 +20,11 @@ import numpy as np
 
 from hindmost.models.events import EventKind
 from hindmost.models.simulation.blocks import Neighbours
-from hindmost.models.simulation.counted_draws import Quantiles
-from hindmost.models.simulation.sampled import DrawnWork, SampledProgram, SampledWalk
 from hindmost.models.simulation.walker import Latencies, Walker
 
 RANKS, ITERATIONS, ROUNDS = 8192, 5000, 7
-MANY = 1 << 20
 AT_ONCE = 250
 """Bodies whose work is in memory; walked through until there are enough."""
-GOAL = 200e6
-"""Rank-iterations a second, on two cores."""
-MOST_S, MOST_BYTES = 120, 4 << 30
-"""Goals of a million ranks."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,13 +88,6 @@ def copy_speed() -> float:
     return sum(2 * each.nbytes for each, _ in pairs) / min(took)
 
 
-def touched(pattern: Pattern) -> int:
-    """Return the bytes that the loops of a sampled walk read and write in a rank's iteration."""
-    # Clock read and written and slowness read where work is added; then clock, sent, cost by event.
-    of_event = {REDUCE: 16, POST: 8, COMPLETE: 16, SEND: 16, RECEIVE: 16 + 8 + 2 * 16}
-    return 24 + sum(of_event[each] for each in pattern.kinds)
-
-
 def chain(ranks: int, *, neighbours: bool) -> Neighbours:
     """Return ranks in a row, each with the one before and after it; or none with any."""
     rank = np.arange(ranks if neighbours else 1, dtype=np.int32)
@@ -111,93 +95,21 @@ def chain(ranks: int, *, neighbours: bool) -> Neighbours:
     return Neighbours.of_edges(ranks, np.concatenate([left, right]), np.concatenate([right, left]))
 
 
-def sampled(pattern: Pattern, ranks: int) -> SampledProgram:
-    """Return a program whose ranks draw their work from an exponential law."""
-    law = Quantiles.of_law(lambda tail: -1e-3 * np.log(tail))
-    events = len(pattern.kinds)
-    return SampledProgram(
-        ranks=ranks,
-        kinds=tuple(int(kind) for kind in pattern.kinds),
-        work=(DrawnWork(event=events - 1, laws=(law,)),),
-        latency_s=(1e-5,) * events,
-        overhead_s=(0.0,) * events,
-        neighbours=chain(ranks, neighbours=pattern.neighbours),
-        lag=pattern.lag,
-    )
-
-
-def sampled_seconds(program: SampledProgram, threads: int) -> float:
-    """Return the time of the walk through all iterations, in seconds."""
-    walk = SampledWalk(program, threads=threads)
-    begin = time.perf_counter()
-    walk.walk(ITERATIONS)
-    return time.perf_counter() - begin
-
-
 def speed(*, rounds: int) -> None:
-    """Print the speed of every pattern: one solve on one core, and on two threads."""
-    say(
-        f"{RANKS} ranks x {ITERATIONS} iterations; goal: {GOAL / 1e6:.0f} million rank-iterations "
-        "a second, 2 cores"
-    )
-    say(
-        f"{'':24}{'times drawn in the loop':>38}{'times from arrays':>26}\n"
-        f"{'pattern':24}{'1 core':>12}{'2 threads':>12}{'of bandwidth':>14}{'1 core':>12}"
-        f"{'of bandwidth':>14}"
-    )
-    count = RANKS * ITERATIONS
+    """Print the speed of every pattern on one core."""
+    say(f"{RANKS} ranks x {ITERATIONS} iterations, on one core")
+    say(f"{'pattern':24}{'rank-iterations/s':>20}{'of bandwidth':>14}")
     for pattern in PATTERNS:
-        program, walk = sampled(pattern, RANKS), walk_of(pattern, 0)
+        walk = walk_of(pattern, 0)
         walk()  # compiled
-        SampledWalk(program).walk(1)
-        alone, both, arrays, memory = [], [], [], []
+        took, memory = [], []
         for _ in range(rounds):
             memory.append(copy_speed())
-            alone.append(sampled_seconds(program, 1))
-            both.append(sampled_seconds(program, 2))
-            arrays.append(seconds_of(walk))
-        one, two, read = (count / float(np.median(each)) for each in (alone, both, arrays))
-        bandwidth = max(memory)
-        say(
-            f"{pattern.name:24}{one / 1e6:10.0f} M{two / 1e6:10.0f} M"
-            f"{two * touched(pattern) / bandwidth:14.0%}{read / 1e6:10.0f} M"
-            f"{read * 8 * (len(pattern.kinds) + 1) / bandwidth:14.0%}"
-        )
-    say(
-        f"bandwidth: {bandwidth / 1e9:.1f} GB/s, two threads that copy in the same run. Its share "
-        "is that of\nthe bytes that the loops touch; clocks of so few ranks stay in the caches."
-    )
-
-
-def million(iterations: int) -> None:
-    """Print time and memory of a million ranks whose times are drawn while they are walked."""
-    pattern = PATTERNS[1]
-    program = sampled(pattern, MANY)
-    SampledWalk(program).walk(1)
-    walk = SampledWalk(program)
-    begin = time.perf_counter()
-    walk.walk(iterations)
-    took, peak = time.perf_counter() - begin, peak_bytes()
-    bandwidth = copy_speed()
-    rate = MANY * iterations / took
-    say(
-        f"{MANY:,} ranks x {iterations} iterations, {pattern.name}: {took:.1f} s, "
-        f"{rate / 1e6:.0f} million a second; the solve takes {walk.clock.max():.2f} s"
-    )
-    if iterations != ITERATIONS:
-        say(f"  {ITERATIONS} iterations at this rate: {MANY * ITERATIONS / rate:.1f} s")
-    say(f"  goal: under {MOST_S} s for {ITERATIONS} iterations, and {MOST_BYTES >> 30} GiB")
-    say(f"  peak memory of the process: {peak / 2**20:.0f} MiB")
-    say(
-        f"  the loops touch {rate * touched(pattern) / 1e9:.1f} GB/s, "
-        f"{rate * touched(pattern) / bandwidth:.0%} of the {bandwidth / 1e9:.1f} GB/s that two "
-        "threads copy"
-    )
-
-
-def peak_bytes() -> int:
-    """Return the most memory that this process had so far."""
-    return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+            took.append(seconds_of(walk))
+        rate, bandwidth = RANKS * ITERATIONS / float(np.median(took)), max(memory)
+        share = rate * 8 * (len(pattern.kinds) + 1) / bandwidth
+        say(f"{pattern.name:24}{rate / 1e6:18.0f} M{share:14.0%}")
+    say(f"bandwidth: {bandwidth / 1e9:.1f} GB/s, two threads that copy in the same run")
 
 
 def say(line: str) -> None:
@@ -205,17 +117,5 @@ def say(line: str) -> None:
     print(line, flush=True)  # noqa: T201
 
 
-def main(words: list[str]) -> None:
-    """Run one of the parts."""
-    quick = "--quick" in words
-    words = [each for each in words if each != "--quick"]
-    if words == ["speed"]:
-        speed(rounds=1 if quick else ROUNDS)
-    elif words == ["million"]:
-        million(ITERATIONS // 10 if quick else ITERATIONS)
-    else:
-        sys.exit(__doc__)
-
-
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    speed(rounds=1 if "--quick" in sys.argv else ROUNDS)
