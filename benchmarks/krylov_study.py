@@ -58,7 +58,7 @@ class Member:
     name : str
         Of its folder.
     study : str
-        As `hindmost plan` knows it.
+        As `hindmost study plan` knows it.
     always, here, quick : tuple of str
         Replacements: of the shipped study, further ones without a scheduler, and for a trial.
     """
@@ -139,12 +139,12 @@ def record(folder: Path, machine: str, ranks: int, *, quick: bool) -> bool:
         place = folder / member.name
         if not (place / "plan.json").exists():
             words = words_of(member, machine, ranks, quick=quick)
-            done = hindmost("submit", *words, "--folder", place)
+            done = hindmost("study", "submit", *words, "--folder", place)
             if done.returncode != 0:
                 raise UsageError(f"{member.study} was not submitted to {machine}: see above.")
-        status = hindmost("status", place, "--json")
+        status = hindmost("study", "status", place, "--json")
         if status.returncode == WORK_IS_LEFT and not going_on(status.stdout):
-            hindmost("resume", place)
+            hindmost("study", "submit", place)
         if machine == LOCAL:
             say(f"{member.name} ...")
             status = waited_for(place)
@@ -161,7 +161,7 @@ def going_on(status: str) -> bool:
 def waited_for(place: Path) -> subprocess.CompletedProcess[str]:
     """Wait until no job is at work on a study; return its status."""
     while True:
-        status = hindmost("status", place, "--json")
+        status = hindmost("study", "status", place, "--json")
         if status.returncode not in (0, 1, WORK_IS_LEFT):
             raise DataError(f"{place}: its status cannot be told: see above.")
         if not going_on(status.stdout):
@@ -174,7 +174,7 @@ def collected(folder: Path, *names: str) -> list[FittedGroup]:
     places = []
     for name in names:
         place = folder / name
-        hindmost("collect", place)
+        hindmost("study", "collect", place)
         places.append(place / "collected")
     # Without the search over all families, which takes longer than all else and is in no table.
     return fit_groups(group_runs(find_runs(places)), FitOptions(families=False))
@@ -244,7 +244,7 @@ def unknowns(fitted: FittedGroup) -> int:
 def plan(machine: str, ranks: int, *, quick: bool) -> None:
     """Print the plan and the cost of every study."""
     for member in MEMBERS:
-        done = hindmost("plan", *words_of(member, machine, ranks, quick=quick))
+        done = hindmost("study", "plan", *words_of(member, machine, ranks, quick=quick))
         sys.stdout.write(f"{done.stdout}\n")
 
 
@@ -259,7 +259,7 @@ def main(words: Sequence[str] | None = None) -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--out", type=Path, default=Path("study-krylov"), help="(%(default)s)")
-    parser.add_argument("--machine", default=LOCAL, help="as of 'hindmost plan' (%(default)s)")
+    parser.add_argument("--machine", default=LOCAL, help="as of 'study plan' (%(default)s)")
     parser.add_argument(
         "--ranks", type=int, default=2, help="without a scheduler; elsewhere the paper's"
     )
@@ -274,7 +274,7 @@ def main(words: Sequence[str] | None = None) -> int:
     if not arguments.conclude and not record(
         folder, arguments.machine, arguments.ranks, quick=arguments.quick
     ):
-        say(f"Runs are left. 'hindmost status {folder}/NAME' shows them; repeat this command then.")
+        say(f"Runs are left: hindmost study status {folder}/NAME. Repeat this command afterwards.")
         return WORK_IS_LEFT
     page, tables = page_of(folder)
     say(str(write_page(folder / "page.html", page)))

@@ -95,7 +95,7 @@ def collect(study: StudyFolder, folder: Path) -> Collection:
     if not ended:
         raise UsageError(
             f"No run of {study.path} is done yet; "
-            f"'hindmost status {shell_word(study.path)}' shows its progress."
+            f"'hindmost study status {shell_word(study.path)}' shows its progress."
         )
     if not any(outcome.files for outcome in ended):
         raise UsageError(

@@ -7,7 +7,7 @@
     scripts/ALLOCATION.sh            what is submitted; may be edited
     scripts.json                     the scripts as they were written, and for which folder
     jobs.jsonl                       which job did which allocation, one line each
-    again.jsonl                      attempts that 'resume --again' ignores
+    again.jsonl                      attempts that 'submit --again' ignores
     runs/RUN/outcome-ATTEMPT.json    how an attempt ended; written last
     runs/RUN/*.h5, output.txt        its run files, and the output of the last attempt
     allocations/ALLOCATION/          driver.log, and running.json during a run
@@ -41,7 +41,7 @@ WRITTEN = frozenset(
     {"study.toml", "plan.json", "scripts.json", "scripts", "output", "runs", "allocations"}
 )
 """Written before the first job is submitted."""
-DRIVES = b"hindmost drive "
+DRIVES = b"hindmost study drive "
 """In the last line of every script."""
 
 
@@ -105,7 +105,7 @@ class StudyFolder:
         if folder.plan_file.exists() and folder.was_begun():
             raise UsageError(
                 f"{path} contains a submitted study; continue it with "
-                f"'hindmost resume {shell_word(path)}', or name another folder with --folder."
+                f"'hindmost study submit {shell_word(path)}', or name another folder with --folder."
             )
         names = sorted(each.name for each in path.iterdir()) if path.is_dir() else []
         strange = [name for name in names if name not in WRITTEN and not name.startswith(".")]
@@ -129,7 +129,7 @@ class StudyFolder:
         if not folder.plan_file.is_file():
             raise UsageError(
                 f"{path} is not the folder of a study: it has no plan.json. "
-                "'hindmost submit STUDY.toml' makes one."
+                "'hindmost study submit STUDY.toml' makes one."
             )
         return folder
 
@@ -149,7 +149,7 @@ class StudyFolder:
             if not ours:
                 raise UsageError(
                     f"{script} was edited, or hindmost did not write it. Submit it as it is with "
-                    f"'hindmost resume {shell_word(self.path)}', or remove it and submit the "
+                    f"'hindmost study submit {shell_word(self.path)}', or remove it and submit the "
                     "study again."
                 )
         self.plan_file.unlink(missing_ok=True)
@@ -206,7 +206,7 @@ class StudyFolder:
     def changing(self) -> Iterator[bool]:
         """Lock the folder, so that no other verb changes it; see `locked`."""
         who = (
-            f"Another 'hindmost submit', 'resume' or 'cancel' is running on {self.path}; "
+            f"Another 'hindmost study submit' or 'cancel' is running on {self.path}; "
             "wait until it ends."
         )
         with locked(self.path / ".lock", who) as held:

@@ -20,7 +20,7 @@ LIVE = frozenset({JobState.PENDING, JobState.STUCK, JobState.RUNNING})
 
 
 class RunState(StrEnum):
-    """The state of a run, as ``hindmost status`` shows it."""
+    """The state of a run, as ``hindmost study status`` shows it."""
 
     DONE = "done"
     RUNNING = "running"

@@ -88,7 +88,7 @@ def write_scripts(study: StudyFolder, scheduler: Scheduler) -> None:
 def refuse_another_folder(path: Path, study: StudyFolder) -> None:
     """Refuse an edited script that drives the folder of another study."""
     for line in read_text(path, errors="replace").splitlines():
-        _, driver, words = line.partition("hindmost drive ")
+        _, driver, words = line.partition("hindmost study drive ")
         try:
             folder = shlex.split(words)[0] if driver and not line.startswith("#") else ""
         except (ValueError, IndexError):

@@ -68,8 +68,8 @@ def runs(header: Header, tmp_path: Path) -> Path:
         "history NIGHTLY",
         "history NIGHTLY --method report --ratio c.a c.b",
         "compare NIGHTLY NIGHTLY",
-        f"plan {' '.join(STUDY)}",
-        f"submit {' '.join(STUDY)} --dry-run",
+        f"study plan {' '.join(STUDY)}",
+        f"study submit {' '.join(STUDY)} --dry-run",
         "doctor",
     ],
 )
@@ -84,7 +84,9 @@ def test_documents_are_as_their_schemas_say(
     words = [str(places.get(word, word)) for word in command.split()]
     assert main([*words, "--json"]) in (0, 1, 4)  # 4: doctor, without PETSc
     document = json.loads(capsys.readouterr().out)
-    jsonschema.validate(document, schema_of_verb(words[0], closed=True))
+    jsonschema.validate(
+        document, schema_of_verb(" ".join(words[: 1 + (words[0] == "study")]), closed=True)
+    )
 
 
 def test_every_verb_with_json_has_a_schema_that_is_printed(

@@ -286,8 +286,8 @@ def test_paths_in_suggested_command_lines_are_one_word() -> None:
 
 
 def test_the_names_of_files_do_nothing_to_a_terminal(tmp_path: Path, say: Say) -> None:
-    for verb in ("show", "history", "scale", "status", "watch", "plan"):
-        status, out, errors = say(verb, tmp_path / f"{IN_FILES}\udcff")
+    for verb in ("show", "history", "scale", "study status", "watch", "study plan"):
+        status, out, errors = say(*verb.split(), tmp_path / f"{IN_FILES}\udcff")
         assert status in (2, 3)
         assert not out
         assert is_clean(errors)

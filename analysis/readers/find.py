@@ -18,7 +18,7 @@ from hindmost.errors import DataError, UsageError
 from hindmost.registry import Registry
 
 COLLECTED, MARK = "collected.json", b'"study_sha256"'
-"""The table of ``hindmost collect``: the run and the machine of each file."""
+"""The table of ``hindmost study collect``: the run and the machine of each file."""
 KNOWN_CHANGES = "hindmost-acknowledged.toml"
 """The file in which ``hindmost history ack`` notes known changes of a history."""
 PAGES, HTML = (".html", ".htm"), b"<!doctype html"

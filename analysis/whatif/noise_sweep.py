@@ -38,7 +38,7 @@ FEWEST = 2
 """Repeats from which on a gain has an interval."""
 WANTED = (
     "the figure needs runs of a solver and of its pipelined form, such as cg and pipecg, with "
-    "--inject and several strengths of one law: hindmost plan noise-sweep"
+    "--inject and several strengths of one law: hindmost study plan noise-sweep"
 )
 
 

@@ -39,7 +39,7 @@ class Verbs(Directive):
 
 
 class ExampleStudy(Directive):
-    """Write the study that ``hindmost plan --example`` prints."""
+    """Write the study that ``hindmost study plan --example`` prints."""
 
     def run(self) -> list[nodes.Node]:
         """Return the study."""

@@ -23,7 +23,7 @@ from hindmost.statuses import WORK_IS_LEFT
 
 FAILED_FOR_GOOD = 1
 PATIENCE_S = 2.0
-"""Wait for the lock: 'hindmost status' holds it for a moment."""
+"""Wait for the lock: 'hindmost study status' holds it for a moment."""
 GRACE_S = 10.0
 """Between TERM and KILL; enough for a rank to write its file."""
 

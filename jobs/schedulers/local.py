@@ -65,7 +65,7 @@ class Local:
         """
         script = Path(line(str(path), "The path of a script")).absolute()
         if not script.is_file():
-            raise UsageError(f"There is no script {script}; 'hindmost resume' writes it.")
+            raise UsageError(f"There is no script {script}; 'hindmost study submit' writes it.")
         folder = new_job()
         beside = script.parent.parent / OUTPUT  # in a study's folder; scripts elsewhere are allowed
         output = beside / f"{script.stem}-{folder.name}.out" if beside.is_dir() else folder / OUTPUT

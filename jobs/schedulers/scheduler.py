@@ -13,7 +13,7 @@ from hindmost.jobs.core.plan import Allocation
 
 
 class JobState(StrEnum):
-    """The state of a job; `hindmost status --json` has the values."""
+    """The state of a job; `hindmost study status --json` has the values."""
 
     PENDING = "pending"
     STUCK = "stuck"
@@ -35,8 +35,8 @@ class JobState(StrEnum):
 
 
 REFUSED = (
-    "Correct the script and submit it with 'hindmost resume'; or, if no script of the study was "
-    "submitted yet, correct its machine or its limits and 'hindmost submit' it again."
+    "Correct the script and submit the folder with 'hindmost study submit'; or, if no script of "
+    "the study was submitted yet, correct its machine or its limits and submit the study again."
 )
 """What to do when a scheduler refuses a script."""
 

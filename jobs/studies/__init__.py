@@ -1,1 +1,1 @@
-"""Studies that come with hindmost, found by name: ``hindmost plan gmres-noise``."""
+"""Studies that come with hindmost, found by name: ``hindmost study plan gmres-noise``."""

@@ -1,4 +1,4 @@
-"""``hindmost cancel``: end the jobs of a study."""
+"""``hindmost study cancel``: end the jobs of a study."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from hindmost.text import counted
 
 EXAMPLES = """\
 examples:
-  hindmost cancel gmres-noise/
+  hindmost study cancel gmres-noise/
 
-Finished runs are kept; 'hindmost resume' submits the remaining ones.
+Finished runs are kept; 'hindmost study submit' submits the remaining ones.
 """
 JSON_VERSION = 1
 
@@ -42,13 +42,13 @@ def perform(arguments: argparse.Namespace) -> int:
     if done.left:
         write_lines(f"{counted(len(done.left), 'job')} still queued or running:")
         write_lines(*(f"  {job.id}  {job.reason}" for job in done.left))
-        write_lines(f"next: hindmost cancel {shell_word(arguments.folder)} again")
+        write_lines(f"next: hindmost study cancel {shell_word(arguments.folder)} again")
     if jobs:
         first = ", ".join(jobs[:8]) + (" ..." if jobs[8:] else "")
         write_lines(f"cancelled {counted(len(jobs), 'job')}: {first}")
     if jobs and not done.left:
         write_lines(
-            f"next: hindmost resume {shell_word(arguments.folder)} submits the remaining runs"
+            f"next: hindmost study submit {shell_word(arguments.folder)} submits the remaining runs"
         )
     elif not done.left:
         write_lines("this study has no queued or running job")

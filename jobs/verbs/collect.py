@@ -1,4 +1,4 @@
-"""``hindmost collect``: gather the run files of a study in one folder."""
+"""``hindmost study collect``: gather the run files of a study in one folder."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from hindmost.text import counted
 
 EXAMPLES = f"""\
 examples:
-  hindmost collect gmres-noise/ && hindmost fit gmres-noise/collected
-  hindmost collect gmres-noise/ --out runs
-  hindmost collect gmres-noise/ --finish     # also run the study's post-processing line
+  hindmost study collect gmres-noise/ && hindmost fit gmres-noise/collected
+  hindmost study collect gmres-noise/ --out runs
+  hindmost study collect gmres-noise/ --finish     # also run the study's post-processing line
 
 Files are hard links to those of the study where the file system allows it, else copies. {TABLE}
 lists the run of each file, and where it ran. Collect again to add runs that finished since.
@@ -81,7 +81,7 @@ def tell(study: StudyFolder, found: Collection, left: int, folder: Path) -> None
     if split:
         write_lines(f"split over several jobs: {counted(split, 'block')}; see 'split' in {TABLE}")
     if left:
-        write_lines(f"next: hindmost resume {here}, to submit the remaining runs")
+        write_lines(f"next: hindmost study submit {here}, to submit the remaining runs")
     else:
         write_lines(f"next: {line_of(study, found) or f'hindmost fit {shell_word(found.folder)}'}")
 

@@ -1,4 +1,4 @@
-"""``hindmost drive``: do the runs of an allocation; its script calls this verb."""
+"""``hindmost study drive``: do the runs of an allocation; its script calls this verb."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hindmost.jobs.launchers import LAUNCHERS
 
 EXAMPLES = """\
 examples:
-  hindmost drive gmres-noise/ p2        # what the last line of gmres-noise/scripts/p2.sh does
+  hindmost study drive gmres-noise/ p2        # what the last line of gmres-noise/scripts/p2.sh does
 
 Do the allocation's remaining runs, one after another. Signal USR1: start no further run. TERM: stop
 the current run as well. Exit status: 0 all runs are done, 75 runs remain, 1 all remaining runs

@@ -1,4 +1,4 @@
-"""``hindmost plan``: the runs, order and cost of a study on a machine; nothing is run."""
+"""``hindmost study plan``: the runs, order and cost of a study on a machine; nothing is run."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ take. Nothing is run and nothing is written.
 """
 EXAMPLES = """\
 examples:
-  hindmost plan --example > study.toml
-  hindmost plan --example slurm > study.toml
-  hindmost plan study.toml
-  hindmost plan study.toml --machine site-a --json | jq '.allocations'
-  hindmost plan study.toml --estimate earlier/ --quantile 0.9
-  hindmost plan gmres-noise --machine local --set ranks=1,2 --set repeats=3
+  hindmost study plan --example > study.toml
+  hindmost study plan --example slurm > study.toml
+  hindmost study plan study.toml
+  hindmost study plan study.toml --machine site-a --json | jq '.allocations'
+  hindmost study plan study.toml --estimate earlier/ --quantile 0.9
+  hindmost study plan gmres-noise --machine local --set ranks=1,2 --set repeats=3
 """
 JSON_VERSION = 1
 QUANTILE = 0.95
@@ -113,7 +113,9 @@ def perform(arguments: argparse.Namespace) -> int:
         write_text(example(None if arguments.example == ALL else arguments.example))
         return 0
     if arguments.study is None:
-        raise UsageError("Name a study file; 'hindmost plan --example' prints one to start from.")
+        raise UsageError(
+            "Name a study file; 'hindmost study plan --example' prints one to start from."
+        )
     _, plan, estimate = planned(arguments)
     for line in warnings(plan, estimate):
         warn(line)
@@ -221,7 +223,7 @@ def estimate_lines(estimate: RunTimeEstimate, runs: int) -> list[str]:
 
 
 def told(plan: Plan, estimate: RunTimeEstimate | None) -> dict[str, object]:
-    """Return a plan for ``hindmost plan --json``."""
+    """Return a plan for ``hindmost study plan --json``."""
     return {
         "version": JSON_VERSION,
         **asdict(plan),

@@ -1,4 +1,4 @@
-"""``hindmost status``: the progress of a study, and what to do next."""
+"""``hindmost study status``: the progress of a study, and what to do next."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from hindmost.text import counted
 
 EXAMPLES = """\
 examples:
-  hindmost status gmres-noise/
-  hindmost status gmres-noise/ --json
+  hindmost study status gmres-noise/
+  hindmost study status gmres-noise/ --json
 
 Exit status: 0 all runs are done, 75 runs remain, 1 all remaining runs failed for good.
 """
@@ -102,12 +102,12 @@ def next_step(state: StudyState, folder: Path) -> str:
     if stuck:
         return (
             f"job {stuck[0].id} can never start ({stuck[0].reason}): "
-            f"hindmost cancel {here}, correct its script, then hindmost resume {here}"
+            f"hindmost study cancel {here}, correct its script, then hindmost study submit {here}"
         )
     if state.remark and state.exit_status == WORK_IS_LEFT:
-        return f"hindmost status {here}, on a host that has the scheduler"
+        return f"hindmost study status {here}, on a host that has the scheduler"
     if counts[RunState.RUNNING] or counts[RunState.WAITING]:
-        return f"wait; hindmost status {here}"
+        return f"wait; hindmost study status {here}"
     if counts[RunState.LEFT]:
         failed = [
             each for each in state.allocations
@@ -115,15 +115,15 @@ def next_step(state: StudyState, folder: Path) -> str:
         ]  # fmt: skip
         if failed:  # its script or its driver ended too early to record more
             read = folder / "output" / f"{failed[0].allocation.id}-*"
-            return f"read {read}; hindmost resume {here}"
-        return f"hindmost resume {here}"
+            return f"read {read}; hindmost study submit {here}"
+        return f"hindmost study submit {here}"
     if counts[RunState.FAILED]:
         first = state.failures[0].run
         return (
-            f"read {folder / 'runs' / first / 'output.txt'}; hindmost resume {here} --again, or "
-            f"hindmost collect {here} to leave them out"
+            f"read {folder / 'runs' / first / 'output.txt'}; hindmost study submit {here} --again, "
+            f"or hindmost study collect {here} to leave them out"
         )
-    return f"hindmost collect {here}"
+    return f"hindmost study collect {here}"
 
 
 def to_json(study: StudyFolder, state: StudyState, folder: Path) -> dict[str, Any]:

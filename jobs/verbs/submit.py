@@ -1,32 +1,41 @@
-"""``hindmost submit``: submit a study to a machine."""
+"""``hindmost study submit``: submit a study to a machine, later the runs of it that remain."""
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from hindmost.errors import HindmostError
+from hindmost.errors import HindmostError, UsageError
 from hindmost.files import make_folder
 from hindmost.jobs.core.plan import Plan
 from hindmost.jobs.folder import StudyFolder, Submitted
 from hindmost.jobs.schedulers import SCHEDULERS
 from hindmost.jobs.schedulers.scheduler import Scheduler, Script
-from hindmost.jobs.submission import submit
+from hindmost.jobs.submission import Resumption, resume, submit
 from hindmost.output import warn, write_json, write_lines, write_text
 from hindmost.printable import shell_word
 from hindmost.text import counted
 
 EXAMPLES = """\
 examples:
-  hindmost submit study.toml                      # creates the study's folder NAME/
-  hindmost submit study.toml --machine site-a --folder /scratch/me/noise
-  hindmost submit study.toml --dry-run            # prints a script and submits nothing
-  hindmost submit gmres-noise --set repeats=3
+  hindmost study submit study.toml                # creates the study's folder NAME/
+  hindmost study submit study.toml --machine site-a --folder /scratch/me/noise
+  hindmost study submit study.toml --dry-run      # prints a script and submits nothing
+  hindmost study submit gmres-noise --set repeats=3
+  hindmost study submit NAME/                     # submits what remains of it
+  hindmost study submit NAME/ --again             # also repeats runs that failed for good
 
-'hindmost plan' takes the same arguments and shows the runs and their cost. Without a scheduler,
-this machine does the runs one after another, even after you log out.
-Exit status: 0 submitted, 2 or 3 the study is not valid, 4 the scheduler is not available.
+'hindmost study plan' takes the same arguments and shows the runs and their cost. Without a
+scheduler, this machine does the runs one after another, even after you log out.
+
+Given the folder of a study: submit the scripts of allocations that have remaining runs and no job.
+A run that was stopped, that crashed, or whose node failed is repeated (max_retries in the study
+limits how often). A run that ran out of memory, reached its limit or ended with its own error is
+not. Finished files are kept.
+Exit status: 0 submitted, or no runs remain; 1 all remaining runs failed for good; 2 or 3 the study
+is not valid; 4 the scheduler is not available.
 """
 JSON_VERSION = 1
 
@@ -38,15 +47,70 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = "Create the folder of a study, write its scripts and submit them."
     parser.epilog = EXAMPLES
     parser.add_argument(
-        "study", metavar="STUDY", help="a study file, or the name of a study shipped with hindmost"
+        "study",
+        metavar="STUDY",
+        help="a study file, the name of a study shipped with hindmost, or the folder of a study",
     )
     add_study_arguments(parser)
     parser.add_argument("--folder", type=Path, help="folder of the study (its name)")
     parser.add_argument("--dry-run", action="store_true", help="print a script and stop")
+    parser.add_argument(
+        "--again", action="store_true", help="of a folder: also repeat runs that failed for good"
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def perform(arguments: argparse.Namespace) -> int:
+    """Plan, write and submit; of a study's folder, submit what remains."""
+    if (Path(arguments.study) / "plan.json").is_file():
+        return submit_remaining(arguments)
+    if arguments.again:
+        raise UsageError(f"--again is for the folder of a study; {arguments.study} is none.")
+    return submit_new(arguments)
+
+
+def submit_remaining(arguments: argparse.Namespace) -> int:
+    """Submit the remaining runs of a study, as planned."""
+    given = ("machine", "replacements", "estimate", "quantile", "folder", "dry_run")
+    if any(getattr(arguments, name) for name in given):
+        raise UsageError(
+            f"{arguments.study} is the folder of a study, whose plan is made: of the options only "
+            "--again and --json apply. Name a study file and --folder to plan another one."
+        )
+    study = StudyFolder.open(Path(arguments.study))
+    with study.changing():
+        done = resume(study, SCHEDULERS[study.plan.machine.scheduler], again=arguments.again)
+    if arguments.json:
+        answer = {"study": study.plan.study, "folder": str(study.path), **asdict(done)}
+        write_json({"version": JSON_VERSION, **answer}, indent=1)
+    else:
+        tell_remaining(done, Path(arguments.study))
+    return 1 if done.failed and not done.submitted and not done.live else 0
+
+
+def tell_remaining(done: Resumption, folder: Path) -> None:
+    """Print what was submitted of a study that had been submitted before."""
+    here = shell_word(folder)
+    if done.submitted:
+        tell_submitted(done.submitted, done.runs)
+    if done.live:
+        write_lines(f"already queued or running: {counted(len(done.live), 'allocation')}")
+    if done.failed:
+        write_lines(f"failed for good: {counted(done.failed, 'run')}; --again repeats them")
+    if done.submitted or done.live:
+        write_lines(f"next: hindmost study status {here}")
+    else:
+        write_lines("no runs remain", f"next: hindmost study collect {here}")
+
+
+def tell_submitted(done: Sequence[Submitted], runs: int) -> None:
+    """Print which jobs do how many runs."""
+    jobs = ", ".join(f"{each.allocation} as job {each.job}" for each in done[:4])
+    more = f" and {len(done) - 4} more" if done[4:] else ""
+    write_lines(f"submitted {counted(runs, 'run')}: {jobs}{more}")
+
+
+def submit_new(arguments: argparse.Namespace) -> int:
     """Plan, write and submit."""
     from hindmost.jobs.study.read import find_study
     from hindmost.jobs.verbs.plan import planned, warnings
@@ -70,17 +134,18 @@ def perform(arguments: argparse.Namespace) -> int:
                 done.append(each)
         except HindmostError:
             count = f"{len(done)} of {counted(len(plan.allocations), 'script')}"
-            others = f"; 'hindmost resume {shell_word(path)}' submits the rest" if done else ""
+            others = (
+                f"; 'hindmost study submit {shell_word(path)}' submits the rest" if done else ""
+            )
             warn(f"submitted {count}{others}")
             raise
     if arguments.json:
         answer = {"folder": str(folder.path), "submitted": [asdict(each) for each in done]}
+        answer |= {"live": [], "runs": len(plan.runs), "failed": 0}
         write_json({"version": JSON_VERSION, "study": plan.study, **answer}, indent=1)
     else:
-        jobs = ", ".join(f"{each.allocation} as job {each.job}" for each in done[:4])
-        more = f" and {len(done) - 4} more" if done[4:] else ""
-        write_lines(f"submitted {counted(len(plan.runs), 'run')}: {jobs}{more}")
-        write_lines(f"next: hindmost status {shell_word(path)}")
+        tell_submitted(done, len(plan.runs))
+        write_lines(f"next: hindmost study status {shell_word(path)}")
     return 0
 
 

@@ -49,13 +49,7 @@ VERBS = {
         "hindmost.analysis.verbs.report",
         "write an HTML report on runs, experiments and nights",
     ),
-    "plan": ("hindmost.jobs.verbs.plan", "plan a study and show its cost"),
-    "submit": ("hindmost.jobs.verbs.submit", "submit a study to a machine"),
-    "status": ("hindmost.jobs.verbs.status", "show the status of a study, and what to do next"),
-    "resume": ("hindmost.jobs.verbs.resume", "submit the remaining runs of a study"),
-    "cancel": ("hindmost.jobs.verbs.cancel", "cancel the jobs of a study"),
-    "collect": ("hindmost.jobs.verbs.collect", "collect the run files of a study in one folder"),
-    "drive": ("hindmost.jobs.verbs.drive", "do the runs of an allocation (called by scripts)"),
+    "study": ("hindmost.jobs.verbs.study", "plan, submit and collect many runs"),
     "doctor": ("hindmost.harness.verbs.doctor", "show what this machine has, and what is missing"),
 }
 
@@ -63,6 +57,12 @@ BRANCHES = {
     ("run", "adaptive"): "hindmost.harness.verbs.run_adaptive",
     ("run", "collectives"): "hindmost.harness.verbs.run_collectives",
     ("predict", "adaptive"): "hindmost.harness.verbs.predict_adaptive",
+    ("study", "plan"): "hindmost.jobs.verbs.plan",
+    ("study", "submit"): "hindmost.jobs.verbs.submit",
+    ("study", "status"): "hindmost.jobs.verbs.status",
+    ("study", "cancel"): "hindmost.jobs.verbs.cancel",
+    ("study", "collect"): "hindmost.jobs.verbs.collect",
+    ("study", "drive"): "hindmost.jobs.verbs.drive",  # called by the scripts of a study
 }
 """Modules of verbs of two words."""
 

@@ -21,7 +21,7 @@ def test_the_study_of_the_page_can_be_planned(
     assert found is not None
     study = tmp_path / "study.toml"
     study.write_text(textwrap.dedent(found[0]))
-    assert main(["plan", str(study), "--machine", "local", "--set", "ranks=1"]) == 0
+    assert main(["study", "plan", str(study), "--machine", "local", "--set", "ranks=1"]) == 0
     assert "3 runs" in capsys.readouterr().out
 
 

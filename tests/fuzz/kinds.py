@@ -215,10 +215,10 @@ def study(folder: Path) -> Specimen:
     return Specimen(
         change=lambda random: change_one(whole, random),
         calls={
-            "plan": verb("plan", source),
-            "status": verb("status", made.path),
-            "status --json": verb("status", made.path, "--json"),
-            "collect": verb("collect", made.path),
+            "plan": verb("study", "plan", source),
+            "status": verb("study", "status", made.path),
+            "status --json": verb("study", "status", made.path, "--json"),
+            "collect": verb("study", "collect", made.path),
         },
     )
 

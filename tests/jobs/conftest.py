@@ -44,7 +44,7 @@ class PretendedScheduler:
         self.submitted: list[Path] = []
 
     def render(self, script: Script) -> str:
-        return f"#!/bin/sh\nexec hindmost drive {script.folder} {script.allocation.id}\n"
+        return f"#!/bin/sh\nexec hindmost study drive {script.folder} {script.allocation.id}\n"
 
     def submit(self, path: Path) -> str:
         name = f"job-{len(self.jobs) + 1}"

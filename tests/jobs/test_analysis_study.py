@@ -32,7 +32,7 @@ cores_per_node = 2
 def test_replays_are_planned(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     study = tmp_path / "study.toml"
     study.write_text(STUDY)
-    assert main(["plan", str(study)]) == 0
+    assert main(["study", "plan", str(study)]) == 0
     printed = capsys.readouterr().out
     for latency in ("x2", "x4"):
         assert f"hindmost whatif runs --latency {latency} --json" in printed

@@ -222,7 +222,7 @@ def test_a_study_is_submitted_once_and_kept_to_the_byte(tmp_path: Path) -> None:
     assert study.study_file.read_bytes() == STUDY
     assert StudyFolder.open(tmp_path / "s").plan == plan
     study.add_job("a0", "job-1", "local")
-    with pytest.raises(UsageError, match="hindmost resume"):
+    with pytest.raises(UsageError, match="hindmost study submit"):
         StudyFolder.create(tmp_path / "s", plan, STUDY)
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "letter.txt").touch()

@@ -1,1 +1,1 @@
-"""The parts of the commented study that ``hindmost plan --example`` prints."""
+"""The parts of the commented study that ``hindmost study plan --example`` prints."""

@@ -30,7 +30,7 @@ class FailedRun(TypedDict):
 
 
 class Status(TypedDict):
-    """What ``hindmost status --json`` prints."""
+    """What ``hindmost study status --json`` prints."""
 
     version: int
     study: str
@@ -52,23 +52,16 @@ class SubmittedJob(TypedDict):
 
 
 class Submit(TypedDict):
-    """With --dry-run, the scripts."""
+    """What ``hindmost study submit --json`` prints; with --dry-run, the scripts."""
 
     version: int
     study: str
     folder: str
     submitted: NotRequired[list[SubmittedJob]]
+    live: NotRequired[list[str]]
+    runs: NotRequired[int]
+    failed: NotRequired[int]
     scripts: NotRequired[dict[str, str]]
-
-
-class Resume(TypedDict):
-    """What ``hindmost resume --json`` prints."""
-
-    version: int
-    submitted: list[SubmittedJob]
-    live: list[str]
-    runs: int
-    failed: int
 
 
 class Look(TypedDict):
@@ -131,7 +124,7 @@ class Estimate(TypedDict):
 
 
 class Plan(TypedDict):
-    """What ``hindmost plan --json`` prints."""
+    """What ``hindmost study plan --json`` prints."""
 
     version: int
     study: str
@@ -165,7 +158,7 @@ class CollectedFile(TypedDict):
 
 
 class Collect(TypedDict):
-    """What ``hindmost collect --json`` prints."""
+    """What ``hindmost study collect --json`` prints."""
 
     version: int
     folder: str
@@ -174,7 +167,7 @@ class Collect(TypedDict):
 
 
 class Cancel(TypedDict):
-    """What ``hindmost cancel --json`` prints; `left` are jobs that the scheduler still has."""
+    """What ``hindmost study cancel --json`` prints; `left`: jobs that the scheduler still has."""
 
     version: int
     cancelled: list[str]

@@ -100,7 +100,7 @@ def test_replays_that_take_some_seconds_are_announced(
 
 
 def test_runs_without_noise_are_refused(run_file: Path) -> None:
-    with pytest.raises(UsageError, match="hindmost plan noise-sweep"):
+    with pytest.raises(UsageError, match="hindmost study plan noise-sweep"):
         sweep_points(find_runs([run_file]))
 
 

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Study gmres-noise, allocation ranks-256: 40 runs on 2 nodes.
-# Edit this if you like. Queue it with 'hindmost submit', or by hand: qsub THIS_FILE
+# Edit this if you like. Queue it with 'hindmost study submit', or by hand: qsub THIS_FILE
 #PBS -N gmres-noise-ranks-256
 #PBS -S /bin/bash
 #PBS -o /home/ada/studies/gmres-noise/output/
@@ -20,4 +20,4 @@ export OMP_NUM_THREADS=1
 
 # The driver does the runs that are not done yet and ends with 75 if it must leave some. It takes
 # this shell's place, so that the scheduler's signals reach it.
-exec /lustre/env/bin/python -P -m hindmost drive /home/ada/studies/gmres-noise ranks-256
+exec /lustre/env/bin/python -P -m hindmost study drive /home/ada/studies/gmres-noise ranks-256

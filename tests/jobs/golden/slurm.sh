@@ -1,6 +1,6 @@
 #!/bin/bash
 # Study gmres-noise, allocation ranks-256: 40 runs on 2 nodes.
-# Edit this if you like. Queue it with 'hindmost submit', or by hand: sbatch THIS_FILE
+# Edit this if you like. Queue it with 'hindmost study submit', or by hand: sbatch THIS_FILE
 #SBATCH --job-name=gmres-noise-ranks-256
 #SBATCH --output=/home/ada/studies/gmres-noise/output/ranks-256-%j.out
 #SBATCH --partition=standard
@@ -30,4 +30,4 @@ export NOTE='it'"'"'s 100 % & more'
 
 # The driver does the runs that are not done yet and ends with 75 if it must leave some. It takes
 # this shell's place, so that the scheduler's signals reach it.
-exec /opt/e00/env/bin/python -P -m hindmost drive /home/ada/studies/gmres-noise ranks-256
+exec /opt/e00/env/bin/python -P -m hindmost study drive /home/ada/studies/gmres-noise ranks-256

@@ -43,7 +43,7 @@ def test_a_shell_gets_every_value_as_it_is(machine: MachineProfile, value: str) 
     plain = replace(machine, python="/usr/bin/printf", environment={"VALUE": value}, setup=())
     text = SCHEDULERS[machine.scheduler].render(script(plain, id=value or "a", study="s"))
     # The driver's words as a shell cuts them, printed by the one that stands for the interpreter.
-    text = text.replace("printf -P -m hindmost drive", "printf '%s|' \"$VALUE\"")
+    text = text.replace("printf -P -m hindmost study drive", "printf '%s|' \"$VALUE\"")
     done = subprocess.run(["/bin/bash"], input=text.encode(), capture_output=True, check=True)
     assert done.stdout.decode() == f"{value}|{script(machine).folder}|{value or 'a'}|"
 

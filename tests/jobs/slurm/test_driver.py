@@ -80,7 +80,7 @@ def test_ranks_that_srun_ended_after_one_had_failed_were_not_stopped(
     fails = "test $SLURM_PROCID = 0 && $1; exec sleep 30"
     text = study(fails, ranks=2, how='"exit 2", "kill -SEGV $$"').replace("$1", "eval $1")
     (here / "study.toml").write_text(text)
-    assert main(["submit", "study.toml"]) == 0
+    assert main(["study", "submit", "study.toml"]) == 0
     folder, state = ended(here / "ends")
     assert state.exit_status == 1, folder.records()
     causes = {
@@ -88,23 +88,23 @@ def test_ranks_that_srun_ended_after_one_had_failed_were_not_stopped(
         for run, record in folder.records().items()
     }
     assert causes == {"exit 2": [Cause.FAILED], "kill -SEGV $$": [Cause.CRASHED] * 2}
-    assert main(["status", "ends"]) == 1
+    assert main(["study", "status", "ends"]) == 1
     said = capsys.readouterr().out
     assert re.search(r"crashed: srun: error: n\d: task 0: Segmentation fault", said)
     assert re.search(r"failed: srun: error: n\d: task 0: Exited with exit code 2", said)
-    assert main(["resume", "ends"]) == 1
+    assert main(["study", "submit", "ends"]) == 1
     assert len(folder.jobs()) == 1
 
 
 def test_ranks_that_slurm_ended_with_the_job_were_stopped(here: Path) -> None:
     sleeps = 'touch "$0"/../begun; exec sleep 50'
     (here / "study.toml").write_text(study(sleeps, ranks=1))
-    assert main(["submit", "study.toml"]) == 0
+    assert main(["study", "submit", "study.toml"]) == 0
     end = time.monotonic() + LIMIT_S
     while not any((here / "ends" / "runs").glob("*/.part-1/begun")):
         assert time.monotonic() < end
         time.sleep(0.05)
-    assert main(["cancel", "ends"]) == 0
+    assert main(["study", "cancel", "ends"]) == 0
     folder = ended(here / "ends")[0]
     end = time.monotonic() + LIMIT_S
     while not (outcomes := next(iter(folder.records().values())).outcomes):
@@ -117,10 +117,10 @@ def test_a_refused_script_and_the_end_of_an_edited_one(here: Path) -> None:
     path, script = here / "study.toml", here / "ends" / "scripts" / "a000.sh"
     touch = 'touch "$0"/x.txt'
     path.write_text(study(touch, ranks=1, partition="gpu"))
-    with pytest.raises(UsageError, match=r"[Ii]nvalid partition.*'hindmost submit' it again"):
-        main(["submit", "study.toml"])
+    with pytest.raises(UsageError, match=r"[Ii]nvalid partition.*'hindmost study submit'"):
+        main(["study", "submit", "study.toml"])
     path.write_text(study(touch, ranks=1, partition="debug").replace("50s", "1m40s"))
-    assert main(["submit", "study.toml"]) == 0
+    assert main(["study", "submit", "study.toml"]) == 0
     folder, state = ended(here / "ends")
     assert state.exit_status == 0
     job = folder.jobs()[-1].job
@@ -130,7 +130,7 @@ def test_a_refused_script_and_the_end_of_an_edited_one(here: Path) -> None:
     (run,) = folder.planned
     (folder.run(run) / "x.txt").unlink()
     edit(script, re.findall(r"--time=\S+", script.read_text())[0], "--time=00:01:00")
-    assert main(["resume", "ends"]) == 0
+    assert main(["study", "submit", "ends"]) == 0
     state = ended(here / "ends")[1]
     log = (folder.allocation("a000") / "driver.log").read_text()
     first_s, left_s = map(int, re.findall(r"(\d+) s left", log))
@@ -150,7 +150,7 @@ def test_more_ranks_than_cores_are_started(here: Path) -> None:
     ranks = 2 * CORES + 1
     writes = 'echo $SLURM_NODEID > "$0"/$SLURM_PROCID.txt'
     (here / "study.toml").write_text(study(writes, ranks=ranks, more="oversubscribe = true"))
-    assert main(["submit", "study.toml"]) == 0
+    assert main(["study", "submit", "study.toml"]) == 0
     folder, state = ended(here / "ends")
     assert state.exit_status == 0, (state, folder.records())
     (run,) = folder.planned

@@ -114,7 +114,7 @@ def test_our_script_in_a_folder_of_any_name(slurm: Cluster, tmp_path: Path) -> N
     assert wait([id])[id].state is JobState.LEFT
     # The file and the state come by different ways.
     told = (folder / "output" / f"a b-{id}.out").read_text()
-    assert told == f"-P\n-m\nhindmost\ndrive\n{folder}\na b\n{machine.environment['NOTE']}\n"
+    assert told == f"-P\n-m\nhindmost\nstudy\ndrive\n{folder}\na b\n{machine.environment['NOTE']}\n"
 
 
 def test_cancelling_tells_the_driver(slurm: Cluster, tmp_path: Path) -> None:

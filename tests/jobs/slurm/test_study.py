@@ -62,23 +62,26 @@ def wait(study: StudyFolder, *states: RunState) -> None:
 @pytest.mark.mpi
 def test_stopped_half_way_resumed_collected_and_modelled(slurm: Cluster, tmp_path: Path) -> None:
     (tmp_path / "study.toml").write_text(SOLVERS + MACHINE)
-    done = ask(tmp_path, "submit", "study.toml")
+    done = ask(tmp_path, "study", "submit", "study.toml")
     assert done.returncode == 0, done.stderr
     study = StudyFolder.open(tmp_path / "solvers")
     end = time.monotonic() + LIMIT_S
     while not (before := fingerprint(study)) and time.monotonic() < end:
         time.sleep(0.02)
     assert before, state_of(study, SLURM).failures  # none was ever done: not the cancelling's doing
-    assert ask(tmp_path, "cancel", "solvers").returncode == 0
+    assert ask(tmp_path, "study", "cancel", "solvers").returncode == 0
     wait(study, RunState.RUNNING, RunState.WAITING)
-    left = ask(tmp_path, "status", "solvers")
+    left = ask(tmp_path, "study", "status", "solvers")
     assert left.returncode == 75, (left.stdout, study.records())
     assert "cancelled (CANCELLED" in left.stdout
-    assert ask(tmp_path, "resume", "solvers").returncode == 0
-    assert "already queued or running: 1 allocation" in ask(tmp_path, "resume", "solvers").stdout
+    assert ask(tmp_path, "study", "submit", "solvers").returncode == 0
+    assert (
+        "already queued or running: 1 allocation"
+        in ask(tmp_path, "study", "submit", "solvers").stdout
+    )
     wait(study, RunState.RUNNING, RunState.WAITING, RunState.LEFT)
     assert before.items() <= fingerprint(study).items()
-    assert ask(tmp_path, "collect", "solvers").returncode == 0
+    assert ask(tmp_path, "study", "collect", "solvers").returncode == 0
     collected = study.path / "collected"
     table = json.loads((collected / "collected.json").read_text())
     assert {each["job"] for each in table["files"]} == {each.job for each in study.jobs()}

@@ -63,7 +63,7 @@ def test_the_line_of_a_study_can_be_done(
 ) -> None:
     study = done(name, tmp_path, header, *replacements)
     for _ in range(2):  # what the first time left is no run of the second
-        assert main(["collect", str(study.path), "--finish"]) == 0
+        assert main(["study", "collect", str(study.path), "--finish"]) == 0
     figures = study.path / "collected" / "scaling"
     assert figures.is_dir() == drawn
     assert not drawn or any(figures.iterdir())
@@ -73,7 +73,7 @@ def test_every_verb_passes_the_table_over(
     tmp_path: Path, header: Header, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = str(done("static-scaling", tmp_path, header, *OVER_UNKNOWNS).path)
-    assert main(["collect", folder]) == 0
+    assert main(["study", "collect", folder]) == 0
     runs = f"{folder}/collected"
     (Path(runs) / ".hindmost").mkdir()
     for words in (["show"], ["ranks"], ["efficiency"], ["history"], ["compare", runs]):

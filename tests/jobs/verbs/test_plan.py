@@ -1,4 +1,4 @@
-"""``hindmost plan``: what is printed, and estimates from run files of known times."""
+"""``hindmost study plan``: what is printed, and estimates from run files of known times."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ def earlier(folder: Path, header: Header, solve_s: list[float]) -> None:
 
 
 def plan_json(capsys: pytest.CaptureFixture[str], *words: object) -> dict[str, Any]:
-    assert main(["plan", *map(str, words), "--json"]) == 0
-    found: dict[str, Any] = as_declared("plan", capsys.readouterr().out)
+    assert main(["study", "plan", *map(str, words), "--json"]) == 0
+    found: dict[str, Any] = as_declared("study plan", capsys.readouterr().out)
     return found
 
 
@@ -75,7 +75,7 @@ def test_srun_with_an_open_mpi_is_warned_of(
     open_mpi = next(each for each in FAMILIES if each.name == OPEN_MPI)
     monkeypatch.setattr(srun, "family", lambda program: open_mpi)
     for words in (["plan"], ["submit", "--dry-run"]):
-        assert main([*words, str(study)]) == 0
+        assert main(["study", *words, str(study)]) == 0
         said = capsys.readouterr().err
         assert "hindmost: /opt/bin/mpiexec belongs to Open MPI, and machine 'two'" in said
         assert 'Set machine.two.launcher = "mpiexec"' in said
@@ -83,7 +83,7 @@ def test_srun_with_an_open_mpi_is_warned_of(
 
 def test_the_plan_in_words(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
     before = sorted(study.parent.iterdir())
-    assert main(["plan", str(study)]) == 0
+    assert main(["study", "plan", str(study)]) == 0
     printed = capsys.readouterr().out
     assert "small on two (slurm, srun, 4 cores a node)" in printed
     assert "12 runs: 3 blocks of 4 configurations, seed 0" in printed
@@ -106,7 +106,7 @@ def test_the_plan_as_json(study: Path, capsys: pytest.CaptureFixture[str]) -> No
 
 @pytest.mark.parametrize("scheduler", ["local", "slurm", "pbs", ""])
 def test_an_example_is_printed_as_it_is(scheduler: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["plan", "--example", *([scheduler] if scheduler else [])]) == 0
+    assert main(["study", "plan", "--example", *([scheduler] if scheduler else [])]) == 0
     assert capsys.readouterr().out == example(scheduler or None)
 
 
@@ -146,7 +146,7 @@ def test_estimates_in_words(
 ) -> None:
     earlier(tmp_path / "old", header, [6.0, 7.0])
     (tmp_path / "old" / "foreign.h5").write_text("no")
-    assert main(["plan", str(study), "--estimate", str(tmp_path / "old")]) == 0
+    assert main(["study", "plan", str(study), "--estimate", str(tmp_path / "old")]) == 0
     said = capsys.readouterr()
     assert "quantile 0.95 of 2 earlier runs; no earlier run for 6 of 12 runs" in said.out
     assert "too few earlier runs for that quantile for 6 runs" in said.out
@@ -192,7 +192,7 @@ def test_options_have_to_be_the_same(
 
 def test_a_plan_without_estimate_reads_no_arrays(study: Path) -> None:
     program = (
-        "import sys; from hindmost.cli import main; main(['plan', sys.argv[1]]);"
+        "import sys; from hindmost.cli import main; main(['study', 'plan', sys.argv[1]]);"
         "print(sorted({'numpy', 'h5py', 'scipy', 'rich', 'mpi4py'} & set(sys.modules)))"
     )
     done = subprocess.run(
@@ -214,7 +214,7 @@ def test_the_quantile_holds_for_a_further_run() -> None:
 
 def test_a_split_block_is_warned_of(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
     study.write_text(STUDY.replace('"20m"', '"5m"'))
-    assert main(["plan", str(study)]) == 0
+    assert main(["study", "plan", str(study)]) == 0
     said = capsys.readouterr()
     assert "12 runs in blocks too large for one allocation" in said.err
     assert "(split)" in said.out
@@ -222,15 +222,15 @@ def test_a_split_block_is_warned_of(study: Path, capsys: pytest.CaptureFixture[s
 
 def test_what_cannot_be_planned(study: Path, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="--example"):
-        main(["plan"])
+        main(["study", "plan"])
     with pytest.raises(UsageError, match=r"--machine four: choose two or local"):
-        main(["plan", str(study), "--machine", "four"])
+        main(["study", "plan", str(study), "--machine", "four"])
     with pytest.raises(UsageError, match="no run files"):
-        main(["plan", str(study), "--estimate", str(tmp_path / "none")])
+        main(["study", "plan", str(study), "--estimate", str(tmp_path / "none")])
     with pytest.raises(UsageError, match="add --estimate"):
-        main(["plan", str(study), "--quantile", "0.9"])
+        main(["study", "plan", str(study), "--quantile", "0.9"])
     with pytest.raises(UsageError, match="between 0 and 1"):
         read_estimate(tmp_path, 95)
     study.write_text(STUDY.replace('solver = ["gmres", "cg"]', "solver = [[1]]"))
     with pytest.raises(DataError, match=r"small.toml:9:11: sweep.solver\[0\] is \[1\]; "):
-        main(["plan", str(study)])
+        main(["study", "plan", str(study)])

@@ -29,7 +29,7 @@ from hindmost.jobs.folder import StudyFolder
 from hindmost.jobs.schedulers.local import LOCAL
 from hindmost.jobs.schedulers.scheduler import JobState, Scheduler
 from hindmost.jobs.state import RunState, state_of
-from hindmost.jobs.verbs import cancel, resume, status, submit
+from hindmost.jobs.verbs import cancel, status, submit
 from hindmost.registry import Registry
 
 LIMIT_S = 600.0
@@ -40,7 +40,7 @@ def scheduler(monkeypatch: pytest.MonkeyPatch) -> PretendedScheduler:
     """Return the scheduler that the verbs meet."""
     pretended = PretendedScheduler()
     registry: Registry[Scheduler] = Registry("scheduler", (pretended,))
-    for verb in (status, submit, resume, cancel):
+    for verb in (status, submit, cancel):
         monkeypatch.setattr(verb, "SCHEDULERS", registry)
     return pretended
 
@@ -54,36 +54,36 @@ def test_from_submission_to_collection(
 ) -> None:
     study = make([writes(0), ("sh", "-c", "echo no such solver; exit 2"), writes(2)])
     folder = str(study.path)
-    assert main(["resume", folder]) == 0
+    assert main(["study", "submit", folder]) == 0
     assert "submitted 3 runs: a0 as job job-1" in told(capsys)
-    assert main(["status", folder]) == 75
+    assert main(["study", "status", folder]) == 75
     assert "3 runs: 3 waiting" in told(capsys)
     scheduler.set("job-1", JobState.STUCK, "PartitionTimeLimit")
-    assert main(["status", folder]) == 75
+    assert main(["study", "status", folder]) == 75
     assert "can never start (PartitionTimeLimit)" in told(capsys)
-    assert main(["cancel", folder, "--json"]) == 0
-    assert as_declared("cancel", told(capsys))["cancelled"] == ["job-1"]
-    assert main(["status", folder]) == 75
-    assert f"next: hindmost resume {folder}" in told(capsys)
+    assert main(["study", "cancel", folder, "--json"]) == 0
+    assert as_declared("study cancel", told(capsys))["cancelled"] == ["job-1"]
+    assert main(["study", "status", folder]) == 75
+    assert f"next: hindmost study submit {folder}" in told(capsys)
     scheduler.set("job-1", JobState.FAILED)
-    assert main(["status", folder]) == 75
-    assert f"next: read {folder}/output/a0-*; hindmost resume {folder}" in told(capsys)
+    assert main(["study", "status", folder]) == 75
+    assert f"next: read {folder}/output/a0-*; hindmost study submit {folder}" in told(capsys)
     with pytest.raises(UsageError, match="No run of"):
-        main(["collect", folder])
+        main(["study", "collect", folder])
     assert not (study.path / "collected").exists()
     drive(study, "a0", NoLauncher())
-    assert main(["status", folder]) == 1
+    assert main(["study", "status", folder]) == 1
     text = told(capsys)
     assert "2 done, 1 failed for good" in text
     assert "run run-1: failed: no such solver" in text
-    assert "resume" in text
-    assert main(["resume", folder]) == 1
-    assert main(["collect", folder]) == 1
+    assert "study submit" in text
+    assert main(["study", "submit", folder]) == 1
+    assert main(["study", "collect", folder]) == 1
     assert f"2 files of 2 runs in {folder}/collected" in told(capsys)
-    assert main(["collect", folder, "--json"]) == 1
-    assert len(as_declared("collect", told(capsys))["files"]) == 2
-    assert main(["status", folder, "--json"]) == 1
-    found = as_declared("status", told(capsys))
+    assert main(["study", "collect", folder, "--json"]) == 1
+    assert len(as_declared("study collect", told(capsys))["files"]) == 2
+    assert main(["study", "status", folder, "--json"]) == 1
+    found = as_declared("study status", told(capsys))
     assert found["counts"]["done"] == 2
     assert found["allocations"][0]["runs"]["run-1"] == "failed for good"
     assert [each["cause"] for each in found["failures"]] == ["failed"]
@@ -113,10 +113,10 @@ def test_a_dry_run_writes_nothing(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("study.toml").write_text(STUDY)
-    assert main(["submit", "study.toml", "--dry-run"]) == 0
-    assert f"hindmost drive {tmp_path}/small a000" in told(capsys)
-    assert main(["submit", "study.toml", "--dry-run", "--json"]) == 0
-    assert list(as_declared("submit", told(capsys))["scripts"]) == ["a000"]
+    assert main(["study", "submit", "study.toml", "--dry-run"]) == 0
+    assert f"hindmost study drive {tmp_path}/small a000" in told(capsys)
+    assert main(["study", "submit", "study.toml", "--dry-run", "--json"]) == 0
+    assert list(as_declared("study submit", told(capsys))["scripts"]) == ["a000"]
     assert [each.name for each in tmp_path.iterdir()] == ["study.toml"]
 
 
@@ -126,7 +126,7 @@ def test_the_study_is_kept_to_the_byte_with_what_was_set(
     monkeypatch.chdir(tmp_path)
     source = b"\xef\xbb\xbf" + STUDY.replace("\n", "\r\n").encode()
     Path("study.toml").write_bytes(source)
-    assert main(["submit", "study.toml", "--set", "ranks=1", "--set", "repeats=1"]) == 0
+    assert main(["study", "submit", "study.toml", "--set", "ranks=1", "--set", "repeats=1"]) == 0
     folder = StudyFolder.open(tmp_path / "small")
     assert folder.study_file.read_bytes() == source
     assert folder.plan.replacements == ("ranks=1", "repeats=1")
@@ -137,7 +137,7 @@ def test_dashes_are_no_last_words(
 ) -> None:
     study = make([("sh", "-c", "echo no slots left; echo -----; exit 2")])
     assert drive(study, "a0", NoLauncher()) == 1
-    assert main(["status", str(study.path)]) == 1
+    assert main(["study", "status", str(study.path)]) == 1
     assert "run run-0: failed: no slots left\n" in told(capsys)
 
 
@@ -159,11 +159,11 @@ def test_a_refused_script_leaves_the_others_to_resume(
     with monkeypatch.context() as patch:
         patch.setattr(scheduler, "submit", refuse)
         with pytest.raises(UsageError, match="sbatch refused it"):
-            main(["submit", "study.toml"])
-    assert "submitted 2 of 4 scripts; 'hindmost resume small'" in capsys.readouterr().err
+            main(["study", "submit", "study.toml"])
+    assert "submitted 2 of 4 scripts; 'hindmost study submit small'" in capsys.readouterr().err
     with pytest.raises(UsageError, match="contains a submitted study"):
-        main(["submit", "study.toml"])
-    assert main(["resume", "small"]) == 0
+        main(["study", "submit", "study.toml"])
+    assert main(["study", "submit", "small"]) == 0
     assert "submitted 2 runs" in told(capsys)
 
 
@@ -184,7 +184,7 @@ def test_what_was_refused_as_a_whole_is_submitted_anew(
         with monkeypatch.context() as patch:
             patch.setattr(scheduler, "submit", refuse)
             with pytest.raises(UsageError, match="sbatch refused it"):
-                main(["submit", "study.toml"])
+                main(["study", "submit", "study.toml"])
         assert "submitted 0 of 4 scripts\n" in capsys.readouterr().err
 
     submit_refused()
@@ -193,12 +193,12 @@ def test_what_was_refused_as_a_whole_is_submitted_anew(
     for edited in (first, last):
         before = edited.read_bytes()
         edited.write_bytes(before + b"# by hand\n")
-        with pytest.raises(UsageError, match=r"was edited, or .*'hindmost resume"):
-            main(["submit", "study.toml"])
+        with pytest.raises(UsageError, match=r"was edited, or .*'hindmost study submit"):
+            main(["study", "submit", "study.toml"])
         assert edited.read_bytes().endswith(b"by hand\n")
         edited.write_bytes(before)
     path.write_text(STUDY.replace('run = "1m"', 'run = "2m"').replace("repeats = 2", ""))
-    assert main(["submit", "study.toml"]) == 0
+    assert main(["study", "submit", "study.toml"]) == 0
     assert "submitted 2 runs: a000 as job job-1\n" in told(capsys)
     folder = StudyFolder.open(tmp_path / "small")
     assert folder.study_file.read_bytes() == path.read_bytes()
@@ -206,7 +206,7 @@ def test_what_was_refused_as_a_whole_is_submitted_anew(
     assert ", walltime_s=360.0, " in folder.script("a000").read_text()
     assert [each.name for each in (folder.path / "allocations").iterdir()] == ["a000"]
     with pytest.raises(UsageError, match="contains a submitted study"):
-        main(["submit", "study.toml"])
+        main(["study", "submit", "study.toml"])
 
 
 def test_a_study_whose_script_was_started_by_hand_is_not_submitted_anew(
@@ -229,17 +229,19 @@ def test_the_line_of_post_processing_is_done_when_all_is_there(
     plan = replace(plan_of(commands, max_retries=0), collect="ls {runs}/*.txt > {runs}/listed")
     study = StudyFolder.create(tmp_path / "my study", plan, b"")
     drive(study, "a0", NoLauncher())
-    assert main(["collect", str(study.path), "--finish"]) == 1
+    assert main(["study", "collect", str(study.path), "--finish"]) == 1
     assert not (study.path / "collected" / "listed").exists()
     text = told(capsys)
     assert "1 file of 1 run in" in text
     assert "missing: 1 run\nnext: ls '" in text
     (tmp_path / "mended").touch()
     study.forgive("run-1", 1)
-    assert main(["collect", str(study.path), "--finish"]) == 75
-    assert f"next: hindmost resume '{study.path}', to submit the remaining runs\n" in told(capsys)
+    assert main(["study", "collect", str(study.path), "--finish"]) == 75
+    assert f"next: hindmost study submit '{study.path}', to submit the remaining runs\n" in told(
+        capsys
+    )
     drive(study, "a0", NoLauncher())
-    assert main(["collect", str(study.path), "--finish"]) == 0
+    assert main(["study", "collect", str(study.path), "--finish"]) == 0
     assert len((study.path / "collected" / "listed").read_text().splitlines()) == 2
     assert "next: ls '" in told(capsys)
 
@@ -262,18 +264,18 @@ def test_a_real_study_on_this_machine(tmp_path: Path, monkeypatch: pytest.Monkey
             time.sleep(0.1)
 
     (tmp_path / "study.toml").write_text(STUDY.replace("repeats = 2", "repeats = 1"))
-    done = ask("submit", "study.toml")
+    done = ask("study", "submit", "study.toml")
     assert done.returncode == 0, done.stderr
     end = time.monotonic() + LIMIT_S
     while not (before := fingerprint(StudyFolder.open(tmp_path / "small"))):
         assert time.monotonic() < end
         time.sleep(0.02)
-    ask("cancel", "small")
+    ask("study", "cancel", "small")
     wait(RunState.RUNNING, RunState.WAITING)
-    assert ask("resume", "small").returncode == 0
+    assert ask("study", "submit", "small").returncode == 0
     wait(RunState.RUNNING, RunState.WAITING, RunState.LEFT)
     assert before.items() <= fingerprint(StudyFolder.open(tmp_path / "small")).items()
-    assert ask("collect", "small").returncode == 0
+    assert ask("study", "collect", "small").returncode == 0
     fitted = json.loads(ask("fit", "small/collected", "--json").stdout)
     assert sorted(run["solver"] for run in fitted["runs"]) == ["gmres", "pgmres"]
     plan = StudyFolder.open(tmp_path / "small").plan
