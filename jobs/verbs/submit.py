@@ -140,8 +140,8 @@ def submit_new(arguments: argparse.Namespace) -> int:
             warn(f"submitted {count}{others}")
             raise
     if arguments.json:
-        answer = {"folder": str(folder.path), "submitted": [asdict(each) for each in done]}
-        answer |= {"live": [], "runs": len(plan.runs), "failed": 0}
+        submitted = Resumption(submitted=tuple(done), live=(), runs=len(plan.runs), failed=0)
+        answer = {"folder": str(folder.path), **asdict(submitted)}
         write_json({"version": JSON_VERSION, "study": plan.study, **answer}, indent=1)
     else:
         tell_submitted(done, len(plan.runs))
