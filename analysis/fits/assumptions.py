@@ -15,7 +15,7 @@ from hindmost.analysis.runs.read import reduced
 from hindmost.errors import DataError
 from hindmost.harness.runfile.bodies import BodyKind
 from hindmost.harness.runfile.reader import Run
-from hindmost.models.noise.kolmogorov import compare_all, compare_with_reference
+from hindmost.models.noise.kolmogorov import compare_ranks
 from hindmost.models.noise.node_spread import spread_over_nodes
 from hindmost.models.noise.slow_iterations import find_slow_groups
 
@@ -39,16 +39,11 @@ def refuse_all(why: str) -> tuple[AssumptionTest, ...]:
 
 
 def compare(what: str, run: Run) -> tuple[str, dict[str, Any]]:
-    """Compare rank 0 with all others, and all pairs."""
+    """Compare the ranks with each other."""
     refuse_reduced(run)
     times, ranks = some_ranks(run, what)
-    reference, every = compare_with_reference(times), compare_all(times)
-    figures = {
-        "ranks_read": ranks.size,
-        "all_pairs": every.to_json(),
-        "rank_0_with_others": reference.to_json(),
-    }
-    return every.explain(), figures
+    every = compare_ranks(times)
+    return every.explain(), {"ranks_read": ranks.size, "all_pairs": every.to_json()}
 
 
 def refuse_reduced(run: Run) -> None:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from hindmost.errors import DataError
-from hindmost.models.noise.node_spread import independent_draws, spread_over_nodes
+from hindmost.models.noise.node_spread import spread_over_nodes
 
 
 def layout(
@@ -45,20 +45,6 @@ def test_recovers_the_components_it_was_made_of(sizes: list[int], between: float
     assert spread.pooled_within == pytest.approx(4e-12, rel=0.02)
     assert spread.pooled_between == pytest.approx(between**2, rel=0.1, abs=4e-14)
     assert spread.intraclass == pytest.approx(between**2 / (between**2 + 4e-12), abs=0.02)
-
-
-@pytest.mark.parametrize("share", [0.2, 0.7, 0.95, 0.999])
-@pytest.mark.parametrize("sizes", [[16] * 12, [1, 4, 4, 30]])
-def test_independent_draws_have_as_slow_a_slowest(share: float, sizes: list[int]) -> None:
-    random = np.random.default_rng(3)
-    node = np.repeat(np.arange(len(sizes)), sizes)
-    effect = np.sqrt(share) * random.standard_normal((20_000, len(sizes)))[:, node]
-    noise = np.sqrt(1 - share) * random.standard_normal((20_000, node.size))
-    slowest = (effect + noise).max(axis=1)
-    draws = independent_draws(np.array(sizes), share)
-    assert len(sizes) <= draws <= node.size
-    mean = stats.norm.expect(lambda x: x * draws * stats.norm.cdf(x) ** (draws - 1), lb=-9, ub=9)
-    assert slowest.mean() == pytest.approx(mean, abs=4 * slowest.std() / np.sqrt(20_000))
 
 
 def test_nodes_are_recommended_where_iterates_are_nearly_constant_on_a_node() -> None:
