@@ -25,10 +25,9 @@ from numpy.typing import NDArray
 
 from hindmost.harness.adaptive.decks import DECKS
 from hindmost.harness.adaptive.mesh.mesh import Mesh
-from hindmost.harness.adaptive.physics.conduction import Conduction
-from hindmost.harness.adaptive.physics.heat import FaceHeat
-from hindmost.harness.adaptive.physics.hydro import Hydro
-from hindmost.harness.petsc import start
+from hindmost.harness.adaptive.physics.flow import Hydro
+from hindmost.harness.adaptive.physics.heat import Conduction, FaceHeat
+from hindmost.harness.mpi import start
 
 SIZES = (1_400, 4_800, 39_000, 80_000, 150_000, 1_000_000)
 CELL_STEPS = 400_000
@@ -85,9 +84,9 @@ def bench_hydro(communicator: Any, cells: int, libraries: dict[str, Any]) -> Non
     """Time steps of the flow on one mesh."""
     mesh, state = two_level_mesh(communicator, cells)
     patch, spacing, gamma = mesh.patch, 1.0, 1.4
-    hydro = {n: Hydro(patch, spacing=spacing, gamma=gamma, order=n) for n in (1, 2)}
+    hydro = Hydro(patch, spacing=spacing, gamma=gamma)
     # So short a step changes next to nothing: everyone computes the same all along.
-    dt = 1e-6 * CFL / hydro[1].largest_rate(state)
+    dt = 1e-6 * CFL / hydro.largest_rate(state)
     states: dict[str, State] = {}
 
     def stepping(name: str, step: Callable[[State], None]) -> Callable[[], None]:
@@ -96,9 +95,8 @@ def bench_hydro(communicator: Any, cells: int, libraries: dict[str, Any]) -> Non
 
     numpy_hydro = NumpyHydro(patch, spacing, gamma)
     contenders = {
-        "first": stepping("first", lambda its: hydro[1].step(its, dt, mesh.exchange)),
-        "second": stepping("second", lambda its: hydro[2].step(its, dt, mesh.exchange)),
-        "rate": lambda: void(hydro[1].largest_rate(state)),
+        "kernel": stepping("kernel", lambda its: hydro.step(its, dt)),
+        "rate": lambda: void(hydro.largest_rate(state)),
         "numpy": stepping("numpy", lambda its: numpy_hydro.step(its, dt)),
     }
     for flags, library in libraries.items():
@@ -110,31 +108,28 @@ def bench_hydro(communicator: Any, cells: int, libraries: dict[str, Any]) -> Non
             )
     seconds = in_turns(contenders, max(1, CELL_STEPS // patch.owned))
     for name in contenders:
-        if name not in ("second", "rate"):
-            apart = abs(states[name] - states["first"]).max() / abs(state).max()
+        if name != "rate":
+            apart = abs(states[name] - states["kernel"]).max() / abs(state).max()
             assert apart < 1e-12, (name, apart)
     ns = {name: 1e9 * np.median(its) / patch.owned for name, its in seconds.items()}
-    both = seconds["first"] + seconds["rate"]
+    both = seconds["kernel"] + seconds["rate"]
     say(
-        f"{patch.owned:9,} cells   first order {ns['first']:6.1f} + rate {ns['rate']:4.1f} "
-        f"= {1e9 * np.median(both) / patch.owned:6.1f}   second order {ns['second']:6.1f} "
-        f"({ratio(seconds['second'], seconds['first'])} of first)"
+        f"{patch.owned:9,} cells   step {ns['kernel']:6.1f} + rate {ns['rate']:4.1f} "
+        f"= {1e9 * np.median(both) / patch.owned:6.1f}"
     )
     for name in contenders:
-        if name not in ("first", "second", "rate"):
-            words = ratio(seconds["first"], seconds[name])
-            say(f"{'':18}{name:44}{ns[name]:7.1f}   first order is {words} of it")
+        if name not in ("kernel", "rate"):
+            words = ratio(seconds["kernel"], seconds[name])
+            say(f"{'':18}{name:44}{ns[name]:7.1f}   the kernel takes {words} of it")
 
 
 def void(value: object) -> None:
     """Take a value that nobody wants."""
 
 
-def bench_heat(communicator: Any, cells: int, PETSc: Any) -> None:
+def bench_heat(communicator: Any, cells: int) -> None:
     """Time heat on one mesh, per cell and iteration, set-up and all."""
     from mpi4py import MPI
-
-    from hindmost.harness.adaptive.physics.heat_petsc import PetscHeat
 
     mesh, state = two_level_mesh(communicator, cells)
     patch = mesh.patch
@@ -143,37 +138,17 @@ def bench_heat(communicator: Any, cells: int, PETSc: Any) -> None:
         communicator.Allreduce(MPI.IN_PLACE, array)
         return array
 
-    def conduction() -> Conduction:
-        return Conduction(
-            patch, spacing=1.0, conductivity=1.0, specific_heat=2.5, exchange=mesh.exchange
-        )
-
-    solvers: dict[str, Any] = {
-        "own": FaceHeat(conduction(), allsum=allsum),
-        "own, fixed sums": FaceHeat(conduction(), allsum=allsum, sums="fixed"),
-        "PETSc": PetscHeat(conduction(), PETSc=PETSc, communicator=communicator),
-    }
-    iterations: dict[str, int] = {}
-
-    def solving(name: str) -> Callable[[], None]:
-        def solve() -> None:
-            iterations[name] = solvers[name].step(state.copy(), 5.0)
-
-        return solve
-
-    contenders = {name: solving(name) for name in solvers}
-    seconds = in_turns(contenders, max(1, CELL_STEPS // (20 * patch.owned)))
-    words = []
-    for name, its in seconds.items():
-        ns = 1e9 * np.median(its) / patch.owned / max(1, iterations[name])
-        words.append(f"{name} {ns:.1f} ({iterations[name]} iterations)")
-    say(f"{patch.owned:9,} cells   {'   '.join(words)}")
-    own = seconds["own"]
-    say(
-        f"{'':18}fixed sums cost {ratio(seconds['own, fixed sums'], own)}, "
-        f"PETSc takes {ratio(seconds['PETSc'], own)} of own"
+    solver = FaceHeat(
+        Conduction(patch, spacing=1.0, conductivity=1.0, specific_heat=2.5, exchange=mesh.exchange),
+        allsum=allsum,
     )
-    solvers["PETSc"].destroy()
+    iterations = solver.step(state.copy(), 5.0)
+    seconds = in_turns(
+        {"heat": lambda: void(solver.step(state.copy(), 5.0))},
+        max(1, CELL_STEPS // (20 * patch.owned)),
+    )
+    ns = 1e9 * np.median(seconds["heat"]) / patch.owned / max(1, iterations)
+    say(f"{patch.owned:9,} cells   {ns:.1f} ({iterations} iterations)")
 
 
 def main() -> None:
@@ -181,18 +156,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--most", type=int, default=SIZES[-1], help="largest number of cells")
     most = parser.parse_args().most
-    parallel = start()
+    communicator = start()
     say(f"load of the machine before: {os.getloadavg()[0]:.2f} of {os.cpu_count()} cores")
     say("flow, ns per cell and step (HLLC)")
     with tempfile.TemporaryDirectory() as folder:
         libraries = {name: compile_peer(Path(folder), flags) for name, flags in FLAGS.items()}
         for cells in SIZES:
             if cells <= most:
-                bench_hydro(parallel.communicator, cells, libraries)
+                bench_hydro(communicator, cells, libraries)
     say("heat, ns per cell and iteration, all of a step")
     for cells in SIZES:
         if cells <= most:
-            bench_heat(parallel.communicator, cells, parallel.PETSc)
+            bench_heat(communicator, cells)
     say(f"load of the machine after: {os.getloadavg()[0]:.2f}")
 
 

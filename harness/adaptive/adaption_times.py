@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from hindmost.harness.adaptive.kernel import Kernel, criterion_of
 from hindmost.harness.adaptive.mesh.adapt import Adapted
 from hindmost.harness.adaptive.phases import Phase, PhaseClock, TimedExchange
-from hindmost.harness.adaptive.physics.criterion import COMBINE, DIVIDE, KEEP
-from hindmost.harness.adaptive.physics.scratch import Scratch
+from hindmost.harness.adaptive.physics.flow import COMBINE, DIVIDE, KEEP, Scratch
 
 LOOKS = 3
 """Of everything; one before does not count."""

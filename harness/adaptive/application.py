@@ -12,10 +12,9 @@ DOUBLE = 8
 STATE_BYTES = 4 * DOUBLE
 PLACE_BYTES = 9
 """Of a cell's place in the mesh: two indices and a level."""
-SLOPES_BYTES = 8 * DOUBLE
 
 
-def application_of(deck: Deck, choices: Choices) -> Application:
+def application_of(deck: Deck) -> Application:
     """Return the counts of a deck, known from how the kernel is written.
 
     Every step fills the ghosts of the state and finds the largest rate; every iteration of the heat
@@ -23,22 +22,20 @@ def application_of(deck: Deck, choices: Choices) -> Application:
     iterations heat needs and what adaption changes is as usual for the deck (`USUAL`); a run of it
     knows better, see `hindmost.harness.adaptive.earlier_run.experience_of`.
     """
-    exchanges = [Exchange(count=Count(per_cycle=1.0, per_step=1.0), bytes_per_cell=STATE_BYTES)]
-    if choices.scheme == 2:
-        exchanges.append(Exchange(count=Count(per_step=1.0), bytes_per_cell=SLOPES_BYTES))
     rings = float(deck.buffer)
     heat = 1.0 if deck.heat else 0.0
     solves = deck.heats * heat
-    exchanges.append(
+    exchanges = (
+        Exchange(count=Count(per_cycle=1.0, per_step=1.0), bytes_per_cell=STATE_BYTES),
         Exchange(
             count=Count(per_cycle=rings + 3.0 * solves, per_iteration=heat), bytes_per_cell=DOUBLE
-        )
+        ),
     )
     usual = USUAL.get(deck.name, OTHERS)
     adapts = deck.levels > 0
     return Application(
         name=deck.name,
-        exchanges=tuple(exchanges),
+        exchanges=exchanges,
         reductions=Count(per_cycle=2.0 * solves, per_step=1.0, per_iteration=heat),
         steps=deck.steps,
         iterations=usual.iterations * solves,

@@ -29,7 +29,7 @@ from hindmost.harness.runfile.checksum import append_checksum, verify_checksum
 from hindmost.harness.runfile.disk import Disk
 from hindmost.harness.runfile.hdf5 import Sealed, integers_attribute, scalar_attributes
 from hindmost.harness.runfile.writer import Attempts
-from hindmost.parsing import TEXT, Entries, Members, parse_toml, shown
+from hindmost.parsing import OBJECT, parse_toml, shown
 
 SCHEMA = "hindmost-checkpoint"
 VERSION = 1
@@ -40,7 +40,6 @@ SCALARS = {"cycle": int, "time": float, "deck": str, "choices": str}
 """Attributes of one value."""
 MOST_BASE = 1 << 20
 """Columns or rows of the base mesh, so that cells of the finest level have numbers of 32 bits."""
-CHOICES = Members({"petsc_options": Entries(TEXT)})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -253,7 +252,7 @@ def read_setting(path: Path) -> CheckpointSetting:
                 cycle=int(attributes["cycle"]),
                 time=float(attributes["time"]),
                 deck=str(attributes["deck"]),
-                choices=read_object("choices", attributes["choices"], CHOICES),
+                choices=read_object("choices", attributes["choices"], OBJECT),
                 base=(columns, rows),
                 cells=integers_attribute(file, "cells"),
             )

@@ -15,8 +15,6 @@ from hindmost.harness.adaptive.kernel import Choices
 from hindmost.harness.adaptive.mesh.exchange import pack_loop
 from hindmost.harness.adaptive.mesh.mesh import Mesh
 from hindmost.harness.adaptive.phases import PhaseClock
-from hindmost.harness.adaptive.physics.heat import SUMS
-from hindmost.harness.adaptive.physics.hydro import ORDERS as SCHEMES
 from hindmost.harness.adaptive.pulses import pulse_reader
 from hindmost.harness.probes import noise, speed
 from hindmost.harness.probes.turns import in_turn
@@ -28,7 +26,7 @@ CYCLES = 3
 STEPS = 2
 
 
-def compile_everything(deck: Deck, choices: Choices, communicator: Any, petsc: Any = None) -> None:
+def compile_everything(deck: Deck, choices: Choices, communicator: Any) -> None:
     """Run small meshes through everything that the run will call; collective.
 
     Rank 0 does it alone first, so that what it compiles is in numba's cache on disk; the others
@@ -37,16 +35,15 @@ def compile_everything(deck: Deck, choices: Choices, communicator: Any, petsc: A
     from mpi4py import MPI
 
     small = replace(deck, steps=STEPS, heats=1)
-    alone = replace(choices, heat="own")  # PETSc compiles nothing
     restless = replace(choices, threshold=1.0)  # cells move whenever they can
 
     def by_itself() -> None:
         compile_mesh(MPI.COMM_SELF)
-        run_small(small, alone, MPI.COMM_SELF)
+        run_small(small, choices, MPI.COMM_SELF)
         pulse_reader()
 
     in_turn(communicator, by_itself)
-    run_small(small, restless, communicator, petsc)
+    run_small(small, restless, communicator)
 
 
 def compile_ahead() -> None:
@@ -61,17 +58,15 @@ def compile_ahead() -> None:
     from mpi4py import MPI
 
     compile_mesh(MPI.COMM_SELF)
-    small = replace(TIMING_B, steps=STEPS, heats=1)
-    for scheme, sums in zip(SCHEMES, SUMS, strict=True):
-        run_small(small, Choices(scheme=scheme, sums=sums), MPI.COMM_SELF)
+    run_small(replace(TIMING_B, steps=STEPS, heats=1), Choices(), MPI.COMM_SELF)
     noise.compile_loops()
     speed.warm_up()
 
 
-def run_small(deck: Deck, choices: Choices, communicator: Any, petsc: Any = None) -> None:
+def run_small(deck: Deck, choices: Choices, communicator: Any) -> None:
     """Run some cycles on a small mesh; collective."""
     base = (SMALL * communicator.size, SMALL)
-    kernel = start_kernel(deck, choices, base, communicator, PhaseClock(), petsc)
+    kernel = start_kernel(deck, choices, base, communicator, PhaseClock())
     for _ in range(CYCLES):
         kernel.cycle()
 

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from hindmost.errors import DataError, UsageError
 from hindmost.harness.adaptive.application import application_of
 from hindmost.harness.adaptive.decks import parse_deck
-from hindmost.harness.adaptive.kernel import Choices
 from hindmost.harness.runfile.cycles import ADAPTIVE
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.adaptive.application import Application
@@ -74,7 +73,7 @@ def application_from_run(run: Run) -> Application:
     Raises
     ------
     DataError
-        The run's choices are not those of this version, or it kept some ranks only.
+        It kept some ranks only.
     """
     if run.reduced:
         raise DataError(
@@ -83,8 +82,7 @@ def application_from_run(run: Run) -> Application:
             "--keep, or a deck with --deck."
         )
     spec = run.header.spec
-    choices = Choices.from_json(spec.get("choices", {}))
-    usual = application_of(parse_deck(spec["deck"], str(run.path)), choices)
+    usual = application_of(parse_deck(spec["deck"], str(run.path)))
     cells = run.variable("cells").astype(np.float64)
     divided, combined, moved = (run.variable(name) for name in ("divided", "combined", "moved"))
     most = cells.max(axis=1).sum()

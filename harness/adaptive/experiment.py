@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from hindmost.errors import UsageError
-from hindmost.harness import mpi, petsc
+from hindmost.harness import mpi
 from hindmost.harness.adaptive.application import application_of, pattern_of
 from hindmost.harness.adaptive.checkpoint import CheckpointSetting, prepare_checkpoint
 from hindmost.harness.adaptive.compiling import compile_everything
@@ -123,9 +123,7 @@ class AdaptiveExperiment(MeasuredExperiment[Deck]):
         return remarks
 
     def start(self) -> Parallel:
-        """Start the recorder, MPI, and PETSc if it is to solve for the heat."""
-        if self.choices.heat == "petsc":
-            return petsc.start(self.choices.petsc_options)
+        """Start the recorder and MPI."""
         load()
         return Parallel(PETSc=None, communicator=mpi.start())
 
@@ -136,7 +134,7 @@ class AdaptiveExperiment(MeasuredExperiment[Deck]):
             checkpoint = self.checkpoint
             on_root(communicator, lambda: prepare_checkpoint(checkpoint, deck.name))
         report(f"{deck.name}: compiling what is not yet compiled")
-        compile_everything(deck, self.choices, communicator, parallel.PETSc)
+        compile_everything(deck, self.choices, communicator)
         return AdaptiveReplays(self, parallel, report)
 
 
@@ -145,7 +143,7 @@ class AdaptiveReplays:
 
     def __init__(self, experiment: AdaptiveExperiment, parallel: Parallel, report: Report) -> None:
         self._experiment, self._report = experiment, report
-        self._communicator, self._petsc = parallel.communicator, parallel.PETSc
+        self._communicator = parallel.communicator
         setting, deck = experiment.setting, experiment.deck
         own = deck.base(self._communicator.size) if setting is None else setting.base
         self._base = experiment.base or own
@@ -195,7 +193,7 @@ class AdaptiveReplays:
             rank=ended.rank,
             began=ended.began,
             iterations=ended.cycles - ended.first_cycle,
-            petsc_options={"given": " ".join(kernel.choices.petsc_options)},
+            petsc_options={"given": ""},
             spec={
                 **self._spec(kernel, ended),
                 "speed_s": speed_s,
@@ -215,11 +213,11 @@ class AdaptiveReplays:
         """Return the kernel at the start of the run; collective."""
         experiment = self._experiment
         deck, choices = experiment.deck, experiment.choices
-        communicator, petsc = self._communicator, self._petsc
+        communicator = self._communicator
         if experiment.setting is None or experiment.restart is None:
-            return start_kernel(deck, choices, self._base, communicator, clock, petsc)
+            return start_kernel(deck, choices, self._base, communicator, clock)
         return resume_kernel(
-            experiment.restart, experiment.setting, deck, choices, communicator, clock, petsc
+            experiment.restart, experiment.setting, deck, choices, communicator, clock
         )
 
     def _spec(self, kernel: Kernel, ended: RecordedCycles) -> dict[str, Any]:
@@ -228,7 +226,7 @@ class AdaptiveReplays:
         return {
             "deck": kernel.deck.to_toml(),
             "choices": kernel.choices.to_json(),
-            "application": application_of(kernel.deck, kernel.choices).to_json(),
+            "application": application_of(kernel.deck).to_json(),
             "base": list(kernel.mesh.base),
             "cycles": experiment.cycles,
             "first_cycle": ended.first_cycle,
@@ -265,7 +263,7 @@ def foresight_of(
     machine = experiment.machine
     if machine is None:
         return CycleAdvisor(experiment.orders)
-    application = application_of(experiment.deck, experiment.choices)
+    application = application_of(experiment.deck)
     model = OfflineModel(
         machine=machine,
         application=application,

@@ -9,8 +9,7 @@ import numpy as np
 
 from hindmost.harness.adaptive.kernel import Kernel
 from hindmost.harness.adaptive.phases import Phase, PhaseClock, TimedExchange, timed_reduction
-from hindmost.harness.adaptive.physics.conduction import Conduction
-from hindmost.harness.adaptive.physics.heat import FaceHeat
+from hindmost.harness.adaptive.physics.heat import Conduction, FaceHeat
 
 FEW, MANY = 1e-2, 1e-11
 """Tolerances of the solver."""

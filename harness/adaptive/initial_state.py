@@ -10,7 +10,7 @@ from hindmost.harness.adaptive.decks.deck import Deck
 from hindmost.harness.adaptive.kernel import Choices, Kernel, criterion_of
 from hindmost.harness.adaptive.mesh.mesh import Mesh
 from hindmost.harness.adaptive.phases import PhaseClock
-from hindmost.harness.adaptive.physics.hydro import State
+from hindmost.harness.adaptive.physics.flow import State
 
 
 def start_kernel(
@@ -19,7 +19,6 @@ def start_kernel(
     base: tuple[int, int],
     communicator: Any,
     clock: PhaseClock,
-    petsc: Any = None,
 ) -> Kernel:
     """Return the kernel at time 0, its mesh fitted to the initial state; collective."""
     mesh = Mesh(communicator, base, deck.levels, **mesh_options(deck, choices, base))
@@ -31,7 +30,7 @@ def start_kernel(
         state, _ = mesh.balance(state)
         mesh.connect(state)
         state = initial_state(deck, mesh)
-    return Kernel(deck, choices, communicator, clock, mesh=mesh, state=state, petsc=petsc)
+    return Kernel(deck, choices, communicator, clock, mesh=mesh, state=state)
 
 
 def resume_kernel(
@@ -41,7 +40,6 @@ def resume_kernel(
     choices: Choices,
     communicator: Any,
     clock: PhaseClock,
-    petsc: Any = None,
 ) -> Kernel:
     """Return the kernel in the state of a checkpoint; collective.
 
@@ -65,7 +63,6 @@ def resume_kernel(
         mesh=mesh,
         state=state,
         time=setting.time,
-        petsc=petsc,
     )
 
 
@@ -80,6 +77,5 @@ def mesh_options(deck: Deck, choices: Choices, base: tuple[int, int]) -> dict[st
     return {
         "order": choices.order,
         "threshold": choices.threshold,
-        "exchange": choices.exchange,
         "most_cells": deck.most_cells(base),
     }

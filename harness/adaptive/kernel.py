@@ -10,29 +10,20 @@ import numpy as np
 
 from hindmost.errors import DataError, UsageError
 from hindmost.harness.adaptive.decks.deck import Deck
-from hindmost.harness.adaptive.mesh.exchange import EXCHANGES
 from hindmost.harness.adaptive.mesh.mesh import Mesh
 from hindmost.harness.adaptive.mesh.order import ORDERS
 from hindmost.harness.adaptive.phases import Phase, PhaseClock, TimedExchange, timed_reduction
-from hindmost.harness.adaptive.physics.conduction import Conduction, Heat
-from hindmost.harness.adaptive.physics.criterion import RefinementCriterion
-from hindmost.harness.adaptive.physics.heat import SUMS, FaceHeat
-from hindmost.harness.adaptive.physics.heat_petsc import PetscHeat
-from hindmost.harness.adaptive.physics.hydro import ORDERS as SCHEMES
-from hindmost.harness.adaptive.physics.hydro import Hydro, State
-from hindmost.harness.adaptive.physics.scratch import Scratch
+from hindmost.harness.adaptive.physics.flow import Hydro, RefinementCriterion, Scratch, State
+from hindmost.harness.adaptive.physics.heat import Conduction, FaceHeat
 from hindmost.records import RecordError, from_document
-from hindmost.text import choose
 
-HEATS = ("own", "petsc")
-"""Who solves for the heat."""
 SHORTEST = 1e-9
 """A time step is lost when it is this part of the first one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choices:
-    """How the kernel does what a deck says; none of these changes what it computes but `scheme`.
+    """How the kernel distributes what a deck says; none of these changes what it computes.
 
     Attributes
     ----------
@@ -40,16 +31,6 @@ class Choices:
         ``curve`` or ``slab``: the order along which ranks have their cells.
     threshold : float
         Most cells of a rank over the mean of all above which cells are moved.
-    exchange : str
-        ``persistent`` or ``nonblocking``.
-    scheme : int
-        Order of the flow's scheme: 1 or 2.
-    heat : str
-        ``own`` or ``petsc``.
-    sums : str
-        ``plain`` or ``fixed``: the same to the bit on any number of ranks.
-    petsc_options : tuple of str
-        As on a command line, for the heat that PETSc solves.
 
     Raises
     ------
@@ -59,24 +40,14 @@ class Choices:
 
     order: str = "curve"
     threshold: float = 1.02
-    exchange: str = "persistent"
-    scheme: int = 1
-    heat: str = "own"
-    sums: str = "plain"
-    petsc_options: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        _ = ORDERS[self.order], EXCHANGES[self.exchange]
-        for name, allowed in (("scheme", SCHEMES), ("heat", HEATS), ("sums", SUMS)):
-            if getattr(self, name) not in allowed:
-                raise UsageError(f"--{name} {getattr(self, name)}: {choose(allowed)}.")
+        _ = ORDERS[self.order]
         if not 1.0 <= self.threshold < math.inf:
             raise UsageError(
                 f"--threshold {self.threshold}: a load imbalance (maximum over mean of cells) is "
                 "at least 1."
             )
-        if self.petsc_options and self.heat != "petsc":
-            raise UsageError("PETSc options after '--' need --heat petsc.")
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> Choices:
@@ -134,8 +105,6 @@ class Kernel:
         As they are now; see `begin`.
     time : float
         In the simulation.
-    petsc : module
-        ``petsc4py.PETSc``, where it is to solve for the heat.
     """
 
     def __init__(
@@ -148,7 +117,6 @@ class Kernel:
         mesh: Mesh,
         state: State,
         time: float = 0.0,
-        petsc: Any = None,
     ) -> None:
         from mpi4py import MPI
 
@@ -159,8 +127,7 @@ class Kernel:
         self._scratch = Scratch()
         self._rate = np.empty(1)
         self._first_dt = math.nan
-        self._petsc = petsc
-        self._heat: Heat | None = None
+        self._heat: FaceHeat | None = None
         self._criterion = criterion_of(deck)
         self._prepare()
 
@@ -168,15 +135,7 @@ class Kernel:
         """Make what computes on the present mesh."""
         deck, patch, scratch = self.deck, self.mesh.patch, self._scratch
         self._exchange = TimedExchange(self.mesh.exchange, self._clock)
-        self._hydro = Hydro(
-            patch,
-            spacing=deck.spacing,
-            gamma=deck.gamma,
-            order=self.choices.scheme,
-            scratch=scratch,
-        )
-        if isinstance(self._heat, PetscHeat):
-            self._heat.destroy()
+        self._hydro = Hydro(patch, spacing=deck.spacing, gamma=deck.gamma, scratch=scratch)
         if deck.heat:
             conduction = Conduction(
                 patch,
@@ -186,12 +145,7 @@ class Kernel:
                 exchange=self._exchange,
                 scratch=scratch,
             )
-            self._heat = self._heat_solver(conduction)
-
-    def _heat_solver(self, conduction: Conduction) -> Heat:
-        if self.choices.heat == "petsc":
-            return PetscHeat(conduction, PETSc=self._petsc, communicator=self._communicator)
-        return FaceHeat(conduction, allsum=self._allsum, sums=self.choices.sums)
+            self._heat = FaceHeat(conduction, allsum=self._allsum)
 
     def cycle(self) -> CycleDone:
         """Do the steps of a cycle, heat, and adapt the mesh.
@@ -260,7 +214,7 @@ class Kernel:
                 f"{self.deck.cfl:g}, fewer levels, or another initial state."
             )
         if self.deck.flow:
-            hydro.step(state, dt, self._exchange)
+            hydro.step(state, dt)
         clock.switch(Phase.REST)
         return dt
 

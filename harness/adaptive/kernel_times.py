@@ -100,7 +100,7 @@ def measure(cells: int, communicator: Any) -> CellTimes:
 
 def call_costs(sums: Sums, deck: Deck) -> dict[str, float]:
     """Return what calls take on one rank, which waits for nobody."""
-    application = application_of(deck, Choices())
+    application = application_of(deck)
     done = (CYCLES * deck.steps, sums.iterations_done)
     exchanges = sum(each.count.of(*done) for each in application.exchanges)
     return {

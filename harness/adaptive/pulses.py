@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 
 from hindmost.harness.adaptive.mesh.mesh import Mesh
-from hindmost.harness.adaptive.physics.hydro import Hydro
+from hindmost.harness.adaptive.physics.flow import Hydro
 from hindmost.harness.probes.pulse import PulseReader
 
 SIDE = 16
@@ -25,10 +25,10 @@ def pulse_reader() -> PulseReader:
 
     mesh = Mesh(MPI.COMM_SELF, (SIDE, SIDE), 1)
     state = mesh.connect(np.tile(GAS, (mesh.patch.owned, 1)))
-    hydro, exchange = Hydro(mesh.patch, spacing=1.0, gamma=GAMMA), mesh.exchange
+    hydro = Hydro(mesh.patch, spacing=1.0, gamma=GAMMA)
 
     def step() -> None:
         hydro.largest_rate(state)
-        hydro.step(state, STEP, exchange)
+        hydro.step(state, STEP)
 
     return PulseReader(step)

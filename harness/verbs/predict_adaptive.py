@@ -12,7 +12,6 @@ from hindmost.errors import UsageError
 from hindmost.harness.adaptive.application import application_of
 from hindmost.harness.adaptive.decks import DECKS, Deck, find_deck, parse_deck
 from hindmost.harness.adaptive.earlier_run import Experience, experience_of
-from hindmost.harness.adaptive.kernel import Choices
 from hindmost.harness.adaptive.typical_counts import USUAL
 from hindmost.harness.runfile.machine_file import read_machine
 from hindmost.harness.runfile.reader import open_run
@@ -124,9 +123,7 @@ def known_of(arguments: argparse.Namespace) -> Experience:
         known = experience_of(open_run(arguments.run))
     else:
         deck = find_deck(arguments.deck)
-        known = Experience(
-            deck=deck.to_toml(), application=application_of(deck, Choices()), growth=1.0
-        )
+        known = Experience(deck=deck.to_toml(), application=application_of(deck), growth=1.0)
         if deck.heat and deck.name not in USUAL and arguments.iterations is None:
             raise UsageError(
                 f"The deck '{deck.name}' does not say how many iterations its heat needs in a "

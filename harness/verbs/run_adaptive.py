@@ -82,17 +82,6 @@ def add_kernel_arguments(kernel: argparse._ArgumentGroup) -> None:
         metavar="X",
         help="load imbalance (maximum over mean of cells) above which cells move (1.02)",
     )
-    kernel.add_argument("--exchange", help="halo exchange: persistent, nonblocking (persistent)")
-    kernel.add_argument(
-        "--scheme", type=int, metavar="ORDER", help="order of the flow scheme: 1, 2 (1)"
-    )
-    kernel.add_argument(
-        "--heat", help="solver for the heat: own, petsc; PETSc options follow '--' (own)"
-    )
-    kernel.add_argument(
-        "--sums",
-        help="plain, or fixed: bitwise identical heat on any number of ranks (plain)",
-    )
 
 
 def add_decision_arguments(deciding: argparse._ArgumentGroup) -> None:
@@ -131,7 +120,7 @@ def perform(arguments: argparse.Namespace) -> int:
     return perform_campaign(arguments, experiment_of)
 
 
-KERNEL = ("order", "threshold", "exchange", "scheme", "heat", "sums")
+KERNEL = ("order", "threshold")
 """Options that are choices of the kernel."""
 
 
@@ -146,7 +135,9 @@ def experiment_of(arguments: argparse.Namespace) -> AdaptiveExperiment:
         name: getattr(arguments, name) for name in KERNEL if getattr(arguments, name) is not None
     }
     if arguments.petsc_options:
-        given["petsc_options"] = tuple(arguments.petsc_options)
+        raise UsageError(
+            "The adaptive kernel does not use PETSc options; leave out what follows '--'."
+        )
     setting = None
     if arguments.restart is not None:
         setting = read_setting(arguments.restart)

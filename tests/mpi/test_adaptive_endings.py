@@ -199,13 +199,13 @@ def test_going_on_refuses_what_the_checkpoint_has_otherwise(saved: Path, tmp_pat
     again = ("run", "adaptive", "--restart", state, "--out", out)
     begun = ("run", "adaptive", "--checkpoint", state)
     done = run_several(tmp_path, 1, {
-        "otherwise": (*again, "--cycles", "200000", "--scheme", "2", "--steps", "7"),
+        "otherwise": (*again, "--cycles", "200000", "--threshold", "2", "--steps", "7"),
         "nothing left": (*again, "--cycles", "2"),
         "another deck": (*begun, "--deck", "sod", "--cycles", "2", "--out", out),
         "no time": (*begun, *CALM, "--time-limit", "1s", "--out", tmp_path / "none"),
     })  # fmt: skip
     assert done["otherwise"].returncode == 2
-    assert "leave out --scheme, --steps" in done["otherwise"].stderr
+    assert "leave out --threshold, --steps" in done["otherwise"].stderr
     assert done["nothing left"].returncode == 0, done["nothing left"].stderr
     assert "nothing is left" in done["nothing left"].stderr
     assert done["another deck"].returncode == 2

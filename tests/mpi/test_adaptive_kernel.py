@@ -67,9 +67,9 @@ def told(kernel, cycles):
 """
 
 SAVED_AT, CYCLES = 6, 12
-GOING_ON_AS_IT_WAS = {"FLOW-plain": 4, "WARM-plain": 2, "WARM-fixed": 1}
-"""Deck and sums of what two ranks save, and how many ranks go on with it: as many where nothing
-depends on the ranks but the order of the sums, others where nothing does."""
+GOING_ON_AS_IT_WAS = {"FLOW": 4, "WARM": 2}
+"""Deck that two ranks save, and how many ranks go on with it: as many where the sums of heat depend
+on the ranks, others where nothing does."""
 
 CHECKPOINTS = """
 def ended(kernel):
@@ -77,8 +77,7 @@ def ended(kernel):
     return [kernel.time, digest(levels), digest(state)]
 
 def saved(which):
-    deck, sums = which.split("-")
-    kernel = made(globals()[deck], sums=sums)
+    kernel = made(globals()[which])
     for cycle in range(CYCLES):
         if cycle == SAVED_AT:
             setting = CheckpointSetting(
@@ -91,11 +90,9 @@ def saved(which):
     return ended(kernel)
 
 def gone_on(which):
-    deck, sums = which.split("-")
     path = Path(f"{which}.h5")
     setting = read_setting(path)
-    choices = Choices(sums=sums)
-    kernel = resume_kernel(path, setting, globals()[deck], choices, ranks, PhaseClock())
+    kernel = resume_kernel(path, setting, globals()[which], Choices(), ranks, PhaseClock())
     for cycle in range(setting.cycle, CYCLES):
         kernel.cycle()
     return ended(kernel)
@@ -104,10 +101,8 @@ def gone_on(which):
 MANY = """
 found = {
     "flow": told(made(FLOW), 20),
-    "slab": told(made(FLOW, order="slab", exchange="nonblocking", threshold=1.3), 20),
-    "second": told(made(FLOW, scheme=2), 10),
+    "slab": told(made(FLOW, order="slab", threshold=1.3), 20),
     "warm": told(made(WARM), 15),
-    "fixed": told(made(WARM, sums="fixed"), 15),
 }
 """
 SAVE = """
@@ -143,11 +138,8 @@ def on_ranks(module_ranks: Ranks) -> dict[int, dict[str, Any]]:
 
 
 @pytest.mark.parametrize("count", [2, 4])
-@pytest.mark.parametrize("what", ["flow", "second", "fixed"])
-def test_ranks_change_nothing_to_the_bit(
-    on_ranks: dict[int, dict[str, Any]], count: int, what: str
-) -> None:
-    alone, many = on_ranks[1][what], on_ranks[count][what]
+def test_ranks_change_nothing_to_the_bit(on_ranks: dict[int, dict[str, Any]], count: int) -> None:
+    alone, many = on_ranks[1]["flow"], on_ranks[count]["flow"]
     assert len(set(alone["levels"])) > 5  # the mesh did adapt
     assert many["levels"] == alone["levels"]
     assert many["state"] == alone["state"]
@@ -178,7 +170,7 @@ def test_heat_has_the_same_mesh_and_nearly_the_same_fields(
 @pytest.mark.parametrize("count", [1, 2, 4])
 def test_mass_and_energy_stay(on_ranks: dict[int, dict[str, Any]], count: int) -> None:
     drifts = [what["drift"] for what in on_ranks[count].values() if "drift" in what]
-    assert len(drifts) >= 5
+    assert len(drifts) >= 3
     assert max(map(max, drifts)) <= 1e-14
 
 

@@ -74,7 +74,7 @@ def consistent_edges(ranks, mesh, columns):
     mine = [v for (source, _), v in everything.items() if source == ranks.rank]
     return sum(mine) == mesh.exchange.bytes_sent(columns) and len(mine) == mesh.exchange.messages
 
-def told_by(ranks, order, exchange, cycles):
+def told_by(ranks, order, cycles):
     def gathered(array):
         return np.concatenate(ranks.allgather(array))
 
@@ -84,7 +84,7 @@ def told_by(ranks, order, exchange, cycles):
             digest.update(gathered(array).tobytes())
         return digest.hexdigest()
 
-    mesh = Mesh(ranks, BASE, LEVELS, order=order, exchange=exchange, most_cells=600)
+    mesh = Mesh(ranks, BASE, LEVELS, order=order, most_cells=600)
     state = mesh.connect(value(mesh.patch, slice(mesh.patch.owned), np.arange(2)[:, None]).T)
     told = {"ghosts": True, "edges": True, "border": True, "digest": [], "cells": [], "did": [],
             "moved": 0, "imbalance": []}
@@ -116,7 +116,7 @@ def told_by(ranks, order, exchange, cycles):
     cuts[1:-1] += 3
     i, j, level, states = (array[cuts[ranks.rank] : cuts[ranks.rank + 1]] for array in whole)
     again, states = Mesh.from_cells(
-        ranks, BASE, LEVELS, Cells(i=i, j=j, level=level), states, order=order, exchange=exchange
+        ranks, BASE, LEVELS, Cells(i=i, j=j, level=level), states, order=order
     )
     own, owned = again.cells(), again.patch.owned
     told["again"] = digest_of(own.i, own.j, own.level, states[:owned], face_sums(again))
@@ -151,9 +151,8 @@ for count in range(1, world.size + 1):
     ranks = world.Split(world.rank < count, world.rank)
     if world.rank < count:
         answer[count] = {
-            "curve": told_by(ranks, "curve", "persistent", CYCLES),
-            "other": told_by(ranks, "curve", "nonblocking", CYCLES // 2),
-            "slab": told_by(ranks, "slab", "persistent", CYCLES // 2),
+            "curve": told_by(ranks, "curve", CYCLES),
+            "slab": told_by(ranks, "slab", CYCLES // 2),
         }
         answer[count]["curve"]["lopsided"] = lopsided(ranks)
     waiting = world.Ibarrier()
@@ -176,13 +175,11 @@ def test_the_mesh_does_not_depend_on_the_ranks(ranks: Ranks) -> None:
     assert max(answer["loops"]) == 2
 
     alone = answer["told"]["1"]
-    half = len(alone["other"]["digest"])
-    assert alone["curve"]["digest"][:half] == alone["other"]["digest"]
-    assert alone["curve"]["did"][:half] == alone["slab"]["did"]
+    assert alone["curve"]["did"][: len(alone["slab"]["did"])] == alone["slab"]["did"]
     assert any(held for _, _, held in alone["curve"]["did"])
     assert max(alone["curve"]["cells"]) > 500
     for count in (2, 3, 4):
-        assert sum(found["moved"] for found in answer["told"][str(count)].values()) > 100
+        assert sum(found["moved"] for found in answer["told"][str(count)].values()) > 50
         for way, told in alone.items():
             found = answer["told"][str(count)][way]
             # Cells, states and order-dependent sums over faces, to the bit, after every cycle.

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import DataError
-from hindmost.harness.adaptive.mesh.exchange import ClosableExchange, ExchangeWay
+from hindmost.harness.adaptive.mesh.exchange import Exchange
 from hindmost.harness.adaptive.mesh.faces import face_loop, wall_loop
 from hindmost.harness.adaptive.mesh.ghosts import fetch_ghosts, find_mirrors
 from hindmost.harness.adaptive.mesh.keys import key_loop, masks
@@ -23,14 +23,13 @@ class Connection:
     Attributes
     ----------
     patch : Patch
-    exchange : ClosableExchange
+    exchange : Exchange
     """
 
     patch: Patch
-    exchange: ClosableExchange
+    exchange: Exchange
 
-    def __init__(self, way: ExchangeWay) -> None:
-        self._way = way
+    def __init__(self) -> None:
         self._mirror_room = np.empty(0, np.int32)
         self._faces = [
             (np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.int8)) for _ in range(2)
@@ -109,7 +108,7 @@ class Connection:
             y_faces=faces[1],
             walls=Walls(cell=self._wall_cell[:many], side=self._wall_side[:many]),
         )
-        self.exchange = self._way.make(communicator, mirrors)
+        self.exchange = Exchange(communicator, mirrors)
 
     def incoming(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         """Return the ranks that ghosts come from, and the number from each."""

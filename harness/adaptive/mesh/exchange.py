@@ -1,21 +1,14 @@
-"""Exchange of ghosts: rows that others need are packed and sent; ghosts arrive contiguously.
-
-There are two methods, which move the same bytes: persistent requests, created at the first exchange
-of a number of columns after the mesh changed, and nonblocking messages.
-"""
+"""The exchange of ghosts."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.harness.adaptive.mesh.patch import HaloExchange
 from hindmost.models.compiled import compiled
-from hindmost.registry import Registry
 
 TAG = 71
 
@@ -42,13 +35,18 @@ class Mirrors:
     owned: int
 
 
-class Packing:
-    """The packed mirrors, which both methods share."""
+class Exchange:
+    """Rows that peers need are packed and sent; ghosts arrive contiguously.
+
+    Requests are persistent: made at the first exchange of a number of columns after the mesh
+    changed, started and waited for at every one.
+    """
 
     def __init__(self, communicator: Any, mirrors: Mirrors) -> None:
-        self.communicator = communicator
-        self.mirrors = mirrors
+        self.communicator, self.mirrors = communicator, mirrors
         self._buffers: dict[tuple[str, int], NDArray[Any]] = {}
+        self._requests: dict[tuple[str, int], list[Any]] = {}
+        self._arrivals: dict[tuple[str, int], NDArray[Any]] = {}
 
     @property
     def messages(self) -> int:
@@ -58,50 +56,6 @@ class Packing:
     def bytes_sent(self, columns: int) -> int:
         """Return the bytes that this rank sends in one exchange of `columns` numbers per cell."""
         return 8 * columns * int(self.mirrors.row.size)
-
-    def _packed(self, field: NDArray[Any]) -> NDArray[Any]:
-        """Fill and return the buffer of the mirrors."""
-        kind = (field.dtype.char, field.shape[1])
-        if kind not in self._buffers:
-            self._buffers[kind] = np.empty((self.mirrors.row.size, field.shape[1]), field.dtype)
-        buffer = self._buffers[kind]
-        compiled(pack_loop)(self.mirrors.row, field, buffer)
-        return buffer
-
-
-class NonblockingExchange(Packing):
-    """Isend from the packed mirrors, Irecv directly into the ghost rows."""
-
-    def fill(self, field: NDArray[Any]) -> None:
-        """Fill the ghost rows of a field, shape (at least owned + ghosts, columns), contiguous."""
-        mirrors = self.mirrors
-        if mirrors.peers.size == 0:
-            return
-        from mpi4py import MPI
-
-        requests = []
-        for at, peer in enumerate(mirrors.peers.tolist()):
-            ghosts = field[
-                mirrors.owned + mirrors.received[at] : mirrors.owned + mirrors.received[at + 1]
-            ]
-            requests.append(self.communicator.Irecv(ghosts, source=peer, tag=TAG))
-        buffer = self._packed(field)
-        for at, peer in enumerate(mirrors.peers.tolist()):
-            part = buffer[mirrors.sent[at] : mirrors.sent[at + 1]]
-            requests.append(self.communicator.Isend(part, dest=peer, tag=TAG))
-        MPI.Request.Waitall(requests)
-
-    def close(self) -> None:
-        """Do nothing: no request outlives an exchange."""
-
-
-class PersistentExchange(Packing):
-    """Send_init and Recv_init once, Startall and Waitall every time."""
-
-    def __init__(self, communicator: Any, mirrors: Mirrors) -> None:
-        super().__init__(communicator, mirrors)
-        self._requests: dict[tuple[str, int], list[Any]] = {}
-        self._arrivals: dict[tuple[str, int], NDArray[Any]] = {}
 
     def fill(self, field: NDArray[Any]) -> None:
         """Fill the ghost rows of a field, shape (at least owned + ghosts, columns), contiguous."""
@@ -131,49 +85,21 @@ class PersistentExchange(Packing):
             requests.append(self.communicator.Send_init(part, dest=peer, tag=TAG))
         self._arrivals[kind], self._requests[kind] = arrivals, requests
 
+    def _packed(self, field: NDArray[Any]) -> NDArray[Any]:
+        """Fill and return the buffer of the mirrors."""
+        kind = (field.dtype.char, field.shape[1])
+        if kind not in self._buffers:
+            self._buffers[kind] = np.empty((self.mirrors.row.size, field.shape[1]), field.dtype)
+        buffer = self._buffers[kind]
+        compiled(pack_loop)(self.mirrors.row, field, buffer)
+        return buffer
+
     def close(self) -> None:
         """Free the requests."""
         for requests in self._requests.values():
             for request in requests:
                 request.Free()
         self._requests.clear()
-
-
-class ClosableExchange(HaloExchange, Protocol):
-    """An exchange of the mesh, which also fills int8 fields."""
-
-    mirrors: Mirrors
-
-    def fill(self, field: NDArray[Any]) -> None:
-        """Fill the ghost rows of a field."""
-
-    def close(self) -> None:
-        """Free its resources of MPI."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExchangeWay:
-    """A method to exchange ghosts.
-
-    Attributes
-    ----------
-    name : str
-    make : function
-        Makes it from a communicator and mirrors.
-    """
-
-    name: str
-    make: Callable[[Any, Mirrors], ClosableExchange]
-
-
-EXCHANGES: Registry[ExchangeWay] = Registry(
-    "exchange",
-    (
-        ExchangeWay(name="persistent", make=PersistentExchange),
-        ExchangeWay(name="nonblocking", make=NonblockingExchange),
-    ),
-)
-"""The methods of ``--exchange``."""
 
 
 def pack_loop(row: NDArray[np.int32], field: NDArray[Any], buffer: NDArray[Any]) -> None:

@@ -12,7 +12,6 @@ from hindmost.harness.adaptive.mesh.adapt import Adapted, Adaption
 from hindmost.harness.adaptive.mesh.block_edges import BlockNeeds, block_needs
 from hindmost.harness.adaptive.mesh.cells import BlockLoads, Cells
 from hindmost.harness.adaptive.mesh.connection import Connection
-from hindmost.harness.adaptive.mesh.exchange import EXCHANGES
 from hindmost.harness.adaptive.mesh.initial_cells import base_part, check_cells, check_order
 from hindmost.harness.adaptive.mesh.load_balance import (
     Balanced,
@@ -46,8 +45,6 @@ class Mesh:
         See `ORDERS`.
     threshold : float
         Cells move if the load imbalance, maximum over mean of cells, exceeds it.
-    exchange : str
-        See `EXCHANGES`.
     most_cells : int or None
         No cell divides if all ranks together would exceed this number.
 
@@ -59,8 +56,8 @@ class Mesh:
     Raises
     ------
     UsageError
-        More ranks than base cells, sizes that overflow keys, an unknown order or exchange, or a
-        threshold below 1.
+        More ranks than base cells, sizes that overflow keys, an unknown order, or a threshold
+        below 1.
     """
 
     def __init__(
@@ -71,10 +68,9 @@ class Mesh:
         *,
         order: str = "curve",
         threshold: float = 1.02,
-        exchange: str = "persistent",
         most_cells: int | None = None,
     ) -> None:
-        self._prepare(communicator, base, levels, order, threshold, exchange, most_cells)
+        self._prepare(communicator, base, levels, order, threshold, most_cells)
         cells = base_part(self._tables, communicator.rank, communicator.size)
         self._part = MeshPart(communicator, self._tables, levels, cells)
         self._part.link()
@@ -91,7 +87,6 @@ class Mesh:
         *,
         order: str = "curve",
         threshold: float = 1.02,
-        exchange: str = "persistent",
         most_cells: int | None = None,
         keep: bool = False,
     ) -> tuple[Mesh, State]:
@@ -111,7 +106,7 @@ class Mesh:
             The cells do not tile the domain in that order, or neighbours differ by two levels.
         """
         mesh = cls.__new__(cls)
-        mesh._prepare(communicator, base, levels, order, threshold, exchange, most_cells)
+        mesh._prepare(communicator, base, levels, order, threshold, most_cells)
         check_cells(communicator, cells, base, levels)
         part = mesh._part = MeshPart(communicator, mesh._tables, levels, cells)
         read, key = part.cells(), part.store.cells.key[: part.owned]
@@ -132,7 +127,6 @@ class Mesh:
         levels: int,
         order: str,
         threshold: float,
-        exchange: str,
         most_cells: int | None,
     ) -> None:
         if not threshold >= 1.0:
@@ -149,7 +143,7 @@ class Mesh:
         self.threshold = threshold
         self.most_cells = most_cells
         self.epoch = -1
-        self._connection = Connection(EXCHANGES[exchange])
+        self._connection = Connection()
         self._adaption = Adaption()
 
     @property

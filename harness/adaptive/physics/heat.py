@@ -1,18 +1,119 @@
-"""Heat by conjugate gradients on the face lists, with one reduction per iteration."""
+"""Implicit heat conduction on a patch, by the fluxes across faces.
+
+A step of backward Euler with frozen coefficients. For the new temperatures T of the cells c,
+
+    C_c (T_c - T_c old) = sum over faces f of w_f (T_neighbour - T_c),
+
+with the heat capacity C = density x specific heat x area and the weight w = time step x
+conductivity x length of the face / distance of the centres. Walls are adiabatic. The matrix is
+symmetric and positive definite. Energy is then moved across the faces according to
+the temperatures, so that a loose tolerance loses no energy.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.errors import DataError, UsageError
-from hindmost.harness.adaptive.physics.conduction import AllSum, Conduction
-from hindmost.harness.adaptive.physics.hydro import State
-from hindmost.text import choose
+from hindmost.errors import DataError
+from hindmost.harness.adaptive.mesh.patch import Faces, HaloExchange, Patch
+from hindmost.harness.adaptive.physics.flow import LEVELS, Scratch, State
 
-SUMS = ("plain", "fixed")
-"""Plain sums of floats; fixed sums are exact, and bitwise identical on any number of ranks."""
+AllSum = Callable[[NDArray[Any]], NDArray[Any]]
+"""Sums float64 arrays over all ranks, in place."""
 MOST_ITERATIONS = 10_000
+
+
+class Conduction:
+    """The heat equations on one patch; a changed mesh needs a new object.
+
+    Parameters
+    ----------
+    patch : Patch
+    spacing : float
+        Width of a cell of the base mesh.
+    conductivity, specific_heat : float
+    exchange : HaloExchange
+    scratch : Scratch, optional
+        Work arrays of the previous patch.
+
+    Attributes
+    ----------
+    temperature, capacity, inverse : float64 array, shape (owned + ghosts, 1)
+        Temperature, C, and one over the diagonal of the matrix; see `freeze`.
+    faces : tuple
+        Lower and upper rows and weights of the faces across x, then across y.
+    """
+
+    def __init__(
+        self,
+        patch: Patch,
+        *,
+        spacing: float,
+        conductivity: float,
+        specific_heat: float,
+        exchange: HaloExchange,
+        scratch: Scratch | None = None,
+    ) -> None:
+        from hindmost.harness.adaptive.physics import heat_loops
+
+        self.scratch = scratch or Scratch()
+        self.patch, self.exchange = patch, exchange
+        self.conductivity, self.specific_heat = conductivity, specific_heat
+        self._loops = heat_loops
+        self._area = (spacing / 2.0 ** np.arange(LEVELS)) ** 2
+        self._per_area = 1.0 / self._area
+        self.temperature = self.vector("temperature")
+        self.capacity = self.vector("capacity")
+        self.inverse = self.vector("inverse")
+        self._x_ratio = ratios(patch.x_faces, patch.level)
+        self._y_ratio = ratios(patch.y_faces, patch.level)
+        x, y = patch.x_faces, patch.y_faces
+        self.faces = (
+            x.lower, x.upper, self.scratch.take("x weight", x.lower.size, 1).ravel(),
+            y.lower, y.upper, self.scratch.take("y weight", y.lower.size, 1).ravel(),
+        )  # fmt: skip
+
+    def vector(self, name: str) -> State:
+        """Return a work array, shape (owned + ghosts, 1)."""
+        return self.scratch.take(name, self.patch.owned + self.patch.ghosts, 1)
+
+    def freeze(self, state: State, dt: float) -> None:
+        """Set temperatures and coefficients from a state, and fill the ghosts of temperatures."""
+        scale = dt * self.conductivity
+        np.multiply(self._x_ratio, scale, out=self.faces[2])
+        np.multiply(self._y_ratio, scale, out=self.faces[5])
+        self._loops.freeze(
+            state, self.patch.owned, self.patch.level, self._area, self.specific_heat, *self.faces,
+            self.temperature.ravel(), self.capacity.ravel(), self.inverse.ravel(),
+        )  # fmt: skip
+        self.exchange.fill(self.temperature)
+
+    def deposit(self, state: State) -> None:
+        """Move energy according to the temperatures, after filling their ghosts."""
+        self.exchange.fill(self.temperature)
+        self._loops.deposit(
+            state, self.patch.owned, self.patch.level, self._per_area, *self.faces,
+            self.temperature.ravel(), self.vector("heat").ravel(),
+        )  # fmt: skip
+
+
+def ratios(faces: Faces, level: NDArray[np.int8]) -> NDArray[np.float64]:
+    """Return the length of faces over the distance of their cells' centres.
+
+    Parameters
+    ----------
+    faces : Faces
+    level : int8 array, shape (row,)
+
+    Returns
+    -------
+    float64 array, shape (face,)
+    """
+    return np.where(level[faces.lower] == level[faces.upper], 1.0, 2.0 / 3.0)
 
 
 class FaceHeat:
@@ -25,35 +126,15 @@ class FaceHeat:
     ----------
     conduction : Conduction
     allsum : callable
-        Sums arrays over all ranks, in place: float64 of shape (2,), or int64 for fixed sums.
+        Sums arrays over all ranks, in place.
     tolerance : float
-    sums : str
-        See `SUMS`.
-
-    Raises
-    ------
-    UsageError
-        Unknown sums.
     """
 
-    def __init__(
-        self,
-        conduction: Conduction,
-        *,
-        allsum: AllSum,
-        tolerance: float = 1e-8,
-        sums: str = "plain",
-    ) -> None:
-        from hindmost.harness.adaptive.physics.loops import conduction as loops
-        from hindmost.harness.adaptive.physics.loops import exact_sums
+    def __init__(self, conduction: Conduction, *, allsum: AllSum, tolerance: float = 1e-8) -> None:
+        from hindmost.harness.adaptive.physics import heat_loops
 
-        if sums not in SUMS:
-            raise UsageError(f"Unknown sums '{sums}'; {choose(SUMS)}.")
-        self.conduction, self.tolerance, self.sums = conduction, tolerance, sums
-        self._allsum, self._loops, self._exact = allsum, loops, exact_sums
-        self._pair = np.empty(2)
-        self._terms = np.empty(exact_sums.TERMS)
-        self._bins = np.empty((2, exact_sums.BINS), np.int64)
+        self.conduction, self.tolerance = conduction, tolerance
+        self._allsum, self._loops, self._pair = allsum, heat_loops, np.empty(2)
 
     def step(self, state: State, dt: float) -> int:
         """Advance heat by one time step.
@@ -116,12 +197,6 @@ class FaceHeat:
         self, a: NDArray[np.float64], b: NDArray[np.float64], c: NDArray[np.float64]
     ) -> tuple[float, float]:
         """Return a . c and b . c over the owned cells of all ranks."""
-        owned = self.conduction.patch.owned
-        if self.sums == "plain":
-            self._loops.two_dots(a, b, c, owned, self._pair)
-            first, second = self._allsum(self._pair)
-            return float(first), float(second)
-        exact = self._exact
-        exact.exact_dots(a, b, c, owned, self._terms, self._terms.view(np.int64), self._bins)
-        bins = self._allsum(self._bins)
-        return exact.rounded(bins[0]), exact.rounded(bins[1])
+        self._loops.two_dots(a, b, c, self.conduction.patch.owned, self._pair)
+        first, second = self._allsum(self._pair)
+        return float(first), float(second)

@@ -26,10 +26,6 @@ def asked(*words: str) -> AdaptiveExperiment:
     ("words", "said"),
     [
         (("--order", "hilbert"), "choose curve or slab"),
-        (("--exchange", "pigeon"), "choose persistent or nonblocking"),
-        (("--scheme", "3"), "--scheme 3: choose 1 or 2"),
-        (("--heat", "pestc"), "--heat pestc: choose own or petsc"),
-        (("--sums", "rough"), "--sums rough: choose plain or fixed"),
         (("--threshold", "0.5"), "at least 1"),
         (("--steps", "0"), "--steps 0: it must be at least 1"),
         (("--base", "99999x99999"), "at most 134,217,728 base cells"),

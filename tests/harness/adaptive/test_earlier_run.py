@@ -30,7 +30,7 @@ class Recorded:
         self.bodies, ranks = self._counts["cells"].shape
         spec = {
             "deck": DECKS["timing-b"].to_toml(),
-            "choices": Choices(scheme=2).to_json(),
+            "choices": Choices().to_json(),
             "base": [5, 10],
         }
         self.header = SimpleNamespace(workload="adaptive", ranks=ranks, spec=spec)
@@ -55,7 +55,7 @@ TWO = {
 
 def test_shares_and_iterations_by_hand() -> None:
     found = learnt(**TWO)
-    usual = application_of(DECKS["timing-b"], Choices(scheme=2))
+    usual = application_of(DECKS["timing-b"])
     assert (found.exchanges, found.reductions, found.steps) == (
         usual.exchanges, usual.reductions, 400,
     )  # fmt: skip
@@ -70,7 +70,7 @@ def test_shares_and_iterations_by_hand() -> None:
 
 def test_one_rank_does_not_show_how_ranks_go_out_of_balance() -> None:
     alone = learnt(**{name: np.array(values)[:, :1] for name, values in TWO.items()})
-    usual = application_of(DECKS["timing-b"], Choices())
+    usual = application_of(DECKS["timing-b"])
     assert (alone.imbalance, alone.moved_share) == (usual.imbalance, usual.moved_share)
     assert alone.divided_share == pytest.approx(32 / 360)
 
@@ -88,14 +88,14 @@ def test_a_run_that_teaches_nothing_is_refused() -> None:
 
 @pytest.mark.parametrize("deck", tuple(DECKS), ids=lambda deck: deck.name)
 def test_every_deck_has_what_is_usual_of_it(deck: Any) -> None:
-    usual, found = USUAL[deck.name], application_of(deck, Choices())
+    usual, found = USUAL[deck.name], application_of(deck)
     assert (found.iterations > 0) == (found.solves > 0) == deck.heat
     assert found.iterations == (usual.iterations * deck.heats if deck.heat else 0.0)
     assert 0.0 <= found.imbalance < 0.1
 
 
 def test_a_deck_of_the_users_own_is_taken_to_be_like_the_others() -> None:
-    own = application_of(replace(DECKS["timing-b"], name="own", heats=20), Choices())
+    own = application_of(replace(DECKS["timing-b"], name="own", heats=20))
     assert (own.iterations, own.imbalance) == (20 * OTHERS.iterations, OTHERS.imbalance)
-    flat = application_of(replace(DECKS["timing-a"], name="own", levels=0), Choices())
+    flat = application_of(replace(DECKS["timing-a"], name="own", levels=0))
     assert (flat.divided_share, flat.changed_share, flat.imbalance) == (0.0, 0.0, 0.0)

@@ -7,10 +7,8 @@ import sys
 
 ROOMS = (
     "decks",
-    "physics.hydro",
+    "physics.flow",
     "physics.heat",
-    "physics.heat_petsc",
-    "physics.criterion",
 )
 
 

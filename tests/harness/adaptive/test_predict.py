@@ -17,7 +17,6 @@ from hindmost.errors import DataError, UsageError
 from hindmost.harness.adaptive.application import application_of
 from hindmost.harness.adaptive.decks import DECKS
 from hindmost.harness.adaptive.earlier_run import experience_of
-from hindmost.harness.adaptive.kernel import Choices
 from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.reader import open_run
 from hindmost.models.adaptive.application import Application
@@ -79,7 +78,7 @@ def test_an_earlier_run_tells_what_a_deck_does_not(
     assert known.application.divided_share == pytest.approx(3.0 / cells.mean())
     assert known.growth == pytest.approx(cells.mean() / (64 * 32))
     # One rank is never out of balance: what is usual for the deck stands in.
-    usual = application_of(DECKS["timing-b"], Choices())
+    usual = application_of(DECKS["timing-b"])
     assert known.application.imbalance == usual.imbalance
     assert main([*words, "--run", str(file), *later]) == 0
     printed = capsys.readouterr().out
@@ -123,7 +122,7 @@ def test_what_cannot_be_answered_is_refused(tmp_path: Path, run_file: Path, head
 
 @pytest.mark.parametrize("name", ["timing-a", "timing-b"])
 def test_counts_of_a_deck_come_back_from_json(name: str) -> None:
-    application = application_of(DECKS[name], Choices(scheme=2))
+    application = application_of(DECKS[name])
     assert Application.from_json(json.loads(json.dumps(application.to_json()))) == application
     assert Application.from_json(APPLICATION.to_json()) == APPLICATION
     with pytest.raises(DataError, match="are invalid"):

@@ -277,7 +277,6 @@ def test_given_cells_of_unlike_neighbours() -> None:
         ((4, 4), -1, {}, "-1 levels"),
         ((4, 4), 30, {}, "at most 31"),
         ((4, 4), 2, {"order": "hilbert"}, "curve or slab"),
-        ((4, 4), 2, {"exchange": "magic"}, "persistent or nonblocking"),
         ((4, 4), 2, {"threshold": 0.9}, "at least 1"),
     ],
 )

@@ -9,7 +9,7 @@ from tests.harness.adaptive.meshes import NoExchange, Team, TeamMate, two_levels
 
 from hindmost.errors import UsageError
 from hindmost.harness.adaptive.mesh.patch import Patch
-from hindmost.harness.adaptive.physics.criterion import RefinementCriterion
+from hindmost.harness.adaptive.physics.flow import RefinementCriterion
 
 GAMMA = 1.4
 

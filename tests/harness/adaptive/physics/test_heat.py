@@ -20,10 +20,9 @@ from tests.harness.adaptive.meshes import (
     uniform,
 )
 
-from hindmost.errors import DataError, UsageError
+from hindmost.errors import DataError
 from hindmost.harness.adaptive.mesh.patch import HaloExchange, Patch
-from hindmost.harness.adaptive.physics.conduction import AllSum, Conduction
-from hindmost.harness.adaptive.physics.heat import FaceHeat
+from hindmost.harness.adaptive.physics.heat import AllSum, Conduction, FaceHeat
 
 State = NDArray[np.float64]
 
@@ -83,13 +82,12 @@ def matrix(mesh: Patch, state: State, spacing: float, scale: float) -> Any:
     )
 
 
-@pytest.mark.parametrize("sums", ["plain", "fixed"])
-def test_the_temperatures_are_those_of_a_direct_solver(sums: str) -> None:
+def test_the_temperatures_are_those_of_a_direct_solver() -> None:
     mesh, spacing = two_levels(9, 7, lambda i, j: (i + 2 * j) % 5 < 2), 0.25
     state = rough(mesh)
     inner = temperature(state) * state[:, 0] * areas(mesh, spacing)
     expected = scipy.sparse.linalg.spsolve(matrix(mesh, state, spacing, 0.3 * 2.0), inner)
-    iterations = heat(mesh, spacing, conductivity=2.0, tolerance=1e-13, sums=sums).step(state, 0.3)
+    iterations = heat(mesh, spacing, conductivity=2.0, tolerance=1e-13).step(state, 0.3)
     assert 20 < iterations < mesh.owned
     np.testing.assert_allclose(temperature(state), expected, rtol=1e-11)
 
@@ -150,14 +148,12 @@ def test_no_time_takes_no_iterations() -> None:
     assert np.array_equal(state, kept)
 
 
-def on_ranks(
-    mesh: Patch, owner: NDArray[np.int32], state: State, sums: str
-) -> tuple[State, list[int]]:
+def on_ranks(mesh: Patch, owner: NDArray[np.int32], state: State) -> tuple[State, list[int]]:
     """Advance heat by three steps on ranks; return the state and each step's iterations."""
 
     def task(its: Patch, rows: NDArray[np.int32], mate: TeamMate) -> Any:
         mine = state[rows].copy()
-        solver = heat(its, 0.25, exchange=mate, allsum=mate.allsum, sums=sums, tolerance=1e-10)
+        solver = heat(its, 0.25, exchange=mate, allsum=mate.allsum, tolerance=1e-10)
         iterations = []
         for _ in range(3):
             mate.fill(mine)
@@ -173,37 +169,20 @@ def on_ranks(
     return result, counts[0]
 
 
-def test_fixed_sums_are_the_same_to_the_bit_on_any_ranks() -> None:
+def test_ranks_change_heat_by_rounding_only() -> None:
     mesh = two_levels(9, 7, lambda i, j: (i + 2 * j) % 5 < 2)
     state = rough(mesh)
     cell = np.arange(mesh.owned)
-    owners = [
-        np.zeros(mesh.owned, np.int32),
-        (cell > 61).astype(np.int32),
-        (cell * 4 // mesh.owned).astype(np.int32),
-        (cell % 3).astype(np.int32),
-    ]
-    one, iterations = on_ranks(mesh, owners[0], state, "fixed")
-    for owner in owners[1:]:
-        other, same = on_ranks(mesh, owner, state, "fixed")
+    one, iterations = on_ranks(mesh, np.zeros(mesh.owned, np.int32), state)
+    for owner in (cell > 61, cell * 4 // mesh.owned, cell % 3):
+        other, same = on_ranks(mesh, owner.astype(np.int32), state)
         assert same == iterations
-        assert np.array_equal(one, other)
-    # Plain sums agree to rounding only: were they equal as well, the test would show nothing.
-    plain = [on_ranks(mesh, owner, state, "plain")[0] for owner in owners]
-    for other in plain:
         np.testing.assert_allclose(other, one, rtol=1e-8)
-    assert not all(np.array_equal(plain[0], other) for other in plain[1:])
 
 
 def test_a_state_that_is_no_gas_is_told() -> None:
     mesh = uniform(4, 4)
-    for sums in ("plain", "fixed"):
-        state = rough(mesh)
-        state[3, 3] = np.nan
-        with pytest.raises(DataError, match=r"does not converge.*invalid state"):
-            heat(mesh, 1.0, sums=sums).step(state, 1.0)
-
-
-def test_unknown_sums() -> None:
-    with pytest.raises(UsageError, match="'exact'; choose plain or fixed"):
-        heat(uniform(2, 2), 1.0, sums="exact")
+    state = rough(mesh)
+    state[3, 3] = np.nan
+    with pytest.raises(DataError, match=r"does not converge.*invalid state"):
+        heat(mesh, 1.0).step(state, 1.0)

@@ -1,4 +1,4 @@
-"""Loops of heat conduction: the operator on face lists, and the steps of conjugate gradients.
+"""Compiled loops of heat conduction: the operator on faces, and conjugate gradients.
 
 The weight of a face is its heat flux per time step and unit difference of temperature.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hindmost.harness.adaptive.physics.loops.first_order import Array, Levels, Rows, vectors
+from hindmost.harness.adaptive.physics.flow_loops import Array, Levels, Rows, vectors
 
 
 @vectors

@@ -1,0 +1,207 @@
+"""The Euler equations of an ideal gas on a patch, and the criterion that refines its mesh.
+
+HLLC fluxes at first order. A state is a float64 array, shape (at least owned + ghosts, 4): density,
+x and y momentum, and total energy, all per area. Walls reflect.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.errors import UsageError
+from hindmost.harness.adaptive.mesh.patch import HaloExchange, Patch
+
+LEVELS = 32
+"""More levels than int32 indices allow."""
+State = NDArray[np.float64]
+DIVIDE, KEEP, COMBINE = 1, 0, -1
+SPARE = 1.25
+"""Spare length of an array, because meshes grow gradually."""
+
+
+class Scratch:
+    """Work arrays by name, allocated again only if too short.
+
+    They outlive a mesh: page faults of new memory cost a third of a cycle.
+    """
+
+    def __init__(self) -> None:
+        self._arrays: dict[str, NDArray[np.float64]] = {}
+
+    def take(self, name: str, rows: int, columns: int) -> NDArray[np.float64]:
+        """Return a float64 array, shape (rows, columns), contiguous and uninitialised."""
+        held = self._arrays.get(name)
+        if held is None or len(held) < rows or held.shape[1] != columns:
+            held = np.zeros((int(rows * SPARE) + 1, columns))
+            self._arrays[name] = held
+        return held[:rows]
+
+
+class Hydro:
+    """Steps of flow on one patch; a changed mesh needs a new object.
+
+    Sums over a cell's faces follow the order of the face lists, so that results are bitwise
+    identical on any number of ranks.
+
+    Parameters
+    ----------
+    patch : Patch
+    spacing : float
+        Width of a cell of the base mesh.
+    gamma : float
+        Ratio of specific heats.
+    scratch : Scratch, optional
+        Work arrays of the previous patch.
+    """
+
+    def __init__(
+        self,
+        patch: Patch,
+        *,
+        spacing: float,
+        gamma: float,
+        scratch: Scratch | None = None,
+    ) -> None:
+        from hindmost.harness.adaptive.physics import flow_loops
+
+        scratch = scratch or Scratch()
+        rows = patch.owned + patch.ghosts
+        self.patch, self.spacing, self.gamma = patch, spacing, gamma
+        self._loops = flow_loops
+        self._length = spacing / 2.0 ** np.arange(LEVELS)
+        self._per_width = 1.0 / self._length
+        self._gas = scratch.take("gas", rows, 4)
+        self._change = scratch.take("change", rows, 4)
+        self._work = scratch.take("fluxes", 9 * flow_loops.BLOCK, 1).ravel()
+
+    def largest_rate(self, state: State) -> float:
+        """Return the largest (|u| + |v| + 2 c) / width of the owned cells, per unit of time.
+
+        The time step is the CFL number over the largest rate of all ranks. The rate is infinite if
+        a cell is invalid, so that the maximum over ranks informs all of them; see `flaw`.
+        """
+        rate: float = self._loops.largest_rate(
+            state, self.patch.owned, self.patch.level, self._per_width, self.gamma
+        )
+        return rate
+
+    def flaw(self, state: State) -> int:
+        """Return the first owned row with an invalid state, or -1.
+
+        Invalid are NaN, infinity, and density or pressure that is not positive.
+        """
+        rho, mx, my, energy = state[: self.patch.owned].T
+        with np.errstate(all="ignore"):
+            inner = energy - 0.5 * (mx * mx + my * my) / rho
+            sound = np.isfinite(state[: self.patch.owned]).all(axis=1) & (rho > 0.0) & (inner > 0.0)
+        rows = np.flatnonzero(~sound)
+        return int(rows[0]) if rows.size else -1
+
+    def step(self, state: State, dt: float) -> None:
+        """Advance the owned rows by one time step.
+
+        Parameters
+        ----------
+        state : float64 array, shape (at least owned + ghosts, 4)
+            Its ghosts are filled.
+        dt : float
+        """
+        patch, walls, x, y = self.patch, self.patch.walls, self.patch.x_faces, self.patch.y_faces
+        self._loops.step(
+            state, patch.owned, patch.level,
+            x.lower, x.upper, x.level, y.lower, y.upper, y.level, walls.cell, walls.side,
+            self._length, dt * self._per_width**2, self.gamma, self._gas, self._work, self._change,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefinementCriterion:
+    """Jumps of density, pressure and, if heat is conducted, temperature.
+
+    The jump of a and b is ``|a - b| / min(a, b)``. Between the thresholds a cell is unchanged, so
+    that it does not divide and combine alternately.
+
+    Attributes
+    ----------
+    divide, combine : float
+        A cell divides above the first, and may combine below the second.
+    levels : int
+        Cells of this level do not divide.
+    buffer : int
+        Number of rings of neighbours that divide or stay with a cell, so that moving features do
+        not leave the refined region immediately.
+    temperature : bool
+
+    Raises
+    ------
+    UsageError
+        The thresholds are in the wrong order.
+    """
+
+    divide: float
+    combine: float
+    levels: int
+    buffer: int = 0
+    temperature: bool = False
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.combine < self.divide:
+            raise UsageError(
+                f"Cells cannot divide above {self.divide:g} and combine below {self.combine:g}: "
+                "the rule is 0 <= combine < divide."
+            )
+
+    def flags(
+        self,
+        patch: Patch,
+        state: State,
+        *,
+        gamma: float,
+        exchange: HaloExchange,
+        scratch: Scratch | None = None,
+    ) -> NDArray[np.int8]:
+        """Return flags for the owned cells.
+
+        Parameters
+        ----------
+        patch : Patch
+        state : float64 array, shape (at least owned + ghosts, 4)
+            Its ghosts are filled.
+        gamma : float
+        exchange : HaloExchange
+            Fills the ghosts of jumps, `buffer` times.
+        scratch : Scratch, optional
+
+        Returns
+        -------
+        int8 array, shape (owned,)
+            1: divide; 0: keep; -1: combine, if all siblings have -1.
+        """
+        from hindmost.harness.adaptive.physics.flow_loops import largest_jumps, spread
+
+        scratch = scratch or Scratch()
+        rows = patch.owned + patch.ghosts
+        values = scratch.take("jumping", rows, 3 if self.temperature else 2)
+        rho, mx, my, energy = state[:rows].T
+        values[:, 0] = rho
+        values[:, 1] = (gamma - 1.0) * (energy - 0.5 * (mx * mx + my * my) / rho)
+        if self.temperature:
+            values[:, 2] = values[:, 1] / rho
+        jump = scratch.take("jump", rows, 1)
+        jump[:] = 0.0
+        for faces in (patch.x_faces, patch.y_faces):
+            largest_jumps(faces.lower, faces.upper, values, jump.ravel())
+        for _ in range(self.buffer):
+            exchange.fill(jump)
+            before = scratch.take("jump before", rows, 1)
+            before[:] = jump
+            for faces in (patch.x_faces, patch.y_faces):
+                spread(faces.lower, faces.upper, before.ravel(), jump.ravel())
+        largest, level = jump[: patch.owned, 0], patch.level[: patch.owned]
+        flags = np.zeros(patch.owned, np.int8)
+        flags[(largest > self.divide) & (level < self.levels)] = DIVIDE
+        flags[(largest < self.combine) & (level > 0)] = COMBINE
+        return flags
