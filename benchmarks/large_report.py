@@ -22,6 +22,7 @@ from pathlib import Path
 import numpy as np
 from benchmarks.large_file import ITERATIONS, RANKS, header, values
 
+from hindmost.files import cache_folder
 from hindmost.harness.runfile.bodies import PHASES
 from hindmost.harness.runfile.writer import write_whole
 
@@ -64,12 +65,16 @@ def write_file(folder: Path, iterations: int, ranks: int) -> Path:
 
 def make_page(file: Path, page: Path) -> Made:
     """Make the page in a process of its own, with nothing cached of the run."""
-    for kept in (file.parent / ".hindmost").glob("*"):
-        kept.unlink()
     command = [sys.executable, "-m", "hindmost", "report", str(file), "--out", str(page)]
     began = time.perf_counter()
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-    _, status, used = os.wait4(process.pid, 0)
+    with tempfile.TemporaryDirectory() as empty:
+        environment = {
+            **os.environ,
+            "XDG_CACHE_HOME": empty,
+            "NUMBA_CACHE_DIR": str(cache_folder("loops")),
+        }
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, env=environment)
+        _, status, used = os.wait4(process.pid, 0)
     seconds = time.perf_counter() - began
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:

@@ -5,22 +5,23 @@ has one specialisation and can be compiled ahead (`compile_ahead`, ``hindmost do
 The first loop that a command compiles is announced (`announce`), as a person waits for it.
 
 What numba keeps are pickles: whoever can write them runs code in the process that loads them. They
-are loaded only if those who can write them could as well change the source, and only if neither the
-loop nor what it calls has changed. A file that is damaged or cannot be read, and a disk that is
-full, cost a compilation and nothing else.
+lie in the user's private cache folder, or in NUMBA_CACHE_DIR, in a folder named by the digest of
+the loop and of what it calls. A file that is damaged or cannot be read, and a disk that is full,
+cost a compilation and nothing else.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
-from glob import escape
-from hashlib import sha256
 from pathlib import Path
+from threading import Lock
 from types import CodeType, FunctionType
 from typing import Any, Literal, TypeVar
+
+from hindmost.cache import digest
+from hindmost.files import cache_folder
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -35,11 +36,13 @@ DECLARED: dict[str, Declared] = {}
 """The loops of all modules imported so far that are declared with their types."""
 ANNOUNCE: list[Callable[[], None]] = []
 """What is called before the first loop is compiled; see `announce`."""
+ONE = Lock()
+"""numba's setting of a folder is one for all threads."""
 
 
 @cache
 def compiled(loop: Callable[..., Any], *, division: Literal["python", "numpy"] = "python") -> Any:
-    """Compile a loop for one core, once a machine where numba finds a place to keep it.
+    """Compile a loop for one core, once a machine where it can be kept.
 
     The compiled loop releases the interpreter's lock, so that threads may run it side by side.
 
@@ -57,8 +60,8 @@ def compiled(loop: Callable[..., Any], *, division: Literal["python", "numpy"] =
     # Nothing calls these loops from C; a wrapper for that takes a tenth of the compilation.
     options: dict[str, Any] = {"nogil": True, "error_model": division, "no_cfunc_wrapper": True}
     made = numba.njit(**options)(loop)
-    with suppress(RuntimeError):  # neither the package's folder nor the user's cache can be written
-        made._cache = optional_cache()(loop)  # as numba.njit(cache=True) sets its own
+    with suppress(OSError, RuntimeError):  # no folder can be written, or the loop has no file
+        made._cache = Kept(loop)  # as numba.njit(cache=True) sets its own
     LOOPS[f"{loop.__module__}.{loop.__qualname__}"] = made
     return made
 
@@ -153,59 +156,65 @@ def listen() -> None:
     add("numba:compile", First())
 
 
-@cache
-def optional_cache() -> Any:
-    """Return numba's cache of functions, made so that no state of the disk can stop a program."""
-    from numba.core.caching import FunctionCache
-    from numba.core.runtime.nrt import rtsys
+class Kept:
+    """numba's cache of a loop, made so that no state of the disk can stop a program.
 
-    numbas: Any = FunctionCache
+    It has the methods that numba calls, and passes them on.
 
-    class OptionalCache(numbas):  # type: ignore[misc]  # numba has no types
-        """Loads what is whole and safe; what fails is compiled, and the cache begins anew."""
+    Parameters
+    ----------
+    loop : function
+    """
 
-        def __init__(self, loop: Callable[..., Any]) -> None:
-            """Let what the loop is made of decide whether it is kept still, not its own file."""
-            super().__init__(loop)
-            self._cache_file._source_stamp = (self._cache_file._source_stamp, made_of(loop))
+    def __init__(self, loop: Callable[..., Any]) -> None:
+        """Choose the folder by what the loop is made of: numba looks at its own file alone."""
+        from numba import __version__, config
+        from numba.core.caching import FunctionCache
 
-        def load_overload(self, sig: Any, target_context: Any) -> Any:
-            """Return a compiled loop, None if there is none that can be loaded."""
+        place: Any = config
+        open_cache: Callable[..., Any] = FunctionCache
+        with ONE:
+            before = place.CACHE_DIR
+            parent = Path(before) if before else cache_folder("loops")
+            place.CACHE_DIR = str(parent / made_of(loop, __version__))
             try:
-                if self._enabled and make_safe(self):
-                    if not self._py_func.__module__.startswith(OWN):
-                        return super().load_overload(sig, target_context)
-                    # To run what was compiled needs none of the declarations with which numba
-                    # compiles, and which it would load now: half a second of every process.
-                    rtsys.initialize(target_context)
-                    return self._load_overload(sig, target_context)
-                self.disable()
-            except Exception:  # a damaged pickle raises what it likes
-                try:
-                    self.flush()
-                except Exception:
-                    self.disable()
+                self._numbas = open_cache(loop)
+            finally:
+                place.CACHE_DIR = before
+        self._any_calls = not loop.__module__.startswith(OWN)
+
+    def load_overload(self, signature: Any, target_context: Any) -> Any:
+        """Return a compiled loop, None if there is none that can be loaded."""
+        from numba.core.runtime.nrt import rtsys
+
+        try:
+            if self._any_calls:
+                return self._numbas.load_overload(signature, target_context)
+            # To run what was compiled needs none of the declarations with which numba compiles,
+            # and which it would load now: half a second of every process.
+            rtsys.initialize(target_context)
+            return self._numbas._load_overload(signature, target_context)
+        except Exception:  # a damaged pickle raises what it likes
+            with suppress(Exception):
+                self._numbas.flush()
             return None
 
-        def save_overload(self, sig: Any, data: Any) -> None:
-            """Keep a compiled loop if the disk takes it."""
-            try:
-                super().save_overload(sig, data)
-                close_to_others(self)
-            except Exception:
-                self.disable()
+    def save_overload(self, signature: Any, result: Any) -> None:
+        """Keep a compiled loop if the disk takes it."""
+        with suppress(Exception):
+            self._numbas.save_overload(signature, result)
 
-    return OptionalCache
+    @property
+    def cache_path(self) -> str:
+        """The folder."""
+        return str(self._numbas.cache_path)
 
 
-def made_of(loop: Callable[..., Any]) -> str:
-    """Return a digest of a loop: its text, all it calls, and the constants that these use.
-
-    numba itself looks at the file of the loop alone, and would run what another file had before.
-    """
+def made_of(loop: Callable[..., Any], version: str) -> str:
+    """Return a digest of a loop, all it calls, the constants that these use, and numba."""
     import numpy as np  # not waited for by commands that compile nothing
 
-    texts, left, seen = [], [loop], set()
+    texts, left, seen = [version], [loop], set()
     while left:
         function = left.pop()
         if function in seen:
@@ -222,7 +231,7 @@ def made_of(loop: Callable[..., Any]) -> str:
                 texts.append(f"{function.__module__}.{name} = {used!r}")
             elif isinstance(used, np.ndarray):
                 texts.append(f"{function.__module__}.{name} = {used.tobytes().hex()}")
-    return sha256("\n".join(sorted(texts)).encode()).hexdigest()
+    return digest(*sorted(texts))
 
 
 def bytecode(code: CodeType) -> str:
@@ -234,55 +243,6 @@ def bytecode(code: CodeType) -> str:
         else:  # the order of a set of texts is another in each process
             within.append(repr(sorted(each, key=repr) if isinstance(each, frozenset) else each))
     return f"{code.co_code.hex()} {within} {code.co_names} {code.co_varnames} {code.co_freevars}"
-
-
-def kept_files(kept: Any) -> list[Path]:
-    """Return the files in which numba keeps a loop, without those that are just being written."""
-    found = Path(kept.cache_path).glob(f"{escape(kept._impl.filename_base)}.*")
-    return [path for path in found if path.suffix in (".nbi", ".nbc")]
-
-
-def make_safe(kept: Any) -> bool:
-    """Tell whether those who can write the cache could as well change the source.
-
-    Folder and files must belong to this user, root or the owner of the source, and be open to
-    nobody to whom the folder of the source is not open. Files that are not so are removed.
-    """
-    source, folder = Path(kept._py_func.__code__.co_filename), Path(kept.cache_path)
-    owners = {os.geteuid(), 0, source.stat().st_uid}
-
-    def is_safe(path: Path) -> bool:
-        facts = path.lstat()
-        return facts.st_uid in owners and not facts.st_mode & not_open(kept)
-
-    close(folder, kept)
-    if not is_safe(folder):
-        return False
-    for path in kept_files(kept):
-        with suppress(FileNotFoundError):  # just now replaced
-            if not is_safe(path):
-                path.unlink()
-    return True
-
-
-def not_open(kept: Any) -> int:
-    """Return the permissions to write that the folder of the source gives to nobody else."""
-    source = Path(kept._py_func.__code__.co_filename)
-    return 0o022 & ~source.parent.stat().st_mode
-
-
-def close_to_others(kept: Any) -> None:
-    """Take the permissions to write from files that were just kept, whatever the umask."""
-    for path in kept_files(kept):
-        with suppress(FileNotFoundError):  # just now replaced
-            close(path, kept)
-
-
-def close(path: Path, kept: Any) -> None:
-    """Take the permissions to write from a file or folder of this user."""
-    facts = path.lstat()
-    if facts.st_uid == os.geteuid() and facts.st_mode & not_open(kept):
-        path.chmod(facts.st_mode & 0o7777 & ~not_open(kept))
 
 
 def signatures() -> dict[str, int]:

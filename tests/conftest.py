@@ -16,6 +16,11 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # Ranks that wait leave their core to others: tests start more processes than there are cores.
 os.environ.setdefault("OMPI_MCA_mpi_yield_when_idle", "1")
 
+from hindmost.files import cache_folder
+
+# Loops are compiled once, also by tests whose other caches are empty.
+os.environ.setdefault("NUMBA_CACHE_DIR", str(cache_folder("loops")))
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings

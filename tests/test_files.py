@@ -1,4 +1,4 @@
-"""Files that are written whole, folders of the user, and seals."""
+"""Files that are written whole, and folders of the user."""
 
 from __future__ import annotations
 
@@ -7,16 +7,14 @@ import os
 import pwd
 import re
 import stat
-import subprocess
 import sys
-from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from tests.conftest import ROOT
 
-from hindmost import files, seal
+from hindmost import files
 from hindmost.errors import MissingError, UsageError
 from hindmost.failure import describe
 from hindmost.files import (
@@ -33,7 +31,6 @@ from hindmost.files import (
 )
 from hindmost.harness.stack import RECORD, current_stack
 from hindmost.processes import PARENT, stat_fields
-from hindmost.seal import LENGTH, sealed, unsealed
 
 
 def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
@@ -207,82 +204,6 @@ def test_a_temporary_folder_that_somebody_else_made_is_not_taken(
     folder = cache_folder()
     assert folder != planted
     assert folder.stat().st_mode & 0o077 == 0
-
-
-@pytest.fixture
-def fresh_key(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
-    """Return where the key of a user lies who has none yet."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    seal.key_in.cache_clear()
-    yield tmp_path / "hindmost" / "seal.key"
-    seal.key_in.cache_clear()
-
-
-def test_each_folder_has_its_own_key(fresh_key: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    blob = sealed("a run", b"{}")
-    assert blob is not None
-    monkeypatch.setenv("XDG_CACHE_HOME", str(fresh_key.parent))
-    assert unsealed("a run", blob) is None
-    monkeypatch.setenv("XDG_CACHE_HOME", str(fresh_key.parent.parent))
-    assert unsealed("a run", blob) == b"{}"
-
-
-def test_only_what_was_sealed_for_this_is_believed(fresh_key: Path) -> None:
-    blob = sealed("a run", b"{1: 2}")
-    assert blob is not None
-    assert unsealed("a run", blob) == b"{1: 2}"
-    assert fresh_key.stat().st_mode & 0o777 == 0o600
-    for wrong in (blob[:-1], blob + b" ", blob[:LENGTH], blob[:20], b"", blob.replace(b"1", b"3")):
-        assert unsealed("a run", wrong) is None
-    assert unsealed("another run", blob) is None
-    fresh_key.unlink()
-    assert unsealed("a run", blob) == b"{1: 2}", "this process has the key"
-    seal.key_in.cache_clear()
-    assert unsealed("a run", blob) is None, "another key"
-
-
-def test_processes_that_begin_together_have_one_key(fresh_key: Path) -> None:
-    asks = "from hindmost import seal; print(seal.user_key().hex())"
-    asking = [
-        subprocess.Popen([sys.executable, "-c", asks], stdout=subprocess.PIPE) for _ in range(4)
-    ]
-    keys = {each.communicate()[0] for each in asking}
-    assert len(keys) == 1
-    assert bytes.fromhex(keys.pop().decode()) == fresh_key.read_bytes()
-
-
-def readable_by_others(key: Path) -> None:
-    key.chmod(0o644)
-
-
-def empty(key: Path) -> None:
-    os.truncate(key, 0)
-
-
-def a_link(key: Path) -> None:
-    key.unlink()
-    key.symlink_to("/dev/zero")
-
-
-@pytest.mark.parametrize("spoil", [readable_by_others, empty, a_link])
-def test_a_key_that_is_no_secret_is_made_anew(
-    spoil: Callable[[Path], None], fresh_key: Path
-) -> None:
-    first = seal.user_key()
-    spoil(fresh_key)
-    seal.key_in.cache_clear()
-    second = seal.user_key()
-    assert second is not None
-    assert second != first
-    assert fresh_key.stat().st_mode & 0o777 == 0o600
-
-
-def test_without_a_key_nothing_is_sealed_or_believed(
-    monkeypatch: pytest.MonkeyPatch, fresh_key: Path
-) -> None:
-    monkeypatch.setattr(seal, "cache_folder", lambda: Path("/proc/nothing"))
-    assert sealed("a run", b"x") is None
-    assert unsealed("a run", b"x" * 100) is None
 
 
 def test_no_file_is_replaced_but_through_the_one_function() -> None:

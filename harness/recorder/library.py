@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import MissingError, UsageError
-from hindmost.harness.recorder.build import open_recorder
+from hindmost.harness.recorder.build import recorder_library
 from hindmost.harness.recorder.state import share
 
 RECORD = np.dtype(
@@ -82,14 +82,13 @@ def loaded() -> ctypes.CDLL:
 
 
 def _open(mode: int) -> ctypes.CDLL:
-    with open_recorder() as path:
-        try:
-            library = ctypes.CDLL(path, mode=mode)
-        except OSError as error:
-            raise MissingError(
-                f"The recorder cannot be loaded: {error}. "
-                "Is MPI's library on the loader's path (LD_LIBRARY_PATH)?"
-            ) from error
+    try:
+        library = ctypes.CDLL(str(recorder_library()), mode=mode)
+    except OSError as error:
+        raise MissingError(
+            f"The recorder cannot be loaded: {error}. "
+            "Is MPI's library on the loader's path (LD_LIBRARY_PATH)?"
+        ) from error
     library.hindmost_memory.argtypes = [ctypes.c_void_p, ctypes.c_int64]
     library.hindmost_more_memory.argtypes = [ctypes.c_void_p, ctypes.c_int64]
     library.hindmost_memory_for.argtypes = [ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64]

@@ -1,12 +1,9 @@
 from __future__ import annotations
 
-import json
 import os
 import re
-import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,7 +11,7 @@ import pytest
 from hindmost.errors import MissingError
 from hindmost.harness.recorder import build
 from hindmost.harness.recorder.library import RECORD
-from hindmost.harness.stack import Stack, current_stack
+from hindmost.harness.stack import Stack
 
 
 @pytest.fixture
@@ -24,106 +21,17 @@ def empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "hindmost" / "recorder"
 
 
-@pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a cache folder with a recorder in it."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
-        return build.recorder_library().parent
-
-
 @pytest.fixture
-def library(built: Path, empty_cache: Path) -> Path:
-    """Return a recorder in a cache of its own; to compile another one is an error."""
-    shutil.copytree(built, empty_cache)
-    (library,) = empty_cache.glob("*.so")
-    return library
+def compilations(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """Return the libraries that were compiled; an empty file stands for each."""
+    libraries: list[Path] = []
 
-
-@pytest.fixture
-def compilations(monkeypatch: pytest.MonkeyPatch, built: Path) -> list[Path]:
-    """Return the folders that a recorder was compiled in; it is copied there instead."""
-    folders: list[Path] = []
-
-    def compiled(_: str, folder: Path, identity: str, *__: object) -> Path:
-        folders.append(folder)
-        (whole,) = built.glob("*.so")
-        of_contents = whole.name.rsplit("-", 1)[1]
-        return Path(shutil.copy(whole, folder / f"recorder-{identity}-{of_contents}"))
+    def compiled(_: str, library: Path, __: object) -> None:
+        libraries.append(library)
+        library.touch()
 
     monkeypatch.setattr(build, "compile_recorder", compiled)
-    return folders
-
-
-def test_a_recorder_that_is_whole_is_loaded(library: Path, compilations: list[Path]) -> None:
-    with build.open_recorder() as path:
-        assert Path(path).samefile(library)
-    assert compilations == []
-
-
-def cut_off(library: Path) -> None:
-    os.truncate(library, library.stat().st_size // 2)
-
-
-def altered(library: Path) -> None:
-    data = bytearray(library.read_bytes())
-    data[len(data) // 2] ^= 1
-    library.write_bytes(data)
-
-
-def writable_by_others(library: Path) -> None:
-    library.chmod(0o666)
-
-
-def of_another_user(library: Path) -> None:
-    if os.geteuid() != 0:
-        pytest.skip("only root can give a file away")
-    os.chown(library, 12345, -1)
-
-
-def a_link(library: Path) -> None:
-    library.rename(library.with_name("elsewhere"))
-    library.symlink_to(library.with_name("elsewhere"))
-
-
-def a_pipe(library: Path) -> None:
-    library.unlink()
-    os.mkfifo(library)
-
-
-@pytest.mark.parametrize(
-    "spoil", [cut_off, altered, writable_by_others, of_another_user, a_link, a_pipe]
-)
-def test_a_recorder_that_is_not_whole_or_not_ours_is_built_anew(
-    spoil: Callable[[Path], None], library: Path, compilations: list[Path]
-) -> None:
-    spoil(library)
-    with build.open_recorder() as path:
-        assert Path(path).samefile(library)
-    assert compilations == [library.parent]
-    assert build.is_whole(library)
-
-
-def test_a_note_leads_nowhere_else(library: Path, compilations: list[Path]) -> None:
-    (noted,) = library.parent.glob("*.json")
-    facts = json.loads(noted.read_text())
-    evil = library.parent.parent / library.name
-    shutil.copy(library, evil)
-    edits: tuple[dict[str, object], ...] = (
-        {"library": str(evil)},
-        {"contents": "../evil"},
-        {"identity": 7},
-        {"changed": []},
-    )
-    for wrong in edits:
-        noted.write_text(json.dumps({**facts, **wrong}))
-        assert build.recorder_library() == library
-    noted.write_text("[]")
-    assert build.recorder_library() == library
-    noted.unlink()
-    os.mkfifo(noted)
-    assert build.recorder_library() == library
-    assert compilations == []
+    return libraries
 
 
 @pytest.mark.parametrize("folder", ["/proc/nothing", "/dev/full", "shared", "theirs", "group"])
@@ -138,73 +46,41 @@ def test_a_cache_that_is_not_ours_alone_or_cannot_be_written_is_passed_over(
     if folder == "shared":
         place.chmod(0o777)
     if folder == "theirs":
-        of_another_user(place / "hindmost" / "recorder")
+        if os.geteuid() != 0:
+            pytest.skip("only root can give a folder away")
+        os.chown(place / "hindmost" / "recorder", 12345, -1)
     monkeypatch.setenv("XDG_CACHE_HOME", str(place))
     found = build.recorder_library()
-    (used,) = compilations
+    assert compilations == [found]
+    used = found.parent
     if folder == "group":  # the user's own folder is closed to others instead
         assert used.parent.parent == place
         assert used.parent.stat().st_mode & 0o022 == 0
     else:
         assert used == empty_cache.parent.parent / f"hindmost-{os.geteuid()}" / "recorder"
-    assert found.parent == used
 
 
-def test_compiled_once_and_again_when_the_source_changes(
+def test_compiled_once_and_again_when_source_or_compiler_changes(
     empty_cache: Path,
     compilations: list[Path],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    first = build.recorder_library()
-    written = first.stat().st_mtime_ns
-    assert build.recorder_library() == first
-    assert first.stat().st_mtime_ns == written
-    assert compilations == [empty_cache]
+    mpicc = tmp_path / "mpicc"
+    mpicc.write_text("#!/bin/sh\n")
+    mpicc.chmod(0o755)
+    first = build.recorder_library(str(mpicc))
+    assert build.recorder_library(str(mpicc)) == first
+    assert compilations == [first]
     changed = [tmp_path / source.name for source in build.SOURCES]
     for source, copy in zip(build.SOURCES, changed, strict=True):
         copy.write_text(source.read_text() + "\n/* changed */\n")
     monkeypatch.setattr(build, "SOURCES", changed)
-    second = build.recorder_library()
-    assert second != first
-    assert compilations == [empty_cache, empty_cache]
-    assert sorted(empty_cache.glob("*.so")) == sorted([first, second])
-
-
-def test_another_libmpi_is_another_recorder(
-    empty_cache: Path, compilations: list[Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    first = build.recorder_library()
-    libmpi = empty_cache / "libmpi.so.12"
-    libmpi.touch()
-    (noted,) = empty_cache.glob("*.json")
-    noted.unlink()
-    monkeypatch.setattr(build, "libmpi_path", lambda _: str(libmpi))
-    assert build.recorder_library() != first
-    assert len(compilations) == 2
-
-
-def test_ranks_that_find_it_compiled_run_no_compiler(
-    library: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-
-    def forbidden(*_: object, **__: object) -> None:
-        raise AssertionError("a compiler was run")
-
-    monkeypatch.setattr("subprocess.run", forbidden)
-    assert build.recorder_library() == library
-    library.unlink()
-    with pytest.raises(AssertionError, match="compiler"):
-        build.recorder_library()
-
-
-def test_libmpi_is_found_behind_its_links(tmp_path: Path) -> None:
-    (tmp_path / "libmpi.so.40").touch()
-    (tmp_path / "libmpi.so").symlink_to("libmpi.so.40")
-    assert build.libmpi_path(f"gcc -I/x -L{tmp_path} -lmpi") == str(tmp_path / "libmpi.so.40")
-    assert build.libmpi_path("gcc -lmpi") == ""
-    mpicc = current_stack().mpicc
-    assert Path(build.libmpi_path(build.ask(mpicc, "-show"))).name.startswith("libmpi.so")
+    second = build.recorder_library(str(mpicc))
+    os.utime(mpicc, (0, 0))
+    third = build.recorder_library(str(mpicc))
+    assert compilations == [first, second, third]
+    assert sorted(empty_cache.glob("*.so")) == sorted({first, second, third})
 
 
 @pytest.mark.parametrize(

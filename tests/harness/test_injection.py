@@ -14,7 +14,7 @@ from tests.harness.test_noise_traces import RANK, trace_file
 
 from hindmost.errors import UsageError
 from hindmost.harness.recorder.bodies import DETOUR, find_bodies
-from hindmost.harness.recorder.build import open_recorder
+from hindmost.harness.recorder.build import recorder_library
 from hindmost.harness.recorder.injection import (
     Law,
     RankInjection,
@@ -104,8 +104,7 @@ def test_times_are_written_exactly() -> None:
 @pytest.fixture(scope="module")
 def recorder() -> ctypes.CDLL:
     """Return the recorder, for its draws only: MPI's calls in this process do not go through it."""
-    with open_recorder() as path:
-        library = ctypes.CDLL(path, mode=ctypes.RTLD_LOCAL)
+    library = ctypes.CDLL(str(recorder_library()), mode=ctypes.RTLD_LOCAL)
     library.hindmost_next_detour.argtypes = [ctypes.c_int64]
     library.hindmost_next_detour.restype = ctypes.c_int64
     return library

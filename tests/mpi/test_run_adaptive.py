@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -218,11 +219,13 @@ def keep_all_but_cold(cache: Path) -> None:
     """Fill a cache with the kernel's loops, as far as they have been compiled before."""
     (harness,) = map(Path, hindmost.harness.__path__)
     folder_of: Callable[[str], str] = _CacheLocator.get_suitable_cache_subpath
-    for kept in harness.rglob("__pycache__/*.nb[ic]"):
-        if not kept.name.startswith(COLD):
-            folder = cache / folder_of(str(kept.parent.parent / "any.py"))
-            folder.mkdir(parents=True, exist_ok=True)
-            copy2(kept, folder)
+    here = {folder_of(str(source)) for source in harness.rglob("*.py")}
+    filled = Path(os.environ["NUMBA_CACHE_DIR"])
+    for kept in filled.glob("*/*/*.nb[ic]"):
+        if kept.parent.name in here and not kept.name.startswith(COLD):
+            target = cache / kept.relative_to(filled)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            copy2(kept, target)
 
 
 @pytest.mark.parametrize("deck", ["timing-b"])

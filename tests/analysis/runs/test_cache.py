@@ -1,62 +1,61 @@
-"""A cached result counts as long as everything that shapes it is the same."""
+"""A kept result counts as long as everything that shapes it is the same."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from collections.abc import Iterator
+import os
 from pathlib import Path
-from shutil import copytree
-from types import ModuleType
+from shutil import copy
 
 import pytest
 
-import hindmost.analysis
-import hindmost.harness.runfile
-import hindmost.models
-from hindmost.analysis.runs import cache
-
-ROOMS = (hindmost.models, hindmost.analysis, hindmost.harness.runfile)
-WRITERS = ("fits.study", "runs.efficiency.of_run")
-"""What caches results, of the analysis."""
+import hindmost
+from hindmost import cache
+from hindmost.analysis.runs.cache import cached, is_cached
 
 
-@pytest.fixture
-def fresh() -> Iterator[None]:
-    """Let the checksum of the source be computed in this test."""
-    cache.source_checksum.cache_clear()
-    yield
-    cache.source_checksum.cache_clear()
-
-
-@pytest.mark.usefixtures("fresh")
-@pytest.mark.parametrize("room", ROOMS, ids=lambda room: room.__name__)
-def test_other_source_of_a_room_is_another_key(
-    room: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_result_is_kept_for_a_run_a_question_and_a_source(
+    run_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before = cache.source_checksum()
-    copy = copytree(next(iter(room.__path__)), tmp_path / "copy")
-    monkeypatch.setattr(room, "__path__", [str(copy)])
-    cache.source_checksum.cache_clear()
-    assert cache.source_checksum() == before
-    changed = sorted(copy.rglob("*.py"))[-1]
-    changed.write_text(f"{changed.read_text()}\nCHANGED = 1\n")
-    cache.source_checksum.cache_clear()
-    assert cache.source_checksum() != before
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    run = hindmost.open(run_file)
+    computed: list[int] = []
+
+    def ask(alpha: float) -> int:
+        def compute() -> int:
+            computed.append(1)
+            return len(computed)
+
+        return cached(
+            run, "test", {"alpha": alpha}, compute=compute,
+            to_json=lambda value: {"value": value}, from_json=lambda values: int(values["value"]),
+        )  # fmt: skip
+
+    assert (ask(0.5), ask(0.5), ask(0.1)) == (1, 1, 2)
+    moved = Path(copy(run_file, tmp_path / "moved.h5"))
+    assert is_cached(hindmost.open(moved), "test", {"alpha": 0.5})
+    [first, _] = sorted((tmp_path / "cache/hindmost/test").iterdir(), key=os.path.getmtime)
+    for damaged in (b"", b"[]", b"{", b"\xff"):
+        first.write_bytes(damaged)
+        assert ask(0.5) == len(computed)
+        assert len(computed) > 2
+        assert ask(0.5) == len(computed), "kept again"
+    monkeypatch.setattr("hindmost.analysis.runs.cache.source_checksum", lambda: "other")
+    assert not is_cached(run, "test", {"alpha": 0.5})
+    monkeypatch.setenv("XDG_CACHE_HOME", "/dev/null")
+    monkeypatch.setattr("tempfile.tempdir", "/dev/null")
+    before = len(computed)
+    assert (ask(0.5), ask(0.5)) == (before + 1, before + 2), "computed where nothing can be kept"
 
 
-@pytest.mark.parametrize("writer", WRITERS)
-def test_the_key_covers_every_module_that_is_imported_to_compute_a_result(writer: str) -> None:
-    code = (
-        f"import sys, hindmost.analysis.{writer}\n"
-        "for name, module in sorted(sys.modules.items()):\n"
-        "    if name.split('.')[0] == 'hindmost' and getattr(module, '__file__', None):\n"
-        "        print(module.__file__)\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
-    )
-    loaded = {Path(line).resolve() for line in done.stdout.splitlines()}
-    hashed = {path.resolve() for path in cache.result_sources()}
-    assert len(loaded) > 40
-    assert sorted(loaded - hashed) == []
+def test_the_checksum_is_of_every_module_and_changes_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = {path.name for path in cache.source_files()}
+    assert {"cache.py", "of_run.py", "thresholds.py", "reader.py", "fit.py"} <= names
+    source = tmp_path / "source.py"
+    found = []
+    for text in ("a = 1", "a = 2"):
+        source.write_text(text)
+        monkeypatch.setattr(cache, "source_files", lambda: iter([source]))
+        found.append(cache.source_checksum.__wrapped__())
+    assert found[0] != found[1]

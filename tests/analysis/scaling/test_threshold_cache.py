@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from hindmost.analysis.scaling import threshold_cache
-from hindmost.analysis.scaling.threshold_cache import cached_thresholds, threshold_file
+from hindmost.analysis.scaling.threshold_cache import KIND, cached_thresholds, made_of
+from hindmost.cache import cache_file
 from hindmost.models.pmnf.segments import thresholds as module
 from hindmost.models.pmnf.segments.thresholds import simulate_thresholds, thresholds
 
@@ -43,30 +44,16 @@ def test_thresholds_of_another_version_are_not_taken(
     with cached_thresholds(POINTS):
         thresholds(POINTS[:6], 1.0)
     fresh.clear()
-    monkeypatch.setattr(threshold_cache, "source_of_thresholds", lambda: "another")
+    monkeypatch.setattr(threshold_cache, "source_checksum", lambda: "another")
     with cached_thresholds(POINTS):
         assert not fresh
-
-
-def test_thresholds_depend_on_all_sources_of_the_models() -> None:
-    read: list[Path] = []
-
-    def read_bytes(path: Path) -> bytes:
-        read.append(path)
-        return b""
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Path, "read_bytes", read_bytes)
-        threshold_cache.source_of_thresholds.__wrapped__()
-    names = {path.name for path in read}
-    assert {"thresholds.py", "one_behaviour.py", "evidence.py", "residuals.py"} <= names
 
 
 @pytest.mark.parametrize("content", [b"", b"PK\3\4 nothing", b"\x93NUMPY"])
 def test_a_damaged_file_is_done_without(
     fresh: dict[object, object], content: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    threshold_file(POINTS).write_bytes(content)
+    cache_file(KIND, *made_of(POINTS)).write_bytes(content)
     with cached_thresholds(POINTS):
         found = thresholds(POINTS, 1.0)
     np.testing.assert_array_equal(found, simulate_thresholds(POINTS, 1.0))

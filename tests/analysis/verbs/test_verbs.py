@@ -13,7 +13,7 @@ import pytest
 from tests.conftest import LOCAL, run_values
 
 import hindmost
-from hindmost.analysis.runs.cache import source_checksum
+from hindmost.cache import source_checksum
 from hindmost.cli import main
 from hindmost.errors import DamagedFileError, DataError, NotARunFileError, UsageError
 from hindmost.harness.runfile.bodies import PHASES
@@ -57,14 +57,18 @@ def test_fit_prints_a_table_a_configuration(
 
 
 def test_fit_json_is_what_the_design_promises(
-    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    folder: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     next(folder.glob("*-1.h5")).unlink()  # two runs are enough
     # In this process, and few of the families, which tests/models/laws fits all.
     monkeypatch.setattr("hindmost.analysis.fits.study.WORTH_A_PROCESS", 3)
     monkeypatch.setattr("hindmost.models.laws.families.scipys_families", lambda: FEW_FAMILIES)
     assert main(["fit", "--families", "--json", str(folder)]) == 0
-    assert len(list((folder / ".hindmost").glob("fit-*"))) == 2
+    assert len(list((tmp_path / "cache/hindmost/fit").iterdir())) == 2
     printed = capsys.readouterr().out
     answer = json.loads(printed)
     assert answer["version"] == 1
@@ -103,6 +107,7 @@ def test_several_runs_are_fitted_in_several_processes(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     phases = np.zeros((40, 3, len(PHASES)))
     phases[:, :, LOCAL] = 6e-5  # equal times, for which no family of laws is tried
     flat = {**values, "duration": np.full((40, 3), 6e-5), "phase_duration": phases}
@@ -114,14 +119,19 @@ def test_several_runs_are_fitted_in_several_processes(
     source_checksum.cache_clear()
     assert main(["fit", "--families", str(tmp_path)]) == 0
     assert "All times are equal" in capsys.readouterr().out
-    assert len(list((tmp_path / ".hindmost").glob("fit-*"))) == 2
+    assert len(list((tmp_path / "cache/hindmost/fit").iterdir())) == 2
 
 
 def test_a_run_is_the_same_in_blocks(
-    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    folder: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
     def fit_and_check() -> tuple[list[dict[str, float]], str]:
-        shutil.rmtree(folder / ".hindmost", ignore_errors=True)
+        shutil.rmtree(tmp_path / "cache", ignore_errors=True)
         assert main(["fit", "--json", str(folder)]) == 0
         answer = json.loads(capsys.readouterr().out)
         times = [
@@ -141,8 +151,15 @@ def test_a_run_is_the_same_in_blocks(
         assert other == pytest.approx(one, rel=1e-9)
 
 
-def test_fit_does_without_keeping(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (folder / ".hindmost").write_text("in the way")
+def test_fit_does_without_keeping(
+    folder: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (tmp_path / "hindmost").mkdir()
+    (tmp_path / "hindmost/fit").write_text("in the way")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert main(["fit", str(folder)]) == 0
     assert "max-plus" in capsys.readouterr().out
 

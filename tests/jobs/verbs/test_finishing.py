@@ -75,7 +75,6 @@ def test_every_verb_passes_the_table_over(
     folder = str(done("static-scaling", tmp_path, header, *OVER_UNKNOWNS).path)
     assert main(["study", "collect", folder]) == 0
     runs = f"{folder}/collected"
-    (Path(runs) / ".hindmost").mkdir()
     for words in (["show"], ["ranks"], ["efficiency"], ["history"], ["compare", runs]):
         assert main([words[0], runs, *words[1:]]) == 0, words
     assert main(["scale", runs, "--parameter", "unknowns"]) == 0
