@@ -135,6 +135,17 @@ def test_every_verb_helps_with_examples(verb: str) -> None:
     assert f"hindmost {verb}" in done.stdout
 
 
+@pytest.mark.parametrize("verb", ["attach", "history", "plot", "run", "scale", "whatif"])
+def test_help_has_at_most_ten_options_and_names_the_way_to_the_others(verb: str) -> None:
+    short, long = (hindmost_command(verb, word).stdout for word in ("--help", "--help-all"))
+    options = [
+        set(re.findall(r"^  (?:-h, )?(--[a-z-]+)", text, re.MULTILINE)) for text in (short, long)
+    ]
+    assert len(options[0]) <= 10
+    assert options[0] < options[1]
+    assert f"and {len(options[1] - options[0])} more options" in short
+
+
 def test_help_lists_every_verb() -> None:
     done = hindmost_command("--help")
     for verb, (_, summary) in cli.VERBS.items():

@@ -50,6 +50,17 @@ __all__ = ["add_arguments", "perform"]
 A_FINDING = 1
 ACK = "ack"
 """First word of the command that acknowledges a change."""
+COMMON = (
+    "--format",
+    "--case",
+    "--since",
+    "--days",
+    "--state",
+    "--report",
+    "--mail",
+    "--json",
+)
+"""What --help lists; --help-all has the others."""
 
 
 def perform(arguments: argparse.Namespace) -> int:

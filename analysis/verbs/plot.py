@@ -82,6 +82,16 @@ Bodies and places of the restart cycle count from 0. Figures of one run are name
 (with --out also after its folder, if files have the same name), figures of several runs after the
 figure.
 """
+COMMON = (
+    "--figure",
+    "--list",
+    "--papers",
+    "--rank",
+    "--iteration",
+    "--out",
+    "--format",
+)
+"""What --help lists; --help-all has the others."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

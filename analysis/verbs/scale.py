@@ -49,6 +49,17 @@ grows worse than expected if its leading exponents exceed the expectation and if
 end of its interval, it grows by more from the largest measured point to the target. The exit status
 is then 1.
 """
+COMMON = (
+    "--format",
+    "--metric",
+    "--parameter",
+    "--kernel",
+    "--at",
+    "--expect",
+    "--figure",
+    "--json",
+)
+"""What --help lists; --help-all has the others."""
 TEXT_WIDTH = 100
 TOP = 20
 TOP_FIGURES = 4

@@ -83,6 +83,19 @@ class Once(argparse.Action):
         setattr(namespace, self.dest, values)
 
 
+COMMON = (
+    "--latency",
+    "--bandwidth",
+    "--speed",
+    "--noise",
+    "--ranks",
+    "--solver",
+    "--machine",
+    "--json",
+)
+"""What --help lists; --help-all has the others."""
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.description = DESCRIPTION

@@ -40,6 +40,16 @@ program every outermost KSPSolve is recorded. Of another MPI program the iterati
 are: MPI_Pcontrol(1), HINDMOST_ITERATION() of hindmost.h, or the calls of --iterate-at. The exit
 status is the program's; it is 4 if that was 0 and nothing could be recorded.
 """
+COMMON = (
+    "--out",
+    "--iterate-at",
+    "--only",
+    "--every",
+    "--most",
+    "--print-env",
+    "--convert",
+)
+"""What --help lists; --help-all has the others."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

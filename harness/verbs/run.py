@@ -40,6 +40,17 @@ examples:
 PETSc options follow '--'. Run files are named WORKLOAD-SOLVER-pRANKS-N.h5; an existing file is
 never overwritten.
 """
+COMMON = (
+    "--unknowns",
+    "--solver",
+    "--iterations",
+    "--rtol",
+    "--repeats",
+    "--warmup",
+    "--out",
+    "--live",
+)
+"""What --help lists; --help-all has the others."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -38,6 +38,17 @@ examples:
 'hindmost probe all --out machine.json' measures the machine for the offline model. Exit status 75:
 the run stopped before its last cycle, because of --time-limit or SIGTERM.
 """
+COMMON = (
+    "--deck",
+    "--cycles",
+    "--repeats",
+    "--out",
+    "--machine",
+    "--checkpoint",
+    "--restart",
+    "--live",
+)
+"""What --help lists; --help-all has the others."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

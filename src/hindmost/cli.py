@@ -89,11 +89,11 @@ Results that you have already:
 """What the command says to somebody who types nothing else."""
 EXAMPLES = """\
 examples:
-  mpiexec -n 2 hindmost run laplacian-1d --unknowns 100000 --solver gmres --solver pgmres \\
-                            --iterations 2000 --repeats 3 --warmup 1 --out runs
-  hindmost show runs/*.h5
-  hindmost fit runs/*.h5
-  hindmost report runs/*.h5 --out runs/report.html
+  mpiexec -n 4 hindmost attach --out runs -- ./app
+  hindmost show runs
+  hindmost report runs --out report.html
+  mpiexec -n 2 hindmost run laplacian-1d --solver gmres --solver pgmres --repeats 3 --out runs
+  hindmost fit runs
 
 'hindmost VERB --help' describes a verb.
 
@@ -128,6 +128,8 @@ class Verb(Protocol):
 
     def perform(self, arguments: argparse.Namespace) -> int:
         """Carry out the verb and return the exit status."""
+
+    # A verb of many options may name those of its --help: COMMON = ("--out", ...)
 
 
 class Parser(argparse.ArgumentParser):
@@ -209,6 +211,34 @@ class PrintSchema(argparse.Action):
 
         write_json(schema_of_verb(parser.prog.removeprefix("hindmost ")))
         parser.exit()
+
+
+class HelpAll(argparse.Action):
+    """Print the help of a verb with all its options, and exit."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: str | Sequence[Any] | None,
+        option_string: str | None = None,
+    ) -> None:
+        """Print it."""
+        parser.print_help()
+        parser.exit()
+
+
+def show_common(parser: argparse.ArgumentParser, common: Sequence[str]) -> None:
+    """Leave only the common options of a verb, and the way to the others, in its help."""
+    kept = {"--help", "--help-all", *common}
+    others = [
+        each
+        for each in parser._actions
+        if each.option_strings and not kept.intersection(each.option_strings)
+    ]
+    for each in others:
+        each.help = argparse.SUPPRESS
+    parser._option_string_actions["--help-all"].help = f"and {len(others)} more options"
 
 
 class Help(argparse.RawDescriptionHelpFormatter):
@@ -300,19 +330,24 @@ def parser_of(words: Sequence[str]) -> tuple[Parser, Verb | None, list[str]]:
                     nargs=0,
                     help="print the JSON schema of --json and exit",
                 )
+            common: Sequence[str] = getattr(verb, "COMMON", ())
+            if common:
+                sub.add_argument("--help-all", action=HelpAll, nargs=0, help="list all options")
+            if common and not set(words) & {"--help-all", "--completion"}:
+                show_common(sub, common)
             parser.called = sub.prog
             parser.habits = getattr(verb, "HABITS", parser.habits)
     return parser, verb, words
 
 
 def help_of(words: Sequence[str]) -> str:
-    """Return what ``hindmost VERB --help`` prints; ``words`` is the verb, of one word or two."""
+    """Return all options of a verb, as ``--help-all`` prints them; ``words`` are one or two."""
     return parser_of_verb(words).format_help()
 
 
 def parser_of_verb(words: Sequence[str]) -> argparse.ArgumentParser:
-    """Return the parser of a verb of one word or two."""
-    parser, _, rest = parser_of(words)
+    """Return the parser of a verb of one word or two, with the help of all its options."""
+    parser, _, rest = parser_of([*words, "--help-all"])
     (verbs,) = (each.choices for each in parser._actions if isinstance(each, SubParsers))
     found: argparse.ArgumentParser = verbs[rest[0]]
     return found

@@ -385,7 +385,7 @@ def test_errors_are_one_line_and_a_status(tmp_path: Path) -> None:
 
 def test_help_shows_both_forms(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        main(["history", "--help"])
+        main(["history", "--help-all"])
     printed = capsys.readouterr().out
     assert "hindmost history ack FILE-OR-DIR" in printed
     assert np.all([name in printed for name in ("--state", "--mail", "--since", "--ack")])
