@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.models.changepoint import Watch, detect
+from hindmost.models.changepoint import detect
 from hindmost.models.synthetic.nightly import (
     KINDS,
     SimulatedNights,
@@ -46,7 +46,6 @@ FIRST_SEED = 5_000_000
 FEWEST_NIGHTS = 10
 DELAYS = 300
 """Series for which delays are measured: every night needs a pass."""
-ALARMS = 50
 LONGEST_NAME = 26
 DATA = "HINDMOST_EVALUATION_DATA"
 DELAY_METHODS: dict[str, dict[str, Any]] = {
@@ -190,22 +189,6 @@ def print_delays(truth: list[SimulatedNights]) -> None:
         )
 
 
-def print_alarms(truth: list[SimulatedNights]) -> None:
-    """Print how often noise raises an alarm night by night, temporary or permanent."""
-    seen = withdrawn = nights = 0
-    for series in truth:
-        watch = Watch(settings={"confirmations": 1})
-        for value in series.values:
-            watch, events = watch.add(float(value))
-            seen += sum(event.kind == "seen" for event in events)
-            withdrawn += sum(event.kind == "withdrawn" for event in events)
-        nights += series.values.size
-    print(  # noqa: T201
-        f"\nnight by night on {nights} nights of noise: {1000.0 * seen / nights:.2f} alarms in "
-        f"1000, of which {withdrawn} of {seen} were withdrawn later"
-    )
-
-
 def real_series(folder: Path) -> dict[tuple[str, str], tuple[Series, Series]]:
     """Read the nightly timers with 10 nights or more: days and seconds by case and timer."""
     nights: dict[tuple[str, str], list[tuple[int, float]]] = {}
@@ -250,17 +233,12 @@ def with_injected(
 
 
 def print_speed(every: dict[tuple[str, str], tuple[Series, Series]]) -> None:
-    """Print the time of all real series, and of one more night in all of them."""
+    """Print the time of all real series."""
     start = time.perf_counter()
     for days, values in every.values():
         detect(values, times=days)
     took = time.perf_counter() - start
-    watches = [Watch.start(values, times=days) for days, values in every.values()]
-    begin = time.perf_counter()
-    for watch in watches:
-        watch.add(watch.values[-1], time=watch.times[-1] + 1.0)
-    more = time.perf_counter() - begin
-    print(f"\nall {len(every)} real series: {took:.2f} s; one more night in all: {more:.2f} s")  # noqa: T201
+    print(f"\nall {len(every)} real series: {took:.2f} s")  # noqa: T201
 
 
 def main() -> int:
@@ -277,7 +255,6 @@ def main() -> int:
     sets = {kind: [draw_nightly(kind, seed) for seed in seeds] for kind in KINDS}
     print_table(methods, sets)
     print_delays(sets["shifts"][:DELAYS])
-    print_alarms(sets["noise"][:ALARMS])
     folder = os.environ.get(DATA)
     if not folder:
         print(f"\nreal noise is skipped: {DATA} names no folder")  # noqa: T201

@@ -131,9 +131,6 @@ class ComparedSeries:
         """Return the comparison as ``1.17x slower (1.12 to 1.22), p = 0.002``."""
         ratio = self.ratio
         sentence = self.ratio_words(ratio.value)
-        unjudged = None if self.history is None else self.history.unjudged
-        if unjudged is not None and unjudged[1]:
-            return f"{sentence}; not judged: {unjudged[0]}"
         if differ_in_work(self.first, self.second):
             works = (" or ".join(sorted(each.work)) for each in self.sides)
             return f"{sentence} for {' and '.join(works)}: not judged"
@@ -193,8 +190,6 @@ class ComparedSeries:
             words += f"; it drifts from {times(start)}x to {times(end)}x"
         elif history.drifted_until is not None:
             words += f"; it drifted until {history.drifted_until}"
-        if history.unjudged is not None:
-            words += f"; not judged: {history.unjudged[0]}"
         left_out = len(outliers_of(history))
         if left_out:
             words += f"; {counted(left_out, 'outlier')} left out"

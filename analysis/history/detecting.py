@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hindmost.analysis.history.dates import SECONDS_A_DAY, days_of
@@ -11,8 +11,6 @@ from hindmost.errors import DataError, UsageError
 from hindmost.models.changepoint import Detection, detect
 from hindmost.text import choose
 
-RATIO_SETTINGS: dict[str, Any] = {"above": 3.25, "below": 3.25}
-"""Settings of the robust method for a ratio: the same for larger and for smaller values."""
 BETWEEN = ("days", "commits")
 """Where changes may be asked to lie."""
 
@@ -23,6 +21,7 @@ def detect_in(
     settings: Mapping[str, Any],
     only_between: str | None,
     stop: int | None = None,
+    confirmed: Sequence[int] = (),
 ) -> Detection:
     """Do one pass over a series, or over its first observations.
 
@@ -36,6 +35,8 @@ def detect_in(
         Where changes may lie.
     stop : int, optional
         The first observation that is left out.
+    confirmed : sequence of int
+        First observations of the changes that were confirmed before.
 
     Raises
     ------
@@ -46,16 +47,16 @@ def detect_in(
     """
     check_between(series, only_between)
     nights = days_of(series.times[:stop])
-    symmetric = RATIO_SETTINGS if series.name.is_ratio and method == "robust" else {}
     return detect(
         series.values[:stop],
         times=series.times[:stop] / SECONDS_A_DAY,
         nights=nights,
+        confirmed=list(confirmed),
         days=nights if only_between == "days" else None,
         commits=list(series.commits[:stop]) if only_between == "commits" else None,
         smaller_is_better=series.smaller_is_better,
         method=method,
-        **(symmetric | dict(settings)),
+        **settings,
     )
 
 

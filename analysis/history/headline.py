@@ -62,12 +62,7 @@ def headline(study: HistoryStudy) -> str:
     if len(drifting) > bad + noted:
         phrases.append(f"{len(drifting) - bad - noted} series with another drift")
     left_out = len(study.silent()) + len(study.too_short()) + len(study.unjudged())
-    current = (
-        len(study.judged)
-        - left_out
-        - len(study.partly_judged())
-        - len(study.with_accumulated_shifts())
-    )
+    current = len(study.judged) - left_out
     if not phrases and current:
         least = f" of {100.0 * study.least:.2g} % or more" if study.least > 0.0 else ""
         phrases.append(f"no change{least} in {counted(current, 'series')}")
@@ -80,13 +75,6 @@ def not_judged(study: HistoryStudy) -> Iterator[str]:
         yield f"{counted(len(study.too_short()), 'series')} too short to judge"
     if study.unjudged():
         yield f"{counted(len(study.unjudged()), 'series')} that cannot be judged yet"
-    small = len(study.with_accumulated_shifts())
-    if small:
-        least = f"{100.0 * study.least:.2g} %"
-        yield f"{counted(small, 'series')} with smaller shifts that sum to over {least}"
-    partly = len(study.partly_judged())
-    if partly:
-        yield f"{counted(partly, 'series')} whose older nights cannot be judged"
     if study.silent():
         days = f"{study.last_days:.3g} days"
         yield f"{counted(len(study.silent()), 'series')} without a result in the last {days}"
@@ -185,7 +173,7 @@ def newest_line(study: HistoryStudy) -> str:
     for each in study.judged:
         runs = each.detection.outliers
         ends = bool(runs) and runs[-1].stop == each.detection.observations
-        if ends and each.detection.knows_level and not each.is_silent(study.since):
+        if ends and not each.is_silent(study.since):
             level, value = each.detection.level_now, float(each.series.values[-1])
             rows.append((each, value, value / level - 1.0))
     if not rows:
@@ -199,40 +187,6 @@ def newest_line(study: HistoryStudy) -> str:
         f"{signed_percent(effect)} from its level of "
         f"{quantity(each.detection.level_now, unit)}"
     )
-
-
-def doubt_lines(study: HistoryStudy, most: int = MOST_OPEN) -> Iterator[str]:
-    """Yield last results that stand out, what is not judged, and shifts too small for changes."""
-    newest = newest_line(study)
-    if newest:
-        yield newest
-    rows = [
-        (each, stretch)
-        for each in (*study.unjudged(), *study.partly_judged())
-        for stretch in each.detection.unjudged
-    ]
-    for each, stretch in rows[:most]:
-        dates = f"{each.labels[stretch.start][:10]} to {each.labels[stretch.stop - 1][:10]}"
-        yield f"not judged: {named(each.series.name)}, {dates}: {stretch.reason}"
-    if len(rows) > most:
-        yield f"not judged:{more(len(rows) - most)}; --json lists all"
-    shifted = [
-        (each, shift)
-        for each in study.judged
-        if (shift := each.detection.last_shift) is not None and not each.is_silent(study.since)
-    ]
-    if shifted:
-        each, shift = max(shifted, key=lambda row: abs(row[0].detection.small_shift_now))
-        unit, total = each.series.unit, each.detection.small_shift_now
-        alone = total == shift.after / shift.before - 1.0
-        sums = "" if alone else f", {signed_percent(total)} in total"
-        yield (
-            f"smaller shifts: {counted(len(shifted), 'series')} with a shift below "
-            f"{100.0 * study.least:.2g} %, which does not affect the verdict; the largest: "
-            f"{named(each.series.name)}: {quantity(shift.before, unit)} -> "
-            f"{quantity(shift.after, unit)}, {signed_percent(shift.effect)} since "
-            f"{each.labels[shift.index]}{sums}"
-        )
 
 
 def insignificant_line(study: HistoryStudy) -> str:

@@ -22,9 +22,9 @@ from hindmost.analysis.history.dates import date_of
 from hindmost.analysis.history.headline import (
     age_line,
     data_remarks,
-    doubt_lines,
     failure_line,
     headline,
+    newest_line,
     scope,
     silence_lines,
 )
@@ -106,7 +106,7 @@ def compose(
 
 def remarks_of(study: HistoryStudy, plan: MailPlan | None, at: float) -> list[str]:
     """Return the lines before the changes: age, silence, and older open changes."""
-    lines = [age_line(study, at), *silence_lines(study), *doubt_lines(study)]
+    lines = [age_line(study, at), *silence_lines(study), newest_line(study)]
     if plan is None:
         return [line for line in (*lines, *open_lines(study)) if line]
     lines += plan.withdrawn

@@ -1,10 +1,10 @@
 """The ratio of two paired series over time: where it changes, and what it is since.
 
-The ratio is judged like any other series by the robust method, with settings that treat larger and
-smaller ratios alike: that of A to B changes where that of B to A does, give or take a night. Shifts
-that are too small to be reported for a single series count as well: disturbances of both sides
-cancel in the ratio. Between changes it is the geometric mean of its nights with Student's interval,
-without outliers if they are few. A drifting ratio is given at the end of its line.
+The ratio is judged like any other series by the robust method: that of A to B changes where that of
+B to A does, give or take a night. Shifts that are too small to be reported for a single series
+count as well: disturbances of both sides cancel in the ratio. Between changes it is the geometric
+mean of its nights with Student's interval, without outliers if they are few. A drifting ratio is
+given at the end of its line.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.analysis.history.detecting import RATIO_SETTINGS
 from hindmost.analysis.history.pairing import Pairs
 from hindmost.analysis.history.ratio import (
     LEVEL,
@@ -43,8 +42,7 @@ class RatioRegime:
     ratio : Ratio
         Second over first; at the end of its line if it drifts.
     begin : int
-        The first pair in the ratio: after a drift that has ended, or after first pairs that are
-        too few for a level.
+        The first pair in the ratio: after a drift that has ended.
     drift : RatioDrift or None
         None if the ratio does not drift.
     """
@@ -111,15 +109,6 @@ class RatioHistory:
         ended = any(trend.stop == self.now.begin for trend in self.detection.trends)
         return self.labels[self.now.begin - 1] if ended else None
 
-    @property
-    def unjudged(self) -> tuple[str, bool] | None:
-        """Why some pairs since the last change have no level, and whether the last ones have none.
-
-        None if all pairs have a level.
-        """
-        left = [each for each in self.detection.unjudged if each.stop > self.now.start]
-        return (left[-1].reason, left[-1].stop == len(self.labels)) if left else None
-
     def dates(self, change: ChangePoint) -> tuple[str, str]:
         """Return the labels between which a change lies, both included."""
         first, last = change.interval
@@ -136,7 +125,7 @@ def ratio_history(pairs: Pairs, level: float = LEVEL) -> RatioHistory:
     level : float
         Of the intervals of the ratios.
     """
-    detection = detect(pairs.second / pairs.first, method="robust", **RATIO_SETTINGS, least=LEAST)
+    detection = detect(pairs.second / pairs.first, method="robust", least=LEAST)
     plain = np.ones(pairs.first.size, np.bool_)
     for run in detection.outliers:
         plain[run.start : run.stop] = False
@@ -173,10 +162,6 @@ def regime_of(
     begin = begin_of(detection, start, stop)
     places = np.flatnonzero(plain[begin:stop]) + begin
     first, second = pairs.first[places], pairs.second[places]
-    if any(each.stop == stop for each in detection.unjudged):
-        value = paired_ratio(first, second, level).value
-        none = Ratio(value=value, interval=None, level=level, p_value=None, freedom=0.0)
-        return RatioRegime(start=start, stop=stop, ratio=none, begin=begin)
     drift = drifting_ratio(first, second, level, certain=found)
     ratio = paired_ratio(first, second, level) if drift is None else drift.end
     return RatioRegime(start=start, stop=stop, ratio=ratio, begin=begin, drift=drift)
@@ -186,6 +171,5 @@ def begin_of(detection: Detection, start: int, stop: int) -> int:
     """Return the first pair of the level, or the drift, that a regime ends with."""
     going = [each.start for each in detection.trends if each.stop == stop]
     ended = [each.stop for each in detection.trends]
-    unjudged = [each.stop for each in detection.unjudged]
-    inside = [each for each in (*going, *ended, *unjudged) if start < each < stop]
+    inside = [each for each in (*going, *ended) if start < each < stop]
     return max(inside, default=start)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -13,7 +13,7 @@ from hindmost.analysis.history.merging import KeptSeries, merge, moved, same_pas
 from hindmost.analysis.readers.history import FailedRun, History, NightlySeries, SeriesName
 from hindmost.errors import DataError, UsageError
 from hindmost.models.changepoint import Detection
-from hindmost.models.changepoint.revisions import compare_with_reported
+from hindmost.models.changepoint.revisions import ReportedChange, compare_with_reported
 
 FAILURES_KEPT_DAYS = 60.0
 ONE_BY_ONE = 30
@@ -169,9 +169,10 @@ def follow_series(
     settings: Mapping[str, Any],
     only_between: str | None,
 ) -> tuple[Detection, KeptSeries]:
-    """Compare a series with what was reported, as `hindmost.models.changepoint.Watch` does.
+    """Compare a series with what was reported of it.
 
-    New nights are added one at a time, so that the log says which of them made a difference.
+    Changes that were confirmed stay unless the new nights refute them. New nights are added one at
+    a time, so that the log says which of them made a difference.
 
     Parameters
     ----------
@@ -202,11 +203,18 @@ def follow_series(
     verdicts, log = (kept.verdicts, kept.log) if kept else ((), ())
     detection = None
     for end in ends:
-        detection = detect_in(series, method, settings, only_between, end)
+        detection = detect_in(series, method, settings, only_between, end, confirmed_of(verdicts))
         now, events = compare_with_reported(verdicts, detection)
         verdicts, log = tuple(now), log + tuple(events)
-    detection = detection or detect_in(series, method, settings, only_between, size)
+    if detection is None:
+        known = confirmed_of(verdicts)
+        detection = detect_in(series, method, settings, only_between, size, known)
     return detection, KeptSeries(series=series, verdicts=verdicts, log=log)
+
+
+def confirmed_of(verdicts: Sequence[ReportedChange]) -> list[int]:
+    """Return the first observations of the changes that were confirmed."""
+    return [each.index for each in verdicts if each.confirmed]
 
 
 def judge_series(

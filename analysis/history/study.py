@@ -146,26 +146,6 @@ class HistoryStudy:
             if each.is_unjudged(self.since) and not each.is_silent(self.since)
         )
 
-    def with_accumulated_shifts(self) -> tuple[JudgedSeries, ...]:
-        """Return the series whose small shifts sum to what would be reported as one change."""
-        return tuple(
-            each
-            for each in self.judged
-            if abs(math.log1p(each.detection.small_shift_now)) >= math.log1p(self.least) > 0.0
-            and not each.is_silent(self.since)
-            and not each.detection.unjudged
-        )
-
-    def partly_judged(self) -> tuple[JudgedSeries, ...]:
-        """Return the series of which only nights before the last days cannot be judged."""
-        return tuple(
-            each
-            for each in self.judged
-            if each.detection.unjudged
-            and not each.is_unjudged(self.since)
-            and not each.is_silent(self.since)
-        )
-
     def ranked(self) -> tuple[JudgedSeries, ...]:
         """Return all series: the worst verdict first, then the newest change."""
         return tuple(

@@ -6,7 +6,6 @@ from hindmost.analysis.history.judged_series import JudgedSeries
 from hindmost.analysis.history.study import HistoryStudy
 from hindmost.analysis.history.terms import named
 from hindmost.analysis.show.table import NAME, RIGHT, Column, Table
-from hindmost.models.changepoint import Detection
 from hindmost.text import quantity
 
 MOST_SERIES = 20
@@ -27,28 +26,19 @@ def series_table(study: HistoryStudy, most: int = MOST_SERIES) -> Table:
     for each in study.ranked()[:most]:
         found = each.detection
         regime = found.regimes[-1] if found.regimes else None
-        level = quantity(found.level_now, each.series.unit) if found.knows_level else "unknown"
+        level = quantity(found.level_now, each.series.unit) if found.regimes else ""
         rows.append(
             (
                 each.status(study.since),
                 named(each.series.name),
                 str(each.nights),
-                "" if regime is None else "drifts" if regime.trend else level,
-                "too short" if regime is None else each.labels[start_of_level(found)],
+                "drifts" if regime and regime.trend else level,
+                "too short" if regime is None else each.labels[regime.start],
                 str(len(found.changes)),
                 str(outlying_nights(each)),
             )
         )
     return Table(columns=columns, rows=rows)
-
-
-def start_of_level(found: Detection) -> int:
-    """Return the first observation of the last level, after any stretch without a level."""
-    if found.last_shift is not None:
-        return found.last_shift.index
-    start = found.regimes[-1].start
-    stops = (each.stop for each in found.unjudged if each.stop < found.observations)
-    return max([start, *stops])
 
 
 def outlying_nights(judged: JudgedSeries) -> int:

@@ -21,10 +21,10 @@ from hindmost.analysis.history.dates import SECONDS_A_DAY, date_of
 from hindmost.analysis.history.headline import (
     age_line,
     data_remarks,
-    doubt_lines,
     failure_line,
     headline,
     insignificant_line,
+    newest_line,
     scope,
     silence_lines,
 )
@@ -164,8 +164,8 @@ def report(study: HistoryStudy, groups: tuple[ChangeGroup, ...]) -> None:
     """Print what changed, and the table of the series."""
     write_lines(scope(study), headline(study), *open_lines(study), *silence_lines(study))
     write_lines(*group_lines(groups), *drift_lines(study), *revision_lines(study, MOST_SERIES))
-    write_lines(*doubt_lines(study))
-    last = [line for line in (failure_line(study), insignificant_line(study)) if line]
+    told = (newest_line(study), failure_line(study), insignificant_line(study))
+    last = [line for line in told if line]
     write_lines(*last, "")
     print_table(series_table(study))
     left = len(study.judged) - MOST_SERIES

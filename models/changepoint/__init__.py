@@ -4,9 +4,7 @@ from hindmost.models.changepoint.changes import (
     ChangePoint,
     OutlierRun,
     Regime,
-    SmallShift,
     Trend,
-    Unjudged,
 )
 from hindmost.models.changepoint.detect import (
     METHODS,
@@ -16,7 +14,6 @@ from hindmost.models.changepoint.detect import (
 )
 from hindmost.models.changepoint.detection import Detection
 from hindmost.models.changepoint.revisions import Event
-from hindmost.models.changepoint.sequential import Watch
 
 __all__ = [
     "METHODS",
@@ -25,10 +22,7 @@ __all__ = [
     "Event",
     "OutlierRun",
     "Regime",
-    "SmallShift",
     "Trend",
-    "Unjudged",
-    "Watch",
     "detect",
     "effective_settings",
     "least_change",

@@ -15,7 +15,6 @@ from hindmost.models.changepoint.detection import Detection
 from hindmost.models.changepoint.observations import Labels, check
 from hindmost.models.changepoint.report.method import detect_as_report
 from hindmost.models.changepoint.robust.method import detect_robustly
-from hindmost.models.changepoint.robust.settings import DEFAULTS as ROBUST_DEFAULTS
 from hindmost.text import choose
 
 METHODS: dict[str, Callable[..., Detection]] = {
@@ -33,14 +32,11 @@ def effective_settings(method: str, settings: Mapping[str, Any]) -> dict[str, An
     UsageError
         There is no such method.
     """
-    defaults = {
+    return {
         name: parameter.default
         for name, parameter in signature(chosen(method)).parameters.items()
         if parameter.kind is parameter.KEYWORD_ONLY
-    }
-    if method == "robust":
-        defaults |= ROBUST_DEFAULTS._asdict()
-    return defaults | dict(settings)
+    } | dict(settings)
 
 
 def least_change(method: str, settings: Mapping[str, Any] | None = None) -> float:
@@ -62,6 +58,7 @@ def detect(
     days: Labels | None = None,
     commits: Labels | None = None,
     nights: Labels | None = None,
+    confirmed: ArrayLike = (),
     smaller_is_better: bool = True,
     method: str = "robust",
     **settings: Any,
@@ -81,10 +78,13 @@ def detect(
     nights : sequence, shape (observation,), optional
         Labels: all runs of a night count as one night for minimum lengths and for confirmation,
         but changes may lie between them. By default, ``days``, else every observation is a night.
+    confirmed : int array, shape (change,), optional
+        First observations of the changes that an earlier pass, of fewer nights, confirmed. They
+        stay unless the evidence against them is clear (``keep`` of the robust method).
     method : str
         One of `METHODS`.
     **settings
-        Of the method: see `robust.settings.RobustSettings`, and `report.method.detect_as_report`.
+        Of the method: see `robust.method.detect_robustly` and `report.method.detect_as_report`.
 
     Raises
     ------
@@ -93,5 +93,8 @@ def detect(
     UsageError
         There is no such method or setting, or it is out of range.
     """
-    found = chosen(method)(check(values, times, days, commits, nights), **settings)
+    known = effective_settings(method, {})
+    for name in settings.keys() - known.keys():
+        raise UsageError(f"The {method} method has no setting {name!r}; {choose(known)}.")
+    found = chosen(method)(check(values, times, days, commits, nights, confirmed), **settings)
     return found if smaller_is_better else replace(found, smaller_is_better=False)

@@ -11,9 +11,7 @@ from hindmost.models.changepoint.changes import (
     Labels,
     OutlierRun,
     Regime,
-    SmallShift,
     Trend,
-    Unjudged,
 )
 from hindmost.models.changepoint.verdicts import Verdicts
 
@@ -42,8 +40,7 @@ class Detection:
     outliers : tuple of OutlierRun
     trends : tuple of Trend
     suspects : tuple of int
-        Places that may become changes: found, but in too few passes (the report's method), or
-        found late or withdrawn before, and not held yet (the robust method).
+        Places that may become changes: found, but in too few passes (the report's method).
     correlation : float
         AR(1) coefficient of the noise.
     insignificant : tuple of ChangePoint
@@ -51,10 +48,6 @@ class Detection:
         reported as changes, and the regimes on both sides are merged (the report's method).
     too_short : int
         The observations that the method needs, if there are fewer; else 0.
-    small_shifts : tuple of SmallShift
-        Shifts below the least change that the method reports (the robust method).
-    unjudged : tuple of Unjudged
-        Stretches without a known level (the robust method).
     """
 
     method: str
@@ -69,35 +62,10 @@ class Detection:
     correlation: float = 0.0
     too_short: int = 0
     insignificant: tuple[ChangePoint, ...] = ()
-    small_shifts: tuple[SmallShift, ...] = ()
-    unjudged: tuple[Unjudged, ...] = ()
-
-    @property
-    def last_shift(self) -> SmallShift | None:
-        """The small shift that contains the last observation, or None."""
-        shifts = self.small_shifts
-        return shifts[-1] if shifts and shifts[-1].stop == self.observations else None
-
-    @property
-    def small_shift_now(self) -> float:
-        """The sum of the small shifts since the last change, relative; 0 without any."""
-        if self.last_shift is None:
-            return 0.0
-        start = self.regimes[-1].start
-        first = next(shift for shift in self.small_shifts if shift.index >= start)
-        return self.last_shift.after / first.before - 1.0
-
-    @property
-    def knows_level(self) -> bool:
-        """Whether the level of the last observation is known."""
-        ends = self.unjudged and self.unjudged[-1].stop == self.observations
-        return bool(self.regimes) and not ends
 
     @property
     def level_now(self) -> float:
         """The level of the last observation; for a trend, that at its end."""
-        if self.last_shift is not None:
-            return self.last_shift.after
         last = self.regimes[-1]
         if not last.trend or not self.trends:
             return last.mean
@@ -163,8 +131,6 @@ class Detection:
                 for each in self.regimes
                 if each.switching
             ),
-            *(shift.explain() for shift in self.small_shifts),
-            *(stretch.explain() for stretch in self.unjudged),
             *(run.explain() for run in self.outliers),
         ]
         if not self.changes and not self.trends:
@@ -195,9 +161,7 @@ class Detection:
                 for place in sorted(change.index for change in (*self.changes, *self.insignificant))
             ],
             "insignificant": [change.to_json(names) for change in self.insignificant],
-            "small_shifts": [shift.to_json(names) for shift in self.small_shifts],
-            "unjudged": [stretch.to_json(names) for stretch in self.unjudged],
-            "level_now": self.level_now if self.knows_level else None,
+            "level_now": self.level_now if self.regimes else None,
             "too_short": self.too_short,
             "status": self.status(),
         }

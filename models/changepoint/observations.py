@@ -28,6 +28,8 @@ class CheckedSeries:
         Number of the night: its runs share it.
     may_change : bool array, shape (observation,)
         Whether a new level may begin at an observation.
+    confirmed : int64 array, shape (change,)
+        First observations of the changes that were confirmed before.
     """
 
     values: NDArray[np.float64]
@@ -35,21 +37,24 @@ class CheckedSeries:
     times: NDArray[np.float64]
     day: NDArray[np.int64]
     may_change: NDArray[np.bool_]
+    confirmed: NDArray[np.int64]
 
     @property
     def size(self) -> int:
         """The number of observations."""
         return int(self.values.size)
 
-    def before(self, stop: int) -> CheckedSeries:
-        """Return the first observations."""
-        return CheckedSeries(
-            values=self.values[:stop],
-            logs=self.logs[:stop],
-            times=self.times[:stop],
-            day=self.day[:stop],
-            may_change=self.may_change[:stop],
-        )
+    def is_confirmed(self, within: int) -> NDArray[np.bool_]:
+        """Tell where a change was confirmed before, within some observations.
+
+        Returns
+        -------
+        bool array, shape (observation,)
+        """
+        near = np.zeros(self.size, np.bool_)
+        for place in self.confirmed:
+            near[max(place - within, 0) : place + within + 1] = True
+        return near
 
 
 def check(
@@ -58,6 +63,7 @@ def check(
     days: Labels | None = None,
     commits: Labels | None = None,
     nights: Labels | None = None,
+    confirmed: ArrayLike = (),
 ) -> CheckedSeries:
     """Check a series.
 
@@ -70,12 +76,14 @@ def check(
         A change lies only where the label differs from the previous one.
     nights : sequence, shape (observation,), optional
         All runs of a label are one night, but changes may lie between them; by default, ``days``.
+    confirmed : int array, shape (change,)
+        First observations of the changes that were confirmed before.
 
     Raises
     ------
     DataError
         No values, another shape than (observation,), values that are not positive and finite, times
-        that are not finite or fall, or labels of another length.
+        that are not finite or fall, labels of another length, or a place that is no observation.
     """
     seconds = as_series(values, "values")
     if seconds.size == 0:
@@ -107,7 +115,19 @@ def check(
         times=when,
         day=day.astype(np.int64),
         may_change=may_change,
+        confirmed=check_places(confirmed, seconds.size),
     )
+
+
+def check_places(places: ArrayLike, size: int) -> NDArray[np.int64]:
+    """Return the places of changes after checking that they are observations."""
+    found = np.asarray(places)
+    if found.size and (found.dtype.kind not in "iu" or found.min() < 0 or found.max() >= size):
+        raise DataError(
+            f"The confirmed changes {found.tolist()} are not all observations: give indices from "
+            f"0 to {size - 1}."
+        )
+    return found.astype(np.int64)
 
 
 def check_times(when: NDArray[np.float64], size: int) -> NDArray[np.float64]:

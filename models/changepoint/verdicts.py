@@ -23,6 +23,10 @@ DRIFT = 0.05
 """A drift warns where the series is worse by more than this share, for certain."""
 SPIKE_DAYS = 10.0
 """Days that a spike lasts at most, after which a lower level may still be a slowdown."""
+LONG_RUN = 7
+"""Outliers in a row that are too many for a disturbance: they have no level."""
+KNOWN = 2.0 / 3.0
+"""Share of the results of a level that must not be outliers, for it to be known."""
 SILENT_DAYS = 60.0
 """Days without a result after which a series counts as given up; until then it went silent."""
 
@@ -179,10 +183,14 @@ class Verdicts:
         return self.is_silent(since - SILENT_DAYS * self.DAY)
 
     def is_unjudged(self, since: float) -> bool:
-        """Tell whether a stretch without a known level, or the step at its end, is after a time."""
-        last = len(self.times) - 1
+        """Tell whether the level after a time is unknown, because too many results are outliers."""
+        found = self.detection
         return any(
-            self.times[min(stretch.stop, last)] > since for stretch in self.detection.unjudged
+            run.stop - run.start >= LONG_RUN and self.times[run.stop - 1] > since
+            for run in found.outliers
+        ) or any(
+            each.n < KNOWN * (each.stop - each.start) and self.times[each.stop - 1] > since
+            for each in found.regimes
         )
 
     def status(self, since: float) -> str:

@@ -15,9 +15,9 @@ from hindmost.analysis.history.change_groups import (
 from hindmost.analysis.history.change_sentences import ended_drift_lines, open_lines
 from hindmost.analysis.history.dates import date_of
 from hindmost.analysis.history.headline import (
-    doubt_lines,
     headline,
     insignificant_line,
+    newest_line,
     silence_lines,
 )
 from hindmost.analysis.history.page.badges import (
@@ -89,7 +89,7 @@ def summary(study: HistoryStudy) -> list[Part]:
     return [
         Paragraph(headline(study)),
         *(Paragraph(line) for line in (*islice(open_lines(study), 1), *ended_drift_lines(study))),
-        *(Paragraph(line) for line in (*silence_lines(study), *doubt_lines(study))),
+        *(Paragraph(line) for line in (*silence_lines(study), newest_line(study)) if line),
         Paragraph(Html(f"{counted(len(study.judged), 'series')}: {series or 'none'}.")),
         Folded(f"Verdicts of {counted(len(cases), 'case')}", [table]),
     ]

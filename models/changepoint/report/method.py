@@ -19,7 +19,6 @@ LARGEST_STEPS = 10
 CONFIRMATIONS = 3
 WINDOW = 30
 LEVEL = 0.95
-BOUND = 3.0
 FEWEST = 3
 SIGNIFICANT = 0.05
 """Largest p-value at which a change between two regimes is reported."""
@@ -209,13 +208,13 @@ def change_of(
     reach = float(special.stdtrit(freedom, 0.5 + 0.5 * level)) * error
     pooled = np.sqrt(max((n * a + m * b) / (n + m), 1e-12))
     sigma = np.full(series.size, pooled)
-    first, last = place_interval(
-        series.logs, begin, index, end, sigma, BOUND, BOUND, series.may_change, level
+    interval = place_interval(
+        series.logs, (begin, index, end), (before, after), sigma, series.may_change, level
     )
     return ChangePoint(
         index=index,
         time=float(series.times[index]),
-        interval=(int(first), int(last)),
+        interval=interval,
         level=level,
         before=float(np.exp(before)),
         after=float(np.exp(after)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,327 +15,244 @@ from hindmost.models.changepoint.changes import (
     ChangePoint,
     OutlierRun,
     Regime,
-    SmallShift,
     Trend,
     relative,
 )
 from hindmost.models.changepoint.detection import Detection
 from hindmost.models.changepoint.observations import CheckedSeries, check_probability
-from hindmost.models.changepoint.robust.settings import DEFAULTS, LATE, RobustSettings
-from hindmost.text import choose
+from hindmost.models.changepoint.robust.noise import Noise
+from hindmost.models.changepoint.robust.placement import place_interval
+from hindmost.models.changepoint.robust.segments import (
+    FIRST,
+    MOVE,
+    SHORTEST,
+    Rules,
+    Seam,
+    Segment,
+    compare,
+    find_segments,
+)
 
+ALPHA = 1e-4
+LEAST = 0.028
+KEEP = 0.05
 LEVEL = 0.95
 CONFIRMATIONS = 3
-LINE, SWITCHING = 1, 2
-"""Kinds of segments, as the loops number them; their modules need numba."""
-POSITIVE = (
-    "above",
-    "below",
-    "penalty",
-    "shortest",
-    "first",
-    "noise_floor",
-    "prior_nights",
-    "switches",
-    "fineness",
-    "passes",
-)
-"""Settings that must be above 0."""
+FEWEST = FIRST + SHORTEST
+"""Nights of a series, at least: until then, its noise is unknown."""
 OUTLYING = 4.0
 """Standard deviations from the fit beyond which a night is an outlier."""
-LEAST_MOVES = 5
-"""Nights one unit off the last one, of a series that is rounded: a step has one, a spike two."""
-FEWEST_VALUES, FEW_UNITS, OFTEN, EQUAL = 3, 3.5, 0.05, 1e-6
-"""Different values of a series that is rounded, or the units up to which two do, the share of its
-nights that are one unit off the last one, and the share of a unit that does not count."""
-FARTHEST = 50.0
-"""Logarithm of a ratio to the median beyond which values count as equal there."""
+LATE = 15
+"""Nights after which a detected change has nearly always been detected before."""
 
 
 def detect_robustly(
     series: CheckedSeries,
     *,
+    alpha: float = ALPHA,
+    least: float = LEAST,
+    keep: float = KEEP,
     level: float = LEVEL,
     confirmations: int = CONFIRMATIONS,
-    **settings: Any,
 ) -> Detection:
-    """Find steps, outlier runs and trends.
+    """Find steps and trends, and what is an outlier of them.
 
     Parameters
     ----------
     series : CheckedSeries
+    alpha : float
+        Significance level of a change at one place: the rate of false alarms.
+    least : float
+        Smallest change of the logarithm that is reported.
+    keep : float
+        Significance level at which a change that was confirmed before stays: the memory.
     level : float
         Probability of all intervals. No change or trend is reported whose interval contains zero:
-        ``alpha`` is at most ``1 - level``.
+        ``alpha`` and ``keep`` are at most ``1 - level``.
     confirmations : int
         Consecutive passes, each with one more night, that confirm a change.
-    **settings
-        Of `RobustSettings`.
 
     Raises
     ------
     UsageError
-        There is no such setting, or it is out of range.
+        A setting is out of range.
     """
-    chosen = settings_from(settings)
-    check_probability("level", level)
+    for name, probability in (("alpha", alpha), ("keep", keep), ("level", level)):
+        check_probability(name, probability)
     if confirmations < 1:
         raise UsageError(f"confirmations = {confirmations} must be 1 or more.")
-    chosen = chosen._replace(
-        alpha=min(chosen.alpha, 1.0 - level),
-        refuted=min(chosen.refuted, 1.0 - level),
-        noise_floor=max(chosen.noise_floor, rounding_noise(series.logs)),
-    )
+    if not least >= 0.0:
+        raise UsageError(f"least = {least} must not be negative.")
     times = tuple(series.times.tolist())
-    needed = chosen.first + chosen.shortest
-    if series.size < needed or series.day[-1] + 1 < needed:
-        return Detection(method="robust", observations=series.size, times=times, too_short=needed)
-    from hindmost.models.changepoint.robust import describe, doubtful, held_changes, tested
-
-    found = held_changes.find_segments(series.logs, series.may_change, series.day, chosen)
-    starts, kinds, rho = found.starts, found.kinds, float(found.rho)
-    seams = describe.describe_seams(series.logs, found, series.may_change, chosen, level)
-    segments, fitted = describe.describe_segments(
-        series.logs, starts, kinds, found.sigma, rho, chosen
+    if series.day[-1] + 1 < FEWEST:
+        return Detection(method="robust", observations=series.size, times=times, too_short=FEWEST)
+    rules = Rules(
+        alpha=min(alpha, 1.0 - level),
+        keep=max(min(keep, 1.0 - level), min(alpha, 1.0 - level)),
+        least=least,
+        is_kept=series.is_confirmed(MOVE),
     )
-    steps = seams[seams["is_step"]]
-    large = np.abs(steps["after"] - steps["before"]) >= chosen.held_least
-    seen = times_seen(series, steps["place"], large, chosen, confirmations, found.held)
-    half = 0.5 + 0.5 * level
-    reach = (special.stdtrit(steps["freedom"], half) * steps["error"]).tolist()
-    freedoms = freedom_of_means(segments, rho)
-    reach_of_mean = (special.stdtrit(freedoms, half) * segments["error"]).tolist()
-    shifts: tuple[SmallShift, ...] = ()
-    if found.too_small:
-        fewest = chosen.shortest + confirmations - 1  # as many as a confirmed change needs
-        shifts = doubtful.find_small_shifts(
-            series, starts, kinds, chosen, level, fewest, found.held
-        )
-        fitted = doubtful.follow_shifts(fitted, starts, shifts)
-    outliers = tuple(
-        OutlierRun(start=begin, stop=end, effect=relative(effect))
-        for begin, end, effect in describe.describe_outliers(
-            series.logs, fitted, found.sigma, found.came_back, OUTLYING
-        )
-    )
-    unjudged = doubtful.find_unjudged(series, starts, found.came_back, outliers, chosen)
-    places = max(int(np.count_nonzero(series.may_change)) - 1, 1)
+    segments, noise = find_segments(series.logs, series.may_change, series.day, rules)
+    seams = [compare(left, right) for left, right in pairwise(segments)]
+    found = [
+        (left, right, seam)
+        for left, right, seam in zip(segments, segments[1:], seams, strict=False)
+        # Where a line begins or ends there may be no step.
+        if not (left.line or right.line) or is_step(seam, right.fit.begin, rules)
+    ]
+    seen = times_seen(series, [right.fit.begin for _, right, _ in found], rules, confirmations)
+    freedoms = freedom_of_means(segments)
+    fitted = np.concatenate([each.fit.values for each in segments])
     return Detection(
         method="robust",
         observations=series.size,
         times=times,
         changes=tuple(
-            change_of(seam, width, times, places, level, count, confirmations)
-            for seam, width, count in zip(steps, reach, seen, strict=True)
+            change_of(series, left, right, seam, noise, level, count, confirmations)
+            for (left, right, seam), count in zip(found, seen, strict=True)
         ),
         regimes=tuple(
-            regime_of(segment, width, freedom, int(kind))
-            for segment, width, freedom, kind in zip(
-                segments, reach_of_mean, freedoms.tolist(), kinds, strict=True
-            )
+            regime_of(segment, freedom, level)
+            for segment, freedom in zip(segments, freedoms, strict=True)
         ),
-        outliers=tuple(
-            run
-            for run in outliers
-            if not any(each.start <= run.start < each.stop for each in unjudged)
-        ),
-        trends=tuple(
-            trend_of(
-                segment,
-                tested.slope_error(int(segment["inliers"]), float(segment["deviation"]), rho),
-                level,
-            )
-            for segment, kind in zip(segments, kinds, strict=True)
-            if kind == LINE
-        ),
-        correlation=rho,
-        small_shifts=shifts,
-        unjudged=unjudged,
-        suspects=tuple(found.doubtful.tolist()),
+        outliers=outlier_runs(series.logs - fitted, OUTLYING * sigma_of(segments)),
+        trends=tuple(trend_of(each, level) for each in segments if each.line),
+        correlation=noise.rho,
     )
 
 
-def settings_from(settings: dict[str, Any]) -> RobustSettings:
-    """Check settings and put them over the defaults.
+def is_step(seam: Seam, place: int, rules: Rules) -> bool:
+    """Tell whether the levels at a seam differ significantly, and by enough."""
+    large = rules.is_kept[place] or abs(seam.after - seam.before) >= rules.least
+    return bool(large and seam.p_value <= rules.level_at(place))
 
-    Raises
-    ------
-    UsageError
-        There is no such setting, or it is out of range.
-    """
-    if not settings:
-        return DEFAULTS
-    unknown = sorted(set(settings) - set(RobustSettings._fields))
-    if unknown:
-        raise UsageError(
-            f"The robust method has no setting {unknown[0]!r}; "
-            f"{choose(['level', 'confirmations', *RobustSettings._fields])}."
-        )
-    try:
-        typed = {name: type(getattr(DEFAULTS, name))(value) for name, value in settings.items()}
-    except (TypeError, ValueError) as error:
-        raise UsageError(f"The settings of the robust method are numbers: {error}.") from error
-    chosen = DEFAULTS._replace(**typed)
-    check_probability("alpha", chosen.alpha)
-    for name in POSITIVE:
-        if not getattr(chosen, name) > 0:
-            raise UsageError(f"{name} = {getattr(chosen, name)} must be larger than 0.")
-    return chosen
+
+def sigma_of(segments: list[Segment]) -> NDArray[np.float64]:
+    """Return the standard deviation of every night, float64, shape (observation,)."""
+    return np.concatenate([np.full(each.fit.values.size, each.sigma) for each in segments])
 
 
 def times_seen(
-    series: CheckedSeries,
-    places: NDArray[np.int64],
-    large: NDArray[np.bool_],
-    settings: RobustSettings,
-    confirmations: int,
-    held: NDArray[np.int64],
+    series: CheckedSeries, places: list[int], rules: Rules, confirmations: int
 ) -> list[int]:
     """Count how many of the last consecutive passes find each change.
 
-    Every pass has one night less than the next. Changes more than `LATE` nights ago count as
-    confirmed, unless they are so large that they would have been held, and are not.
+    Every pass has one night less than the next. Changes that were confirmed before, or more than
+    `LATE` nights ago, count as confirmed.
 
     Parameters
     ----------
     series : CheckedSeries
-    places : int64 array, shape (change,)
-    large : bool array, shape (change,)
-        Whether a change is large enough to be held.
-    settings : RobustSettings
+    places : list of int
+    rules : Rules
     confirmations : int
-    held : int64 array, shape (change,)
-        Changes that were confirmed before.
     """
     nights = int(series.day[-1]) + 1
-    going = ((series.day[places] > nights - LATE) | large) & ~np.isin(places, held)
-    if not going.any():
-        return [confirmations] * places.size
-    seen = np.where(going, 1, confirmations)
+    going = [bool(series.day[at] > nights - LATE and not rules.is_kept[at]) for at in places]
+    seen = [1 if each else confirmations for each in going]
     for fewer in range(1, confirmations):
-        shorter = series.before(int(np.searchsorted(series.day, nights - fewer)))
-        if not going.any() or shorter.size < settings.first + settings.shortest:
+        stop = int(np.searchsorted(series.day, nights - fewer))
+        if not any(going) or nights - fewer < FEWEST:
             break
-        earlier = steps_of(shorter, settings, held)
-        near = np.abs(places[:, None] - earlier[None, :]) <= WITHIN
-        going &= near.any(axis=1) if earlier.size else False
-        seen += going
-    return [int(count) for count in seen]
+        earlier = starts_of(series, stop, rules)
+        for c, place in enumerate(places):
+            going[c] = going[c] and any(abs(place - each) <= WITHIN for each in earlier)
+            seen[c] += going[c]
+    return seen
 
 
-def steps_of(
-    series: CheckedSeries, settings: RobustSettings, held: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """Return the first observations of all segments but the first."""
-    from hindmost.models.changepoint.robust import held_changes
-
-    found = held_changes.find_segments(series.logs, series.may_change, series.day, settings, held)
-    starts: NDArray[np.int64] = found.starts[1:]
-    return starts
+def starts_of(series: CheckedSeries, stop: int, rules: Rules) -> list[int]:
+    """Return the first nights of all segments but the first, of the first observations."""
+    shorter = Rules(
+        alpha=rules.alpha, keep=rules.keep, least=rules.least, is_kept=rules.is_kept[:stop]
+    )
+    parts = (series.logs[:stop], series.may_change[:stop], series.day[:stop])
+    segments, _ = find_segments(*parts, shorter)
+    return [each.fit.begin for each in segments[1:]]
 
 
 def change_of(
-    seam: np.void,
-    reach: float,
-    times: tuple[float, ...],
-    places: int,
+    series: CheckedSeries,
+    left: Segment,
+    right: Segment,
+    seam: Seam,
+    noise: Noise,
     level: float,
     seen: int,
     needed: int,
 ) -> ChangePoint:
-    """Turn a row of `describe_seams` into a change; ``reach`` is half its interval."""
-    index, p_value = int(seam["place"]), float(seam["p_value"])
-    before, after = float(seam["before"]), float(seam["after"])
-    difference = after - before
+    """Turn a seam into a change."""
+    index, difference = right.fit.begin, seam.after - seam.before
+    reach = float(special.stdtrit(seam.freedom, 0.5 + 0.5 * level)) * seam.error
+    bounds = (left.fit.begin, index, right.fit.end)
+    places = max(int(np.count_nonzero(series.may_change)) - 1, 1)
     return ChangePoint(
         index=index,
-        time=times[index],
-        interval=(int(seam["first"]), int(seam["last"])),
+        time=float(series.times[index]),
+        interval=place_interval(
+            series.logs, bounds, (seam.before, seam.after), noise.wide, series.may_change, level
+        ),
         level=level,
-        before=math.exp(before),
-        after=math.exp(after),
+        before=math.exp(seam.before),
+        after=math.exp(seam.after),
         effect=relative(difference),
         effect_interval=(relative(difference - reach), relative(difference + reach)),
-        p_value=p_value,
-        p_anywhere=min(1.0, p_value * places),
+        p_value=seam.p_value,
+        p_anywhere=min(1.0, seam.p_value * places),
         seen=seen,
         needed=needed,
     )
 
 
-def rounding_noise(logs: NDArray[np.float64]) -> float:
-    """Return the relative noise that rounding to coarse values may hide: half a unit; else 0.
-
-    Times of 0.02 and 0.03 s in a file with two decimals are mostly equal, so that their median
-    deviation is 0 up to that noise. Exact counts seldom move by one unit.
-
-    Parameters
-    ----------
-    logs : float64 array, shape (observation,)
-    """
-    values = np.exp(np.clip(logs - np.median(logs), -FARTHEST, FARTHEST))
-    distinct = np.unique(values)
-    if distinct.size < 2:
-        return 0.0
-    unit = float(np.diff(distinct).min())
-    units = distinct[0] / unit
-    few = units < FEW_UNITS and abs(units - round(units)) < EQUAL  # of two values, as 0.01 and 0.02
-    if distinct.size < FEWEST_VALUES and not few:
-        return 0.0
-    by_one = np.count_nonzero(np.abs(np.abs(np.diff(values)) - unit) < EQUAL * unit)
-    return 0.5 * unit if by_one >= max(OFTEN * (values.size - 1), LEAST_MOVES) else 0.0
-
-
-def freedom_of_means(segments: NDArray[np.void], rho: float) -> NDArray[np.float64]:
-    """Return the degrees of freedom of the segments' levels.
-
-    The variance of a segment is shrunk towards that of all nights. It cannot be known better than
-    from all nights, and correlated nights count as fewer.
-
-    Parameters
-    ----------
-    segments : SEGMENT array, shape (segment,)
-        Of `describe_segments`.
-    rho : float
-        AR(1) coefficient of the noise. A variance of n such nights is known as well as one of
-        n (1 - rho^2) / (1 + rho^2) independent ones (Bartlett, JRSS 98 (1935)).
-
-    Returns
-    -------
-    float64 array, shape (segment,)
-    """
-    shared = float(segments["inliers"].sum()) - len(segments)
-    fewer = (1.0 - rho**2) / (1.0 + rho**2)
-    freedom: NDArray[np.float64] = np.maximum(np.minimum(segments["freedom"], shared) * fewer, 1.0)
-    return freedom
-
-
-def regime_of(segment: np.void, reach: float, freedom: float, kind: int) -> Regime:
-    """Turn a row of `describe_segments` into a regime; ``reach`` is half its interval."""
-    level = float(segment["level"])
-    return Regime(
-        start=int(segment["begin"]),
-        stop=int(segment["end"]),
-        mean=math.exp(level),
-        interval=(math.exp(level - reach), math.exp(level + reach)),
-        n=int(segment["inliers"]),
-        freedom=freedom,
-        deviation=relative(float(segment["deviation"])),
-        trend=kind == LINE,
-        switching=kind == SWITCHING,
+def outlier_runs(
+    residual: NDArray[np.float64], reach: NDArray[np.float64]
+) -> tuple[OutlierRun, ...]:
+    """Join the observations far from the fit into runs; arrays of shape (observation,)."""
+    edges = np.flatnonzero(np.diff(np.abs(residual) > reach, prepend=False, append=False))
+    return tuple(
+        OutlierRun(start=begin, stop=end, effect=relative(float(np.median(residual[begin:end]))))
+        for begin, end in edges.reshape(-1, 2).tolist()
     )
 
 
-def trend_of(segment: np.void, error: float, level: float) -> Trend:
-    """Turn a row of `describe_segments` into a trend; ``error`` is that of its slope."""
-    start, stop, slope = int(segment["begin"]), int(segment["end"]), float(segment["slope"])
-    nights = stop - start - 1.0
-    freedom = max(float(segment["freedom"]) - 1.0, 1.0)
-    reach = float(special.stdtrit(freedom, 0.5 + 0.5 * level)) * error
+def freedom_of_means(segments: list[Segment]) -> list[float]:
+    """Return the degrees of freedom of the segments' levels.
+
+    The variance of a segment is shrunk towards that of all nights. It cannot be known better than
+    from all nights, and correlated nights count as fewer: a variance of n of them is known as well
+    as one of n (1 - rho^2) / (1 + rho^2) independent ones (Bartlett, JRSS 98 (1935)).
+    """
+    shared = float(sum(each.fit.inliers for each in segments) - len(segments))
+    rho = segments[0].rho
+    fewer = (1.0 - rho**2) / (1.0 + rho**2)
+    return [max(min(each.freedom, shared) * fewer, 1.0) for each in segments]
+
+
+def regime_of(segment: Segment, freedom: float, level: float) -> Regime:
+    """Turn a segment into a regime."""
+    mean = segment.fit.level
+    reach = float(special.stdtrit(freedom, 0.5 + 0.5 * level)) * math.sqrt(segment.error)
+    return Regime(
+        start=segment.fit.begin,
+        stop=segment.fit.end,
+        mean=math.exp(mean),
+        interval=(math.exp(mean - reach), math.exp(mean + reach)),
+        n=segment.fit.inliers,
+        freedom=freedom,
+        deviation=relative(math.sqrt(segment.variance)),
+        trend=segment.line,
+        switching=segment.switching,
+    )
+
+
+def trend_of(segment: Segment, level: float) -> Trend:
+    """Turn a line into a trend."""
+    nights, slope, error = 2.0 * segment.fit.half, segment.fit.slope, segment.slope_error
+    reach = float(special.stdtrit(segment.freedom, 0.5 + 0.5 * level)) * error
     return Trend(
-        start=start,
-        stop=stop,
+        start=segment.fit.begin,
+        stop=segment.fit.end,
         effect=relative(slope * nights),
         effect_interval=(relative((slope - reach) * nights), relative((slope + reach) * nights)),
-        p_value=float(2.0 * special.stdtr(freedom, -abs(slope) / error)),
+        p_value=float(2.0 * special.stdtr(segment.freedom, -abs(slope) / error)),
     )

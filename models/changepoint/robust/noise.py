@@ -1,6 +1,6 @@
-"""The noise of the nights and its serial correlation; needs numba: import inside functions.
+"""The noise of the nights and its serial correlation.
 
-Both are estimated twice: from differences, before the changes are known, and then from the
+Both are estimated twice: from differences, which changes hardly disturb, and then from the
 residuals around the levels.
 """
 
@@ -8,31 +8,110 @@ from __future__ import annotations
 
 import math
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.models.changepoint.robust import loops
-
 MAD_TO_SIGMA = 1.4826
 """The median absolute deviation of a normal law times this is its standard deviation."""
+FLOOR = 0.003
+"""Lower limit of the noise: a standard deviation of the logarithm."""
+OF_UNIT = 0.5
+"""The same for values that a file rounds, in units of their last digit."""
+BLOCK, EVIDENT = 10, 2.0
+"""Nights whose noise is estimated together, with as many on both sides, and the ratio to that of
+all nights which neither chance nor changes explain."""
+FARTHEST = 50.0
+"""Logarithm of a ratio to the median beyond which values count as equal in `least_noise`."""
 LAGS = (2, 3, 4)
-LARGEST_CORRELATION = 0.95
-LARGEST_RESIDUAL_CORRELATION = 0.8
-"""Beyond it, residuals around levels are not noise but an undetected change."""
-BLOCK = 10
-"""Nights whose noise is estimated together, with as many on both sides."""
-PRIOR = 20.0
-"""Nights that the noise of all nights counts as, when it is combined with the local noise."""
-EVIDENT = 2.0
-"""A ratio of noises that neither chance nor shifts explain."""
 SMALLER = 0.8
 """Share of the differences that involve no outlier, even if one night in ten is one."""
 INLIERS = 4.0
 """Standard deviations beyond which residuals do not count for the correlation."""
-FEWEST_PAIRS = 8
-FEWEST_NIGHTS = 20
-HALVINGS = 30
+FEWEST_PAIRS, FEWEST_NIGHTS = 8, 20
+NEGLIGIBLE = 1e-6
+"""Mean square of residuals, in the noise, below which they are errors of rounding."""
+MOST_OF_STEPS, MOST_OF_RESIDUALS = 0.95, 0.8
+"""Largest correlations. Residuals that are correlated more show an undetected change, not noise."""
+PRIOR_NIGHTS, PRIOR_OF_BLOCK = 10.0, 20.0
+"""Nights that the noise of the series counts as, in that of a segment and of a block."""
+
+
+class Noise(NamedTuple):
+    """The noise of a series.
+
+    Attributes
+    ----------
+    sigma : float64 array, shape (observation,)
+        Standard deviation of the logarithm.
+    rho : float
+        AR(1) coefficient.
+    """
+
+    sigma: NDArray[np.float64]
+    rho: float
+
+    @property
+    def wide(self) -> NDArray[np.float64]:
+        """The noise of independent nights whose means would vary as those of these nights do."""
+        return self.sigma * math.sqrt((1.0 + self.rho) / (1.0 - self.rho))
+
+
+def noise_of_steps(y: NDArray[np.float64]) -> Noise:
+    """Estimate the noise from differences, before any change is known.
+
+    Parameters
+    ----------
+    y : float64 array, shape (observation,)
+        Logarithms.
+    """
+    steps = np.abs(np.diff(y))
+    common = max(step_scale(steps), least_noise(y))
+    rho = correlation_of_steps(y, common)
+    return Noise(local_factors(steps, common) * (common / math.sqrt(1.0 - rho)), rho)
+
+
+def least_noise(y: NDArray[np.float64]) -> float:
+    """Return the lower limit of the noise: most values of a file with two decimals may be equal.
+
+    Parameters
+    ----------
+    y : float64 array, shape (observation,)
+        Logarithms.
+    """
+    distinct = np.unique(np.exp(np.clip(y - np.median(y), -FARTHEST, FARTHEST)))
+    unit = float(np.diff(distinct).min()) if distinct.size > 2 else 0.0
+    return max(FLOOR, OF_UNIT * unit)
+
+
+def local_factors(steps: NDArray[np.float64], common: float) -> NDArray[np.float64]:
+    """Return the ratio of every night's noise to that of all nights, from nearby differences.
+
+    Some weeks are noisier than others, and before changes are known only differences show it. Only
+    clear cases count (`EVIDENT`); everywhere else the ratio is 1.
+
+    Parameters
+    ----------
+    steps : float64 array, shape (observation - 1,)
+        The sizes of first differences.
+    common : float
+        Standard deviation of the noise of all nights.
+
+    Returns
+    -------
+    float64 array, shape (observation,)
+    """
+    n = steps.size + 1
+    factor = np.ones(n)
+    for begin in range(0, n, BLOCK):
+        near = steps[max(min(begin - BLOCK, n - 3 * BLOCK), 0) : begin + 2 * BLOCK - 1]
+        own = MAD_TO_SIGMA * float(np.median(near)) / math.sqrt(2.0) / common
+        if own >= EVIDENT:
+            # Shrunk towards the noise of all nights.
+            square = (PRIOR_OF_BLOCK + near.size * own**2) / (PRIOR_OF_BLOCK + near.size)
+            factor[begin : begin + BLOCK] = math.sqrt(square)
+    return factor
 
 
 def step_scale(steps: NDArray[np.float64]) -> float:
@@ -42,52 +121,10 @@ def step_scale(steps: NDArray[np.float64]) -> float:
     fifths, which also holds for times that are rounded or have two modes, where most differences
     are equal.
     """
-    steps = np.sort(steps)
-    half = steps.size // 2
-    middle = 0.5 * float(steps[half] + steps[steps.size - 1 - half])
-    most = math.ceil(SMALLER * steps.size)
-    square = float(steps[:most] @ steps[:most])
+    smaller = np.sort(steps)[: math.ceil(SMALLER * steps.size)]
+    square = float(smaller @ smaller) / smaller.size
     # A difference of two independent nights has twice the variance of one.
-    return max(MAD_TO_SIGMA * middle, math.sqrt(square / most)) / math.sqrt(2.0)
-
-
-def middle_scale(steps: NDArray[np.float64]) -> float:
-    """Return the standard deviation of independent noise from the median size of differences."""
-    return MAD_TO_SIGMA * float(loops.median(steps)) / math.sqrt(2.0)
-
-
-def local_factors(steps: NDArray[np.float64], common: float, least: float) -> NDArray[np.float64]:
-    """Return the ratio of every night's noise to that of all nights, from nearby differences.
-
-    Some weeks are noisier than others, and before changes are known only differences show it. Only
-    clear cases count (`EVIDENT`); everywhere else the ratio is 1.
-
-    Parameters
-    ----------
-    steps : float64 array, shape (night - 1,)
-        The sizes of first differences.
-    common : float
-        Standard deviation of the noise of all nights.
-    least : float
-        Standard deviation below which noise is not believed.
-
-    Returns
-    -------
-    float64 array, shape (night,)
-    """
-    n = steps.size + 1
-    factor = np.ones(n)
-    for begin in range(0, n, BLOCK):
-        end = min(begin + BLOCK, n)
-        first, last = max(begin - BLOCK, 0), min(end + BLOCK, n)
-        if last - first < 2 * BLOCK:
-            first, last = max(last - 2 * BLOCK, 0), min(first + 2 * BLOCK, n)
-        # Noise of the block and its surroundings, shrunk towards the noise of all nights.
-        own = max(middle_scale(steps[first : last - 1]), least) / common
-        if own >= EVIDENT:
-            weight = last - first
-            factor[begin:end] = math.sqrt((PRIOR + weight * own**2) / (PRIOR + weight))
-    return factor
+    return max(MAD_TO_SIGMA * float(np.median(steps)), math.sqrt(square)) / math.sqrt(2.0)
 
 
 def correlation_of_steps(y: NDArray[np.float64], common: float) -> float:
@@ -98,82 +135,64 @@ def correlation_of_steps(y: NDArray[np.float64], common: float) -> float:
 
     Parameters
     ----------
-    y : float64 array, shape (night,)
+    y : float64 array, shape (observation,)
     common : float
         Standard deviation of independent noise that explains the first differences.
     """
     if y.size <= FEWEST_NIGHTS:
         return 0.0
-    ratio = 0.0
-    for lag in LAGS:
-        ratio += (middle_scale(np.abs(y[lag:] - y[:-lag])) / common) ** 2 / len(LAGS)
-    # Solve mean over k of (1 - rho^k) / (1 - rho) = ratio for rho, by bisection.
-    low, high = 0.0, LARGEST_CORRELATION
-    for _ in range(HALVINGS):
-        rho = 0.5 * (low + high)
-        expected = 0.0
-        for lag in LAGS:
-            expected += (1.0 - rho**lag) / (1.0 - rho) / len(LAGS)
-        if expected < ratio:
-            low = rho
-        else:
-            high = rho
+    scales = [MAD_TO_SIGMA * float(np.median(np.abs(y[lag:] - y[:-lag]))) for lag in LAGS]
+    ratio = float(np.mean(np.square(scales))) / (2.0 * common**2)
+    # Solve mean over k of (1 - rho^k) / (1 - rho) = ratio for rho.
+    tried = np.linspace(0.0, MOST_OF_STEPS, 500)
+    expected = np.mean([(1.0 - tried**lag) / (1.0 - tried) for lag in LAGS], axis=0)
     # Shrink towards 0 as if FEWEST_NIGHTS independent nights were added.
-    return low * y.size / (y.size + FEWEST_NIGHTS)
+    return float(np.interp(ratio, expected, tried)) * y.size / (y.size + FEWEST_NIGHTS)
 
 
-def correlation_of_residuals(
-    residual: NDArray[np.float64], starts: NDArray[np.int64], sigma: NDArray[np.float64]
-) -> float:
-    """Return the lag-1 correlation within segments, corrected for the bias of fitted levels."""
-    scaled = residual / sigma
+def noise_of_residuals(
+    y: NDArray[np.float64], residual: NDArray[np.float64], starts: NDArray[np.int64]
+) -> Noise:
+    """Estimate the noise around the levels: each segment's, shrunk towards that of nearby nights.
+
+    Parameters
+    ----------
+    y, residual : float64 arrays, shape (observation,)
+    starts : int64 array, shape (segment,)
+    """
+    least, steps = least_noise(y), np.abs(np.diff(y))
+    expected = local_factors(steps, max(step_scale(steps), least))
+    n = residual.size
+    sizes = np.abs(residual)
+    # Residuals around fitted levels are too small by the degrees of freedom that the levels used.
+    lost = math.sqrt(n / max(n - starts.size, 1))
+    common = max(MAD_TO_SIGMA * float(np.median(sizes)) * lost, least)
+    sigma = np.empty(n)
+    for begin, end in pairwise([*starts.tolist(), n]):
+        own = MAD_TO_SIGMA * float(np.median(sizes[begin:end]))
+        weight = max(end - begin - 3, 0)
+        prior = common**2 * float(np.mean(expected[begin:end] ** 2))
+        variance = (PRIOR_NIGHTS * prior + weight * own**2) / (PRIOR_NIGHTS + weight)
+        sigma[begin:end] = max(math.sqrt(variance), least)
+    return Noise(sigma, correlation_of_residuals(residual / sigma, starts))
+
+
+def correlation_of_residuals(scaled: NDArray[np.float64], starts: NDArray[np.int64]) -> float:
+    """Return the lag-1 correlation within segments, corrected for the bias of fitted levels.
+
+    Parameters
+    ----------
+    scaled : float64 array, shape (observation,)
+        Residuals in standard deviations.
+    starts : int64 array, shape (segment,)
+    """
     inlier = np.abs(scaled) <= INLIERS
     counts = inlier[:-1] & inlier[1:]
     counts[starts[1:] - 1] = False  # pairs with a change between them
     a, b = scaled[:-1][counts], scaled[1:][counts]
     square = 0.5 * float(a @ a + b @ b)
-    if a.size < FEWEST_PAIRS or square == 0.0:
+    if a.size < FEWEST_PAIRS or square < NEGLIGIBLE * a.size:
         return 0.0
     # Each fitted level lowers the correlation by about 1 / n.
     rho = float(a @ b) / square + starts.size / a.size
-    return float(min(max(rho, 0.0), LARGEST_RESIDUAL_CORRELATION))
-
-
-def segment_scales(
-    residual: NDArray[np.float64],
-    starts: NDArray[np.int64],
-    factor: NDArray[np.float64],
-    prior_nights: float,
-    least: float,
-) -> NDArray[np.float64]:
-    """Return every night's standard deviation: its segment's, shrunk towards the expected one.
-
-    Parameters
-    ----------
-    residual : float64 array, shape (night,)
-    starts : int64 array, shape (segment,)
-    factor : float64 array, shape (night,)
-        See `local_factors`.
-    prior_nights : float
-        Nights that the expected standard deviation counts as.
-    least : float
-
-    Returns
-    -------
-    float64 array, shape (night,)
-    """
-    n = residual.size
-    sizes = np.abs(residual)
-    # Residuals around fitted levels are too small by the degrees of freedom that the levels used.
-    lost = math.sqrt(n / max(n - starts.size, 1))
-    common = max(MAD_TO_SIGMA * float(loops.median(sizes)) * lost, least)
-    expected = (common * factor) ** 2
-    sigma = np.empty(n)
-    bounds = [*starts.tolist(), n]
-    for begin, end in pairwise(bounds):
-        own = MAD_TO_SIGMA * float(loops.median(sizes[begin:end]))
-        weight = max(end - begin - 3, 0)
-        square = float(expected[begin:end].mean())
-        variance = (prior_nights * square + weight * own**2) / (prior_nights + weight)
-        sigma[begin:end] = max(math.sqrt(variance), least)
-    return sigma
+    return min(max(rho, 0.0), MOST_OF_RESIDUALS)

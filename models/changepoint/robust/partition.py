@@ -8,72 +8,49 @@ recursion is exact and a segment can have a minimum length.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.models.changepoint.robust.level import TIE
-from hindmost.models.compiled import part
-from hindmost.models.sorting import ascending
+from hindmost.models.changepoint.robust.fits import TIE
+from hindmost.models.compiled import declared
 
+FINENESS = 0.3
+"""Distance of the levels that are tried, in standard deviations."""
 MOST_LEVELS = 4000
 FEWEST_NEAR = 2
 """Data within reach of a level that is tried: a single one is cheaper as an outlier."""
 
 
-@part
-def level_grid(
-    y: NDArray[np.float64], sigma: float, reach: float, fineness: float
-) -> NDArray[np.float64]:
-    """Return levels ``fineness`` sigma apart wherever a datum is within ``reach`` sigma.
+def level_grid(y: NDArray[np.float64], sigma: float, reach: float) -> NDArray[np.float64]:
+    """Return levels `FINENESS` sigma apart wherever enough data are within ``reach`` sigma.
 
     Parameters
     ----------
     y : float64 array, shape (night,)
     sigma : float
         The least standard deviation of the noise.
-    reach, fineness : float
+    reach : float
     """
-    ordered = ascending(y)
-    step = max(fineness * sigma, (ordered[-1] - ordered[0]) / MOST_LEVELS)
-    margin = reach * sigma
-    # A grid over all data, with jumps over the gaps that no datum reaches.
-    levels = np.empty(int(2.0 * (ordered[-1] - ordered[0]) / step) + 3 * ordered.size + 3)
-    levels[0] = ordered[0]
-    tried = 1
-    for i in range(1, ordered.size):
-        if ordered[i] - ordered[i - 1] > 2.0 * margin:
-            end = ordered[i - 1] + margin
-            while levels[tried - 1] + step < end:
-                levels[tried] = levels[tried - 1] + step
-                tried += 1
-            levels[tried] = ordered[i] - margin
-            tried += 1
-        while levels[tried - 1] + step < ordered[i]:
-            levels[tried] = levels[tried - 1] + step
-            tried += 1
-    levels[tried] = ordered[-1]
-    # Keep the levels that have enough data within reach.
-    useful = np.empty(tried + 1)
-    count, low, high = 0, 0, 0
-    for level in levels[: tried + 1]:
-        while low < ordered.size and ordered[low] < level - margin:
-            low += 1
-        while high < ordered.size and ordered[high] <= level + margin:
-            high += 1
-        if high - low >= FEWEST_NEAR:
-            useful[count] = level
-            count += 1
-    return useful[:count]
+    ordered = np.sort(y)
+    step = max(FINENESS * sigma, (ordered[-1] - ordered[0]) / MOST_LEVELS)
+    cells = math.ceil(reach * sigma / step)
+    near = np.unique(np.round((ordered - ordered[0]) / step))
+    levels = ordered[0] + step * np.unique(near[:, None] + np.arange(-cells, cells + 1))
+    low = np.searchsorted(ordered, levels - reach * sigma)
+    high = np.searchsorted(ordered, levels + reach * sigma, side="right")
+    useful: NDArray[np.float64] = levels[high - low >= FEWEST_NEAR]
+    return useful
 
 
-@part
+@declared("(f8[::1], f8[::1], f8[::1], f8, f8[::1], i8, b1[::1])")
 def partition(
     y: NDArray[np.float64],
     sigma: NDArray[np.float64],
     levels: NDArray[np.float64],
-    above: float,
-    below: float,
-    penalty: float,
+    bound: float,
+    penalty: NDArray[np.float64],
     shortest: int,
     may_change: NDArray[np.bool_],
 ) -> NDArray[np.int64]:
@@ -85,10 +62,10 @@ def partition(
     sigma : float64 array, shape (night,)
         Standard deviation of the noise of each night.
     levels : float64 array, shape (level,)
-    above, below : float
-        The loss of a night is at most the square of the one or the other (see `level.TIE`).
-    penalty : float
-        Cost of a segment, in addition to its losses.
+    bound : float
+        The loss of a night is at most its square (see `fits.TIE`).
+    penalty : float64 array, shape (night,)
+        Cost of a segment that begins at a night, in addition to its losses.
     shortest : int
         Nights that a segment has at least.
     may_change : bool array, shape (night,)
@@ -100,7 +77,7 @@ def partition(
         Begins with 0.
     """
     n, m = y.size, levels.size
-    worst_above, worst_below = above * above, below * below
+    worst = bound * bound
     loss = np.empty((shortest, m))  # row t % shortest: the losses of night t
     running = np.zeros(m)  # losses of the last ``shortest`` nights
     best = np.full(n + 1, np.inf)  # best[t], the F(t) of the paper: least cost of nights before t
@@ -114,14 +91,14 @@ def partition(
         scale = 1.0 / sigma[t]
         start = t - shortest + 1
         opens = start >= 0 and (start == 0 or may_change[start]) and best[max(start, 0)] < np.inf
-        enter = best[max(start, 0)] + penalty
+        enter = best[max(start, 0)] + penalty[max(start, 0)]
         if t >= shortest:
             for g in range(m):
                 running[g] -= row[g]
         value = y[t] * scale
         for g in range(m):  # one simple loop each: they become vector instructions
             r = value - levels[g] * scale
-            r = min(r * r, worst_above if r > 0.0 else worst_below) + TIE * abs(r)
+            r = min(r * r, worst) + TIE * abs(r)
             row[g] = r
             running[g] += r
             cost[g] += r

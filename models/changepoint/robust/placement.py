@@ -1,8 +1,8 @@
-"""The interval of places where a change may lie, at a stated probability; needs numba.
+"""The interval of places where a change may lie, at a stated probability.
 
-Every place between the neighbouring changes is weighted by its likelihood under the bounded loss,
-with both levels fitted again for it. The interval is the shortest run of places around the best one
-that contains the probability (a credible interval with a flat prior over the places).
+Every place near a change is weighted by its likelihood under the bounded loss. The interval is the
+shortest run of places around the best one that contains the probability (a credible interval with
+a flat prior over the places).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.models.changepoint.robust import loops
+from hindmost.models.changepoint.robust.fits import losses
 
 FARTHEST = 30
 """Nights from the best place up to which places are tried."""
@@ -20,12 +20,9 @@ FEWEST = 2
 
 def place_interval(
     y: NDArray[np.float64],
-    begin: int,
-    change: int,
-    end: int,
+    bounds: tuple[int, int, int],
+    levels: tuple[float, float],
     sigma: NDArray[np.float64],
-    above: float,
-    below: float,
     may_change: NDArray[np.bool_],
     level: float,
 ) -> tuple[int, int]:
@@ -34,37 +31,38 @@ def place_interval(
     Parameters
     ----------
     y, sigma : float64 arrays, shape (observation,)
-    begin, change, end : int
-        Of the two segments.
-    above, below : float
+        Logarithms, and the noise.
+    bounds : (int, int, int)
+        Where the old level begins, where the new one does, and where it ends.
+    levels : (float, float)
+        The old and the new one.
     may_change : bool array, shape (observation,)
     level : float
         Probability that the interval contains.
     """
+    begin, change, end = bounds
     # The change itself is a place also where fewer nights are on a side, as in the report's method.
     first = min(max(begin + FEWEST, change - FARTHEST), change)
     last = max(min(end - FEWEST, change + FARTHEST), change)
-    cost = np.full(last - first + 1, np.inf)
-    loops.add_place_costs(y, begin, change, end, sigma, above, below, may_change, first, cost)
+    near = slice(first, last)
+    # A place one night later has that night at the old level.
+    old, new = (losses((y[near] - each) / sigma[near]) for each in levels)
+    cost = np.concatenate(([0.0], np.cumsum(old - new)))
+    places = np.arange(first, last + 1)
+    cost[~may_change[places] & (places != change)] = np.inf
     # The loss is -2 log likelihood; a flat prior makes the weights probabilities.
     weight = np.exp(-0.5 * (cost - cost.min()))
     weight /= weight.sum()
     # Widen the interval on the more probable side until it contains the level.
     low = high = change - first
     held = weight[low]
-    while held < level:
-        more_low = weight[low - 1] if low > 0 else -1.0
-        more_high = weight[high + 1] if high + 1 < weight.size else -1.0
-        # An impossible place, as between two runs of a day, is passed over to the next one.
-        if more_low < 0.0 and more_high < 0.0:
-            break
-        if more_high >= more_low and high + 1 < weight.size and weight[high + 1 :].sum() > 0.0:
+    while held < level and (weight[:low].any() or weight[high + 1 :].any()):
+        more_low = weight[low - 1] if weight[:low].any() else -1.0
+        more_high = weight[high + 1] if weight[high + 1 :].any() else -1.0
+        if more_high >= more_low:
             high += 1
             held += weight[high]
-        elif low > 0:
+        else:
             low -= 1
             held += weight[low]
-        else:
-            high += 1
-            held += weight[high]
     return first + low, first + high

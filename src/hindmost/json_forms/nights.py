@@ -94,8 +94,6 @@ class Series(TypedDict):
     regimes: list[Regime]
     places: list[str]
     insignificant: list[Change]
-    small_shifts: list[dict[str, Any]]
-    unjudged: list[dict[str, Any]]
     level_now: float
     too_short: int
     status: str

@@ -1,4 +1,4 @@
-"""A state goes on night by night as a watch does, and no revision is silent."""
+"""A state goes on night by night, keeps what was confirmed, and no revision is silent."""
 
 from __future__ import annotations
 
@@ -23,7 +23,6 @@ from hindmost.analysis.history.state_file import read_state, write_state
 from hindmost.analysis.history.study import HistoryStudy, judge_history
 from hindmost.analysis.readers.history import FailedRun, NightlySeries
 from hindmost.errors import DamagedFileError, DataError, UnknownSchemaError, UsageError
-from hindmost.models.changepoint import Watch
 
 
 def kept(study: HistoryStudy) -> HistoryState:
@@ -45,22 +44,44 @@ def spiked() -> NDArray[np.float64]:
 
 
 @pytest.mark.parametrize("whole", [True, False])
-def test_night_by_night_the_log_is_that_of_a_watch(tmp_path: Path, whole: bool) -> None:
+def test_night_by_night_every_revision_is_logged(tmp_path: Path, whole: bool) -> None:
     values, begin = spiked(), 20
     path = tmp_path / "state"
-    times = series(values).times / 86400.0
-    watch = Watch.start(values[:begin], times=times[:begin])
     study = after(series(values[:begin]), path)
     for night in range(begin, NIGHTS):
-        watch, _ = watch.add(values[night], time=times[night])
         tonight = values[: night + 1] if whole else values[night : night + 1]
         study = after(series(tonight, first=0 if whole else night), path)
     (judged,) = study.judged
-    assert judged.log == watch.log
-    assert {"seen", "withdrawn"} <= {event.kind for event in judged.log}
-    assert judged.detection == watch.detection()
+    assert [event.kind for event in judged.log] == ["seen", "withdrawn"]
+    assert not judged.detection.changes
     assert np.array_equal(judged.series.values, values)
     assert judged.series.commits == series(values).commits
+
+
+def noisy_later() -> NDArray[np.float64]:
+    """Return a step of 28 % after which the noise becomes ten times as large."""
+    random = np.random.default_rng(3)
+    logs = random.normal(0.0, 0.03, 120)
+    logs[30:] += 0.25
+    logs[50:] += random.normal(0.0, 0.3, 70) - 0.15
+    return np.asarray(np.exp(logs))
+
+
+def test_a_confirmed_change_stays_until_later_nights_refute_it(tmp_path: Path) -> None:
+    path, values = tmp_path / "state", noisy_later()
+    alone = missing = 0
+    for size in range(40, 121):
+        study = after(series(values[:size]), path)
+        found = [change.index for change in study.judged[0].detection.changes]
+        missing += not any(abs(place - 30) <= 2 for place in found)
+        once = judge_history(history(series(values[:size]))).judged[0].detection.changes
+        alone += not any(abs(change.index - 30) <= 2 for change in once)
+    assert missing == 0 < alone
+    refuted = np.append(values[:60], np.exp(np.random.default_rng(4).normal(0.0, 0.03, 200)))
+    refuted[30:60] = np.exp(np.random.default_rng(5).normal(0.0, 0.03, 30))
+    study = after(series(refuted), path)
+    assert not study.judged[0].detection.changes
+    assert study.judged[0].log[-1].kind == "withdrawn"
 
 
 def test_several_nights_at_once_are_fed_one_by_one(tmp_path: Path) -> None:

@@ -390,4 +390,4 @@ def test_help_shows_both_forms(capsys: pytest.CaptureFixture[str]) -> None:
     assert "hindmost history ack FILE-OR-DIR" in printed
     assert np.all([name in printed for name in ("--state", "--mail", "--since", "--ack")])
     words = " ".join(printed.split())
-    assert "0.001 for robust, 0.005 for report" in words
+    assert "0.0001 for robust, 0.005 for report" in words

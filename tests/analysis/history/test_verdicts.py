@@ -9,8 +9,8 @@ from tests.analysis.history.planted import history, noise, series, stepped
 from hindmost.analysis.history.compare import compare_histories
 from hindmost.analysis.history.history_json import to_json
 from hindmost.analysis.history.study import judge_history
-from hindmost.models.changepoint import Detection, Watch, detect, least_change
-from hindmost.models.changepoint.robust.settings import DEFAULTS
+from hindmost.models.changepoint import Detection, detect, least_change
+from hindmost.models.changepoint.robust.method import LEAST
 from hindmost.text import percent
 
 DRIFTING = 100.0 * np.exp(np.linspace(0.0, 0.3, 60)) * noise(4, 60, 1.0)
@@ -42,15 +42,6 @@ def test_a_series_has_one_verdict_wherever_it_is_asked_for(
     assert to_json(study)["series"][0]["status"] == verdict
 
 
-def test_a_watch_keeps_the_direction() -> None:
-    values = stepped(0, by=-0.3)
-    watch = Watch.start(values, smaller_is_better=False)
-    assert watch.detection().status() == "fail"
-    assert Watch.from_json(watch.to_json()).detection().status() == "fail"
-    old = {key: value for key, value in watch.to_json().items() if key != "smaller_is_better"}
-    assert Watch.from_json(old).detection().status() == "pass"
-
-
 def test_words_of_a_rate_are_not_those_of_times() -> None:
     words = detect(stepped(0, by=-0.3), smaller_is_better=False).explain()
     assert "1.42x smaller" in words
@@ -64,7 +55,7 @@ def test_a_detection_without_a_direction_is_of_times() -> None:
 
 
 def test_the_least_change_is_declared_once() -> None:
-    assert least_change("robust") == pytest.approx(np.expm1(DEFAULTS.least))
+    assert least_change("robust") == pytest.approx(np.expm1(LEAST))
     assert least_change("robust", {"least": 0.1}) == pytest.approx(np.expm1(0.1))
     assert least_change("report") == 0.0
     pair = series(noise(0, 60)), series(np.append(noise(0, 30), 1.01 * noise(0, 60)[30:]))

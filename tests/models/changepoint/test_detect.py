@@ -164,4 +164,4 @@ def test_every_method_makes_the_same_check_of_alpha(method: str, alpha: float) -
 
 def test_every_method_declares_its_alpha() -> None:
     alphas = {name: effective_settings(name, {})["alpha"] for name in METHODS}
-    assert alphas == {"robust": 0.001, "report": 0.005}
+    assert alphas == {"robust": 0.0001, "report": 0.005}

@@ -7,10 +7,9 @@ from scipy import stats
 
 from hindmost.errors import UsageError
 from hindmost.models.changepoint import ChangePoint, detect
-from hindmost.models.changepoint.robust.comparison import compare, long_run_factor
-from hindmost.models.changepoint.robust.level import fit_line
-from hindmost.models.changepoint.robust.line import LINE
+from hindmost.models.changepoint.robust.fits import Fit, cost, fit
 from hindmost.models.changepoint.robust.noise import correlation_of_steps, step_scale
+from hindmost.models.changepoint.robust.segments import Segment, compare, long_run_factor
 from hindmost.models.synthetic.nightly import SimulatedNights, draw_nightly
 from hindmost.models.synthetic.scores import Score, detection_delays, score_changes
 
@@ -168,16 +167,26 @@ def test_the_long_run_factor_is_that_of_the_covariances(rho: float, nights: int)
     assert long_run_factor(nights, rho) == pytest.approx(expected, rel=1e-12)
 
 
-def test_without_a_prior_the_comparison_is_welch_s() -> None:
+def test_without_a_prior_and_wander_the_comparison_is_welch_s(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from hindmost.models.changepoint.robust import segments
+
+    monkeypatch.setattr(segments, "PRIOR_NIGHTS", 0.0)
+    monkeypatch.setattr(segments, "WANDER", 0.0)
     random = np.random.default_rng(3)
-    y = np.concatenate((random.normal(0.0, 1.0, 9), random.normal(2.0, 2.0, 14)))
-    difference, error, freedom, p = compare(
-        y, (0, 9), (9, 23), np.full(23, 100.0), 0.0, 3.0, 0.0, 0.0
-    )
-    expected = stats.ttest_ind(y[9:], y[:9], equal_var=False)
-    assert difference / error == pytest.approx(expected.statistic, rel=1e-9)
-    assert freedom == pytest.approx(expected.df, rel=1e-9)
-    assert p == pytest.approx(expected.pvalue, rel=1e-9)
+    sides = random.normal(0.0, 1.0, 9), random.normal(2.0, 2.0, 14)
+    seam = compare(*(side_of(side) for side in sides))
+    expected = stats.ttest_ind(sides[1], sides[0], equal_var=False)
+    assert (seam.after - seam.before) / seam.error == pytest.approx(expected.statistic, rel=1e-9)
+    assert seam.freedom == pytest.approx(expected.df, rel=1e-9)
+    assert seam.p_value == pytest.approx(expected.pvalue, rel=1e-9)
+
+
+def side_of(x: NDArray[np.float64]) -> Segment:
+    square = float(((x - x.mean()) ** 2).sum())
+    level = Fit(0, x.size, float(x.mean()), 0.0, square, x.size)
+    return Segment(fit=level, sigma=100.0, rho=0.0)
 
 
 def test_regimes_may_differ_in_noise() -> None:
@@ -223,11 +232,11 @@ def test_a_line_is_fitted_through_outliers() -> None:
     clean = np.polyfit(np.arange(80), y, 1)
     hit = y.copy()
     hit[::9] += 1.0
-    cost, level, slope = fit_line(hit, 0, 80, np.full(80, 0.02), 0.01 * np.arange(80.0), 3.0, 3.5)
-    assert slope == pytest.approx(clean[0], rel=0.05)
-    assert level == pytest.approx(clean[1], abs=0.01)
-    assert cost > 9 * 9.0
-    assert LINE == 1
+    sigma = np.full(80, 0.02)
+    line = fit(hit, 0, 80, sigma, line=True)
+    assert line.slope == pytest.approx(clean[0], rel=0.05)
+    assert line.values[0] == pytest.approx(clean[1], abs=0.01)
+    assert cost(hit, line, sigma) > 9 * 9.0
 
 
 @pytest.mark.parametrize("factor", [1e-9, 1e9])
@@ -237,10 +246,12 @@ def test_the_unit_of_time_does_not_matter(factor: float) -> None:
 
 
 def test_settings_are_checked_by_name_and_range() -> None:
-    with pytest.raises(UsageError, match="penalty"):
-        detect(np.ones(20), penatly=3.0)
-    with pytest.raises(UsageError, match="larger than 0"):
-        detect(np.ones(20), penalty=0.0)
+    with pytest.raises(UsageError, match="choose alpha, least"):
+        detect(np.ones(20), alhpa=0.1)
+    with pytest.raises(UsageError, match="must not be negative"):
+        detect(np.ones(20), least=-0.1)
+    with pytest.raises(UsageError, match="between 0 and 1"):
+        detect(np.ones(20), keep=0.0)
     with pytest.raises(UsageError, match="between 0 and 1"):
         detect(np.ones(20), level=1.5)
     with pytest.raises(UsageError, match="1 or more"):

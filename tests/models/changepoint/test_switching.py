@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from hindmost.models.changepoint import Watch, detect
-from hindmost.models.changepoint.robust.settings import DEFAULTS
+from hindmost.models.changepoint import detect
+from hindmost.models.changepoint.robust import segments
 from hindmost.models.synthetic.nightly import draw_nightly
 from hindmost.models.synthetic.scores import Score, score_changes
 
@@ -24,17 +24,19 @@ def alternating(switches: int, seed: int = 0, more: int = 0) -> NDArray[np.float
     return np.asarray(np.exp(logs + noise), np.float64)
 
 
-def false_in_1000(switches: int = DEFAULTS.switches) -> float:
+def false_in_1000() -> float:
     total = Score()
     for seed in range(90_000, 90_060):
         values = draw_nightly("two modes", seed).values
-        found = [change.index for change in detect(values, switches=switches).changes]
+        found = [change.index for change in detect(values).changes]
         total += score_changes(found, [], nights=values.size)
     return total.false_per_1000
 
 
-def test_two_modes_raise_few_alarms() -> None:
-    assert false_in_1000() < 0.25 * false_in_1000(switches=1000)
+def test_two_modes_raise_few_alarms(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = false_in_1000()
+    monkeypatch.setattr(segments, "SWITCHES", 1000)
+    assert found < 0.25 * false_in_1000()
 
 
 def test_the_modes_are_one_regime_and_it_is_said() -> None:
@@ -61,27 +63,6 @@ def test_a_new_level_beside_the_modes_is_a_change() -> None:
     values[-40:] *= 1.6
     (change,) = detect(values).changes
     assert abs(change.index - (values.size - 40)) <= 2
-
-
-def test_a_verdict_that_turns_out_to_be_a_mode_is_withdrawn_with_the_reason() -> None:
-    values = alternating(6)
-    watch = Watch.start(values[: 3 * DWELL])
-    told = []
-    for value in values[3 * DWELL :]:
-        watch, events = watch.add(float(value))
-        told += [event.reason for event in events if event.kind == "withdrawn"]
-    assert not watch.verdicts
-    assert any("two modes" in reason for reason in told)
-
-
-@pytest.mark.parametrize("visits", ["SxS", "SSxxxSS", "SSxSxS"])
-def test_a_level_that_nights_only_visit_is_none(visits: str) -> None:
-    logs = np.random.default_rng(5).normal(0.0, 0.006, 80 + len(visits))
-    away = 80 + np.array([night for night, mark in enumerate(visits) if mark == "S"])
-    logs[away] -= 0.12
-    values = np.exp(logs)
-    assert detect(values, visited=9.0).changes
-    assert not detect(values).changes
 
 
 def test_a_new_level_with_one_night_in_four_at_the_old_one_is_a_change() -> None:

@@ -9,7 +9,6 @@ import zlib
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from scipy import stats
 from tests.analysis.history.page.planted import series_of
 
@@ -18,8 +17,9 @@ from hindmost.analysis.history.page.regime_statistics import SHOWN_LEVELS, mean_
 from hindmost.analysis.history.study import judge_history
 from hindmost.analysis.readers.history import History
 from hindmost.models.changepoint import Regime, detect
-from hindmost.models.changepoint.robust.describe import SEGMENT
+from hindmost.models.changepoint.robust.fits import Fit
 from hindmost.models.changepoint.robust.method import LEVEL, freedom_of_means
+from hindmost.models.changepoint.robust.segments import Segment
 
 TRIALS = 1000
 TRUNCATED = 0.008
@@ -59,17 +59,17 @@ def test_another_level_is_the_same_law() -> None:
     assert mean_interval(regime, 0.95, 0.95) == pytest.approx(regime.interval, rel=1e-4)
 
 
-def segments(*counts: int) -> NDArray[np.void]:
-    rows = np.zeros(len(counts), SEGMENT)
-    rows["freedom"] = np.array(counts) + 39.0  # forty nights of all, by the default settings
-    rows["inliers"] = counts
-    return rows
+def segments(*counts: int, rho: float = 0.0) -> list[Segment]:
+    return [
+        Segment(fit=Fit(0, count, 0.0, 0.0, 1.0, count), sigma=1.0, rho=rho) for count in counts
+    ]
 
 
 def test_no_level_is_known_better_than_all_nights_tell() -> None:
-    assert freedom_of_means(segments(10, 12), 0.0).tolist() == [20.0, 20.0]
-    assert freedom_of_means(segments(10, 200), 0.0).tolist() == [49.0, 208.0]
-    assert freedom_of_means(segments(10, 200), 0.5) == pytest.approx([29.4, 124.8])
+    # The noise counts as 40 nights in the variance of a segment.
+    assert freedom_of_means(segments(10, 12)) == [20.0, 20.0]
+    assert freedom_of_means(segments(10, 200)) == [49.0, 208.0]
+    assert freedom_of_means(segments(10, 200, rho=0.5)) == pytest.approx([29.4, 124.8])
 
 
 def test_changes_by_1e200_have_a_page() -> None:
