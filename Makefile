@@ -3,6 +3,7 @@
 #   make demo              set up what is missing, run the demonstration on 2 ranks
 #   make test              set up what is missing, run every check and test
 #   make test-slow         more draws and data of what the tests try already (ten minutes)
+#   make papers            every figure and table of the papers, small, held to known values (a minute, 2 ranks)
 #   make test-recorder     only the tests of set-up, of the recorder and of the kernel on ranks
 #   make test-blas         the tests of ranks and models with other BLAS libraries and processors (half an hour);
 #                          BLAS=other: only with the library that this machine does not use by default
@@ -91,6 +92,9 @@ demo: setup-demo
 
 test: setup-test check
 	@$(PYTEST) -n 2 --dist loadgroup
+
+papers: setup-test
+	@$(PYTEST) tests/papers -m papers
 
 test-recorder: setup-test
 	@$(PYTEST) -n 2 --dist loadgroup $(ON_STACKS)
