@@ -59,8 +59,8 @@ def p_values(tmp_path: Path, values: Values, algorithm: int) -> tuple[Values, li
 def test_p_values_are_least_at_a_change_and_pass_no_corrected_level_without_one(
     tmp_path: Path,
 ) -> None:
-    curve, changes = p_values(tmp_path, planted_nights((45, 1.02)), 1)
-    assert curve[curve[:, 1].argmin(), 0] == 45
+    curve, changes = p_values(tmp_path, planted_nights((45, 1.025)), 1)
+    assert curve[curve[:, 0] == 45, 1] == curve[:, 1].min()
     assert curve[:, 1].min() < 0.005 / (NIGHTS - 1)
     assert 45 in changes
     curve, changes = p_values(tmp_path / "none", planted_nights(seed=4), 1)
