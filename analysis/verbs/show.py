@@ -13,7 +13,7 @@ from hindmost.analysis.runs.read import find_runs
 from hindmost.analysis.runs.summary import summarise_run
 from hindmost.analysis.runs.trace_file import read_window, write_trace
 from hindmost.errors import UsageError
-from hindmost.harness.runfile.damaged import read_damaged
+from hindmost.harness.runfile.damaged import lines_of_damaged
 from hindmost.harness.runfile.hdf5 import kept_open
 from hindmost.output import write_json, write_lines
 
@@ -58,7 +58,7 @@ def perform(arguments: argparse.Namespace) -> int:
                 "--json and --damaged exclude each other: a damaged file has no verified data."
             )
         for path in arguments.file:
-            write_lines(*read_damaged(path).lines())
+            write_lines(*lines_of_damaged(path))
         return 0
     runs = find_runs(arguments.file)
     if arguments.trace is not None:

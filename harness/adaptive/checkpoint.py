@@ -27,7 +27,7 @@ from hindmost.harness.rank_failures import on_root
 from hindmost.harness.runfile.attributes import MOST_COUNT, read_object
 from hindmost.harness.runfile.checksum import append_checksum, verify_checksum
 from hindmost.harness.runfile.disk import Disk
-from hindmost.harness.runfile.hdf5 import Sealed, integers_attribute, scalar_attributes
+from hindmost.harness.runfile.hdf5 import VerifiedFile, integers_attribute, scalar_attributes
 from hindmost.harness.runfile.writer import Attempts
 from hindmost.parsing import OBJECT, parse_toml, shown
 
@@ -233,8 +233,8 @@ def read_setting(path: Path) -> CheckpointSetting:
     """
     verify_checksum(path)
     try:
-        sealed = Sealed.of(path)
-        with sealed.reading() as file:
+        verified = VerifiedFile.of(path)
+        with verified.reading() as file:
             attributes = scalar_attributes(file, ("schema", "schema_version", *SCALARS))
             version = attributes.get("schema_version")
             if attributes.get("schema") != SCHEMA or type(version) is not int or version > VERSION:
@@ -243,7 +243,7 @@ def read_setting(path: Path) -> CheckpointSetting:
                     f"{shown(attributes.get('schema'))}, version {shown(version)}; checkpoints "
                     f"are '{SCHEMA}' up to version {VERSION}."
                 )
-            sealed.check_objects(file)
+            verified.check_objects(file)
             for name, kind in SCALARS.items():
                 if type(attributes[name]) is not kind:
                     raise ValueError(f"the attribute '{name}' is {shown(attributes[name])}")
@@ -299,7 +299,7 @@ def read_part(
         ends = sum(setting.cells) * np.arange(1, ranks + 1) // ranks
     rows = slice(int(ends[rank - 1]) if rank else 0, int(ends[rank]))
     try:
-        with Sealed.of(path).reading() as file:
+        with VerifiedFile.of(path).reading() as file:
             cells = Cells(i=file["i"][rows], j=file["j"][rows], level=file["level"][rows])
             state = file["state"][rows]
     except OSError as error:

@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import DamagedFileError, DataError
-from hindmost.harness.runfile.limits import LARGE, check_values
+from hindmost.harness.runfile.checks import check_values
 from hindmost.harness.runfile.reader import Run
+from hindmost.harness.runfile.schema import VARIABLE
 
 
 def total_of(run: Run, name: str) -> NDArray[np.int64]:
@@ -59,7 +60,7 @@ def profiles_of(run: Run) -> NDArray[np.float64]:
         Impossible times, or intervals without bodies.
     """
     profile = np.asarray(run.variable("profile_phase"), np.float64)
-    check_values(run.path, "profile_phase", profile, LARGE["profile_phase"])
+    check_values(run.path, VARIABLE["profile_phase"], profile)
     if int(run.variable("interval_bodies").min(initial=1)) < 1:
         raise DamagedFileError(f"{run.path}: an interval of 'interval_bodies' is empty.")
     return profile

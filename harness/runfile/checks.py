@@ -1,47 +1,24 @@
-"""Checks of a run file before use: its schema, its variables, its names."""
+"""Checks of a run file before use: its schema, its names, and all that `schema` declares."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 import h5py
 import numpy as np
+from numpy.typing import NDArray
 
 from hindmost.errors import DamagedFileError, NotARunFileError, UnknownSchemaError
 from hindmost.harness.runfile.attributes import MOST_NAME
 from hindmost.harness.runfile.bodies import EARLIER_PHASES, PHASES
 from hindmost.harness.runfile.contents import Header
-from hindmost.harness.runfile.reduced_variables import ALL_EVENTS, OF_ALL_BODIES
-from hindmost.harness.runfile.schema import SCHEMA, TEXTS, VARIABLES, VERSION
+from hindmost.harness.runfile.schema import NAMED, SCHEMA, TEXTS, VARIABLES, VERSION, Variable
 from hindmost.parsing import shown
 
-NAMED = ("phase", "predictor", "count", "activity")
-"""Dimensions whose coordinates are names."""
-TOGETHER = (
-    ("event_kind", "event_work", "event_duration"),
-    ("kept_rank", "every_solve_time", "every_last", "every_waited"),
-    ("kept_rank", "profile_phase", "interval_bodies"),
-    (
-        *(f"every_{name}" for name in ("charged", "lost", "deviation", "longest", "longest_body")),
-        "every_drift",
-        "every_host",
-        "interval_start",
-        "interval_run_time",
-        "work_bin_from",
-        "work_bin_count",
-    ),
-    ("every_transfer", "every_transfer_charged"),
-    ("load_before", "load_after"),
-    ("injected", "injected_outside"),
-    ("epoch", "edge_epoch"),
-    ("block_place", "block_load", "block_owner", "block_epoch"),
-    tuple(f"block_edge_{name}" for name in ("source", "target", "bytes", "epoch")),
-    ("count_total", "count_most", "phase_least", "profile_count"),
-    tuple(variable.name for variable in OF_ALL_BODIES),
-    tuple(variable.name for variable in ALL_EVENTS),
-)
-"""Groups of optional variables that a file has together or not at all."""
+BLOCK_BYTES = 8 << 20
+"""Size of rows that are read at once: what is computed of them stays in the processor's caches."""
 
 
 def texts_of(path: Path, file: h5py.File, name: str) -> list[str]:
@@ -97,15 +74,17 @@ def check_schema(path: Path, attributes: Mapping[str, str | int | float]) -> int
 
 
 def check_variables(path: Path, file: h5py.File, header: Header) -> dict[str, int]:
-    """Check that every variable exists with its type and shape; return the sizes of dimensions."""
+    """Check that every variable exists with its type and shape; return the sizes of dimensions.
+
+    The values of those that are not `Variable.large` are checked as well, so that numbers of ranks,
+    meshes and places can be used as indices.
+    """
     held = {name: file[name] for name in file}  # each is looked up once
-    there = [each for each in VARIABLES if each.name in held or not each.optional]
+    groups = {each.group for each in VARIABLES if each.name in held} - {"alone"}
+    there = [each for each in VARIABLES if each.name in held or each.group in groups]
     names = {name for variable in there for name in variable.dimensions}
-    required = {variable.name for variable in VARIABLES if not variable.optional}
-    for together in TOGETHER:
-        if any(name in held for name in together):
-            required.update(together)
-    for name in names | required | {"host"}:
+    texts = {"host"} | ({"every_host"} if "ranks" in groups else set())
+    for name in names | texts | {variable.name for variable in there}:
         if name not in held:
             raise DamagedFileError(f"{path} lacks the variable '{name}'.")
     for name in names:
@@ -136,4 +115,49 @@ def check_variables(path: Path, file: h5py.File, header: Header) -> dict[str, in
             )
         if int(held["interval_bodies"][:].sum(dtype=np.int64)) != sizes["iteration"]:
             raise DamagedFileError(f"{path}: 'interval_bodies' should sum to the bodies.")
+    small = [variable for variable in there if not variable.large]
+    check_values_in(file, small, header.ranks, sizes["iteration"])
     return sizes
+
+
+def check_values_in(
+    file: h5py.File, variables: Iterable[Variable], ranks: int = 1, bodies: int = 1
+) -> None:
+    """Read the existing ones of these variables block by block, and check them.
+
+    Raises
+    ------
+    DamagedFileError
+        A value is out of range.
+    """
+    for variable in variables:
+        if variable.name not in file:
+            continue
+        dataset = file[variable.name]
+        size = dataset.size * dataset.dtype.itemsize
+        rows = len(dataset) if size <= BLOCK_BYTES else max(1, len(dataset) * BLOCK_BYTES // size)
+        for first in range(0, len(dataset), rows or 1):
+            block = dataset[first : first + rows]
+            check_values(file.filename, variable, block, ranks, bodies)
+
+
+def check_values(
+    path: Any, variable: Variable, values: NDArray[Any], ranks: int = 1, bodies: int = 1
+) -> None:
+    """Raise a DamagedFileError if a value of a variable is out of its range."""
+    allowed = variable.allowed
+    if allowed is None or not values.size:
+        return
+    least, most = values.min(), values.max()
+    if not allowed.may_lack and np.isnan(least):
+        raise DamagedFileError(f"{path}: a value of '{variable.name}' is not a number.")
+    if allowed.may_lack:
+        least, most = np.fmin.reduce(values, axis=None), np.fmax.reduce(values, axis=None)
+    if least < allowed.least and -1 < allowed.least <= 0:
+        raise DamagedFileError(f"{path}: a value of '{variable.name}' is negative: {least:g}.")
+    largest = allowed.largest(ranks, bodies)
+    if least < allowed.least or most > largest:
+        raise DamagedFileError(
+            f"{path}: '{variable.name}' ranges from {least:g} to {most:g}; it must lie between "
+            f"{allowed.least:g} and {largest:.16g}."
+        )

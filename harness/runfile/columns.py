@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.harness.runfile import limits
+from hindmost.harness.runfile.checks import BLOCK_BYTES
 from hindmost.harness.runfile.reader import Run
 
 FEW_OF = 64
@@ -25,7 +25,7 @@ def blocks_of(run: Run, columns: int) -> Iterator[slice]:
     if not few(run, columns):
         yield from run.blocks()
         return
-    rows = max(1, limits.BLOCK_BYTES // (8 * columns))
+    rows = max(1, BLOCK_BYTES // (8 * columns))
     for first in range(0, run.bodies, rows):
         yield slice(first, min(first + rows, run.bodies))
 

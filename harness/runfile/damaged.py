@@ -1,104 +1,93 @@
-"""Read the intact parts of a damaged run file, in a child process.
+"""Say what is left of a damaged run file, in a child process: libhdf5 can crash or hang on it.
 
-Libhdf5 can crash or hang on a damaged file. Then only the child does, and its parent reports it.
-The result is not verified: inspect it, but do not draw conclusions from it.
+``python -m hindmost.harness.runfile.damaged FILE`` is the child.
 """
 
 from __future__ import annotations
 
-import json
+import resource
 import subprocess
 import sys
-import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 
+import h5py
 import numpy as np
-from numpy.typing import NDArray
 
-from hindmost.errors import DataError, NotARunFileError
-from hindmost.files import open_regular
-from hindmost.harness.runfile.checksum import HDF5_SIGNATURE
+from hindmost.errors import DataError
+from hindmost.harness.runfile.hdf5 import refusal, scalar_attributes
+from hindmost.output import write_lines
+from hindmost.printable import one_line
 
 LONGEST_S = 60.0
 """Time after which a child is assumed to hang."""
+MOST_BYTES = 8 << 30
+"""Memory of the child: a damaged size must not use up all."""
+SHOWN = ("workload", "solver", "ranks", "iterations", "t0_utc")
+"""Attributes to show."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Remains:
-    """The readable parts of a damaged file, not verified.
-
-    Attributes
-    ----------
-    path : Path
-    attributes : dict of str to str
-    arrays : dict of str to array
-        Numeric variables that could be read completely.
-    unreadable : dict of str to str
-        The other variables, with the message of HDF5.
-    """
-
-    path: Path
-    attributes: dict[str, str]
-    arrays: dict[str, NDArray[np.generic]]
-    unreadable: dict[str, str]
-
-    def lines(self) -> list[str]:
-        """Return lines with the smallest and largest value of every variable."""
-        lines = [f"{self.path}  (DAMAGED: what follows is not verified)"]
-        known = [f"{name} {value}" for name, value in self.attributes.items()]
-        lines.append("  " + (", ".join(known) or "no attribute is readable"))
-        for name, values in sorted(self.arrays.items()):
-            shape = " x ".join(str(size) for size in values.shape)
-            finite = values[np.isfinite(values)] if values.size else values
-            span = f"{finite.min():.6g} to {finite.max():.6g}" if finite.size else "nothing"
-            odd = values.size - finite.size
-            strange = f", {odd} not a number" if odd else ""
-            lines.append(f"  {name:18} {shape:>14}  {span}{strange}")
-        lines += [f"  {name:18} unreadable: {why}" for name, why in self.unreadable.items()]
-        return lines
-
-
-def read_damaged(path: Path, longest_s: float = LONGEST_S) -> Remains:
-    """Read the intact parts of a file whose checksum is wrong or missing.
+def lines_of_damaged(path: Path, longest_s: float = LONGEST_S) -> list[str]:
+    """Return lines with the smallest and largest value of every variable; nothing is verified.
 
     Raises
     ------
-    NotARunFileError
-        The file does not begin like HDF5.
     DataError
         Nothing can be read: HDF5 refuses the file, crashes on it or hangs.
     """
+    command = [sys.executable, "-m", __name__, str(path)]
     try:
-        with open_regular(path) as file:
-            begin = file.read(len(HDF5_SIGNATURE))
-    except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror}.") from error
-    if begin != HDF5_SIGNATURE:
-        raise NotARunFileError(f"{path} does not begin like HDF5: nothing is readable.")
-    with tempfile.TemporaryDirectory(prefix="hindmost-") as folder:
-        saved = Path(folder) / "remains.npz"
-        command = [sys.executable, "-m", "hindmost.harness.runfile.salvage", str(path), str(saved)]
+        child = subprocess.run(
+            command, capture_output=True, text=True, check=False, timeout=longest_s
+        )
+    except subprocess.TimeoutExpired:
+        raise DataError(
+            f"{path}: HDF5 hangs on it (ended after {longest_s:.0f} s): nothing is readable."
+        ) from None
+    if child.returncode < 0:
+        raise DataError(
+            f"{path}: HDF5 crashes on it (signal {-child.returncode}): nothing is readable."
+        )
+    if child.returncode > 0:
+        said = (child.stderr.strip().splitlines() or ["no reason given"])[-1]
+        raise DataError(f"{path}: HDF5 cannot open it: {said}")
+    return [f"{path}  (DAMAGED: what follows is not verified)", *child.stdout.splitlines()]
+
+
+def describe(file: h5py.File, name: str) -> str:
+    """Return a line about a variable, or why it cannot be read."""
+    try:
+        reason = refusal(file, name)
+        if reason:
+            return f"{name:18} unreadable: {reason}"
+        values = np.asarray(file[name][...])
+    except Exception as error:  # whatever a damaged file may cause
+        return f"{name:18} unreadable: {error}"
+    shape = " x ".join(str(size) for size in values.shape)
+    if values.dtype.kind not in "fiu":
+        return f"{name:18} {shape:>14}  texts"
+    finite = values[np.isfinite(values)]
+    span = f"{finite.min():.6g} to {finite.max():.6g}" if finite.size else "nothing"
+    odd = f", {values.size - finite.size} not a number" if finite.size < values.size else ""
+    return f"{name:18} {shape:>14}  {span}{odd}"
+
+
+def main(path: str) -> None:
+    """Write a line about the attributes, and one for each variable."""
+    resource.setrlimit(resource.RLIMIT_AS, (MOST_BYTES, MOST_BYTES))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    with h5py.File(path, "r") as file:
         try:
-            child = subprocess.run(
-                command, capture_output=True, text=True, check=False, timeout=longest_s
+            known = ", ".join(
+                f"{key} {each}" for key, each in scalar_attributes(file, SHOWN).items()
             )
-        except subprocess.TimeoutExpired:
-            raise DataError(
-                f"{path}: HDF5 hangs on it (ended after {longest_s:.0f} s): nothing is readable."
-            ) from None
-        if child.returncode < 0:
-            raise DataError(
-                f"{path}: HDF5 crashes on it (signal {-child.returncode}): nothing is readable."
-            )
-        if child.returncode > 0:
-            said = (child.stderr.strip().splitlines() or ["no reason given"])[-1]
-            raise DataError(f"{path}: HDF5 cannot open it: {said}")
-        found = json.loads(child.stdout)
-        with np.load(saved, allow_pickle=False) as arrays:
-            return Remains(
-                path=path,
-                attributes=found["attributes"],
-                arrays={name: arrays[name] for name in arrays.files},
-                unreadable=found["unreadable"],
-            )
+        except Exception as error:
+            known = f"attributes unreadable: {error}"
+        found = (known, *(describe(file, name) for name in sorted(file)))
+        write_lines(*(f"  {one_line(line)}" for line in found))
+
+
+if __name__ == "__main__":
+    try:
+        main(sys.argv[1])
+    except (OSError, RuntimeError, MemoryError) as failure:
+        sys.exit(str(failure))

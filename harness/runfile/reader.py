@@ -15,18 +15,20 @@ from numpy.typing import NDArray
 from hindmost.errors import DamagedFileError, DataError
 from hindmost.harness.runfile.attributes import read_summary
 from hindmost.harness.runfile.bodies import NOT_WORK, sum_of_phases
-from hindmost.harness.runfile.checks import check_names, check_schema, check_variables, texts_of
+from hindmost.harness.runfile.checks import (
+    BLOCK_BYTES,
+    check_names,
+    check_schema,
+    check_values,
+    check_values_in,
+    check_variables,
+    texts_of,
+)
 from hindmost.harness.runfile.checksum import verify_checksum
 from hindmost.harness.runfile.contents import Edges, Header, Json
-from hindmost.harness.runfile.hdf5 import Sealed, scalar_attributes
+from hindmost.harness.runfile.hdf5 import VerifiedFile, scalar_attributes
 from hindmost.harness.runfile.interchange import as_dataset, as_frame, as_html
-from hindmost.harness.runfile.limits import (
-    BLOCK_BYTES,
-    LARGE,
-    check_values,
-    check_variables_in,
-    ranges_of,
-)
+from hindmost.harness.runfile.schema import VARIABLE, VARIABLES
 from hindmost.text import choose
 
 TOLERANCE_S = 1e-6
@@ -58,15 +60,15 @@ class Run:
 
     def __init__(
         self,
-        sealed: Sealed,
+        verified_file: VerifiedFile,
         header: Header,
         checksum: str,
         sizes: dict[str, int],
         phases: list[str],
         summary: Json,
     ) -> None:
-        self._sealed = sealed
-        self.path = sealed.path
+        self._file = verified_file
+        self.path = verified_file.path
         self.header = header
         self.summary = summary
         self.checksum = checksum
@@ -126,7 +128,7 @@ class Run:
 
     def reading(self) -> AbstractContextManager[h5py.File]:
         """Open the file for reading; raises if it has changed since it was verified."""
-        return self._sealed.reading()
+        return self._file.reading()
 
     def shape(self, name: str) -> tuple[int, ...]:
         """Return the shape of a variable."""
@@ -300,9 +302,8 @@ class Run:
         """Check what is left once `verify_bodies` saw every body; raises like `verify`."""
         checked = ("start", "duration", "phase_duration")
         with self.reading() as file:
-            check_variables_in(
-                file, {name: allowed for name, allowed in LARGE.items() if name not in checked}
-            )
+            rest = [each for each in VARIABLES if each.large and each.name not in checked]
+            check_values_in(file, rest)
         self._verified = True
 
     @property
@@ -328,7 +329,7 @@ class Run:
             ("duration", durations),
             ("phase_duration", phases),
         ):
-            check_values(self.path, name, values, LARGE[name])
+            check_values(self.path, VARIABLE[name], values)
         missed = sum_of_phases(phases)
         missed -= durations
         if (np.abs(missed, out=missed) > TOLERANCE_S + 1e-6 * durations).any():
@@ -365,16 +366,15 @@ def open_run(path: str | Path) -> Run:
     path = Path(path)
     checksum = verify_checksum(path)
     try:
-        sealed = Sealed.of(path)
-        with sealed.reading() as file:
+        verified_file = VerifiedFile.of(path)
+        with verified_file.reading() as file:
             attributes = scalar_attributes(file, ATTRIBUTES)
             version = check_schema(path, attributes)
-            sealed.check_objects(file)
+            verified_file.check_objects(file)
             header = Header.from_attributes(attributes)
             sizes = check_variables(path, file, header)
             phases = texts_of(path, file, "phase")
             check_names(path, file, phases, version)
-            check_variables_in(file, ranges_of(header.ranks, sizes["iteration"]))
         if "summary" not in attributes:
             raise ValueError("the attribute 'summary' is missing")
         summary = read_summary(attributes["summary"], tuple(phases))
@@ -384,4 +384,4 @@ def open_run(path: str | Path) -> Run:
         raise DamagedFileError(
             f"{path} has a valid checksum, but invalid contents: {error}."
         ) from error
-    return Run(sealed, header, checksum, sizes, phases, summary)
+    return Run(verified_file, header, checksum, sizes, phases, summary)

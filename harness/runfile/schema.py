@@ -1,11 +1,14 @@
-"""The contents of a run file: dimensions, variables, attributes and their version."""
+"""The contents of a run file: its dimensions and variables, with the values that they may have.
+
+This is the one declaration: writers make the variables from it, `checks` refuses what differs.
+"""
 
 from __future__ import annotations
 
-from hindmost.harness.runfile.adaptive_variables import OF_CYCLES, OF_MESHES
+from dataclasses import dataclass, replace
+
+from hindmost.harness.runfile.attributes import MOST_COUNT
 from hindmost.harness.runfile.bodies import PHASES, BodyKind
-from hindmost.harness.runfile.reduced_variables import REDUCED
-from hindmost.harness.runfile.variable import Variable
 from hindmost.models.events import EventKind
 
 SCHEMA = "hindmost-run"
@@ -21,246 +24,328 @@ CHUNK_EVENTS = 24
 
 UNLIMITED = ("iteration", "restart", "edge", "block", "block_edge")
 """Dimensions that may be empty or grow."""
+NAMED = ("phase", "predictor", "count", "activity")
+"""Dimensions whose coordinates are names."""
+
+ROUNDING_S = 1e-9
+"""Rounding may make a time of zero negative by this much."""
+MOST_S = 1e11
+"""Three thousand years; sums of such times and their squares are finite."""
+SHORTEST_S = 1e-12
+"""Shortest solve: no clock resolves less."""
+MOST_INT32 = (1 << 31) - 1
 
 
-VARIABLES = (
-    Variable(
-        name="duration",
-        dimensions=("iteration", "rank"),
-        type="f8",
-        units="s",
-        long_name="time of one body",
-    ),
-    Variable(
-        name="start",
-        dimensions=("iteration", "rank"),
-        type="f8",
-        units="s",
-        long_name="start of a body since rank 0 left the barrier before the solve, on its clock",
-    ),
-    Variable(
-        name="phase_duration",
-        dimensions=("iteration", "rank", "phase"),
-        type="f4",
-        units="s",
-        long_name="exclusive time of a phase in a body; the phases sum to the body",
-    ),
-    Variable(
-        name="body",
-        dimensions=("iteration",),
-        type="u1",
-        units="",
-        long_name="kind of body",
-    ),
-    Variable(
-        name="position",
-        dimensions=("iteration",),
-        type="i4",
-        units="1",
-        long_name="place in the restart cycle, from 0",
-    ),
-    *(
+@dataclass(frozen=True, slots=True)
+class Range:
+    """The values that a variable may have.
+
+    Attributes
+    ----------
+    least : float
+    most : float or str
+        Or what the values are numbers of: ``rank``, ``body`` or ``mesh``.
+    may_lack : bool
+        Whether values may be missing (NaN).
+    """
+
+    least: float
+    most: float | str
+    may_lack: bool = False
+
+    def largest(self, ranks: int, bodies: int) -> float:
+        """Return the largest value in a run."""
+        if isinstance(self.most, str):
+            return {"rank": ranks - 1, "body": max(bodies, 1) - 1, "mesh": bodies}[self.most]
+        return self.most
+
+
+TIME = Range(-ROUNDING_S, MOST_S)
+SIGNED = Range(-MOST_S, MOST_S)
+COUNT = Range(0, MOST_COUNT)
+RANK, BODY, MESH = Range(0, "rank"), Range(0, "body"), Range(0, "mesh")
+ANY = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Variable:
+    """A variable of the file.
+
+    Attributes
+    ----------
+    name : str
+    dimensions : tuple of str
+    type, units, long_name : str
+        As in the file.
+    allowed : Range or None
+        None for any value.
+    group : str
+        Variables of a group are in a file together or not at all, those that are ``alone`` each by
+        itself; empty if every file has the variable.
+    """
+
+    name: str
+    dimensions: tuple[str, ...]
+    type: str
+    units: str
+    long_name: str
+    allowed: Range | None
+    group: str
+
+    @property
+    def optional(self) -> bool:
+        """Whether a file may lack it."""
+        return bool(self.group)
+
+    @property
+    def large(self) -> bool:
+        """Whether it is too large to be read when a file is opened: times of each body."""
+        return len(self.dimensions) > 1 and self.dimensions[0] != "restart" and bool(self.units)
+
+
+def declare(
+    dimensions: str, type_: str, units: str, allowed: Range | None, group: str = "", **names: str
+) -> tuple[Variable, ...]:
+    """Return variables that differ in name and meaning only."""
+    return tuple(
         Variable(
             name=name,
-            dimensions=("iteration",),
+            dimensions=tuple(dimensions.split()),
             type=type_,
-            units="1",
+            units=units,
             long_name=long_name,
-            optional=True,
+            allowed=allowed,
+            group=group,
         )
-        for name, type_, long_name in (
-            ("solve", "u4", "which solve of the program the body is of, from 0"),
-            ("snes_step", "i4", "Newton step that the solve is part of, -1 outside of any"),
-            ("time_step", "i4", "time step that the solve is part of, -1 outside of any"),
-        )
+        for name, long_name in names.items()
+    )
+
+
+# fmt: off
+VARIABLES = (
+    *declare("iteration rank", "f8", "s", TIME,
+        duration="time of one body",
     ),
-    Variable(
-        name="residual_norm",
-        dimensions=("iteration",),
-        type="f8",
-        units="1",
-        long_name="norm of the residual that the solver reported after the body",
+    *declare("iteration rank", "f8", "s", SIGNED,
+        start="start of a body since rank 0 left the barrier before the solve, on its clock",
     ),
-    Variable(
-        name="restart_duration",
-        dimensions=("restart", "rank"),
-        type="f8",
-        units="s",
-        long_name="time between the last body of a cycle and the first of the next",
+    *declare("iteration rank phase", "f4", "s", TIME,
+        phase_duration="exclusive time of a phase in a body; the phases sum to the body",
     ),
-    Variable(
-        name="lead_in",
-        dimensions=("rank",),
-        type="f8",
-        units="s",
-        long_name="time from the barrier before the solve to the first body",
+    *declare("iteration", "u1", "", Range(0, len(BodyKind) - 1),
+        body="kind of body",
     ),
-    Variable(
-        name="lead_out",
-        dimensions=("rank",),
-        type="f8",
-        units="s",
-        long_name="time from the last body to the end of the solve",
+    *declare("iteration", "i4", "1", BODY,
+        position="place in the restart cycle, from 0",
     ),
-    Variable(
-        name="solve_time",
-        dimensions=("rank",),
-        type="f8",
-        units="s",
-        long_name="time from the barrier before the solve to its end",
+    *declare("iteration", "f8", "1", ANY,
+        residual_norm="norm of the residual that the solver reported after the body",
     ),
-    Variable(
-        name="mpi_other",
-        dimensions=("rank",),
-        type="f8",
-        units="s",
-        long_name="time in MPI calls of no known kind, in the whole solve",
+    *declare("restart rank", "f8", "s", TIME,
+        restart_duration="time between the last body of a cycle and the first of the next",
     ),
-    Variable(
-        name="context_switches",
-        dimensions=("rank",),
-        type="i8",
-        units="1",
-        long_name="involuntary context switches during the solve",
+    *declare("rank", "f8", "s", TIME,
+        lead_in="time from the barrier before the solve to the first body",
+        lead_out="time from the last body to the end of the solve",
+        mpi_other="time in MPI calls of no known kind, in the whole solve",
+        clock_uncertainty="half the fastest round trip to rank 0",
     ),
-    Variable(
-        name="clock_offset",
-        dimensions=("rank",),
-        type="f8",
-        units="s",
-        long_name="offset added to the rank's clock to get rank 0's, at the start",
+    *declare("rank", "f8", "s", Range(SHORTEST_S, MOST_S),
+        solve_time="time from the barrier before the solve to its end",
     ),
-    Variable(
-        name="clock_uncertainty",
-        dimensions=("rank",),
-        type="f8",
-        units="s",
-        long_name="half the fastest round trip to rank 0",
+    *declare("rank", "i8", "1", COUNT,
+        context_switches="involuntary context switches during the solve",
     ),
-    Variable(name="cpu", dimensions=("rank",), type="i4", units="1", long_name="core of the rank"),
-    Variable(
-        name="load_before",
-        dimensions=("rank",),
-        type="f8",
-        units="1",
-        long_name="load of the rank's host before the solve, one-minute mean",
-        optional=True,
+    *declare("rank", "f8", "s", SIGNED,
+        clock_offset="offset added to the rank's clock to get rank 0's, at the start",
     ),
-    Variable(
-        name="load_after",
-        dimensions=("rank",),
-        type="f8",
-        units="1",
-        long_name="load of the rank's host after the solve, one-minute mean",
-        optional=True,
+    *declare("rank", "i4", "1", Range(-1, MOST_INT32),
+        cpu="core of the rank",
     ),
-    Variable(
-        name="instructions",
-        dimensions=("iteration", "rank"),
-        type="f8",
-        units="1",
-        long_name="instructions of a body in user mode",
-        optional=True,
+    *declare("edge", "i4", "1", RANK,
+        edge_source="rank that sends a halo",
+        edge_target="rank that receives the halo",
     ),
-    Variable(
-        name="cycles",
-        dimensions=("iteration", "rank"),
-        type="f8",
-        units="1",
-        long_name="processor cycles of a body in user mode",
-        optional=True,
+    *declare("edge", "i8", "byte", COUNT,
+        edge_bytes="size of one exchange",
     ),
-    Variable(
-        name="work_amount",
-        dimensions=("iteration", "rank"),
-        type="f8",
-        units="1",
-        long_name="work that the program counted in a body, in its own unit",
-        optional=True,
+    *declare("iteration", "u4", "1", COUNT, group="alone",
+        solve="which solve of the program the body is of, from 0",
     ),
-    Variable(
-        name="event_kind",
-        dimensions=("iteration", "event"),
-        type="u1",
-        units="",
-        long_name="kind of an event of a body",
-        optional=True,
+    *declare("iteration", "i4", "1", Range(-1, MOST_INT32), group="alone",
+        snes_step="Newton step that the solve is part of, -1 outside of any",
+        time_step="time step that the solve is part of, -1 outside of any",
     ),
-    Variable(
-        name="event_work",
-        dimensions=("iteration", "rank", "event"),
-        type="f4",
-        units="s",
-        long_name="own work before an event, since the previous event or the start of the body",
-        optional=True,
+    *declare("iteration rank", "f8", "1", Range(0, 1e30, may_lack=True), group="alone",
+        instructions="instructions of a body in user mode",
+        cycles="processor cycles of a body in user mode",
     ),
-    Variable(
-        name="event_duration",
-        dimensions=("iteration", "rank", "event"),
-        type="f4",
-        units="s",
-        long_name="time in an event",
-        optional=True,
+    *declare("iteration rank", "f8", "1", Range(0, 1e30), group="alone",
+        work_amount="work that the program counted in a body, in its own unit",
     ),
-    Variable(
-        name="activity_duration",
-        dimensions=("iteration", "rank", "activity"),
-        type="f4",
-        units="s",
-        long_name="exclusive time of an activity in a body, outside MPI; they sum to local",
-        optional=True,
+    *declare("iteration rank activity", "f4", "s", TIME, group="alone",
+        activity_duration="exclusive time of an activity in a body, outside MPI; they sum to local",
     ),
-    Variable(
-        name="injected",
-        dimensions=("iteration", "rank"),
-        type="f8",
-        units="s",
-        long_name="time in detours that were injected into a body, as the phase of that name",
-        optional=True,
+    *declare("iteration rank", "i8", "1", COUNT, group="alone",
+        cells="cells that the rank owned in the cycle",
+        faces="faces of these cells",
+        ghosts="cells of other ranks that the rank received in an exchange",
+        messages="halo messages that the rank sent in the cycle",
+        divided="cells that were divided at the end of the cycle",
+        combined="cells that were combined at the end of the cycle",
+        moved="cells that the rank gave to others at the end of the cycle",
+        heat_iterations="iterations of the heat solver in the cycle",
+        switches="involuntary context switches in the cycle",
     ),
-    Variable(
-        name="injected_outside",
-        dimensions=("rank",),
-        type="f8",
-        units="s",
-        long_name="time in injected detours before the first body, after the last, and in restarts",
-        optional=True,
+    *declare("iteration rank", "i8", "byte", COUNT, group="alone",
+        bytes="bytes of these messages",
     ),
-    Variable(
-        name="edge_source",
-        dimensions=("edge",),
-        type="i4",
-        units="1",
-        long_name="rank that sends a halo",
+    *declare("iteration rank", "f4", "s", TIME, group="alone",
+        pulse_core="fixed computation right after the cycle, to see how fast the core is",
+        pulse_memory="fixed pass over memory right after the cycle",
     ),
-    Variable(
-        name="edge_target",
-        dimensions=("edge",),
-        type="i4",
-        units="1",
-        long_name="rank that receives the halo",
+    *declare("iteration rank phase", "f4", "s", replace(TIME, may_lack=True), group="alone",
+        phase_cpu="processor time of a phase in a body",
     ),
-    Variable(
-        name="edge_bytes",
-        dimensions=("edge",),
-        type="i8",
-        units="byte",
-        long_name="size of one exchange",
+    *declare("iteration predictor", "f8", "s", Range(-MOST_S, MOST_S, may_lack=True), group="alone",
+        predicted="time of the cycle, predicted before it ran",
     ),
-    *OF_CYCLES,
-    Variable(
-        name="phase_cpu",
-        dimensions=("iteration", "rank", "phase"),
-        type="f4",
-        units="s",
-        long_name="processor time of a phase in a body",
-        optional=True,
+    *declare("edge", "i4", "1", Range(0, MOST_INT32), group="alone",
+        edge_messages="messages of one exchange",
     ),
-    *REDUCED,
-    *OF_MESHES,
+    *declare("rank", "f8", "1", COUNT, group="loads",
+        load_before="load of the rank's host before the solve, one-minute mean",
+        load_after="load of the rank's host after the solve, one-minute mean",
+    ),
+    *declare("iteration event", "u1", "", Range(0, len(EventKind) - 1), group="events",
+        event_kind="kind of an event of a body",
+    ),
+    *declare("iteration rank event", "f4", "s", TIME, group="events",
+        event_work="own work before an event, since the previous event or the start of the body",
+        event_duration="time in an event",
+    ),
+    *declare("iteration rank", "f8", "s", TIME, group="injected",
+        injected="time in detours that were injected into a body, as the phase of that name",
+    ),
+    *declare("rank", "f8", "s", TIME, group="injected",
+        injected_outside="time in injected detours before the first body, after the last, and "
+        "in restarts",
+    ),
+    *declare("rank", "i4", "1", ANY, group="reduced",
+        kept_rank="rank of the column, in files with columns of some ranks only",
+    ),
+    *declare("interval every_rank phase", "f4", "s", TIME, group="reduced",
+        profile_phase="time of a phase in the bodies that begin in an interval, of every rank",
+    ),
+    *declare("interval", "i4", "1", COUNT, group="reduced",
+        interval_bodies="number of consecutive bodies in an interval of the profile",
+    ),
+    *declare("every_rank", "f8", "s", Range(SHORTEST_S, MOST_S), group="reduced",
+        every_solve_time="time from the barrier before the solve to its end, of every rank",
+    ),
+    *declare("every_rank", "i8", "1", COUNT, group="reduced",
+        every_last="bodies in which the rank was the last of all, by own work and slow transfers",
+    ),
+    *declare("every_rank", "f8", "s", TIME, group="reduced",
+        every_waited="excess time of the rank in bodies in which it was last",
+    ),
+    *declare("every_rank", "f8", "s", TIME, group="ranks",
+        every_charged="wait time of others in bodies that the rank ended last",
+        every_lost="time saved if the rank were as fast as the second slowest",
+        every_deviation="standard deviation of the own work of bodies",
+        every_longest="largest own work in one body",
+    ),
+    *declare("every_rank", "i8", "1", COUNT, group="ranks",
+        every_longest_body="number of the body with the largest own work",
+    ),
+    *declare("every_rank", "f8", "1", SIGNED, group="ranks",
+        every_drift="relative change of own work from first to last body",
+    ),
+    *declare("interval", "f8", "s", SIGNED, group="ranks",
+        interval_start="time at which the first rank begins the interval, on the common clock",
+    ),
+    *declare("interval", "f8", "s", TIME, group="ranks",
+        interval_run_time="run time of the restart cycles that begin in the interval, over all "
+        "ranks",
+    ),
+    *declare("bin", "f8", "s", TIME, group="ranks",
+        work_bin_from="lower edge of a bin of the own work of bodies; the last bin is open",
+    ),
+    *declare("bin", "i8", "1", COUNT, group="ranks",
+        work_bin_count="number of bodies of all ranks whose own work lies in the bin",
+    ),
+    *declare("every_rank", "f8", "s", TIME, group="transfers",
+        every_transfer="time of the rank in slow halo transfers",
+        every_transfer_charged="wait time of the others due to its slow transfers",
+    ),
+    *declare("interval every_rank count", "i8", "1", COUNT, group="counts",
+        profile_count="counts in the cycles of an interval, of every rank",
+    ),
+    *declare("iteration count", "i8", "1", COUNT, group="counts",
+        count_total="counts in a cycle, of all ranks",
+        count_most="largest count of a rank in a cycle",
+    ),
+    *declare("iteration phase", "f4", "s", TIME, group="counts",
+        phase_least="least time of a phase over the ranks",
+    ),
+    *declare("iteration", "f8", "s", TIME, group="all bodies",
+        all_least="time of a body on the rank where it is shortest, of all ranks",
+        all_most="time of a body on the rank where it is longest, of all ranks",
+        all_mean="time of a body, the mean of all ranks",
+        all_deviation="time of a body, the standard deviation of all ranks",
+        all_work_most="own work in a body on the rank that has most, of all ranks",
+        all_wait_least="time without own work on the rank that has least, of all ranks",
+    ),
+    *declare("duration_bin", "i8", "1", Range(1, MOST_COUNT), group="all bodies",
+        all_bin_count="bodies of all ranks in a bin, by their time; none of the prologue",
+    ),
+    *declare("duration_bin", "f8", "s", TIME, group="all bodies",
+        all_bin_mean="mean time of the bodies in the bin",
+        all_bin_deviation="standard deviation of the time of the bodies in the bin",
+    ),
+    *declare("iteration event", "f8", "s", TIME, group="all events",
+        all_event_segment="most own work of any rank before an event",
+        all_event_stretch="most own work of any rank since the blocking reduction before this "
+        "one; else 0",
+        all_event_duration_least="least time of any rank in an event",
+    ),
+    *declare("iteration", "f8", "s", TIME, group="all events",
+        all_event_rest="most own work of any rank after the last event of a body",
+        all_event_tail="most own work of any rank from the last reduction of a cycle",
+    ),
+    *declare("iteration", "i4", "1", MESH, group="meshes",
+        epoch="number of the mesh of the cycle, from 0",
+    ),
+    *declare("edge", "i4", "1", MESH, group="meshes",
+        edge_epoch="number of the mesh of the edge",
+    ),
+    *declare("block", "i8", "1", COUNT, group="blocks",
+        block_place="number of the block, row by row over the domain, in cells of the base mesh",
+    ),
+    *declare("block", "f8", "1", COUNT, group="blocks",
+        block_load="cells in a block of the mesh",
+    ),
+    *declare("block", "i4", "1", RANK, group="blocks",
+        block_owner="rank of the block's first cell",
+    ),
+    *declare("block", "i4", "1", MESH, group="blocks",
+        block_epoch="number of the mesh of the row",
+    ),
+    *declare("block_edge", "i8", "1", COUNT, group="block edges",
+        block_edge_source="place of the block that has the cells",
+        block_edge_target="place of the block that needs the cells",
+    ),
+    *declare("block_edge", "i8", "byte", COUNT, group="block edges",
+        block_edge_bytes="bytes that a block needs of another in one exchange",
+    ),
+    *declare("block_edge", "i4", "1", MESH, group="block edges",
+        block_edge_epoch="number of the mesh of the block edge",
+    ),
 )
-"""All numeric variables of a run. Optional ones are absent from older files, and if the machine
-does not provide them."""
+"""All numeric variables of a run. Those of a group are absent from older files, and where the
+machine or the kind of run does not provide them."""
+# fmt: on
+VARIABLE = {variable.name: variable for variable in VARIABLES}
 
 TEXTS = {
     "host": ("rank", "host of the rank"),
@@ -279,12 +364,14 @@ __all__ = [
     "CHUNK_ITERATIONS",
     "CHUNK_RANKS",
     "FLAGS",
+    "NAMED",
     "OPTIONAL",
     "PHASES",
     "SCHEMA",
     "SUFFIX",
     "TEXTS",
     "UNLIMITED",
+    "VARIABLE",
     "VARIABLES",
     "VERSION",
     "Variable",

@@ -24,8 +24,7 @@ from hindmost.harness.runfile.layout import fill, make_variables
 from hindmost.harness.runfile.naming import RunName
 from hindmost.harness.runfile.part_file import BY_ROW, PartFile
 from hindmost.harness.runfile.part_file import write_whole as write_whole
-from hindmost.harness.runfile.reduced_variables import OF_ALL_EVENTS
-from hindmost.harness.runfile.schema import OPTIONAL, TEXTS
+from hindmost.harness.runfile.schema import OPTIONAL, TEXTS, VARIABLE
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -216,7 +215,11 @@ def write_head(
         if "all_bin_count" in every:
             sizes["duration_bin"] = len(every["all_bin_count"])
         if events is None:  # of the kept ranks: those of all ranks cannot be told apart either
-            every = {name: each for name, each in every.items() if name not in OF_ALL_EVENTS}
+            every = {
+                name: each
+                for name, each in every.items()
+                if name not in VARIABLE or VARIABLE[name].group != "all events"
+            }
         whole |= every
         if "count_total" in every:
             names["count"] = COUNTS

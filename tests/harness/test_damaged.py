@@ -13,39 +13,30 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import hindmost
-from hindmost.errors import DamagedFileError, DataError, NotARunFileError
-from hindmost.harness.runfile.checksum import TRAILER_LENGTH
-from hindmost.harness.runfile.damaged import read_damaged
+from hindmost.errors import DamagedFileError, DataError
+from hindmost.harness.runfile.damaged import lines_of_damaged
 
 
 def test_what_is_left_can_be_read(run_file: Path) -> None:
-    whole = hindmost.open(run_file)
+    solve_time = hindmost.open(run_file).solve_time
     broken = run_file.with_name("broken.h5")
     data = bytearray(run_file.read_bytes())
     with h5py.File(run_file) as file:
-        data[file["duration"].id.get_chunk_info(0).byte_offset] ^= 1
+        data[file["duration"].id.get_chunk_info(0).byte_offset + 7] ^= 0x80
     broken.write_bytes(bytes(data))
     with pytest.raises(DamagedFileError, match="hindmost show --damaged"):
         hindmost.open(broken)
-    remains = read_damaged(broken)
-    np.testing.assert_array_equal(remains.arrays["solve_time"], whole.solve_time)
-    assert np.count_nonzero(remains.arrays["duration"] != whole.durations) == 1
-    said = "\n".join(remains.lines())
+    said = "\n".join(lines_of_damaged(broken))
     assert "DAMAGED: what follows is not verified" in said
-    assert "40 x 3" in said
-
-
-def test_without_its_checksum_everything_is_read(run_file: Path) -> None:
-    broken = run_file.with_name("broken.h5")
-    broken.write_bytes(run_file.read_bytes()[:-TRAILER_LENGTH])
-    remains = read_damaged(broken)
-    np.testing.assert_array_equal(remains.arrays["duration"], hindmost.open(run_file).durations)
-    assert remains.attributes["solver"] == "gmres"
-    assert not remains.unreadable
+    assert "solver gmres" in said
+    assert f"{solve_time.min():.6g} to {solve_time.max():.6g}" in said
+    [line] = [line for line in said.splitlines() if line.startswith("  duration ")]
+    assert "40 x 3  -" in line, "the changed sign is shown"
+    assert "unreadable" not in said
 
 
 @settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(seed=st.integers(0, 2**32), share=st.floats(0.0, 0.05))
 def test_noise_in_the_file_never_reaches_this_process(
@@ -59,7 +50,7 @@ def test_noise_in_the_file_never_reaches_this_process(
     broken = run_file.with_name("broken.h5")
     broken.write_bytes(data.tobytes())
     try:
-        said = "\n".join(read_damaged(broken, longest_s=20).lines())
+        said = "\n".join(lines_of_damaged(broken, longest_s=20))
     except DataError as error:
         said = str(error)
     assert str(broken) in said
@@ -78,14 +69,14 @@ def test_a_child_that_hangs_or_crashes_is_told_apart(
 
     child("import time; time.sleep(30)")
     with pytest.raises(DataError, match=r"hangs on it \(ended after 1 s\)"):
-        read_damaged(run_file, longest_s=1.0)
+        lines_of_damaged(run_file, longest_s=1.0)
     child("import os, signal; os.kill(os.getpid(), signal.SIGSEGV)")
     with pytest.raises(DataError, match=r"crashes on it \(signal 11\)"):
-        read_damaged(run_file)
+        lines_of_damaged(run_file)
 
 
-def test_what_is_no_hdf5_is_refused_at_once(tmp_path: Path) -> None:
+def test_what_is_no_hdf5_is_refused(tmp_path: Path) -> None:
     other = tmp_path / "other.h5"
     other.write_text("not HDF5")
-    with pytest.raises(NotARunFileError, match="does not begin like HDF5"):
-        read_damaged(other)
+    with pytest.raises(DataError, match="cannot open it"):
+        lines_of_damaged(other)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from weakref import ref
 
 import h5py
 import numpy as np
@@ -21,21 +22,27 @@ from hindmost.harness.runfile.writer import write_whole
 
 
 @pytest.fixture
-def opened(monkeypatch: pytest.MonkeyPatch) -> list[h5py.File]:
-    """Return the files that are opened, as they are."""
-    files: list[h5py.File] = []
+def opened(monkeypatch: pytest.MonkeyPatch) -> list[ref[h5py.File]]:
+    """Return the files that are opened; a file is closed when nobody has it."""
+    files: list[ref[h5py.File]] = []
     plain = h5py.File
 
     def noted(*arguments: Any, **options: Any) -> h5py.File:
-        files.append(plain(*arguments, **options))
-        return files[-1]
+        file = plain(*arguments, **options)
+        files.append(ref(file))
+        return file
 
     monkeypatch.setattr("hindmost.harness.runfile.hdf5.h5py.File", noted)
     return files
 
 
+def is_open(file: ref[h5py.File]) -> bool:
+    found = file()
+    return found is not None and bool(found.id.valid)
+
+
 def test_a_file_is_opened_once_and_closed_at_the_end(
-    run_file: Path, opened: list[h5py.File]
+    run_file: Path, opened: list[ref[h5py.File]]
 ) -> None:
     run = open_run(run_file)
     before = len(opened)
@@ -43,9 +50,9 @@ def test_a_file_is_opened_once_and_closed_at_the_end(
         first, again = run.durations, run.durations
         with kept_open():  # within another it changes nothing
             assert run.has("event_kind")
-        assert opened[-1].id.valid
+        assert is_open(opened[-1])
         assert len(opened) == before + 1
-    assert not any(file.id.valid for file in opened)
+    assert not any(map(is_open, opened))
     np.testing.assert_array_equal(first, again)
     assert run.bodies == len(run.durations)  # opened again
     assert len(opened) == before + 2
@@ -62,7 +69,7 @@ def test_a_change_is_noticed_while_the_file_is_open(run_file: Path) -> None:
 
 
 def test_of_many_files_the_last_ones_stay_open(
-    tmp_path: Path, header: Header, opened: list[h5py.File], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, header: Header, opened: list[ref[h5py.File]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(hdf5, "MOST_OPEN", 2)
     runs = [
@@ -79,9 +86,9 @@ def test_of_many_files_the_last_ones_stay_open(
     with kept_open():
         for run in (*runs, runs[2], runs[1], runs[0]):
             assert run.durations.shape == (40, 3)
-            assert sum(file.id.valid for file in opened) <= 2
+            assert sum(map(is_open, opened)) <= 2
         assert len(opened) == 4  # the first one twice
-    assert not any(file.id.valid for file in opened)
+    assert not any(map(is_open, opened))
 
 
 def test_columns_are_those_of_the_whole(
