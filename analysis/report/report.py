@@ -252,8 +252,8 @@ def section(
 ) -> tuple[LookedAt, list[Part]]:
     """Return what was looked at of one configuration, and its section; see `described`."""
     middle = fitted.median_run.run
-    with read_together(middle, wanted_of(middle)):
-        return described(fitted, name, anchor, numbers)
+    read_together(middle, wanted_of(middle))
+    return described(fitted, name, anchor, numbers)
 
 
 def wanted_of(run: Run) -> list[Wanted[Any]]:

@@ -88,7 +88,7 @@ def recurs(times: BodyTimes) -> bool:
 
 def read_body_times(run: Run, *, same_work: bool) -> BodyTimes:
     """Read the bodies of a run block by block, once."""
-    return tallied(run, Wanted(BodyTimesTally, (same_work,), checked=False, kept=True))
+    return tallied(run, Wanted(BodyTimesTally, (same_work,), checked=False))
 
 
 class BodyTimesTally:

@@ -7,7 +7,6 @@ sample of its times is kept for distributions.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,7 +65,6 @@ class OnePass:
     some_work: NDArray[np.float64]
 
 
-@lru_cache(maxsize=1)
 def one_pass(run: Run, place: int | None) -> OnePass:
     """Read a run once.
 
@@ -81,7 +79,7 @@ def one_pass(run: Run, place: int | None) -> OnePass:
 
 def for_charts(place: int | None) -> Wanted[OnePass]:
     """Return what `one_pass` reads, to be read together with other results."""
-    return Wanted(ChartsTally, (place,), checked=False)
+    return Wanted(ChartsTally, (place,), checked=False, large=True)
 
 
 class ChartsTally:

@@ -1,8 +1,9 @@
 """Results of whole runs: as many as are wanted from one reading of a file in blocks.
 
 A *tally* goes through the bodies of a run block by block and has its result after the last one.
-`tallied` returns the result of one; within `read_together` the first one that is asked for reads
-the file for all that were announced, and each block is read and prepared once.
+`tallied` returns the result of one. Of those that `read_together` announced, the first one that is
+asked for reads the file for all, and each block is read and prepared once. Results are kept as long
+as the run is open.
 """
 
 from __future__ import annotations
@@ -11,10 +12,10 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from contextvars import ContextVar, copy_context
-from dataclasses import dataclass, field
+from contextvars import copy_context
+from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar, cast
-from weakref import WeakKeyDictionary
+from weakref import WeakSet
 
 from hindmost.analysis.runs.block import Block
 from hindmost.errors import HindmostError
@@ -50,71 +51,46 @@ class Wanted(Generic[Result]):
         Arguments after the run; hashable.
     checked : bool
         Whether the times must be verified.
-    kept : bool
-        Whether the result is small, and kept as long as the run.
+    large : bool
+        Whether the result is large, and kept until another run is read.
     """
 
     make: Callable[..., Tally[Result]]
     given: tuple[Any, ...] = ()
     checked: bool = True
-    kept: bool = False
+    large: bool = False
 
 
-@dataclass(slots=True)
-class Reading:
-    """What is to be read of a run at once, and the results when it was read."""
-
-    run: Run
-    wanted: tuple[Wanted[Any], ...]
-    results: dict[Wanted[Any], Any] = field(default_factory=dict)
-    done: bool = False
+READ: WeakSet[Run] = WeakSet()
+"""Runs with results."""
 
 
-KEPT: WeakKeyDictionary[Run, dict[Wanted[Any], Any]] = WeakKeyDictionary()
-READINGS: ContextVar[tuple[Reading, ...]] = ContextVar("readings", default=())
-
-
-@contextmanager
-def read_together(run: Run, wanted: Iterable[Wanted[Any]]) -> Iterator[None]:
-    """Within the context, read a run once for all of these tallies.
-
-    Results are kept until its end, and no reading takes place if none is asked for.
-    """
-    token = READINGS.set((*READINGS.get(), Reading(run, tuple(wanted))))
-    try:
-        yield
-    finally:
-        READINGS.reset(token)
+def read_together(run: Run, wanted: Iterable[Wanted[Any]]) -> None:
+    """Let the first of these tallies that is asked for read the run for all of them."""
+    run.to_read = tuple(wanted)
 
 
 def tallied(run: Run, wanted: Wanted[Result]) -> Result:
-    """Return the result of a tally: read now, or together with others.
+    """Return the result of a tally: known, or read now, together with others.
 
     Raises
     ------
     DamagedFileError, DataError
         Impossible times, or what the tally raises.
     """
-    if wanted.kept:
-        known = KEPT.setdefault(run, {})
-        if wanted not in known:
-            known[wanted] = read_now(run, wanted)
-        return cast(Result, known[wanted])
-    return read_now(run, wanted)
-
-
-def read_now(run: Run, wanted: Wanted[Result]) -> Result:
-    """Read a run for a tally, and for those that are to be read together with it."""
-    for reading in READINGS.get():
-        if reading.run is run and wanted in reading.wanted:
-            if not reading.done:
-                reading.results.update(read_once(run, reading.wanted))
-                reading.done = True
-            if wanted in reading.results:
-                return cast(Result, reading.results[wanted])
-    tally = wanted.make(run, *wanted.given)
-    read_blocks(run, tally.add, checked=wanted.checked)
-    return tally.result()
+    if wanted not in run.results:
+        for other in READ - {run}:
+            for each in [each for each in other.results if each.large]:
+                del other.results[each]
+        READ.add(run)
+        if wanted in run.to_read:
+            together, run.to_read = run.to_read, ()
+            run.results.update(read_once(run, together))
+    if wanted not in run.results:
+        tally = wanted.make(run, *wanted.given)
+        read_blocks(run, tally.add, checked=wanted.checked)
+        run.results[wanted] = tally.result()
+    return cast(Result, run.results[wanted])
 
 
 def read_once(run: Run, wanted: Iterable[Wanted[Any]]) -> dict[Wanted[Any], Any]:

@@ -40,7 +40,7 @@ ATTRIBUTES = ("schema", "schema_version", "summary", *(field.name for field in f
 class Run:
     """A verified run file; made by `open_run`.
 
-    Arrays are read from disk at every access; nothing is cached.
+    Arrays are read from disk at every access.
 
     Attributes
     ----------
@@ -56,6 +56,9 @@ class Run:
         `PHASES`, and phases that the user defined; `EARLIER_PHASES` before version 3.
     summary : dict
         Totals of the run, computed during writing; see `RunTotals.result`.
+    results, to_read : dict, tuple
+        What was computed of the run so far, and what is to be computed in one reading; see
+        `hindmost.analysis.runs.tallies`.
     """
 
     def __init__(
@@ -76,6 +79,8 @@ class Run:
         self.restarts = sizes["restart"]
         self.columns = sizes["rank"]
         self.phases = tuple(phases)
+        self.results: dict[Any, Any] = {}
+        self.to_read: tuple[Any, ...] = ()
         self._verified = False  # all times
         self._names: frozenset[str] | None = None
 

@@ -81,11 +81,11 @@ def test_together_or_alone_is_the_same(
     assert len(apart) == 5
     run = open_run(file)
     read.clear()
-    with read_together(run, apart):
-        for wanted, expected in apart.items():
-            found = tallied(run, wanted)
-            assert equal(found, expected), wanted.make
-            assert tallied(run, wanted) is found
+    read_together(run, apart)
+    for wanted, expected in apart.items():
+        found = tallied(run, wanted)
+        assert equal(found, expected), wanted.make
+        assert tallied(run, wanted) is found
     assert run.verified
     for name in ("start", "duration", "phase_duration"):
         # The first bodies may be read before, as they show how exchanges of halos end.
@@ -116,19 +116,17 @@ def test_a_tally_that_fails_fails_alone(
     run = open_run(file)
     failing = Wanted(Failing)
     others = wanted_of(run)
-    with read_together(run, [failing, *others]):
-        assert tallied(run, others[0])
-        with pytest.raises(DataError, match="It is not to be"):
-            tallied(run, failing)
+    read_together(run, [failing, *others])
+    assert tallied(run, others[0])
+    with pytest.raises(DataError, match="It is not to be"):
+        tallied(run, failing)
 
 
 def test_times_are_verified_on_the_way(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reader, "TOLERANCE_S", -1.0)  # no phases sum to that
     run = open_run(file)
-    with (
-        read_together(run, wanted_of(run)),
-        pytest.raises(DamagedFileError, match="do not sum to its duration"),
-    ):
+    read_together(run, wanted_of(run))
+    with pytest.raises(DamagedFileError, match="do not sum to its duration"):
         tallied(run, wanted_of(run)[0])
     assert not run.verified
 
@@ -154,3 +152,15 @@ def test_a_report_reads_a_large_run_once(
     assert read["duration", middle] == 3  # before for findings, after that for timelines
     assert read["phase_duration", middle] == 2
     assert len(opened) == 1
+
+
+def test_large_results_are_kept_of_the_last_reading_only(file: Path) -> None:
+    first, second = open_run(file), open_run(file)
+    large, small = (
+        next(each for each in wanted_of(first) if each.large == which) for which in (True, False)
+    )
+    for run in (first, second):
+        read_together(run, [large, small])
+        tallied(run, small)
+    assert list(first.results) == [small]
+    assert set(second.results) == {large, small}
