@@ -56,7 +56,7 @@ def runs(header: Header, tmp_path: Path) -> Path:
         "show RUNS",
         "check RUNS",
         "fit RUNS",
-        "noise RUNS",
+        "fit RUNS --detours",
         "efficiency RUNS",
         "ranks RUNS",
         "predict RUNS",

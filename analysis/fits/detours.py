@@ -31,7 +31,7 @@ JSON_VERSION = 1
 MORE_THAN_PROBED = 2.0
 """Factor over the probe's share from which a run lost more than the idle machine explains."""
 MOST_RANKS = 32
-"""Ranks that are looked at, evenly spread; each takes a few seconds."""
+"""Ranks that are looked at, evenly spread."""
 LIMITS = (
     "Times do not tell the cause of a detour, nor where in an iteration it came: the machine's own "
     "detours are among these, and detours of similar lengths count as one law whatever their "
@@ -94,7 +94,7 @@ class RunDetours:
     findings: tuple[Finding, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """Return the entry of the run in ``hindmost noise --json``."""
+        """Return the entry of the run in ``hindmost fit --detours --json``."""
         return {
             "file": str(self.run.path),
             "workload": self.run.header.workload,
@@ -241,7 +241,6 @@ LENGTHS = {
     "none": "none found",
     "exponential": "exponential",
     "fixed": "one length",
-    "varied": "any length",
 }
 
 
@@ -337,6 +336,6 @@ def against_probe(found: RunDetours, probed: SystemNoise) -> str:
 
 
 def detours_json(found: Sequence[RunDetours], probed: SystemNoise | None = None) -> dict[str, Any]:
-    """Return the answer of ``hindmost noise --json``."""
+    """Return the answer of ``hindmost fit --detours --json``."""
     known = {} if probed is None else {"probe": asdict(probed)}
     return {"version": JSON_VERSION, **known, "runs": [each.to_json() for each in found]}

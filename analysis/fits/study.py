@@ -48,8 +48,6 @@ class FitOptions:
     ----------
     families : bool
         Search scipy's families for the best law.
-    keep_fill : bool
-        Fit laws to pipelined solvers a second time, with the bodies that fill their pipeline.
     by_node : bool
         Let P of the models of whole bodies be the number of nodes, not of ranks.
     latency_s : float or None
@@ -59,7 +57,6 @@ class FitOptions:
     """
 
     families: bool = False
-    keep_fill: bool = False
     by_node: bool = False
     latency_s: float | None = None
     most_bodies: int | None = None
@@ -288,7 +285,6 @@ def compute_fit(run: Run, options: FitOptions) -> FittedRun:
     fits = fit_models(
         times,
         families=options.families,
-        keep_fill=options.keep_fill,
         latency_s=options.latency_s,
     )
     return FittedRun(

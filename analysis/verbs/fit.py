@@ -6,6 +6,12 @@ import argparse
 import textwrap
 from pathlib import Path
 
+from hindmost.analysis.fits.detours import (
+    against_probe,
+    detours_json,
+    detours_of,
+    detours_table,
+)
 from hindmost.analysis.fits.study import FitOptions, fit_groups, fits_json
 from hindmost.analysis.fits.tables import (
     LEGEND,
@@ -15,10 +21,12 @@ from hindmost.analysis.fits.tables import (
     refusals,
 )
 from hindmost.analysis.runs.finding import OF_MODELS, cautions, folded
-from hindmost.analysis.runs.groups import group_runs
+from hindmost.analysis.runs.groups import Group, group_runs
 from hindmost.analysis.runs.read import find_runs, fittable_runs
 from hindmost.analysis.show.terminal import print_table
+from hindmost.errors import UsageError
 from hindmost.harness.runfile.hdf5 import kept_open
+from hindmost.harness.runfile.machine_file import read_machine
 from hindmost.output import write_json, write_lines, write_text
 
 DESCRIPTION = """\
@@ -33,12 +41,17 @@ Fit noise models to run files and compare them with the solve times; repeats sha
   redrawn-uniform        the same with laws drawn from laws: a simulation
   mean-work              number of bodies times their mean: an identity
   cramer, bertsimas      bounds on the expected maximum, from mean and standard deviation
+
+With --detours, estimate instead which detours disturb the ranks: how long, how often, on which
+ranks, and whether by a clock. The estimate uses the times of iterations without waiting, and
+nothing that is stored of injected noise; that is shown for comparison.
 """
 EXAMPLES = """\
 examples:
   hindmost fit runs/
   hindmost fit runs/laplacian-1d-gmres-p2-*.h5
   hindmost fit runs/ --families
+  hindmost fit runs/ --detours --machine machine.json
   hindmost fit runs/ --json | jq '.runs[].models[0].error_percent'
 """
 TEXT_WIDTH = 100
@@ -55,11 +68,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="also search scipy's distribution families for the best law (about 6 s per run)",
     )
     parser.add_argument(
-        "--keep-fill",
-        action="store_true",
-        help="for pipelined solvers, fit laws also to the bodies that fill the pipeline (prologue)",
-    )
-    parser.add_argument(
         "--by-node",
         action="store_true",
         help="in models of whole bodies, draw once per node instead of once per rank",
@@ -71,15 +79,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="measured latency of a reduction in microseconds, for max-plus (default: estimated "
         "on the first half of each run)",
     )
+    parser.add_argument(
+        "--detours", action="store_true", help="estimate the detours of ranks from times alone"
+    )
+    parser.add_argument(
+        "--machine",
+        type=Path,
+        metavar="FILE",
+        help="compare detours with the noise that 'hindmost probe noise' found on this machine",
+    )
     parser.add_argument("--json", action="store_true", help="print JSON, one entry per run")
 
 
 @kept_open()
 def perform(arguments: argparse.Namespace) -> int:
     """Fit and print."""
+    if arguments.detours:
+        return print_detours(arguments)
+    if arguments.machine is not None:
+        raise UsageError("--machine compares detours; add --detours.")
     options = FitOptions(
         families=arguments.families,
-        keep_fill=arguments.keep_fill,
         by_node=arguments.by_node,
         latency_s=None if arguments.latency is None else 1e-6 * arguments.latency,
     )
@@ -96,4 +116,27 @@ def perform(arguments: argparse.Namespace) -> int:
         write_lines(*folded(cautions(group.findings, OF_MODELS)))
         write_lines("")
     write_text(LEGEND)
+    return 0
+
+
+def print_detours(arguments: argparse.Namespace) -> int:
+    """Estimate the detours of runs and print them."""
+    found = [detours_of(run) for run in fittable_runs(find_runs(arguments.file))]
+    probed = None
+    if arguments.machine is not None:
+        probed = read_machine(arguments.machine).noise
+        if probed is None:
+            raise UsageError(
+                f"--machine {arguments.machine}: noise was not probed; 'hindmost probe noise "
+                f"--out {arguments.machine.name}' does."
+            )
+    if arguments.json:
+        write_json(detours_json(found, probed))
+        return 0
+    for number, each in enumerate(found):
+        write_lines(*([""] if number else []))
+        print_table(detours_table(each).under(str(each.run.path), Group((each.run,)).title))
+        if probed is not None:
+            write_lines(*folded([against_probe(each, probed)]))
+        write_lines(*folded(cautions(each.findings, OF_MODELS)))
     return 0

@@ -1,11 +1,12 @@
 """Detours of a rank, found from the times of its iterations alone.
 
-The excess of an iteration over the usual work of its place in the restart cycle is taken as a
-mixture (`mixtures`): jitter, and detours of up to four families, each of exponential lengths or of
-one length, and others of any length. Jitter that is skewed by a good part of the work is taken as a
-detour of exponential length in every iteration. Whether the detours of a family come by a clock is
-decided from the times of the iterations that have one (`clocks`), and whether they come in every
-nth iteration from their numbers (`hindmost.models.recurring`).
+An iteration takes the usual time of its place in the restart cycle, with jitter; detours only add.
+Excesses of more than `CLEAR` jitters over the usual time are detours. Their lengths are a mixture
+of families, each of exponential lengths or of one length: exponential lengths are so beyond any
+threshold, so the shorter detours, which jitter hides, are counted from those beyond it. Families
+are added while the BIC falls clearly. Whether the detours of a family come by a clock is decided
+from the times of the iterations that have one (`clocks`), and whether they come in every nth
+iteration from their numbers (`hindmost.models.recurring`).
 """
 
 from __future__ import annotations
@@ -13,27 +14,45 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.models.noise.clocks import LEAST_PERIODIC, UNKNOWN, timing_of
-from hindmost.models.noise.mixture_fit import CLEAR, best_mixture
 from hindmost.models.recurring import LONG_SHARE, Rule, as_by_clock, excess_of, rules_in
 
-Kind = Literal["none", "exponential", "fixed", "varied"]
+Kind = Literal["none", "exponential", "fixed"]
 FloatArray = NDArray[np.float64]
 
 LEAST_ITERATIONS = 100
+CLEAR = 5.0
+"""Jitters that a detour must last to be told from jitter."""
 LEAST_DETOURS = 5
-QUANTILE = 0.2
-"""Of the times at one place of a cycle, that stands for the place: detours only add."""
+"""Of a family."""
+MOST_FAMILIES = 4
+WORTH = 12.0
+"""By how much a further family must lower the BIC."""
+APART = 2.0
+"""Factor between the lengths of two families of a kind that can be told apart."""
 NOTABLE = 0.02
-"""Share of the work from which skewed jitter is a detour in every iteration."""
-SHORTEST_S = 1e-9
+"""Share of the work below which further exponential time is a tail of the jitter."""
+NARROW, NARROWEST = 0.15, 0.01
+"""Spread of one length, over the length."""
+QUANTILE = 0.2
+"""Of the times at one place of a cycle, that stands for the place."""
 LEAST_OF_PLACE = 60
 """Iterations whose times stand for a place; with fewer, neighbouring places count as one."""
+LEAST_CLEAN = 0.02
+"""Share of the iterations without a detour."""
+PEAKS = 3
+"""Lengths at which a search for one length begins."""
+ROUNDS = 60
+"""Of expectation and maximisation."""
+MOST_LENGTHS = 5000
+"""Detours that a mixture is fitted to; of more, evenly spread ones."""
+SHORTEST_S = 1e-9
 EXACT = 1e-9
 """Relative spread of times up to which they are equal."""
 
@@ -45,7 +64,7 @@ class DetourFamily:
     Attributes
     ----------
     kind : str
-        ``exponential`` or ``fixed`` lengths; ``varied`` if no law describes them.
+        ``exponential`` or ``fixed`` lengths.
     count : float
         Expected number of detours.
     mean_s : float
@@ -186,76 +205,203 @@ def find_detours(
     """
     if work_s.size < LEAST_ITERATIONS:
         return None
-    excess, usual_s = excess_over_place(work_s, place)
+    excess_s, usual_s = excess_over_place(work_s, place)
     seconds = max(float(start_s[-1] - start_s[0] + work_s[-1]), SHORTEST_S)
-    if not float(np.ptp(excess)) > EXACT * usual_s:
-        return RankDetours(
-            families=(),
-            iterations=work_s.size,
-            seconds=seconds,
-            others=0.0,
-            others_s=0.0,
-            work_s=usual_s,
-            jitter_s=0.0,
-        )
-    found = best_mixture(excess, QUANTILE)
-    chances = found.chances(excess)
-    over = np.maximum(excess - found.base_s, 0.0)
+    base_s, jitter_s, laws = 0.0, 0.0, list[Law]()
+    varied = float(np.ptp(excess_s)) > EXACT * usual_s
+    if varied:
+        base_s, jitter_s, laws = laws_in(excess_s, NOTABLE * usual_s)
+    length_s = excess_s - base_s
+    beyond = varied & (length_s > CLEAR * jitter_s)
+    least_s = max(CLEAR * jitter_s, NOTABLE * usual_s)
     # Each begins somewhere in its iteration; the middle is as good a guess as any.
     middle_s = start_s + 0.5 * work_s
-    rules = rules_in(excess_of(work_s, place))
-    families = [
-        by_iteration(
-            family_of(each.kind, each.mean_s, each.spread_s, chance, middle_s),
-            np.flatnonzero(chance > 0.5),
-            rules,
-            start_s,
-        )
-        for each, chance in zip(found.families, chances[2:], strict=True)
-    ]
-    others, others_s = float(chances[1].sum()), float(chances[1] @ over)
-    dense = found.skew_s > max(CLEAR * found.normal_s, NOTABLE * (usual_s + found.base_s))
-    if dense:
-        families.append(family_of("exponential", found.skew_s, found.skew_s, chances[0], middle_s))
-    elif not families and others >= LEAST_DETOURS:
-        families.append(family_of("varied", others_s / others, 0.0, chances[1], middle_s))
-        others = others_s = 0.0
+    rules = rules_in(excess_of(work_s, place)) if laws else []
+    families = []
+    for law, chance in zip(laws, chances_of(length_s[beyond], laws), strict=True):
+        if law.mean_s <= least_s:
+            continue
+        taken = np.flatnonzero(beyond)[chance > 0.5]
+        family = family_of(law, chance, CLEAR * jitter_s, middle_s, taken)
+        families.append(by_iteration(family, taken, rules, start_s))
+    others_s = length_s[beyond] if not laws else np.empty(0)
     return RankDetours(
         families=tuple(sorted(families, key=lambda each: -each.total_s)),
         iterations=work_s.size,
         seconds=seconds,
-        others=others,
-        others_s=others_s,
-        work_s=usual_s + found.base_s + (0.0 if dense else found.skew_s),
-        jitter_s=found.normal_s if dense else found.jitter_s,
+        others=float(others_s.size),
+        others_s=float(others_s.sum()),
+        work_s=usual_s + base_s,
+        jitter_s=jitter_s,
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Law:
+    """A law of lengths: its share of the detours beyond the threshold, mean, and spread.
+
+    The spread is that of one length; 0 of exponential lengths.
+    """
+
+    share: float
+    mean_s: float
+    spread_s: float
+    threshold_s: float
+
+    @property
+    def hidden(self) -> float:
+        """Detours of any length, over those beyond the threshold."""
+        return 1.0 if self.spread_s else math.exp(min(self.threshold_s / self.mean_s, 50.0))
+
+    def log_density(self, length_s: FloatArray) -> FloatArray:
+        """Return the log density of lengths beyond the threshold, shape (detour,)."""
+        if self.spread_s:
+            away = (length_s - self.mean_s) / self.spread_s
+            return np.asarray(-0.5 * away**2 - math.log(self.spread_s * math.sqrt(2.0 * math.pi)))
+        return np.asarray(-(length_s - self.threshold_s) / self.mean_s - math.log(self.mean_s))
+
+
+def laws_in(excess_s: FloatArray, least_s: float) -> tuple[float, float, list[Law]]:
+    """Return usual excess and jitter in seconds, and the laws of the detours.
+
+    A law with a mean below ``least_s`` is a tail of the jitter.
+
+    Jitter is that of the iterations without a detour, the shorter ones: how many these are follows
+    from the detours, and these from the jitter.
+    """
+    clean, laws = 1.0, list[Law]()
+    for _ in range(8):
+        shortest_s, base_s = np.quantile(excess_s, (0.1 * clean, 0.5 * clean))
+        jitter_s = max(float(base_s - shortest_s) / 1.2816, SHORTEST_S)
+        length_s = excess_s[excess_s > base_s + CLEAR * jitter_s] - base_s
+        laws = mixture(length_s, CLEAR * jitter_s, jitter_s)
+        detours = [each for each in laws if each.mean_s > least_s]
+        count = length_s.size * sum(each.share * each.hidden for each in detours)
+        before, clean = clean, float(np.clip(1.0 - count / excess_s.size, LEAST_CLEAN, 1.0))
+        if abs(clean - before) < 0.01:
+            break
+    return float(base_s), jitter_s, laws
+
+
+def mixture(length_s: FloatArray, threshold_s: float, jitter_s: float) -> list[Law]:
+    """Return the laws of lengths beyond a threshold, one after another while the BIC falls.
+
+    Parameters
+    ----------
+    length_s : float64 array, shape (detour,), seconds
+    """
+    if length_s.size < LEAST_DETOURS:
+        return []
+    some = np.sort(length_s)[:: max(1, -(-length_s.size // MOST_LENGTHS))]
+    weight = length_s.size / some.size
+    laws, score = list[Law](), math.inf
+    while len(laws) < MOST_FAMILIES:
+        tried = [fitted([*laws, each], some, jitter_s) for each in starts(laws, some, threshold_s)]
+        scored = [(score_of(each, some, weight), each) for each in tried]
+        best = min(scored, key=lambda each: each[0], default=(math.inf, []))
+        if best[0] > score - (WORTH if laws else 0.0):
+            break
+        score, laws = best
+    return laws
+
+
+def starts(laws: list[Law], length_s: FloatArray, threshold_s: float) -> list[Law]:
+    """Return where the search for a further law begins: exponential ones, and one length."""
+    grid = np.quantile(length_s - threshold_s, (0.1, 0.5, 0.95)).tolist()
+    means = [*grid, float((length_s - threshold_s).mean())]
+    begins = [Law(0.3, max(mean, 1e-3 * threshold_s), 0.0, threshold_s) for mean in means]
+    # The lengths around which there are most detours beyond those that are expected.
+    ends = np.stack([(1.0 - NARROW) * length_s, (1.0 + NARROW) * length_s])
+    seen = np.diff(np.searchsorted(length_s, ends), axis=0)[0]
+    now = np.exp(densities(laws, length_s)) if laws else np.zeros(length_s.size)
+    expected = np.maximum((ends[1] - ends[0]) * length_s.size * now, 0.5)
+    more = np.where(seen > expected, seen * np.log(seen / expected), 0.0)
+    for _ in range(PEAKS):
+        at = float(length_s[np.argmax(more)])
+        begins.append(Law(0.1, at, 0.5 * NARROW * at, threshold_s))
+        more[np.abs(length_s - at) < 2.0 * NARROW * at] = 0.0
+    return begins
+
+
+def fitted(laws: list[Law], length_s: FloatArray, jitter_s: float) -> list[Law]:
+    """Return laws of more likelihood by expectation and maximisation."""
+    for _ in range(ROUNDS):
+        chances = chances_of(length_s, laws)
+        count = chances.sum(axis=1) + 1e-9
+        mean = chances @ length_s / count
+        square = np.maximum(chances @ length_s**2 / count - mean**2, 0.0)
+        laws = [
+            Law(
+                float(count[k]) / length_s.size,
+                float(mean[k]) if law.spread_s else max(float(mean[k]) - law.threshold_s, 1e-12),
+                float(np.clip(square[k] ** 0.5, NARROWEST * mean[k], NARROW * mean[k] + jitter_s))
+                if law.spread_s
+                else 0.0,
+                law.threshold_s,
+            )
+            for k, law in enumerate(laws)
+        ]
+    return laws
+
+
+def densities(laws: list[Law], length_s: FloatArray) -> FloatArray:
+    """Return the log density of the mixture, shape (detour,)."""
+    each = [law.log_density(length_s) + math.log(law.share + 1e-300) for law in laws]
+    return np.asarray(np.logaddexp.reduce(each, axis=0))
+
+
+def chances_of(length_s: FloatArray, laws: list[Law]) -> FloatArray:
+    """Return how probably each detour is of each law: shape (law, detour)."""
+    if not laws:
+        return np.empty((0, length_s.size))
+    each = np.stack([law.log_density(length_s) + math.log(law.share + 1e-300) for law in laws])
+    return np.asarray(np.exp(each - np.logaddexp.reduce(each, axis=0)))
+
+
+def score_of(laws: list[Law], length_s: FloatArray, weight: float) -> float:
+    """Return the BIC, infinite if a law has too few detours or is too much like another."""
+    size = weight * length_s.size
+    if min(each.share for each in laws) * size < LEAST_DETOURS - 1:
+        return math.inf
+    for alike in ([each.mean_s for each in laws if bool(each.spread_s) == own] for own in (0, 1)):
+        if any(b < APART * a for a, b in pairwise(sorted(alike))):
+            return math.inf
+    parameters = sum(3 if each.spread_s else 2 for each in laws) - 1
+    likelihood = weight * float(densities(laws, length_s).sum())
+    return parameters * math.log(size) - 2.0 * likelihood
+
+
 def family_of(
-    kind: Kind, mean_s: float, spread_s: float, chance: FloatArray, middle_s: FloatArray
+    law: Law,
+    chance: FloatArray,
+    threshold_s: float,
+    middle_s: FloatArray,
+    taken: NDArray[np.intp],
 ) -> DetourFamily:
     """Return a family with the times at which its detours came.
 
     Parameters
     ----------
-    spread_s : float
-        Standard deviation of a fixed length.
-    chance : float64 array, shape (iteration,)
-        Probability that an iteration has one.
+    chance : float64 array, shape (detour,)
+        Probability that a detour beyond the threshold is of the law.
     middle_s : float64 array, shape (iteration,), seconds
+    taken : int array, shape (family's detour,)
+        Their iterations.
     """
-    count = float(chance.sum())
-    tested = round(count) >= LEAST_PERIODIC and count <= 0.5 * chance.size
-    timing = timing_of(middle_s[chance > 0.5], middle_s) if tested else UNKNOWN
+    seen = float(chance.sum())
+    count = seen * law.hidden
+    tested = round(count) >= LEAST_PERIODIC and count <= 0.5 * middle_s.size
+    timing = timing_of(middle_s[taken], middle_s) if tested else UNKNOWN
     clock = timing.clock
-    scatter_s = mean_s if kind == "exponential" else spread_s
+    mean_error_s = (law.spread_s or law.mean_s) / math.sqrt(max(seen, 1.0))
+    # Unknown are the detour of an iteration, and how many the threshold hides.
+    hidden_error = 0.0 if law.spread_s else count * threshold_s * mean_error_s / law.mean_s**2
     return DetourFamily(
-        kind=kind,
-        count=count,
-        mean_s=mean_s,
-        # Not known is which iterations have one.
-        count_error=float(np.sqrt(chance @ (1.0 - chance))),
-        mean_error_s=scatter_s / math.sqrt(max(count, 1.0)),
+        kind="fixed" if law.spread_s else "exponential",
+        count=min(count, float(middle_s.size)),
+        mean_s=law.mean_s,
+        count_error=math.hypot(float(np.sqrt(chance @ (1.0 - chance))), hidden_error),
+        mean_error_s=mean_error_s,
         period_s=None if clock is None else clock.period_s,
         on_clock=0.0 if clock is None else clock.share,
         timing_known=timing.known,

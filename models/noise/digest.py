@@ -35,27 +35,31 @@ class Digest:
     sample: Sample
 
     @classmethod
-    def of(cls, times: SolveTimes, *, keep_fill: bool = False) -> Digest:
+    def of(cls, times: SolveTimes) -> Digest:
         """Read a solve once.
-
-        Parameters
-        ----------
-        keep_fill : bool
-            Include the bodies that fill a pipeline in the sample.
 
         Raises
         ------
         DataError
             All bodies only fill a pipeline.
         """
-        if times.fill.all() and not keep_fill:
+        if times.fill.all():
             raise DataError(
                 f"All {times.iterations} bodies only fill a pipeline; record more iterations."
             )
         if times.all_ranks is not None:
-            return cls.of_all(times, keep_fill=keep_fill)
+            # What was reduced over all ranks before only some of them kept their bodies.
+            bodies = times.all_ranks.bodies
+            return cls(
+                fastest=bodies.least,
+                slowest=bodies.most,
+                middle=bodies.mean,
+                mean_s=bodies.mean_s,
+                deviation_s=bodies.deviation_s,
+                sample=bodies.sample(times.fill),
+            )
         gathered = Gathered(times.iterations)
-        sample = Sample.from_blocks(gathered.fitted_blocks(times, keep_fill=keep_fill))
+        sample = Sample.from_blocks(gathered.fitted_blocks(times))
         count = times.iterations * times.ranks
         mean = gathered.sum_s / count
         return cls(
@@ -65,29 +69,6 @@ class Digest:
             mean_s=mean,
             deviation_s=float(np.sqrt(max(gathered.sum_of_squares / count - mean**2, 0.0))),
             sample=sample,
-        )
-
-    @classmethod
-    def of_all(cls, times: SolveTimes, *, keep_fill: bool) -> Digest:
-        """Return what was reduced over all ranks before only some of them kept their bodies.
-
-        Raises
-        ------
-        DataError
-            Bodies that fill a pipeline are wanted in the sample; they are not in the histogram.
-        """
-        if times.all_ranks is None or (keep_fill and times.fill.any()):
-            raise DataError(
-                "Bodies that fill a pipeline are not in the histogram of all ranks of this file."
-            )
-        bodies = times.all_ranks.bodies
-        return cls(
-            fastest=bodies.least,
-            slowest=bodies.most,
-            middle=bodies.mean,
-            mean_s=bodies.mean_s,
-            deviation_s=bodies.deviation_s,
-            sample=bodies.sample(times.fill),
         )
 
 
@@ -101,7 +82,7 @@ class Gathered:
         self.sum_s = 0.0
         self.sum_of_squares = 0.0
 
-    def fitted_blocks(self, times: SolveTimes, *, keep_fill: bool) -> Iterator[IterationTimes]:
+    def fitted_blocks(self, times: SolveTimes) -> Iterator[IterationTimes]:
         """Yield the bodies that laws are fitted to, block by block."""
         for rows in times.blocks():
             block = times.durations_in(rows)
@@ -111,4 +92,4 @@ class Gathered:
             self.sum_s += float(block.sum())
             self.sum_of_squares += float(np.vdot(block, block))
             fill = times.fill[rows]
-            yield block if keep_fill or not fill.any() else block[~fill]
+            yield block if not fill.any() else block[~fill]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from hindmost.errors import DataError
@@ -39,8 +40,6 @@ class NoiseModel:
     fit : callable
         ``fit(times, digest)`` returns a `hindmost.models.results.FittedModel` of this name, or
         raises a DataError if the model cannot be fitted to the times.
-    of_law : bool
-        It has one law for all bodies; for pipelined solvers it may be fitted a second time.
     blocking_only : bool
         It does not apply to solvers that do not wait for the slowest rank in every body.
     of_digest : bool
@@ -50,7 +49,6 @@ class NoiseModel:
 
     name: str
     fit: Fit
-    of_law: bool = False
     blocking_only: bool = False
     of_digest: bool = False
 
@@ -58,8 +56,8 @@ class NoiseModel:
 MODELS: Registry[NoiseModel] = Registry(
     "model",
     (
-        NoiseModel(name="stationary-johnsonsu", fit=fit_stationary, of_law=True, of_digest=True),
-        NoiseModel(name="stationary-nct", fit=fit_stationary_nct, of_law=True, of_digest=True),
+        NoiseModel(name="stationary-johnsonsu", fit=fit_stationary, of_digest=True),
+        NoiseModel(name="stationary-nct", fit=fit_stationary_nct, of_digest=True),
         NoiseModel(name="nonstationary-uniform", fit=fit_nonstationary, of_digest=True),
         NoiseModel(name="redrawn-uniform", fit=fit_redrawn_uniform, of_digest=True),
         NoiseModel(name="mean-work", fit=fit_mean_work, of_digest=True),
@@ -71,12 +69,9 @@ MODELS: Registry[NoiseModel] = Registry(
 )
 """Models that need no more than times; max-plus and the best of all laws are fitted apart."""
 BEST = "stationary-best"
-WITH_FILL = "-with-fill"
-"""Suffix of models whose law was also fitted to bodies that fill a pipeline (prologue)."""
 NEEDS_BODIES = (
     "It reads the bodies of every rank, but only some ranks have full records. Run without --keep."
 )
-NO_FILL = "The histogram of all ranks lacks the bodies of the prologue. Run without --keep."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +96,6 @@ def fit_models(
     times: SolveTimes,
     *,
     families: bool = True,
-    keep_fill: bool = False,
     latency_s: float | None = None,
 ) -> Fits:
     """Fit every model that the solver and its times allow.
@@ -110,18 +104,17 @@ def fit_models(
     ----------
     families : bool
         Search scipy's families for the best law, which takes a few seconds.
-    keep_fill : bool
-        Also fit the laws of a pipelined solver to the bodies that fill its pipeline (prologue).
     latency_s : float, optional
         Of a reduction, from a measurement of the network, for max-plus; without it the latency is
         estimated on the first half of the solve.
     """
     digest = Digest.of(times)
+    table: dict[str, Fit] = {
+        model.name: model.fit for model in MODELS if not (model.blocking_only and times.pipelined)
+    }
     laws, missing = search(digest) if families else (None, "")
-    table = law_models(laws, missing, families=families)
-    for model in MODELS:
-        if not model.of_law and not (model.blocking_only and times.pipelined):
-            table[model.name] = model.fit
+    if families:
+        table[BEST] = partial(best_law, laws, missing)
     refused = {}
     if times.all_ranks is not None:
         refused = {each.name: NEEDS_BODIES for each in MODELS if not each.of_digest}
@@ -130,15 +123,6 @@ def fit_models(
     refused |= too | MODELS.complaints
     walked, too = walk_all(times, latency_s)
     models, refused = [*walked, *models], too | refused
-    again_with_fill = keep_fill and times.pipelined and bool(times.fill.any())
-    if again_with_fill and times.all_ranks is not None:
-        refused["laws" + WITH_FILL] = NO_FILL
-    elif again_with_fill:
-        digest = Digest.of(times, keep_fill=True)
-        every, missing = search(digest) if families else (None, "")
-        again, too = fit_all(law_models(every, missing, families=families), times, digest)
-        models += [replace(model, name=model.name + WITH_FILL) for model in again]  # type: ignore[type-var]
-        refused |= {name + WITH_FILL: reason for name, reason in too.items()}
     return Fits(models=tuple(models), refused=refused, laws=laws)
 
 
@@ -154,16 +138,11 @@ def walk_all(
         return [], {"max-plus": str(error)}
 
 
-def law_models(laws: BestLaws | None, missing: str, *, families: bool) -> dict[str, Fit]:
-    """Return the models of one law for all bodies."""
-
-    def best(times: SolveTimes, digest: Digest) -> Stationary:
-        if laws is None:
-            raise DataError(missing)
-        return stationary_of_best(laws, times, digest)
-
-    table: dict[str, Fit] = {model.name: model.fit for model in MODELS if model.of_law}
-    return {**table, BEST: best} if families else table
+def best_law(laws: BestLaws | None, missing: str, times: SolveTimes, digest: Digest) -> Stationary:
+    """Use the best of the families that were searched; refuse it for the reason why none is."""
+    if laws is None:
+        raise DataError(missing)
+    return stationary_of_best(laws, times, digest)
 
 
 def search(digest: Digest) -> tuple[BestLaws | None, str]:

@@ -47,7 +47,7 @@ class MeanWork:
 
 def fit_mean_work(times: SolveTimes, digest: Digest | None = None) -> MeanWork:
     """Take mean and deviation of all bodies."""
-    digest = digest or Digest.of(times, keep_fill=True)
+    digest = digest or Digest.of(times)
     return MeanWork(
         bodies=times.iterations,
         mean_s=digest.mean_s,

@@ -65,7 +65,7 @@ class NonStationary:
 
 def fit_nonstationary(times: SolveTimes, digest: Digest | None = None) -> NonStationary:
     """Take the fastest and the slowest rank of every iteration."""
-    digest = digest or Digest.of(times, keep_fill=True)
+    digest = digest or Digest.of(times)
     return NonStationary(
         least=digest.fastest,
         span=digest.slowest - digest.fastest,

@@ -34,7 +34,6 @@ VERBS = {
         "compute parallel efficiencies",
     ),
     "fit": ("hindmost.analysis.verbs.fit", "fit noise models to run files"),
-    "noise": ("hindmost.analysis.verbs.noise", "estimate detours of ranks from times alone"),
     "predict": ("hindmost.analysis.verbs.predict", "predict the time of a later solve"),
     "whatif": ("hindmost.analysis.verbs.whatif", "replay a solve on another machine"),
     "advise": ("hindmost.analysis.verbs.advise", "tell whether a pipelined solver pays off"),

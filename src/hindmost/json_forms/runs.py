@@ -140,13 +140,6 @@ class FittedRun(TypedDict):
     findings: list[Finding]
 
 
-class Fit(TypedDict):
-    """What ``hindmost fit --json`` prints."""
-
-    version: int
-    runs: list[FittedRun]
-
-
 class DetourFamily(TypedDict):
     """Detours of one law; counts are expected numbers."""
 
@@ -206,9 +199,9 @@ class RunDetours(TypedDict):
     findings: list[Finding]
 
 
-class Noise(TypedDict):
-    """What ``hindmost noise --json`` prints."""
+class Fit(TypedDict):
+    """What ``hindmost fit --json`` prints; with ``--detours``, the detours of the runs."""
 
     version: int
     probe: NotRequired[dict[str, Any]]
-    runs: list[RunDetours]
+    runs: list[FittedRun] | list[RunDetours]

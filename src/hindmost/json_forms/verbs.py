@@ -14,7 +14,6 @@ FORMS: dict[str, type] = {
     "watch": ranks.Watch,
     "efficiency": ranks.Efficiency,
     "fit": runs.Fit,
-    "noise": runs.Noise,
     "predict": predictions.Predict,
     "whatif": predictions.Whatif,
     "advise": predictions.Advise,

@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 from hindmost.harness.recorder.injection import planned_ns, read_law
 from hindmost.models.noise.clocks import timing_of
 from hindmost.models.noise.detours import RankDetours, find_detours
-from hindmost.models.noise.mixture_fit import MOST_OTHERS, binned
-from hindmost.models.noise.mixtures import with_exponential
 
 N = 3000
 WORK_S = 100e-6
@@ -123,7 +121,6 @@ def test_rare_detours_of_any_length_are_counted() -> None:
     assert found.count * found.mean_s + found.others_s == pytest.approx(
         (work_s - WORK_S)[50::400].sum(), rel=0.1
     )
-    assert work_s[50::400].size / N < MOST_OTHERS
 
 
 def on_a_clock(
@@ -202,7 +199,8 @@ def test_a_clock_is_found_among_the_detours_of_a_machine(length_s: float) -> Non
     assert clocked.period_s == pytest.approx(5e-3, rel=0.01)
     assert clocked.mean_s == pytest.approx(length_s, rel=0.1)
     assert clocked.count == pytest.approx(disturbed, rel=0.1)
-    (short,) = [each for each in found.families if each.kind == "exponential"]
+    exponential = [each for each in found.families if each.kind == "exponential"]
+    short = max(exponential, key=lambda each: each.count)
     assert short.count == pytest.approx((machine_s > 5e-6).sum() / np.exp(-1 / 3), rel=0.2)
     assert short.mean_s == pytest.approx(15e-6, rel=0.2)
 
@@ -215,24 +213,6 @@ def test_equal_times_are_no_noise() -> None:
     found = found_in(np.full(N, WORK_S))
     assert found.kind == "none"
     assert found.share == 0.0
-
-
-def test_the_density_is_that_of_a_sum() -> None:
-    x = np.linspace(-10.0, 60.0, 40_001)
-    for deviation, mean in ((1.0, 5.0), (1.0, 0.5), (0.1, 3.0), (1.0, 0.01)):
-        density = np.exp(with_exponential(x, deviation, mean))
-        step = x[1] - x[0]
-        assert density.sum() * step == pytest.approx(1.0, abs=1e-4)
-        assert (density * x).sum() * step == pytest.approx(mean, abs=1e-3)
-
-
-def test_bins_keep_count_and_sum() -> None:
-    values = np.random.default_rng(0).exponential(1.0, 10_000)
-    value, weight = binned(values)
-    assert weight.sum() == values.size
-    assert value @ weight == pytest.approx(values.sum())
-    assert value.size < 800
-    assert (value[-5:] == np.sort(values)[-5:]).all()
 
 
 @pytest.mark.parametrize(("count", "known"), [(15, False), (60, True)])

@@ -157,21 +157,6 @@ def test_the_best_of_the_families_is_a_model_and_is_ranked(
     assert abs(model.predict().error_percent(solve_times().solve_time_s)) < 60
 
 
-def test_fill_is_kept_beside_what_leaves_it_out() -> None:
-    fill = np.arange(600) % 30 < 2
-    durations = np.where(fill[:, None], 1e-5, solve_times().durations[:])
-    times = solve_times(
-        synchronisation="pipelined", lag=1, fill=fill, durations=durations, work=durations
-    )
-    models = {m.name: m for m in fit_models(times, families=False, keep_fill=True).models}
-    without, with_fill = (
-        models[name].predict().seconds
-        for name in ("stationary-johnsonsu", "stationary-johnsonsu-with-fill")
-    )
-    assert with_fill < 0.97 * without
-    assert "mean-work-with-fill" not in models
-
-
 def test_nodes_are_drawn_instead_of_ranks() -> None:
     ranks = {m.name: m for m in fit_models(solve_times(), families=False).models}
     nodes = {

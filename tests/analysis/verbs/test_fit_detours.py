@@ -1,4 +1,4 @@
-"""``hindmost noise``: what it says of runs with known detours."""
+"""``hindmost fit --detours``: what it says of runs with known detours."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def disturbed(folder: Path, header: Header, law: str = LAW, *, named: bool = Tru
 
 
 def entries(path: Path, capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
-    assert main(["noise", str(path), "--json"]) == 0
+    assert main(["fit", "--detours", str(path), "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
     assert answer["version"] == 1
     (run,) = answer["runs"]
@@ -100,7 +100,7 @@ def test_the_estimate_needs_times_alone(
 def test_it_says_which_ranks_and_what_it_cannot_know(
     tmp_path: Path, header: Header, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["noise", str(disturbed(tmp_path, header))]) == 0
+    assert main(["fit", "--detours", str(disturbed(tmp_path, header))]) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "Detours on rank 1-2 only, all on b." in said
     assert "none found" in said
@@ -136,7 +136,7 @@ def test_the_probe_of_the_machine_stands_beside_it(
     }
     machine = machine_file(tmp_path, noise)
     run = disturbed(tmp_path / "runs", header)
-    assert main(["noise", str(run), "--machine", str(machine)]) == 0
+    assert main(["fit", "--detours", str(run), "--machine", str(machine)]) == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert "found 120 detours per second and rank, the longest 4.00 ms" in shown
     assert said in shown
@@ -145,9 +145,9 @@ def test_the_probe_of_the_machine_stands_beside_it(
 def test_a_machine_without_a_probe_of_noise_is_named(tmp_path: Path, header: Header) -> None:
     run = disturbed(tmp_path / "runs", header)
     with pytest.raises(UsageError, match="noise was not probed; 'hindmost probe noise"):
-        main(["noise", str(run), "--machine", str(machine_file(tmp_path, None))])
+        main(["fit", "--detours", str(run), "--machine", str(machine_file(tmp_path, None))])
 
 
 def test_too_few_iterations_are_named(run_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(DataError, match="40 regular iterations; detours are estimated from 100"):
-        main(["noise", str(run_file)])
+        main(["fit", "--detours", str(run_file)])
