@@ -29,6 +29,7 @@
 #   make bench-ranks       100,000 ranks streamed, k-means on ranks, culprits kept (some min, 5 GB of disk)
 #   make bench-scaling-real  foretell measured series without their last points (DATA=FILE)
 #   make scaling-cases     measure the case studies of docs/scaling-cases.md again (idle machine)
+#   make ablation          mechanisms of the models, each switched off alone (PART=adaptive; a minute)
 #   make study-adaptive    predict the adaptive kernel on this machine: the paper's tables and figures
 #                          (idle machine; QUICK=1: a tiny one, to see that it works)
 #   make study-krylov      noise and pipelined Krylov solvers: the paper's tables and figures for this machine, in
@@ -180,6 +181,9 @@ bench-ranks: setup-demo
 
 scaling-cases: setup-demo
 	@sh examples/scaling/refresh.sh
+
+ablation: setup-demo
+	@$(if $(filter-out adaptive,$(PART)),true,$(BIN)/python -m benchmarks.adaptive_ablation)
 
 study-adaptive: setup-demo
 	@$(BIN)/python -m benchmarks.adaptive_study $(if $(QUICK),--quick --out study-adaptive-quick) \

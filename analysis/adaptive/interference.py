@@ -1,138 +1,62 @@
-"""The test for interference: false alarms, slowdowns it finds, and neighbours in recorded runs."""
+"""The test for interference: undisturbed cycles, false alarms in them, and recorded neighbours.
+
+A probe on the same cores shows which cycles were undisturbed, and says nothing about their time: it
+is the pulse, a fixed computation right before and right after the cycle on the core of every rank,
+and the share of the cycle in which a rank did not have its core.
+"""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.analysis.adaptive.replays import FIRST
-from hindmost.analysis.adaptive.undisturbed import undisturbed_cycles
 from hindmost.analysis.runs.cycles import DECIDES, AdaptiveRun
-from hindmost.errors import DataError
-from hindmost.models.adaptive.cycle_judge import CycleJudge
-from hindmost.models.adaptive.cycle_verdict import CycleKind
-from hindmost.models.adaptive.interference import Interference
+from hindmost.models.adaptive.interference import CycleJudge, CycleKind
 from hindmost.models.adaptive.offline import OfflineModel
-from hindmost.models.adaptive.shape_level import ShapeLevel
 
-BLOCK = 10
-LENGTH = 200
-"""Cycles of a drawn run."""
-ONSET = 50
 MACHINE = (CycleKind.SLOWER, CycleKind.FASTER)
 LATE = 20
 """Cycles after which a verdict does not belong to an onset."""
 SETTLED = 3
 """Cycles after an onset by which predictions should have adapted."""
+FAST = 0.1
+"""Quantile of a rank's pulses that stands for its undisturbed core and memory."""
+SLOW_CORE, SLOW_MEMORY = 1.08, 1.5
+"""Pulses over that quantile from which on a core, or its memory, is disturbed. Two passes over the
+same memory differ by more than two computations do."""
+LOST = 0.01
+"""Share of a cycle from which on a rank without its core is disturbed."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Alarms:
-    """How well the test for interference works.
+def undisturbed_cycles(run: AdaptiveRun) -> NDArray[np.bool_] | None:
+    """Return which cycles were undisturbed on every rank.
 
-    Attributes
-    ----------
-    cycles, false_alarms : int
-        Undisturbed cycles that were drawn, and alarms among them: detected changes of the machine.
-    factor : float
-        The slowdown of the slow cycles.
-    delays : int64 array, shape (run,)
-        Cycles from the first slow one, counted from 1, to its detection; 0 if undetected.
+    The first cycle never counts: there is no pulse before it.
+
+    Returns
+    -------
+    bool array, shape (cycle,), or None
+        None if the run has no pulses.
     """
-
-    cycles: int
-    false_alarms: int
-    factor: float
-    delays: NDArray[np.int64]
-
-    @property
-    def per_thousand(self) -> float:
-        """False alarms in 1000 cycles."""
-        return 1000.0 * self.false_alarms / self.cycles
-
-    def found_within(self, cycles: int) -> float:
-        """Return the share of slowdowns that are detected within a number of cycles."""
-        return float(np.mean((self.delays > 0) & (self.delays <= cycles)))
+    pulses = run.pulses_s
+    if not pulses.shape[0]:
+        return None
+    fast = np.quantile(pulses, FAST, axis=0)
+    calm = (pulses <= fast * np.array([SLOW_CORE, SLOW_MEMORY])).all(axis=(1, 2))
+    calm[FIRST:] &= calm[:-FIRST]
+    calm[:FIRST] = False
+    found: NDArray[np.bool_] = calm & (run.lost < LOST).all(axis=1)
+    return found
 
 
-def simulate_alarms(
-    runs: Sequence[AdaptiveRun],
-    models: Sequence[OfflineModel | None] | None = None,
-    *,
-    cycles: int = 20_000,
-    factor: float = 2.0,
-    seed: int = 0,
-) -> Alarms:
-    """Draw undisturbed runs from recorded ones, and apply the test to them.
-
-    Each drawn run comes from one recorded run; the recorded runs take turns. Cycles that the probe
-    shows disturbed are not drawn.
-
-    Parameters
-    ----------
-    models : sequence of OfflineModel or None, optional
-        The baseline of each run; without one, levels of its phases.
-    cycles : int
-        Minimum number of undisturbed cycles; as many runs are drawn with a slowdown.
-    factor : float
-        Slowdown from cycle 50 of a drawn run on.
-
-    Raises
-    ------
-    DataError
-        There is no run with enough cycles.
-    """
-    offs = [
-        deviations(run, model)
-        for run, model in zip(runs, models or [None] * len(runs), strict=True)
-        if run.seconds.size > FIRST + BLOCK
-    ]
-    offs = [each for each in offs if each.size >= BLOCK]
-    if not offs:
-        raise DataError(f"No undisturbed run has more than {FIRST + BLOCK} cycles to draw from.")
-    random = np.random.default_rng(seed)
-    count = math.ceil(cycles / LENGTH)
-    alarms, delays = 0, []
-    for number in range(count):
-        off = offs[number % len(offs)]
-        alarms += sum(1 for _ in changes(drawn(off, random)))
-        slow = drawn(off, random)
-        slow[ONSET:] += math.log(factor)
-        found = (at for at, kind in changes(slow) if at >= ONSET and kind is CycleKind.SLOWER)
-        delays.append(next(found, ONSET - 1) - ONSET + 1)
-    return Alarms(
-        cycles=count * LENGTH,
-        false_alarms=alarms,
-        factor=factor,
-        delays=np.array(delays, np.int64),
-    )
-
-
-def deviations(run: AdaptiveRun, model: OfflineModel | None = None) -> NDArray[np.float64]:
-    """Return log(measured / baseline) of the cycles, float64 array, shape (cycle,).
-
-    The baseline is the offline model with the actual iterations, or levels of the phases that
-    follow the run.
-    """
-    levels = ShapeLevel(name="baseline")
-    found = []
-    for work, spent in zip(run.works, run.spents, strict=True):
-        iterations = spent.iterations or work.iterations
-        parts = (
-            levels.expected_phases_s(work, iterations)
-            if model is None
-            else model.phases_s(work, iterations)
-        )
-        found.append(math.log(spent.seconds / (sum(parts) or spent.seconds)))
-        if model is None:
-            levels.observe(spent, work)
-    calm = undisturbed_cycles(run)
-    kept = slice(FIRST, None) if calm is None else calm
-    return np.array(found)[kept]
+def undisturbed_share(runs: Iterable[AdaptiveRun]) -> float | None:
+    """Return the share of undisturbed cycles in runs; None if none has pulses."""
+    found = [calm for run in runs if (calm := undisturbed_cycles(run)) is not None]
+    return float(np.mean(np.concatenate(found))) if found else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,23 +108,6 @@ def count_alarms(
         alarms += sum(1 for each in verdicts if each.change and each.kind in MACHINE)
         cycles, of = cycles + len(verdicts), of + calm.size
     return RecordedAlarms(cycles=cycles, of=of, false_alarms=alarms) if cycles else None
-
-
-def drawn(off: NDArray[np.float64], random: np.random.Generator) -> NDArray[np.float64]:
-    """Return blocks drawn from a run; a block that reaches its end goes on at its begin."""
-    begins = random.integers(0, off.size, -(-LENGTH // BLOCK))
-    places = (begins[:, None] + np.arange(BLOCK)).ravel()[:LENGTH]
-    chosen: NDArray[np.float64] = off[places % off.size]
-    return chosen
-
-
-def changes(off: NDArray[np.float64]) -> Iterator[tuple[int, CycleKind]]:
-    """Yield the cycles in which the test detects a change of the machine."""
-    test = Interference()
-    for cycle, each in enumerate(off.tolist()):
-        verdict = test.observe(math.exp(each), 1.0)
-        if verdict.change and verdict.kind in MACHINE:
-            yield cycle, verdict.kind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,12 +9,10 @@ import numpy as np
 
 from hindmost.analysis.adaptive.checkpoints import RULES, CheckpointStudy, study_checkpoints
 from hindmost.analysis.adaptive.interference import (
-    Alarms,
     Onset,
     RecordedAlarms,
     count_alarms,
     find_onsets,
-    simulate_alarms,
 )
 from hindmost.analysis.adaptive.limits import SimulatedLimits, simulate_limits
 from hindmost.analysis.adaptive.offline import PhaseRow, offline_model, phase_rows
@@ -64,15 +62,14 @@ class AdaptiveStudy:
         Of each group of replays, including those with a neighbour.
     phases : dict of int to tuple of PhaseRow
         Place of the group -> phases of its middle run; empty without a machine.
-    limits, alarms, recorded_alarms, checkpoints, onsets
+    limits, alarms, checkpoints, onsets
         None or empty if no run allows them.
     """
 
     errors: tuple[PredictionErrors, ...]
     phases: dict[int, tuple[PhaseRow, ...]]
     limits: SimulatedLimits | None
-    alarms: Alarms | None
-    recorded_alarms: RecordedAlarms | None
+    alarms: RecordedAlarms | None
     checkpoints: dict[int, CheckpointStudy]
     onsets: tuple[Onset, ...]
 
@@ -93,7 +90,6 @@ def study_runs(
     *,
     limits: int = 200,
     risk: float = 0.01,
-    cycles: int = 20_000,
     seed: int = 0,
 ) -> AdaptiveStudy:
     """Study adaptive runs.
@@ -104,8 +100,6 @@ def study_runs(
         From which the runs were predicted: gives phases, and the offline baseline of the test.
     limits, risk
         See `simulate_limits`.
-    cycles : int
-        Undisturbed cycles that are drawn for false alarms.
     """
     groups = group_replays(runs)
     calm = [run for group in undisturbed(groups) for run in group.runs]
@@ -121,8 +115,7 @@ def study_runs(
         errors=tuple(errors_of(group, machine) for group in groups),
         phases=phases,
         limits=simulate_limits(deciding, limits=limits, risk=risk, seed=seed) if deciding else None,
-        alarms=alarms_of(calm, models, cycles, seed),
-        recorded_alarms=count_alarms(calm, models),
+        alarms=count_alarms(calm, models),
         checkpoints=checkpoints,
         onsets=tuple(onset for run in runs for onset in find_onsets(run)),
     )
@@ -155,16 +148,6 @@ def model_of(run: AdaptiveRun, machine: Machine | None) -> OfflineModel | None:
         return None
 
 
-def alarms_of(
-    runs: Sequence[AdaptiveRun], models: Sequence[OfflineModel | None], cycles: int, seed: int
-) -> Alarms | None:
-    """Return how well the test for interference works; None if no run is long enough."""
-    try:
-        return simulate_alarms(runs, models, cycles=cycles, seed=seed)
-    except DataError:
-        return None
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FigureOfMerit:
     """A measure of how well decisions from predictions work.
@@ -191,7 +174,6 @@ def figures_of_merit(study: AdaptiveStudy) -> list[FigureOfMerit]:
         merits_of_extra_work,
         merit_of_limits,
         merit_of_checkpoints,
-        merit_of_recorded_alarms,
         merit_of_alarms,
         merit_of_onsets,
     )
@@ -260,9 +242,9 @@ def merit_of_checkpoints(study: AdaptiveStudy) -> Iterator[FigureOfMerit]:
         )
 
 
-def merit_of_recorded_alarms(study: AdaptiveStudy) -> Iterator[FigureOfMerit]:
+def merit_of_alarms(study: AdaptiveStudy) -> Iterator[FigureOfMerit]:
     """Yield how the test for interference did on recorded cycles that were undisturbed."""
-    found = study.recorded_alarms
+    found = study.alarms
     if found is not None:
         yield FigureOfMerit(
             key="false-alarms",
@@ -270,26 +252,6 @@ def merit_of_recorded_alarms(study: AdaptiveStudy) -> Iterator[FigureOfMerit]:
             f"({found.cycles:,} of {found.of:,} recorded)",
             value=found.per_thousand,
             text=f"{found.per_thousand:.2f} ({found.false_alarms})",
-        )
-
-
-def merit_of_alarms(study: AdaptiveStudy) -> Iterator[FigureOfMerit]:
-    """Yield how the test for interference did on drawn cycles."""
-    found = study.alarms
-    if found is not None:
-        yield FigureOfMerit(
-            key="false-alarms-drawn",
-            what=f"false alarms in 1000 undisturbed cycles ({found.cycles:,} drawn)",
-            value=found.per_thousand,
-            text=f"{found.per_thousand:.2f}",
-        )
-        share = 100.0 * found.found_within(PROMPT)
-        yield FigureOfMerit(
-            key="slowdowns",
-            what=f"slowdowns by a factor of {found.factor:g} detected within {PROMPT} cycles "
-            f"({found.delays.size} drawn)",
-            value=share,
-            text=f"{share:.1f} %",
         )
 
 

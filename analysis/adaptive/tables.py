@@ -193,8 +193,5 @@ def merit_table(study: AdaptiveStudy) -> Table:
     return Table(
         columns=(Column("figure of merit", WIDE), Column("value", RIGHT)),
         rows=[(each.what, each.text) for each in figures_of_merit(study)],
-        notes=(
-            "Time limits, false alarms and slowdowns are simulated on the recorded cycles of "
-            "undisturbed runs.",
-        ),
+        notes=("Time limits are simulated on the recorded cycles of undisturbed runs.",),
     )

@@ -10,7 +10,7 @@ from hindmost.analysis.runs.cycles import DECIDES, read_adaptive
 from hindmost.analysis.runs.finding import Remark, Topic
 from hindmost.errors import DataError
 from hindmost.harness.runfile.reader import Run
-from hindmost.models.adaptive.cycle_verdict import CycleKind
+from hindmost.models.adaptive.interference import CycleKind
 from hindmost.text import percent
 
 LEAST_CYCLES = 20

@@ -33,7 +33,7 @@ class NotedCycle:
     ----------
     cycle : int
     kind : str
-        A `hindmost.models.adaptive.cycle_verdict.CycleKind`.
+        A `hindmost.models.adaptive.interference.CycleKind`.
     words : str
     """
 
@@ -242,9 +242,7 @@ def read_adaptive(run: Run) -> AdaptiveRun:
                 divided=int(counts["divided"][k]),
                 combined=int(counts["combined"][k]),
                 moved=int(counts["moved"][k]),
-                disturbed=bool(counts["switches"][k] > 0),
                 pulse_s=float(slowest[k]) if k < slowest.size else None,
-                lost=float(lost[k].max()),
             )
             for k in range(run.bodies)
         ),

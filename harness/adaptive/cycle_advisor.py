@@ -13,7 +13,7 @@ from hindmost.harness.runfile.cycles import Predictions
 from hindmost.harness.runfile.feed_predictions import FeedPrediction
 from hindmost.models.adaptive.checkpoint_rule import CheckpointCost, decide
 from hindmost.models.adaptive.checkpoints import INTERVALS
-from hindmost.models.adaptive.cycle_verdict import CycleKind, CycleVerdict
+from hindmost.models.adaptive.interference import CycleKind, CycleVerdict
 from hindmost.models.adaptive.limits import TimeLimit
 from hindmost.models.adaptive.offline import OfflineModel
 from hindmost.models.adaptive.panel import Panel

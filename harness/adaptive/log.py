@@ -37,18 +37,12 @@ class CycleTimes:
         Without a checkpoint before it.
     phases_s : dict of Phase to float
         Exclusive.
-    disturbed : bool
-        The rank had an involuntary context switch.
-    lost : float
-        Share of this time in which the rank did not have its core.
     pulse : Pulse
         Read right after the cycle, so within the row of the next one.
     """
 
     seconds: float
     phases_s: dict[Phase, float]
-    disturbed: bool
-    lost: float
     pulse: Pulse
 
 
@@ -128,12 +122,9 @@ class CycleLog:
         pulse = self._reader.read()
         self._pulses.append(pulse)
         taken = sum(wall) - wall[Phase.CHECKPOINT]
-        had = sum(cpu) - cpu[Phase.CHECKPOINT]
         return CycleTimes(
             seconds=taken * NS,
             phases_s={phase: wall[phase] * NS for phase in Phase},
-            disturbed=counts["switches"] > 0,
-            lost=min(1.0, max(0.0, 1.0 - had / taken)),
             pulse=pulse,
         )
 

@@ -33,7 +33,7 @@ from hindmost.harness.live.feed import LiveFeed
 from hindmost.harness.probes.pulse import PulseReader
 from hindmost.harness.runfile.contents import RankRun
 from hindmost.harness.runfile.cycles import BlockEdges, Blocks
-from hindmost.models.adaptive.cycle_verdict import CycleVerdict
+from hindmost.models.adaptive.interference import CycleVerdict
 from hindmost.models.adaptive.work import Spent, Work
 
 COLUMNS = 4
@@ -138,7 +138,7 @@ class Runner:
     ) -> None:
         self._kernel, self._clock, self._communicator = kernel, clock, communicator
         self._wanted, self._foresight, self._report = wanted, foresight, report
-        self._pulses, self._slowest = pulses, np.zeros(2)
+        self._pulses, self._slowest = pulses, np.zeros(1)
         self._first = self._done = first_cycle
         self._epoch = self._number = -1
         self._new_mesh = False
@@ -241,7 +241,7 @@ class Runner:
         if self._wanted.feed is not None:
             self._wanted.feed.step(self._done - self._first, self._log.last_ns)
         self._iterations = done.counts["heat_iterations"]
-        self._slowest[:] = times.pulse.core_s, times.lost
+        self._slowest[0] = times.pulse.core_s
         self._communicator.Allreduce(MPI.IN_PLACE, self._slowest, MPI.MAX)
         if self._communicator.rank == 0:
             self._judge(times, done.counts)
@@ -308,9 +308,7 @@ class Runner:
             divided=counts["divided"],
             combined=counts["combined"],
             moved=counts["moved"],
-            disturbed=times.disturbed,
             pulse_s=float(self._slowest[0]),
-            lost=float(self._slowest[1]),
         )
         now = time.monotonic()
         verdict = self._foresight.after(spent)

@@ -8,7 +8,7 @@ and pattern.
 from hindmost.models.adaptive.application import Application, Count, Exchange
 from hindmost.models.adaptive.checkpoint_rule import CheckpointCost
 from hindmost.models.adaptive.choose import Choice, choose
-from hindmost.models.adaptive.cycle_verdict import CycleKind, CycleVerdict
+from hindmost.models.adaptive.interference import CycleKind, CycleVerdict
 from hindmost.models.adaptive.machine import Machine
 from hindmost.models.adaptive.offline import OfflineModel, PhaseTimes
 from hindmost.models.adaptive.panel import Panel

@@ -16,7 +16,7 @@ SCHEMA = "hindmost-machine"
 VERSION = 1
 ELASTICITY = 0.75
 """Relative change of the time of computation for one of the pulse. Chosen with the number of pulses
-of `hindmost.models.adaptive.online` on recorded runs of timing-a and timing-b."""
+of `hindmost.models.adaptive.predictors` on recorded runs of timing-a and timing-b."""
 QUANTILES = 4
 """Of the durations of detours: 0.5, 0.9, 0.99 and 1."""
 

@@ -8,9 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import UsageError
-from hindmost.models.adaptive.cycle_judge import CycleJudge
-from hindmost.models.adaptive.cycle_verdict import CycleVerdict
-from hindmost.models.adaptive.interference import Interference
+from hindmost.models.adaptive.interference import CycleJudge, CycleVerdict, Interference
 from hindmost.models.adaptive.offline import OfflineModel
 from hindmost.models.adaptive.predictors import all_names, make
 from hindmost.models.adaptive.ratios import Ratios

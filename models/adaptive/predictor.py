@@ -7,8 +7,7 @@ from typing import SupportsFloat
 
 from hindmost.errors import UsageError
 from hindmost.models.adaptive.checkpoint_rule import CheckpointCost, CheckpointDecision, decide
-from hindmost.models.adaptive.cycle_judge import CycleJudge
-from hindmost.models.adaptive.cycle_verdict import CycleVerdict
+from hindmost.models.adaptive.interference import CycleJudge, CycleVerdict
 from hindmost.models.adaptive.limits import LimitDecision, TimeLimit
 from hindmost.models.adaptive.offline import OfflineModel
 from hindmost.models.adaptive.predictors import make

@@ -7,21 +7,27 @@ cycle does not change the level.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections import deque
+from collections.abc import Callable
 from math import exp
+from statistics import median
 
-from hindmost.models.adaptive.iterations import IterationForecast
-from hindmost.models.adaptive.level import Level
 from hindmost.models.adaptive.offline import OfflineModel
-from hindmost.models.adaptive.online import UNKNOWN
 from hindmost.models.adaptive.work import PHASES, Spent, Work, iterations_done
 
+UNKNOWN = float("nan")
+"""The prediction without any data."""
 Shape = Callable[[Work, float], tuple[float, ...]]
 """The expected time of each phase, in the order of `PHASES`; each phase may have its own unit."""
 
 HYDRO, ADAPTION = PHASES.index("hydro"), PHASES.index("adaption")
 SOME_S = 1e-9
 """Replaces a time of 0, which has no logarithm."""
+GAIN, CLIP = 0.2, 2.0
+"""Of a level: the weight of a cycle, and the mean deviations at which one is clipped."""
+KEPT = 16
+ITERATION_GAIN, ITERATION_TREND = 0.6, 0.06
 
 
 def learnt_shape(work: Work, iterations: float) -> tuple[float, ...]:
@@ -32,6 +38,98 @@ def learnt_shape(work: Work, iterations: float) -> tuple[float, ...]:
     return cells * steps, steps + iterations, cells * iterations, steps + iterations, 0.0, 0.0
 
 
+class Level:
+    """An exponential mean of log(measured / expected), whose steps are clipped.
+
+    A deviation is clipped at ``CLIP`` times the mean deviation, so that a disturbed cycle hardly
+    moves the level.
+    """
+
+    __slots__ = ("_count", "_deviation", "_recent", "value")
+
+    def __init__(self) -> None:
+        self.value = 0.0
+        """The predicted logarithm of the next ratio."""
+        self._count = 0
+        self._deviation = 0.02
+        self._recent: deque[float] = deque(maxlen=KEPT)
+
+    @property
+    def known(self) -> bool:
+        """Whether anything was observed."""
+        return self._count > 0
+
+    def observe(self, ratio: float) -> None:
+        """Observe measured over expected, above 0."""
+        place = math.log(ratio)
+        self._recent.append(place)
+        self._count += 1
+        if self._count == 1:
+            self.value = place
+            return
+        off = place - self.value
+        reach = CLIP * self._deviation
+        self.value += max(GAIN, 1.0 / self._count) * min(reach, max(-reach, off))
+        spread = min(abs(off), 3.0 * self._deviation) - self._deviation
+        self._deviation = max(1e-4, self._deviation + 0.1 * spread)
+
+    def restart(self, keep: int) -> None:
+        """Forget all but the last ``keep`` observations."""
+        if self._count:
+            last = list(self._recent)[-max(1, keep) :]
+            self._recent = deque(last, KEPT)
+            self.value, self._count = median(last), len(last)
+
+    def shift(self, factor: float) -> None:
+        """Scale all observations by a factor."""
+        self.value += math.log(factor)
+
+
+class IterationForecast:
+    """A level with a slow trend (double exponential smoothing), because counts drift.
+
+    Parameters
+    ----------
+    usual : float
+        Iterations of a typical cycle of the application: the forecast of a first cycle if nothing
+        else is known.
+    """
+
+    __slots__ = ("_known", "_level", "_trend", "_usual")
+
+    def __init__(self, usual: float = 0.0) -> None:
+        self._known = False
+        self._level = self._trend = 0.0
+        self._usual = usual
+
+    def take(self, spent: Spent, work: Work) -> None:
+        """Observe a cycle, if its iterations were counted and it had a system to solve."""
+        if spent.iterations is not None and (spent.iterations > 0.0 or work.iterations > 0.0):
+            self.observe(spent.iterations)
+
+    def observe(self, iterations: float) -> None:
+        """Observe the iterations of a cycle."""
+        if not self._known:
+            self._level, self._known = iterations, True
+            return
+        ahead = self._level + self._trend
+        off = iterations - ahead
+        self._level = ahead + ITERATION_GAIN * off
+        self._trend += ITERATION_TREND * off
+
+    def predict(self, expected: float) -> float:
+        """Return the iterations of the next cycle; ``expected`` before any observation.
+
+        A cycle without a solve (``expected`` is 0) needs none. If ``expected`` is unknown (NaN), a
+        first cycle needs those of a typical one.
+        """
+        if expected <= 0.0:
+            return expected
+        if not self._known:
+            return self._usual if math.isnan(expected) else expected
+        return max(0.0, self._level + self._trend)
+
+
 class ShapeLevel:
     """Predicts the sum over phases of shape times level, the level of measured over shape.
 
@@ -40,8 +138,6 @@ class ShapeLevel:
     model : OfflineModel, optional
         Gives the shape. Without it, costs are proportional to cells and steps, cells and
         iterations, or messages, and the level learns their scale.
-    calm : bool
-        Whether the levels are calm; see `Level`.
 
     Notes
     -----
@@ -51,14 +147,12 @@ class ShapeLevel:
 
     __slots__ = ("_iterations", "_levels", "_model", "_phases", "_shape", "_whole", "name")
 
-    def __init__(
-        self, model: OfflineModel | None = None, *, name: str = "shape-level", calm: bool = False
-    ) -> None:
-        self.name = name
+    def __init__(self, model: OfflineModel | None = None) -> None:
+        self.name = "shape-level"
         self._model = model
         self._shape: Shape = learnt_shape if model is None else model.phases_s
-        self._levels = tuple(Level(calm=calm) for _ in (*PHASES, "other"))
-        self._whole = (Level(calm=calm), Level(calm=calm))  # without and with adaption
+        self._levels = tuple(Level() for _ in (*PHASES, "other"))
+        self._whole = (Level(), Level())  # without and with adaption
         usual = 0.0 if model is None else model.application.iterations
         self._iterations = IterationForecast(usual)
         self._phases = False
@@ -104,30 +198,18 @@ class ShapeLevel:
         iterations = iterations_done(spent, work)
         self._iterations.take(spent, work)
         shape = self._shape(work, iterations)
-        disturbed = spent.disturbed
         if not spent.phases_s:
             basis = self._basis(work, shape)
             if basis > 0.0:
-                self._whole[work.adapts].observe(max(SOME_S, spent.seconds) / basis, disturbed)
+                self._whole[work.adapts].observe(max(SOME_S, spent.seconds) / basis)
             return
         self._phases = True
         for part, took, level in zip(shape, spent.phases_s, self._levels, strict=False):
             if part > 0.0:
-                level.observe((took if took > SOME_S else SOME_S) / part, disturbed)
+                level.observe((took if took > SOME_S else SOME_S) / part)
         rest = spent.seconds - sum(spent.phases_s)
         if rest > 1e-3 * spent.seconds and work.steps:
-            self._levels[-1].observe(rest / work.steps, disturbed)
-
-    def renew(self, cycles: Sequence[tuple[Spent, Work]]) -> None:
-        """Observe cycles, and forget earlier ones for the phases that these had."""
-        for spent, work in cycles:
-            self.observe(spent, work)
-        for phase, level in zip((*PHASES, "other"), self._levels, strict=True):
-            if phase not in ("adaption", "balance") or all(work.adapts for _, work in cycles):
-                level.restart(len(cycles))
-        for adapts, level in enumerate(self._whole):
-            if all(work.adapts == bool(adapts) for _, work in cycles):
-                level.restart(len(cycles))
+            self._levels[-1].observe(rest / work.steps)
 
     def restart(self, keep: int, factor: float) -> None:
         """Restart the levels with the last cycles; scale those of rare phases by the factor."""

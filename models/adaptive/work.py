@@ -59,13 +59,9 @@ class Spent:
         Iterations of the heat solver; None if not counted.
     divided, combined, moved : int
         Cells that were divided, combined and moved to another rank at the end of the cycle.
-    disturbed : bool
-        Whether the rank had an involuntary context switch.
     pulse_s : float or None
         A pulse right after the cycle: a fixed computation that is no part of the run, on the
         slowest rank; None if none was read.
-    lost : float
-        Share of the cycle in which a rank did not have its core: the rank that lost most.
     """
 
     seconds: float
@@ -74,9 +70,7 @@ class Spent:
     divided: int = 0
     combined: int = 0
     moved: int = 0
-    disturbed: bool = False
     pulse_s: float | None = None
-    lost: float = 0.0
 
 
 def iterations_done(spent: Spent, work: Work) -> float:

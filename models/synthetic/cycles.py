@@ -41,8 +41,6 @@ class CycleLaw:
     spikes, spike : float
         Share of cycles that are disturbed, and the median of what that adds, relative to a cycle;
         it is lognormal with sigma 0.7.
-    seen : float
-        Share of the disturbed cycles that are marked as such.
     """
 
     cycles: int = 200
@@ -63,7 +61,6 @@ class CycleLaw:
     correlation: float = 0.3
     spikes: float = 0.03
     spike: float = 0.15
-    seen: float = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,7 +127,6 @@ def draw_cycles(law: CycleLaw, seed: int, *, slowdown: NDArray[np.float64] | Non
     noisy = phases * np.exp(common[:, None] + own) * slow[:, None]
     where = random.integers(0, 2, n)
     noisy[np.arange(n), np.where(where, 2, 0) * (iterations > 0)] += extra * phases.sum(axis=1)
-    marked = spiked & (random.random(n) < law.seen)
     known = np.concatenate([iterations[:1], iterations[:-1]])
     work = tuple(
         Work(
@@ -147,7 +143,6 @@ def draw_cycles(law: CycleLaw, seed: int, *, slowdown: NDArray[np.float64] | Non
             seconds=float(noisy[k].sum()),
             phases_s=tuple(noisy[k].tolist()),
             iterations=float(iterations[k]),
-            disturbed=bool(marked[k]),
         )
         for k in range(n)
     )

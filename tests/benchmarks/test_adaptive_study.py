@@ -32,7 +32,7 @@ def study(tmp_path: Path, header: Header) -> AdaptiveStudy:
         spec = {"repeat": repeat, "foresight_s": 0.01 * float(cycles.seconds.sum())}
         file = write_adaptive(tmp_path, header, cycles, predicted=said, spec=spec)
         runs.append(read_adaptive(open_run(file)))
-    return study_runs(runs, limits=20, cycles=400)
+    return study_runs(runs, limits=20)
 
 
 def test_the_papers_tables_have_the_averages_that_are_known_of_them() -> None:
@@ -54,7 +54,6 @@ def test_goals_are_judged_by_their_bounds(study: AdaptiveStudy) -> None:
     met = {goal.what.split("(")[0].split(",")[0].strip(): goal.met for goal in goals_of(study)}
     assert met["online"]
     assert met["offline"]
-    assert met["false alarms in 1000 undisturbed cycles"]
     assert not met["time spent on predicting and deciding"]  # 1 %, of 0.1 % wanted
     answers = [row[-1] for row in goal_table(study).rows]
     assert set(answers) == {"yes", "NO"}

@@ -110,7 +110,7 @@ def write_adaptive(
         "divided": column + 3,
         "combined": column + 1,
         "heat_iterations": np.array([[each.iterations] for each in cycles.spent], np.int64),
-        "switches": np.array([[each.disturbed] for each in cycles.spent], np.int64),
+        "switches": column,
         "epoch": np.concatenate([[0], np.cumsum(np.diff(cells[:, 0]) != 0)]),
         "predicted": np.stack([*predicted.values()], axis=1),
     }

@@ -144,7 +144,7 @@ def test_a_study_of_calm_runs_judges_only_what_was_replayed(tmp_path: Path, head
         said = {"shape-level": off_by(noisy, 4.0), "online-all": off_by(noisy, 6.0)}
         file = write_adaptive(tmp_path, header, noisy, predicted=said, spec=spec)
         runs.append(read_adaptive(open_run(file)))
-    study = study_runs(runs, limits=20, cycles=400)
+    study = study_runs(runs, limits=20)
     assert [len(each.replays.runs) for each in study.errors] == [2, 1]
     assert [each.raw["shape-level"] for each in study.judged] == [pytest.approx([4.0, 4.0])]
     assert study.errors[0].load == pytest.approx((0.1, 0.2))

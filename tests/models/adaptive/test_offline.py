@@ -17,8 +17,8 @@ from hindmost.models.adaptive.machine import (
     SpeedPoint,
 )
 from hindmost.models.adaptive.offline import OfflineModel
-from hindmost.models.adaptive.online import Offline
 from hindmost.models.adaptive.panel import Panel
+from hindmost.models.adaptive.predictors import Offline
 from hindmost.models.adaptive.work import PHASES, Spent, Work
 
 
