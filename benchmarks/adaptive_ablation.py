@@ -8,7 +8,6 @@ row gives what changes without the mechanism, with the standard error over the d
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import Any
@@ -133,10 +132,10 @@ def with_missed_work(cycles: Cycles) -> Cycles:
     return replace(cycles, spent=tuple(spent))
 
 
-def measure(law: CycleLaw, seed: int, model: Callable[[], OfflineModel | None]) -> list[float]:
+def measure(law: CycleLaw, seed: int, *, probed: bool) -> list[float]:
     """Return the values of `COLUMNS` on the draws of a seed."""
     cycles = draw_cycles(law, seed)
-    panel, verdicts = judged(cycles, model())
+    panel, verdicts = judged(cycles, model_of(law) if probed else None)
     found = [
         panel.errors_percent(FIRST)["shape-level"],
         error_percent(panel, cycles.denoised, slice(FIRST, None)),
@@ -146,13 +145,15 @@ def measure(law: CycleLaw, seed: int, model: Callable[[], OfflineModel | None]) 
     for factor in SLOWDOWNS:
         slowdown = np.where(np.arange(law.cycles) < ONSET, 1.0, factor)
         slow = draw_cycles(law, seed + 1, slowdown=slowdown)
-        panel, verdicts = judged(slow, model())
+        panel, verdicts = judged(slow, model_of(law) if probed else None)
         prompt = verdicts[ONSET : ONSET + PROMPT]
         found.append(100.0 * any(each.kind is CycleKind.SLOWER for each in prompt))
         if factor == SLOWDOWNS[0]:
             after = error_percent(panel, slow.denoised, slice(ONSET + PROMPT, END))
     heavy = replace(law, heat_s=8.0 * law.heat_s, iterations=(20.0, 20.0), spikes=0.0)
-    _, verdicts = judged(with_missed_work(draw_cycles(heavy, seed + 2)), model())
+    _, verdicts = judged(
+        with_missed_work(draw_cycles(heavy, seed + 2)), model_of(law) if probed else None
+    )
     kinds = [each.kind for each in verdicts[ONSET:] if each.change]
     return [*found, after, 100.0 * (kinds == [CycleKind.WORK])]
 
@@ -172,7 +173,7 @@ def table(seeds: int) -> NDArray[np.float64]:
     """Return the values of all draws, float64 array, shape (draw, column)."""
     return np.array(
         [
-            measure(law, 10 * seed, (lambda law=law: model_of(law)) if probed else lambda: None)
+            measure(law, 10 * seed, probed=probed)
             for law in LAWS
             for probed in (False, True)
             for seed in range(seeds)
