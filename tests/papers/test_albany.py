@@ -27,6 +27,7 @@ def steps_in(series: Any) -> list[tuple[int, float]]:
 
 
 def write_case(folder: Path, **cases: Values) -> Path:
+    folder.mkdir(parents=True)
     write_nights(folder, {case: {TOTAL: values} for case, values in cases.items()}, range(NIGHTS))
     return folder
 
