@@ -264,10 +264,6 @@ def run_campaign(
     origins = on_root(
         communicator, lambda: provenance.origins(petsc_version, communicator.size, Path.cwd())
     )
-    if experiment.keep < 1.0:
-        from hindmost.harness.reduction.decide import compile_choice
-
-        compile_choice()
     prepared = experiment.prepare(parallel, report)
     wanted = FeedOptions(
         workload=experiment.workload_name,

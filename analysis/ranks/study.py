@@ -25,8 +25,6 @@ from hindmost.analysis.runs.groups import group_runs
 from hindmost.analysis.runs.read import title_of
 from hindmost.harness.runfile.all_ranks import hosts_of_all
 from hindmost.harness.runfile.reader import Run
-from hindmost.models.ranks.choosing_k import cluster_by_silhouette
-from hindmost.models.ranks.exemplars import exemplars
 from hindmost.models.ranks.extrema import (
     LEAST_RANKS,
     MATTERS,
@@ -35,9 +33,9 @@ from hindmost.models.ranks.extrema import (
     unlike_the_rest,
 )
 from hindmost.models.ranks.keeping import keep
-from hindmost.models.ranks.kmeans import Clustering, cluster
+from hindmost.models.ranks.kmeans import Clustering, cluster, cluster_by_silhouette
 from hindmost.models.ranks.lateness import Lateness, lateness
-from hindmost.models.ranks.selection import ranks_to_keep, select_plain
+from hindmost.models.ranks.selection import exemplars, ranks_to_keep, select_plain
 from hindmost.models.ranks.slopes import SLOPES_IN_JSON
 from hindmost.models.ranks.vectors import RankMetrics
 from hindmost.text import counted

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,7 @@ from hindmost.text import counted
 if TYPE_CHECKING:
     from mpi4py import MPI
 
+T = TypeVar("T")
 INTERVALS = 200
 """Of the profiles that every rank keeps, at most."""
 
@@ -80,8 +81,8 @@ def decide(
 ) -> Kept:
     """Decide which ranks keep their full records; collective.
 
-    Ranks reduce sums, minima and maxima; no rank ever holds the vectors of all. What is gathered
-    is one number of every rank: whether it is kept.
+    Ranks reduce sums, minima and maxima. What the root gathers is a vector of every rank, from
+    which it draws the first centroids, and scores.
 
     Parameters
     ----------
@@ -112,8 +113,7 @@ def decide(
     profile, interval_bodies = interval_profile(run)
     full = bool(chosen.kept[0])
     spent = np.array([time.perf_counter() - began, time.process_time() - cpu])
-    longest = communicator.allreduce(float(spent[0]), op=_maximum())
-    cpu_all = communicator.allreduce(float(spent[1]))
+    longest, cpu_all = float(reductions.most(spent)[0]), float(reductions.total(spent)[1])
     flags = communicator.allgather(full)
     reasons = communicator.allgather(int(chosen.reasons[0]))
     account = {
@@ -139,20 +139,6 @@ def decide(
         shared=shared,
         account=account,
     )
-
-
-def compile_choice() -> None:
-    """Compile what the decision needs, so that no rank waits for a compiler later."""
-    bodies = BodiesOfRanks(
-        parts={"local": np.arange(12.0).reshape(4, 3)},
-        not_work={},
-        transfer=None,
-        counts={},
-        ids=np.arange(3, dtype=np.int64),
-        node_of=np.zeros(3, np.int64),
-        nodes=1,
-    )
-    keep(bodies, 0.5)
 
 
 def bodies_of_rank(
@@ -201,25 +187,13 @@ def interval_edges(count: int, intervals: int = INTERVALS) -> NDArray[np.int64]:
     return np.linspace(0, count, min(intervals, count) + 1).astype(np.int64)
 
 
-def _maximum() -> Any:
-    from mpi4py import MPI
-
-    return MPI.MAX
-
-
-if TYPE_CHECKING:
-    from mpi4py import MPI
-
-
 class RankReductions:
     """`hindmost.models.ranks.reductions.Reductions` over MPI; counts what it costs.
 
     Attributes
     ----------
     calls, sent_bytes : int
-        Reductions, and the bytes that this rank brought to them.
-    seconds : float
-        Spent in them.
+        Reductions and gathers, and the bytes that this rank brought to them.
     """
 
     def __init__(self, communicator: MPI.Intracomm) -> None:
@@ -229,7 +203,6 @@ class RankReductions:
         self._sum, self._min, self._max = MPI.SUM, MPI.MIN, MPI.MAX
         self.calls = 0
         self.sent_bytes = 0
-        self.seconds = 0.0
 
     def total(self, values: NDArray[Any]) -> NDArray[Any]:
         """Return the sum over ranks."""
@@ -243,12 +216,22 @@ class RankReductions:
         """Return the maximum over ranks."""
         return self._reduced(values, self._max)
 
+    def gathered(self, rows: NDArray[Any]) -> NDArray[Any] | None:
+        """Return the rows of all ranks on rank 0."""
+        self.calls += 1
+        self.sent_bytes += rows.nbytes
+        every = self._communicator.gather(rows)
+        return None if every is None else np.concatenate(every)
+
+    def shared(self, value: T | None) -> T:
+        """Return on all ranks what rank 0 passes."""
+        found: T = self._communicator.bcast(value)
+        return found
+
     def _reduced(self, values: NDArray[Any], operation: Any) -> NDArray[Any]:
-        began = time.perf_counter()
         mine = np.ascontiguousarray(values)
         result = np.empty_like(mine)
         self._communicator.Allreduce(mine, result, op=operation)
         self.calls += 1
         self.sent_bytes += mine.nbytes
-        self.seconds += time.perf_counter() - began
         return result

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.models.ranks.reductions import ONE_PROCESS, Reductions, count_of, exact_grid, on_grid
+from hindmost.models.ranks.reductions import ONE_PROCESS, Reductions, count_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,16 +70,14 @@ def distributed_lateness(
     second = reductions.most(np.where(first_last, -np.inf, come).max(axis=1, initial=-np.inf))
     margin = np.where(np.isfinite(second), most - second, 0.0)
     count = count_of(ranks, reductions)
-    grid = exact_grid(float(np.abs(most).max(initial=0.0)), count)
-    sums = [on_grid(each, grid).sum(axis=1) for each in (work, come)]
+    sums = [each.sum(axis=1) for each in (work, come)]
     worked, came, together_last = reductions.total(np.stack([*sums, at_last.sum(axis=1)]))
     # If several ranks arrive last together, none of them is the last one.
     alone = (together_last == 1.0)[:, None] & at_last
     # The wait for the last rank alone is charged to it, the rest to ranks later than the mean.
     lead = first_last * margin[:, None]
     excess = np.maximum(come - lead - ((came - margin) / count)[:, None], 0.0)
-    squares = exact_grid(float(np.abs(most).max(initial=0.0)) ** 2, count)
-    above = reductions.total(on_grid(excess * excess, squares).sum(axis=1))
+    above = reductions.total((excess * excess).sum(axis=1))
     waiting = (most - margin) * count - (came - margin)
     rate = np.divide(waiting, above, out=np.zeros_like(waiting), where=above > 0.0)[:, None]
     slow = np.zeros_like(come) if transfer is None else transfer
@@ -97,6 +95,6 @@ def distributed_lateness(
 
 
 def over_bodies(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Sum over bodies, in the same order for any number of ranks here: (rank,)."""
-    summed: NDArray[np.float64] = np.ascontiguousarray(values.T).sum(axis=1)
+    """Sum over bodies: float64, shape (rank,)."""
+    summed: NDArray[np.float64] = values.sum(axis=0)
     return summed

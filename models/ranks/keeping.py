@@ -9,14 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import DataError
-from hindmost.models.ranks.choosing_k import cluster_by_silhouette
 from hindmost.models.ranks.distributed_lateness import (
     DistributedLateness,
     distributed_lateness,
     over_bodies,
 )
-from hindmost.models.ranks.kmeans import cluster
-from hindmost.models.ranks.reductions import ONE_PROCESS, Reductions, count_of, exact_grid, on_grid
+from hindmost.models.ranks.kmeans import cluster, cluster_by_silhouette
+from hindmost.models.ranks.reductions import ONE_PROCESS, Reductions, count_of
 from hindmost.models.ranks.selection import (
     Selection,
     SelectionCriterion,
@@ -129,9 +128,9 @@ def keep(
     vectors = bodies.metrics().normalised(reductions)
     count = ranks_to_keep(share, count_of(len(vectors), reductions))
     if k is None:
-        groups = cluster_by_silhouette(vectors, seed=seed, ids=ids, reductions=reductions)
+        groups = cluster_by_silhouette(vectors, seed=seed, reductions=reductions)
     else:
-        groups = cluster(vectors, k, seed=seed, ids=ids, reductions=reductions)
+        groups = cluster(vectors, k, seed=seed, reductions=reductions)
     meeting = distributed_lateness(
         bodies.work, transfer=bodies.transfer, ids=ids, reductions=reductions
     )
@@ -140,7 +139,7 @@ def keep(
         scores["node"] = on_slow_nodes(bodies, reductions)
     if "unlike in a phase" in criteria:
         scores["unlike in a phase"] = unlike_in_windows(
-            bodies.windows(), groups.k, seed=seed, ids=ids, reductions=reductions
+            bodies.windows(), groups.k, seed=seed, reductions=reductions
         )
     if "critical" in criteria:
         scores["critical"] = np.where(meeting.last > 0, meeting.path_s, -np.inf)
@@ -209,10 +208,7 @@ def on_slow_nodes(
     """
     work = over_bodies(bodies.work)
     longest = float(reductions.most(np.array([work.max(initial=0.0)]))[0])
-    ranks = count_of(work.size, reductions)
-    summed = np.bincount(
-        bodies.node_of, on_grid(work, exact_grid(longest, ranks)), minlength=bodies.nodes
-    )
+    summed = np.bincount(bodies.node_of, work, minlength=bodies.nodes)
     counted = np.bincount(bodies.node_of, minlength=bodies.nodes).astype(np.float64)
     packed = reductions.total(np.stack([summed, counted]))
     mean = packed[0] / np.maximum(packed[1], 1.0)

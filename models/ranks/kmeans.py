@@ -1,10 +1,9 @@
-"""k-means over the vectors of ranks, from several starts, equal on one process and on many.
+"""k-means over the vectors of ranks, on one process and on many.
 
-Initial centroids are drawn as k-means++ does (Arthur and Vassilvitskii, 2007), by a race: every
-rank draws an exponential time from a hash of its number, divided by its squared distance, and the
-first one wins; no process need know the vectors of another. Lloyd's iteration follows, of all
-starts at once, until centroids hardly move. What is summed lies on a grid on which sums are exact:
-labels and centroids are the same to the bit, however the ranks are spread.
+The parallel loop of Lee (2009): the root draws initial centroids and broadcasts them; every
+process finds the nearest one of each of its ranks and contributes to the sums that move the
+centroids, until these hardly move. Initial centroids are drawn far from each other, as k-means++
+does (Arthur and Vassilvitskii, 2007), several times; the grouping with the least inertia is taken.
 """
 
 from __future__ import annotations
@@ -15,13 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import DataError, UsageError
-from hindmost.models.ranks.kmeans_loops import assign, inertia, nearest_so_far, race, reassign
-from hindmost.models.ranks.reductions import ONE_PROCESS, Reductions, count_of, exact_grid, on_grid
+from hindmost.models.ranks.reductions import ONE_PROCESS, Reductions, count_of
 
 STARTS = 5
 MOST_ROUNDS = 100
 TOLERANCE = 1e-3
 """Relative to the largest normalised value: a start whose centroids move less is done."""
+MOST_CLUSTERS = 8
+LEAST_SILHOUETTE = 0.6
+"""Not reached by pieces of a single group, unless it lies along a line."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,8 +40,6 @@ class Clustering:
         Of every rank of this process from its centroid.
     inertia : float
         Sum of the squared distances of all ranks.
-    rounds : int
-        Of the start that came out best.
     silhouette : float
         Mean over all ranks of (b - a) / max(a, b), with the distance a from the own centroid and b
         from the next; 0 for one cluster, and for ranks that are alone in theirs.
@@ -51,7 +50,6 @@ class Clustering:
     sizes: NDArray[np.int64]
     distances: NDArray[np.float64]
     inertia: float
-    rounds: int
     silhouette: float
 
     @property
@@ -67,7 +65,6 @@ def cluster(
     starts: int = STARTS,
     seed: int = 0,
     tolerance: float = TOLERANCE,
-    ids: NDArray[np.int64] | None = None,
     reductions: Reductions = ONE_PROCESS,
 ) -> Clustering:
     """Divide ranks into k groups; collective.
@@ -80,8 +77,6 @@ def cluster(
         Fewer come out where fewer ranks differ.
     tolerance : float
         Of the largest value, by which centroids may still move at the end; 0: until none does.
-    ids : int64 array, shape (rank,), optional
-        Numbers of the ranks of this process; from 0 if not given.
 
     Raises
     ------
@@ -96,158 +91,122 @@ def cluster(
     bad = reductions.most(np.array([float(not np.isfinite(vectors).all())]))[0]
     if not count or bad:
         raise DataError("No rank to group." if not count else "A rank's vector is not a number.")
-    ids = np.arange(len(vectors), dtype=np.int64) if ids is None else ids
     greatest = float(reductions.most(np.array([np.abs(vectors).max(initial=0.0)]))[0])
-    points = np.ascontiguousarray(on_grid(vectors, exact_grid(greatest, count)))
-    square = exact_grid(4.0 * greatest**2 * points.shape[1], count)
-    k = min(k, count)
-    centroids = first_centroids(points, ids, k, starts, seed, reductions)
-    state = _State.new(points, centroids)
-    rounds = np.zeros(starts, np.int64)
-    active = np.arange(starts)
-    while active.size:
-        packed = np.concatenate([state.sums[active].ravel(), state.sizes[active].ravel()])
-        packed = reductions.total(packed)
-        sums = packed[: active.size * k * points.shape[1]].reshape(active.size, k, -1)
-        sizes = packed[sums.size :].reshape(active.size, k)
-        rounds[active] += 1
-        moved = sums / np.maximum(sizes, 1.0)[:, :, None]
-        moved = np.where(sizes[:, :, None] > 0, moved, centroids[active])
-        step = np.abs(moved - centroids[active]).max(axis=(1, 2))
-        changed = (step > tolerance * greatest) & (rounds[active] < MOST_ROUNDS)
-        for start, towards in zip(active[changed], moved[changed], strict=True):
-            state.follow(points, start, centroids[start], towards)
-            centroids[start] = towards
-        active = active[changed]
-    spread = np.zeros(starts)
-    inertia(points, centroids, state.labels, square, spread)
-    spread = reductions.total(spread)
-    best = int(np.argmin(spread))
-    return _finished(points, centroids[best], int(rounds[best]), float(spread[best]), reductions)
+    firsts = first_centroids(vectors, min(k, count), starts, seed, reductions)
+    found = [moved_centroids(vectors, each, tolerance * greatest, reductions) for each in firsts]
+    centroids, _ = min(found, key=lambda each: each[1])
+    return _finished(vectors, centroids, reductions)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _State:
-    """Where every start is, on this process.
+def cluster_by_silhouette(
+    vectors: NDArray[np.float64], *, seed: int = 0, reductions: Reductions = ONE_PROCESS
+) -> Clustering:
+    """Put ranks into as many groups as stand apart best, one if none do; collective.
 
-    Points whose centroid is surely still the nearest, by the bounds of Hamerly (2010), are not
-    looked at again.
-
-    Attributes
-    ----------
-    labels : int64 array, shape (start, rank)
-    above, below : float64 array, shape (start, rank)
-        Bounds on the distance from the own centroid, and from any other.
-    sums : float64 array, shape (start, cluster, metric)
-    sizes : float64 array, shape (start, cluster)
+    The silhouette with respect to centroids needs only distances from centroids, which every
+    process has for its own ranks; that of pairs grows with the square of the ranks. A Bayesian
+    criterion of spherical groups with one variance would find more groups the more ranks lie along
+    a line, as they do with load imbalance. Here such ranks still form two groups or more, which
+    costs a choice of ranks only additional exemplars.
     """
-
-    labels: NDArray[np.int64]
-    above: NDArray[np.float64]
-    below: NDArray[np.float64]
-    sums: NDArray[np.float64]
-    sizes: NDArray[np.float64]
-
-    @classmethod
-    def new(cls, points: NDArray[np.float64], centroids: NDArray[np.float64]) -> _State:
-        """Give every point its nearest centroid, of each start."""
-        starts, k, metrics = centroids.shape
-        shape = (starts, len(points))
-        state = cls(
-            labels=np.zeros(shape, np.int64),
-            above=np.zeros(shape),
-            below=np.zeros(shape),
-            sums=np.zeros((starts, k, metrics)),
-            sizes=np.zeros((starts, k)),
-        )
-        across = np.ascontiguousarray(centroids.reshape(starts * k, metrics).T)
-        assign(points, across, state.labels, state.above, state.below, state.sums, state.sizes)
-        return state
-
-    def follow(
-        self,
-        points: NDArray[np.float64],
-        start: int,
-        before: NDArray[np.float64],
-        after: NDArray[np.float64],
-    ) -> None:
-        """Give points their nearest centroids after these have moved."""
-        moves = np.sqrt(((after - before) ** 2).sum(axis=1))
-        reassign(
-            points,
-            np.ascontiguousarray(after.T),
-            moves,
-            self.labels[start],
-            self.above[start],
-            self.below[start],
-            self.sums[start],
-            self.sizes[start],
-        )
+    best = one = cluster(vectors, 1, starts=1, seed=seed, reductions=reductions)
+    for k in range(2, MOST_CLUSTERS + 1):
+        tried = cluster(vectors, k, seed=seed, reductions=reductions)
+        if tried.k < k:
+            break
+        if tried.silhouette > best.silhouette:
+            best = tried
+    return best if best.silhouette >= LEAST_SILHOUETTE else one
 
 
 def first_centroids(
-    points: NDArray[np.float64],
-    ids: NDArray[np.int64],
-    k: int,
-    starts: int,
-    seed: int,
-    reductions: Reductions,
+    vectors: NDArray[np.float64], k: int, starts: int, seed: int, reductions: Reductions
 ) -> NDArray[np.float64]:
-    """Draw k ranks for every start, far from each other: float64, shape (start, k, metric)."""
-    centroids = np.zeros((starts, k, points.shape[1]))
-    near = np.ones((starts, len(points)))
-    nobody = np.iinfo(np.int64).max
-    for at in range(k):
-        times = np.full((starts, len(points)), np.inf)
-        race(near, ids, seed, at, times)
-        first = reductions.least(times.min(axis=1, initial=np.inf))
-        winner = np.where((times == first[:, None]) & np.isfinite(times), ids[None, :], nobody).min(
-            axis=1, initial=nobody
-        )
-        winner = reductions.least(winner)
-        vectors = np.zeros((starts, points.shape[1]))
-        for start in range(starts):
-            vectors[start] = points[ids == winner[start]].sum(axis=0)
-        vectors = reductions.total(vectors)
-        vectors = np.where((winner < nobody)[:, None], vectors, centroids[:, 0])
-        centroids[:, at] = vectors
-        nearest_so_far(points, vectors, at == 0, near)
-    return centroids
+    """Draw k ranks for every start, far from each other: float64, shape (start, k, metric).
+
+    The root does, from the vectors of all ranks: 16 MB of 100,000 ranks with 20 metrics.
+    """
+    every = reductions.gathered(vectors)
+    drawn: NDArray[np.float64] | None = None
+    if every is not None:
+        random = np.random.default_rng(seed)
+        drawn = np.empty((starts, k, every.shape[1]))
+        for centroids in drawn:
+            centroids[0] = every[random.integers(len(every))]
+            squares = np.full(len(every), np.inf)
+            for at in range(1, k):
+                # A rank is drawn with a probability in proportion to its squared distance from
+                # the nearest centroid so far; where none has any, the first is repeated.
+                squares = np.minimum(squares, ((every - centroids[at - 1]) ** 2).sum(axis=1))
+                below = np.cumsum(squares)
+                place = np.searchsorted(below, random.random() * below[-1], side="right")
+                centroids[at] = every[place] if below[-1] > 0.0 else centroids[0]
+    return reductions.shared(drawn)
+
+
+def moved_centroids(
+    vectors: NDArray[np.float64],
+    centroids: NDArray[np.float64],
+    tolerance: float,
+    reductions: Reductions,
+) -> tuple[NDArray[np.float64], float]:
+    """Move centroids to the means of their ranks until they hardly move; collective.
+
+    Returns
+    -------
+    centroids : float64 array, shape (cluster, metric)
+    inertia : float
+        Of the last round.
+    """
+    inertia = np.inf
+    for _ in range(MOST_ROUNDS):
+        # |x - c|^2 without |x|^2, which is the same for every centroid
+        beyond = (centroids**2).sum(axis=1) - 2.0 * (vectors @ centroids.T)
+        labels = beyond.argmin(axis=1)
+        least = beyond.min(axis=1, initial=np.inf) + (vectors**2).sum(axis=1)
+        weights = [*vectors.T, np.ones(len(vectors)), least]
+        mine = [np.bincount(labels, weight, len(centroids)) for weight in weights]
+        *sums, sizes, squares = reductions.total(np.stack(mine))
+        inertia = float(squares.sum())
+        means = np.stack(sums, axis=1) / np.maximum(sizes, 1.0)[:, None]
+        moved = np.where(sizes[:, None] > 0.0, means, centroids)
+        step = float(np.abs(moved - centroids).max())
+        centroids = moved
+        if step <= tolerance:
+            break
+    return centroids, inertia
 
 
 def _finished(
-    points: NDArray[np.float64],
-    centroids: NDArray[np.float64],
-    rounds: int,
-    inertia: float,
-    reductions: Reductions,
+    vectors: NDArray[np.float64], centroids: NDArray[np.float64], reductions: Reductions
 ) -> Clustering:
     """Order the clusters by size without empty ones, and compute how well they are separated."""
-    state = _State.new(points, centroids[None])
-    total = reductions.total(state.sizes[0]).astype(np.int64)
+    distances = _distances(vectors, centroids)
+    mine = np.bincount(distances.argmin(axis=1), minlength=len(centroids))
+    total = reductions.total(mine)
     order = sorted(np.flatnonzero(total), key=lambda each: (-total[each], tuple(centroids[each])))
-    place = np.zeros(len(centroids), np.int64)
-    place[order] = np.arange(len(order))
-    centroids, mine = centroids[order], place[state.labels[0]]
-    squares = np.zeros((len(points), len(centroids)))
-    for metric in range(points.shape[1]):  # in one order, however many ranks are here
-        squares += (points[:, metric, None] - centroids[None, :, metric]) ** 2
-    distances = np.sqrt(squares)
-    own = distances[np.arange(len(points)), mine]
-    silhouette = 0.0
+    distances = distances[:, order]
+    labels = distances.argmin(axis=1)
+    rows = np.arange(len(vectors))
+    own = distances[rows, labels]
+    apart = np.zeros(len(vectors))
     if len(order) > 1:
-        distances[np.arange(len(points)), mine] = np.inf
+        distances[rows, labels] = np.inf
         other = distances.min(axis=1)
-        several = (total[order] > 1)[mine]
-        apart = np.divide(other - own, other, out=np.zeros_like(own), where=several & (other > 0))
-        summed = reductions.total(np.array([on_grid(apart, 2.0**-30).sum()]))
-        silhouette = float(summed[0] / total.sum())
+        several = (total[order] > 1)[labels]
+        np.divide(other - own, other, out=apart, where=several & (other > 0.0))
+    inertia, silhouette = reductions.total(np.array([(own**2).sum(), apart.sum()]))
     return Clustering(
-        labels=mine,
-        centroids=centroids,
+        labels=labels,
+        centroids=centroids[order],
         sizes=total[order],
         distances=own,
-        inertia=inertia,
-        rounds=rounds,
-        silhouette=silhouette,
+        inertia=float(inertia),
+        silhouette=float(silhouette / total.sum()),
     )
+
+
+def _distances(vectors: NDArray[np.float64], centroids: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the distances of ranks from centroids: float64, shape (rank, cluster)."""
+    squares = [((vectors - centroid) ** 2).sum(axis=1) for centroid in centroids]
+    return np.asarray(np.sqrt(np.stack(squares, axis=1)))

@@ -1,20 +1,21 @@
-"""Reductions over all processes that hold ranks, in the same bits however many there are.
+"""What processes that hold the vectors of some ranks each do together.
 
 The arithmetic of this room is written once, for one process that holds all ranks and for many that
-hold some each. Sums are made exact, by rounding what is summed to a common grid, so that every
-way to spread the ranks over processes gives the same bits.
+hold some each, one stretch of the ranks after the other.
 """
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+T = TypeVar("T")
+
 
 class Reductions(Protocol):
-    """Reductions of arrays over all processes, element by element; collective."""
+    """Reductions of arrays over all processes, element by element, and a root; collective."""
 
     def total(self, values: NDArray[Any]) -> NDArray[Any]:
         """Return the sum."""
@@ -24,6 +25,12 @@ class Reductions(Protocol):
 
     def most(self, values: NDArray[Any]) -> NDArray[Any]:
         """Return the maximum."""
+
+    def gathered(self, rows: NDArray[Any]) -> NDArray[Any] | None:
+        """Return the rows of all processes, in their order, on the root; None elsewhere."""
+
+    def shared(self, value: T | None) -> T:
+        """Return on all processes what the root passes."""
 
 
 class OneProcess:
@@ -41,28 +48,17 @@ class OneProcess:
         """Return the values."""
         return values
 
+    def gathered(self, rows: NDArray[Any]) -> NDArray[Any]:
+        """Return the rows."""
+        return rows
+
+    def shared(self, value: T | None) -> T:
+        """Return the value."""
+        assert value is not None
+        return value
+
 
 ONE_PROCESS = OneProcess()
-
-
-def exact_grid(largest: float, count: int) -> float:
-    """Return a power of two to whose multiples numbers are rounded so that their sum is exact.
-
-    Parameters
-    ----------
-    largest : float
-        The largest absolute value that is summed.
-    count : int
-        How many are summed, on all processes.
-    """
-    bound = max(largest, 1e-280) * max(count, 1)
-    return float(2.0 ** (np.ceil(np.log2(bound)) - 52))
-
-
-def on_grid(values: NDArray[np.float64], grid: float) -> NDArray[np.float64]:
-    """Round to multiples of a grid."""
-    rounded: NDArray[np.float64] = np.rint(values / grid) * grid
-    return rounded
 
 
 def count_of(rows: int, reductions: Reductions) -> int:

@@ -14,8 +14,8 @@ ranks that are kept already:
 - ``peaks``: occasional bodies with more work than the rank has in most;
 - ``waiting``: the least wait time.
 
-`keeping` assembles the criteria of a run. Every criterion is a score that a rank computes itself,
-so the choice needs no gathering.
+`keeping` assembles the criteria of a run. Every criterion is a score that a rank computes itself;
+the root sorts the scores of all and says which ranks are kept.
 """
 
 from __future__ import annotations
@@ -27,9 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import UsageError
-from hindmost.models.ranks.exemplars import exemplars, outliers
 from hindmost.models.ranks.kmeans import Clustering, cluster
-from hindmost.models.ranks.largest import largest
 from hindmost.models.ranks.reductions import ONE_PROCESS, Reductions, count_of
 from hindmost.models.ranks.vectors import RankMetrics
 
@@ -151,7 +149,6 @@ def unlike_in_windows(
     k: int,
     *,
     seed: int = 0,
-    ids: NDArray[np.int64] | None = None,
     reductions: Reductions = ONE_PROCESS,
 ) -> NDArray[np.float64]:
     """Return how far ranks are from their group in the window where they are farthest; collective.
@@ -171,9 +168,128 @@ def unlike_in_windows(
     """
     farthest = np.zeros(windows[0].ranks)
     for window in windows:
-        groups = cluster(window.normalised(reductions), k, starts=2, seed=seed, ids=ids,
-                         reductions=reductions)  # fmt: skip
+        vectors = window.normalised(reductions)
+        groups = cluster(vectors, k, starts=2, seed=seed, reductions=reductions)
         typical = np.sqrt(groups.inertia / groups.sizes.sum())
         if typical > 0:
             np.maximum(farthest, groups.distances / typical, out=farthest)
     return farthest
+
+
+def exemplars(
+    clustering: Clustering,
+    *,
+    most: int | None = None,
+    ids: NDArray[np.int64] | None = None,
+    reductions: Reductions = ONE_PROCESS,
+) -> NDArray[np.bool_]:
+    """Return which ranks of this process are nearest to the centroid of their cluster; collective.
+
+    Parameters
+    ----------
+    most : int, optional
+        Most clusters to give an exemplar, the largest first.
+
+    Returns
+    -------
+    bool array, shape (rank,)
+    """
+    quota = np.ones(clustering.k, np.int64)
+    quota[clustering.k if most is None else most :] = 0
+    return largest(
+        -clustering.distances, quota, groups=clustering.labels, ids=ids, reductions=reductions
+    )
+
+
+def outliers(
+    clustering: Clustering,
+    count: int,
+    *,
+    but: NDArray[np.bool_] | None = None,
+    ids: NDArray[np.int64] | None = None,
+    reductions: Reductions = ONE_PROCESS,
+) -> NDArray[np.bool_]:
+    """Return which ranks of this process are farthest from their centroids; collective.
+
+    Parameters
+    ----------
+    count : int
+        Of all clusters together, in proportion to their sizes.
+    but : bool array, shape (rank,), optional
+        Ranks that are kept already, and not counted.
+
+    Returns
+    -------
+    bool array, shape (rank,)
+    """
+    scores = clustering.distances.copy()
+    free = clustering.sizes.copy()
+    if but is not None:
+        scores[but] = -np.inf
+        taken = np.bincount(clustering.labels[but], minlength=clustering.k).astype(np.int64)
+        free -= reductions.total(taken)
+    quota = in_proportion(count, clustering.sizes, free)
+    return largest(scores, quota, groups=clustering.labels, ids=ids, reductions=reductions)
+
+
+def in_proportion(
+    count: int, sizes: NDArray[np.int64], free: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Share a count out over clusters by their sizes, by largest remainders, at most what is free.
+
+    Returns
+    -------
+    int64 array, shape (cluster,)
+    """
+    quota = np.zeros(sizes.size, np.int64)
+    left = min(count, int(free.sum()))
+    while left > 0:
+        open_ = quota < free
+        exact = left * np.where(open_, sizes, 0) / sizes[open_].sum()
+        more = np.floor(exact).astype(np.int64)
+        order = np.argsort(more - exact, kind="stable")
+        more[order[open_[order]][: left - int(more.sum())]] += 1
+        more = np.minimum(more, free - quota)
+        quota += more
+        left -= int(more.sum())
+    return quota
+
+
+def largest(
+    scores: NDArray[np.float64],
+    quota: NDArray[np.int64],
+    *,
+    groups: NDArray[np.int64] | None = None,
+    ids: NDArray[np.int64] | None = None,
+    reductions: Reductions = ONE_PROCESS,
+) -> NDArray[np.bool_]:
+    """Return which ranks of this process are among the largest of their group; collective.
+
+    The root sorts them all: 2.4 MB of 100,000 ranks.
+
+    Parameters
+    ----------
+    scores : float64 array, shape (rank,)
+        Minus infinity: never.
+    quota : int64 array, shape (group,)
+        Most ranks of every group.
+    groups : int64 array, shape (rank,), optional
+        All in group 0 if not given.
+    ids : int64 array, shape (rank,), optional
+        Numbers of the ranks, which settle ties; from 0 if not given.
+
+    Returns
+    -------
+    bool array, shape (rank,)
+    """
+    groups = np.zeros(scores.size, np.int64) if groups is None else groups
+    ids = np.arange(scores.size, dtype=np.int64) if ids is None else ids
+    every = reductions.gathered(np.stack([scores, groups, ids], axis=1))
+    chosen: NDArray[np.float64] | None = None
+    if every is not None:
+        every = every[every[:, 0] > -np.inf]
+        order = np.lexsort((every[:, 2], -every[:, 0], every[:, 1]))
+        _, group, number = every[order].T
+        place = np.arange(group.size) - np.searchsorted(group, group)
+        chosen = number[place < quota[group.astype(np.int64)]]
+    return np.isin(ids, reductions.shared(chosen))

@@ -37,6 +37,18 @@ class Spread:
     def most(self, values: NDArray[Any]) -> NDArray[Any]:
         return self._reduced(values, lambda parts: np.max(parts, axis=0))
 
+    def gathered(self, rows: NDArray[Any]) -> NDArray[Any] | None:
+        every = self._reduced(rows, lambda parts: np.concatenate(parts[::-1]))
+        return every if self._number == 0 else None
+
+    def shared(self, value: T | None) -> T:
+        shelf = self._meeting
+        shelf.values[self._number] = value
+        shelf.barrier.wait()
+        found: T = shelf.values[0]
+        shelf.barrier.wait()
+        return found
+
 
 class _Meeting:
     def __init__(self, processes: int) -> None:
