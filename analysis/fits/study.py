@@ -34,7 +34,7 @@ KIND = "fit"
 APART = "the iterations of the ranks differ in sum by over 1 %, as where they do not always meet"
 BELOW = "the bound lies below the measured time of the bodies"
 """Why a run contradicts a model."""
-FAMILIES_S, QUICK_S = 6.0, 0.5
+FAMILIES_S, QUICK_S = 4.0, 0.5
 """Processor time of a fit to some thousand iterations, with scipy's families and without."""
 WORTH_A_PROCESS = 2
 """Runs that are still to be fitted, from which on several processes share them."""

@@ -65,7 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--families",
         action="store_true",
-        help="also search scipy's distribution families for the best law (about 6 s per run)",
+        help="also search scipy's distribution families for the best law (about 4 s per run)",
     )
     parser.add_argument(
         "--by-node",

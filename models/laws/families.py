@@ -1,36 +1,30 @@
 """The best of scipy's continuous families for a sample.
 
 Every family is fitted by maximum likelihood to a few hundred weighted points, whatever the size of
-the sample. Johnson SU, the non-central t and the uniform law have fits of their own. Families are
-ranked twice: by squared error against the histogram, as in the paper (section 5), and by
-likelihood.
+the sample. Johnson SU and the non-central t have fits of their own. Families are ranked twice: by
+squared error against the histogram, as in the paper (section 5), and by likelihood.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+from scipy import optimize, stats
 
 from hindmost.errors import DataError
 from hindmost.models.laws.johnsonsu import fit_johnsonsu
-from hindmost.models.laws.law import Law, log_likelihood
+from hindmost.models.laws.law import Law, log_likelihood, spread_of
+from hindmost.models.laws.maximum import maximum_moments
 from hindmost.models.laws.nct import fit_nct
+from hindmost.models.laws.quantiles import QuantileTable, tabulate
 from hindmost.models.laws.sample import Sample
-from hindmost.models.laws.scipyfit import fit_family
-from hindmost.models.laws.scipylaw import ScipyLaw
-from hindmost.models.laws.uniform import fit_uniform
-from hindmost.models.laws.units import Spread, spread_of
 
-OWN: dict[str, Callable[[Sample], Law]] = {
-    "johnsonsu": fit_johnsonsu,
-    "nct": fit_nct,
-    "uniform": fit_uniform,
-}
-"""Families with fits of their own; always candidates if the sample allows them."""
 SKIPPED = {
     "erlang": "gamma with an integer shape parameter",
     "reciprocal": "the same as loguniform",
@@ -57,6 +51,93 @@ BINS = 100
 SHOWN = 0.995
 """Quantile at which the histogram ends. Without it, one detour in a thousand bodies would squeeze
 all other values into one bin."""
+ROUNDS, EVALUATIONS = 3, 200
+"""Searches of a family, each from where the one before ended, and evaluations of each."""
+STILL = 1e-4
+"""In log-likelihood per value: a search that gains less is the last."""
+IMPOSSIBLE = 1e8
+"""Negative log-likelihood of a value outside the law's support."""
+DENSEST = 20.0
+"""Largest logarithm of a density, in units of the spread: poles must not attract the search."""
+EXTREME = 1e-6
+"""Weight of the smallest and the largest value, which must lie within the law's support."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScipyLaw:
+    """A law of one of scipy's continuous families, with exact quantiles in the far tails.
+
+    Quantiles and moments are computed from scipy's density by quadrature: for most families,
+    scipy's own inverse fails where 1 - F rounds to 0, or searches value by value.
+
+    Attributes
+    ----------
+    name : str
+        The family, as in scipy.stats.
+    shape : tuple of float
+        In scipy's order.
+    loc, scale : float
+        In the unit of the data; scale > 0.
+    """
+
+    name: str
+    shape: tuple[float, ...]
+    loc: float
+    scale: float
+
+    @property
+    def frozen(self) -> Any:
+        """Scipy's object."""
+        return getattr(stats, self.name)(*self.shape, loc=self.loc, scale=self.scale)
+
+    def log_pdf(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the logarithm of the density."""
+        with np.errstate(all="ignore"):
+            return np.asarray(self.frozen.logpdf(x), np.float64)
+
+    def pdf(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the density."""
+        with np.errstate(all="ignore"):
+            return np.asarray(self.frozen.pdf(x), np.float64)
+
+    def at_normal(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the quantiles at standard normal quantiles: F^-1(Phi(z)).
+
+        Raises
+        ------
+        DataError
+            Scipy's density does not integrate to 1.
+        """
+        return table_of(self).at_normal(z)
+
+    @property
+    def mean(self) -> float:
+        """The mean, by quadrature; infinite if a tail is too heavy."""
+        if table_of(self).tail_index <= 1.0:
+            return float("inf")
+        return maximum_moments(self.at_normal, 1)[0]
+
+    @property
+    def variance(self) -> float:
+        """The variance, by quadrature; infinite if a tail is too heavy."""
+        if table_of(self).tail_index <= 2.0:
+            return float("inf")
+        return maximum_moments(self.at_normal, 1)[1]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return scipy's parameters with all their digits."""
+        names = (getattr(stats, self.name).shapes or "").replace(",", " ").split()
+        shape = dict(zip(names, self.shape, strict=True))
+        return {"family": self.name, **shape, "loc": self.loc, "scale": self.scale}
+
+
+@lru_cache(maxsize=64)
+def table_of(law: ScipyLaw) -> QuantileTable:
+    """Integrate the law's density; cached."""
+    with np.errstate(all="ignore"):
+        low, middle, high = (float(value) for value in law.frozen.ppf([0.25, 0.5, 0.75]))
+    ends = [float(bound) for bound in law.frozen.support()]
+    return tabulate(law.log_pdf, support=(ends[0], ends[1]), centre=middle, unit=high - low)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,14 +192,34 @@ def fit_families(sample: NDArray[np.float64] | Sample) -> BestLaws:
     spread = spread_of(values, "a choice of families", at_least=5)
     few = values.scaled(spread.centre, spread.unit).coarser(POINTS)
     judged = values.coarser(JUDGED)
-    heights = Heights.of(values, spread.unit)
+    # A histogram of equal bins, from the smallest value to a high quantile.
+    ends = values.smallest, float(values.quantile(SHOWN))
+    counts, edges = np.histogram(values.point, bins=BINS, range=ends, weights=values.count)
+    middle, density = 0.5 * (edges[1:] + edges[:-1]), counts / (values.size * np.diff(edges))
+
+    def of_scipy(name: str) -> Law:
+        law = fit_family(name, few)
+        return ScipyLaw(
+            name=name,
+            shape=law.shape,
+            loc=spread.centre + spread.unit * law.loc,
+            scale=spread.unit * law.scale,
+        )
+
+    own: dict[str, Callable[[Sample], Law]] = {"johnsonsu": fit_johnsonsu, "nct": fit_nct}
     candidates, left_out = [], dict(SKIPPED)
-    for name in (*OWN, *scipys_families()):
+    for name in (*own, *(each for each in scipys_families() if each not in own)):
         try:
-            law = OWN[name](values) if name in OWN else fit_one(name, few, spread)
-            candidates.append(judge(law, judged, heights))
-        except DataError as error:
-            left_out[name] = str(error)
+            law = own[name](values) if name in own else of_scipy(name)
+            error = float(np.mean((spread.unit * (law.pdf(middle) - density)) ** 2))
+            likelihood = log_likelihood(law, judged)
+        except DataError as refused:
+            left_out[name] = str(refused)
+            continue
+        if np.isfinite(error + likelihood):
+            candidates.append(Candidate(law=law, squared_error=error, log_likelihood=likelihood))
+        else:
+            left_out[name] = "Its density is 0 or infinite at some value."
     return BestLaws(
         by_squared_error=tuple(sorted(candidates, key=lambda one: one.squared_error)),
         by_likelihood=tuple(sorted(candidates, key=lambda one: -one.log_likelihood)),
@@ -129,68 +230,89 @@ def fit_families(sample: NDArray[np.float64] | Sample) -> BestLaws:
 def scipys_families() -> list[str]:
     """Return the names of scipy's continuous families that are tried, in alphabetical order."""
     every = (name for name, what in vars(stats).items() if isinstance(what, stats.rv_continuous))
-    return sorted(name for name in every if name not in SKIPPED and name not in OWN)
+    return sorted(name for name in every if name not in SKIPPED)
 
 
-def fit_one(name: str, few: Sample, spread: Spread) -> ScipyLaw:
-    """Fit a family in units of the spread; return it in the unit of the data."""
-    law = fit_family(name, few)
-    return ScipyLaw(
-        name=name,
-        shape=law.shape,
-        loc=spread.centre + spread.unit * law.loc,
-        scale=spread.unit * law.scale,
-    )
+def fit_family(name: str, sample: Sample) -> ScipyLaw:
+    """Fit one of scipy's families by maximum likelihood.
 
+    Scipy's own fit accepts neither weights nor a limit, and prints warnings. Here, a simplex
+    search begins where scipy's would, for a limited number of evaluations.
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Heights:
-    """The histogram that laws are compared with.
-
-    Attributes
+    Parameters
     ----------
-    middle : float64 array, shape (bin,)
-    density : float64 array, shape (bin,)
-    unit : float
-        Multiplied with densities, it makes them dimensionless.
-    """
-
-    middle: NDArray[np.float64]
-    density: NDArray[np.float64]
-    unit: float
-
-    @classmethod
-    def of(cls, sample: Sample, unit: float) -> Heights:
-        """Make bins of equal width, from the smallest value to a high quantile."""
-        high = float(sample.quantile(SHOWN))
-        counts, edges = np.histogram(
-            sample.point, bins=BINS, range=(sample.smallest, high), weights=sample.count
-        )
-        return cls(
-            middle=0.5 * (edges[1:] + edges[:-1]),
-            density=counts / (sample.size * np.diff(edges)),
-            unit=unit,
-        )
-
-    def squared_error(self, law: Law) -> float:
-        """Return the mean squared difference between a law's density and the histogram's."""
-        difference = self.unit * (law.pdf(self.middle) - self.density)
-        return float(np.mean(difference**2))
-
-
-def judge(law: Law, judged: Sample, heights: Heights) -> Candidate:
-    """Score a law against the sample.
+    name : str
+        As in scipy.stats.
+    sample : Sample
+        With median 0, interquartile range 1 and few bins: the density of all its points is
+        evaluated some hundred times.
 
     Raises
     ------
     DataError
-        The law's density is zero or infinite at some value.
+        The family cannot be fitted; the message gives the reason.
     """
-    candidate = Candidate(
-        law=law,
-        squared_error=heights.squared_error(law),
-        log_likelihood=log_likelihood(law, judged),
-    )
-    if not np.isfinite(candidate.squared_error + candidate.log_likelihood):
-        raise DataError("Its density is 0 or infinite at some value.")
-    return candidate
+    family = getattr(stats, name)
+    point, weight = sample.nodes()
+    point = np.concatenate([[sample.smallest], point, [sample.largest]])
+    weight = np.concatenate([[EXTREME], weight, [EXTREME]])
+
+    def unlikelihood(place: NDArray[np.float64]) -> float:
+        density = family.logpdf((point - place[-2]) / np.exp(place[-1]), *place[:-2]) - place[-1]
+        cost = np.where(np.isfinite(density), -density, IMPOSSIBLE)
+        return float(np.dot(weight, np.maximum(cost, -DENSEST)))
+
+    limits = {"maxfev": EVALUATIONS, "fatol": 1e-6, "xatol": 1e-3}
+    # Scipy warns of overflows inside its own functions, in several ways.
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        try:
+            place = start_of(family, sample)
+            lowest = unlikelihood(place)
+            for _ in range(ROUNDS):
+                found = optimize.minimize(unlikelihood, place, method="Nelder-Mead", options=limits)
+                gain, place, lowest = lowest - float(found.fun), found.x, float(found.fun)
+                if gain < STILL:
+                    break
+            law = ScipyLaw(
+                name=name,
+                shape=tuple(float(value) for value in place[:-2]),
+                loc=float(place[-2]),
+                scale=float(np.exp(place[-1])),
+            )
+            table_of(law)  # refuses what is no density
+        except DataError:
+            raise
+        except Exception as error:  # families raise anything: OverflowError, IndexError, ...
+            raise DataError(f"Scipy fails: {type(error).__name__}: {error}") from error
+    return law
+
+
+def start_of(family: Any, sample: Sample) -> NDArray[np.float64]:
+    """Return the start of scipy's own fit, or its result if it needs no search.
+
+    Returns
+    -------
+    float64 array, shape (parameter,)
+        Shapes, loc, and the logarithm of the scale.
+    """
+
+    def stay(_function: Callable[..., float], start: Any, **_: Any) -> Any:
+        return start
+
+    values = sample.quantile((np.arange(200) + 0.5) / 200)
+    given = np.array(family.fit(values, optimizer=stay), dtype=np.float64)
+    if not (np.isfinite(given).all() and given[-1] > 0.0):
+        raise DataError("Scipy has no starting point for it.")
+    *shape, _, _ = given
+    low, high = family.support(*shape)
+    # With values outside its support, the start would give the simplex no slope.
+    if np.isfinite(low) and np.isfinite(high):
+        width = 1.02 * (sample.largest - sample.smallest)
+        given[-1] = max(given[-1], width / (high - low))
+    if np.isfinite(low):
+        given[-2] = min(given[-2], sample.smallest - 0.01 - low * given[-1])
+    elif np.isfinite(high):
+        given[-2] = max(given[-2], sample.largest + 0.01 - high * given[-1])
+    given[-1] = np.log(given[-1])
+    return given

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from scipy import optimize
 
 from hindmost.errors import DataError
+from hindmost.models.laws.law import Spread, spread_of
 from hindmost.models.laws.sample import Sample
-from hindmost.models.laws.units import Spread, spread_of
 
 STARTS = ((0.5, 0.0), (0.5, -2.0), (0.2, -1.0), (0.05, -2.0), (0.8, 0.0))
 """Starts of the search: quantile of the data for loc, and log of scale in interquartile ranges."""

@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from scipy import optimize, special
 
 from hindmost.errors import DataError
+from hindmost.models.laws.law import Spread, spread_of
 from hindmost.models.laws.noncentral import log_density
 from hindmost.models.laws.quantiles import QuantileTable, tabulate
 from hindmost.models.laws.sample import Sample
-from hindmost.models.laws.units import Spread, spread_of
 
 STARTS = ((3.0, 0.0), (3.0, 1.5), (1.0, 1.0), (2.0, 5.0), (20.0, 4.0), (3.0, -1.5))
 """Starts of the search: degrees of freedom and non-centrality; location and scale follow from the

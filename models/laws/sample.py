@@ -5,25 +5,33 @@ all values then equals, to fourth order in the width of the bin, the mean of g a
 standard deviation to the left and right of the bin's mean. Bins are narrow (1/65,536 of the
 interquartile range around the median, 1/4096 of the distance from it further out), so that a law's
 likelihood agrees with that of all values to 1e-9 per value, unless the law is narrower than a bin.
+
+Let d be the distance from the median in units of a floor. The leading bits of 1 + d are the number
+of the bin: bins are equally wide up to d = 1, and double their width with every octave beyond.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import DataError
-from hindmost.models.laws.binning import BITS, OCTAVES, bin_values, left_edges
 
 EXACT = 65_536
 """Up to this number, all values are kept."""
-WORKERS = min(4, os.cpu_count() or 1)
-"""Two or three cores use up the memory bandwidth."""
+BITS = 12
+"""Leading bits of the mantissa: 4096 bins per octave."""
+OCTAVES = 40
+"""Values 2^40 floors away and beyond share the last bin of their side."""
+SHIFT = 52 - BITS
+ORIGIN = 1023 << BITS
+"""Leading bits of 1.0."""
+LAST = (OCTAVES << BITS) - 1
+PIECE = 1 << 18
+"""Values that are binned at once."""
 FLOOR = 1.0 / 16.0
 """Distance from the median, in interquartile ranges, up to which all bins are equally wide."""
 
@@ -214,31 +222,40 @@ def binned_sample(blocks: Iterable[NDArray[np.float64]], some: NDArray[np.float6
     refuse_what_is_no_number(some)
     low, centre, high = (float(value) for value in np.quantile(some, (0.25, 0.5, 0.75)))
     floor = FLOOR * (high - low or float(some.std())) or 1e-9 * abs(centre) or 1e-9
-    tables = np.zeros((WORKERS, 2 * OCTAVES << BITS, 3))
-    ends = np.tile([np.inf, -np.inf], (WORKERS, 1))
-    kernel = bin_values.compile()
-    with ThreadPoolExecutor(WORKERS) as pool:
-        for block in blocks:
-            pieces = np.array_split(block, WORKERS)
-            # The list waits for all pieces, because the producer may reuse the block.
-            list(pool.map(lambda *given: kernel(*given, centre, 1.0 / floor), pieces, tables, ends))
-    table = tables[0]
-    for other in tables[1:]:
-        table += other
-    # A bin's mean and variance from its sums; its point is the inner edge plus the mean.
-    used = np.flatnonzero(table[:, 0])
-    count, sums, squares = table[used].T
+    # Number, sum and sum of squares of the distances from the inner edge of each bin, in floors.
+    # Bins ascend: those below the centre come first.
+    count, sums, squares = np.zeros((3, 2 * OCTAVES << BITS))
+    smallest, largest = np.inf, -np.inf
+    for block in blocks:
+        for piece in np.array_split(block, max(1, block.size // PIECE)):
+            smallest = min(smallest, float(piece.min(initial=np.inf)))
+            largest = max(largest, float(piece.max(initial=-np.inf)))
+            distance = (piece - centre) / floor
+            stretched = np.abs(distance) + 1.0
+            side = np.minimum((stretched.view(np.int64) >> SHIFT) - ORIGIN, LAST)
+            inside = stretched - inner_edges(side) - 1.0
+            place = np.where(distance >= 0.0, LAST + 1 + side, LAST - side)
+            count += np.bincount(place, minlength=count.size)
+            sums += np.bincount(place, inside, count.size)
+            squares += np.bincount(place, inside * inside, count.size)
     refuse_what_is_no_number(sums)
-    inside = sums / count
-    distance = left_edges()[used] + inside
-    point = centre + floor * np.where(used < table.shape[0] // 2, -distance, distance)
+    # A bin's mean and variance from its sums; its point is the inner edge plus the mean.
+    used = np.flatnonzero(count)
+    count, inside = count[used], sums[used] / count[used]
+    edge = inner_edges(np.where(used > LAST, used - LAST - 1, LAST - used))
+    point = centre + floor * np.where(used > LAST, edge + inside, -edge - inside)
     return Sample(
         point=np.maximum.accumulate(point),
         count=count,
-        variance=floor**2 * np.maximum(squares / count - inside**2, 0.0),
-        smallest=float(ends[:, 0].min()),
-        largest=float(ends[:, 1].max()),
+        variance=floor**2 * np.maximum(squares[used] / count - inside**2, 0.0),
+        smallest=smallest,
+        largest=largest,
     )
+
+
+def inner_edges(side: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the distance of the inner edges of bins from the centre, in floors, shape (bin,)."""
+    return ((side + ORIGIN) << SHIFT).view(np.float64) - 1.0
 
 
 def refuse_what_is_no_number(values: NDArray[np.float64]) -> None:

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from hindmost.models.laws.bounds import bertsimas_bound, cramer_bound
 from hindmost.models.noise.digest import Digest
 from hindmost.models.noise.times import SolveTimes
 from hindmost.models.results import ModelKind, Prediction
@@ -14,6 +13,16 @@ from hindmost.text import counted, seconds
 
 Z90 = 1.6448536269514722
 """The standard normal's 95 % quantile: a 90 % interval on both sides."""
+
+
+def cramer_bound(mean: float, deviation: float, count: int) -> float:
+    """Bound the maximum of independent variables: mu + sigma (N-1) / sqrt(2N-1), equation 9."""
+    return float(mean + deviation * (count - 1) / (2 * count - 1) ** 0.5)
+
+
+def bertsimas_bound(mean: float, deviation: float, count: int) -> float:
+    """Bound the maximum of dependent variables: mu + sigma sqrt(N-1), equation 10."""
+    return float(mean + deviation * (count - 1) ** 0.5)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +13,6 @@ from hindmost.models.laws.law import Law
 from hindmost.models.laws.maximum import maximum_moments
 from hindmost.models.laws.nct import NonCentralT, fit_nct
 from hindmost.models.laws.sample import Sample
-from hindmost.models.laws.uncertainty import fitted_variance
 from hindmost.models.noise.digest import Digest
 from hindmost.models.noise.moments import Z90
 from hindmost.models.noise.times import SolveTimes
@@ -24,6 +23,11 @@ if TYPE_CHECKING:
     from hindmost.models.laws.families import BestLaws
 
 TITLES = {"johnsonsu": "Johnson SU", "nct": "non-central t"}
+STEP = 1e-4
+"""Step of the finite differences, in units of each parameter."""
+SMALLEST_SHARE = 1e-12
+"""Smallest eigenvalue of the information, as a share of the largest. Directions with less are left
+out: the law hardly changes along them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,18 +129,31 @@ def stationary(name: str, law: Law, times: SolveTimes, sample: Sample) -> Statio
 def deviation_of_fit(law: Law, sample: Sample, draws: int) -> float:
     """Return the standard deviation of E[max of P] due to the fit of the law, in seconds.
 
-    For other families it is that of the mean of the sample, which is too small for large P.
+    By the delta method: the covariance C of maximum-likelihood parameters is the inverse of the
+    Fisher information, estimated as the mean product of scores over the sample, whose values are
+    assumed to be independent; the variance is g^T C g, with the gradient g of E[max of P]. For
+    other families it is that of the mean of the sample, which is too small for large P.
     """
-    if isinstance(law, JohnsonSU):
-        return float(np.sqrt(fitted_variance(law, sample, lambda one: slowest(one, draws))))
-    if isinstance(law, NonCentralT):
-        return float(np.sqrt(fitted_variance(law, sample, lambda one: slowest(one, draws))))
-    return float(sample.std / sample.size**0.5)
-
-
-def slowest(law: Law, draws: int) -> float:
-    """Return the mean of the slowest of P draws."""
-    return maximum_moments(law.at_normal, draws)[0]
+    if not isinstance(law, JohnsonSU | NonCentralT):
+        return float(sample.std / sample.size**0.5)
+    point, weight = sample.nodes()
+    scores, slopes = [], []
+    for field in fields(law):
+        value = float(getattr(law, field.name))
+        unit = law.scale if field.name in ("loc", "scale") else max(abs(value), 0.1)
+        fitted: Any = law
+        less, more = (
+            replace(fitted, **{field.name: value + side * STEP * unit}) for side in (-1.0, 1.0)
+        )
+        scores.append((more.log_pdf(point) - less.log_pdf(point)) / (2.0 * STEP))
+        slowest = [maximum_moments(each.at_normal, draws)[0] for each in (less, more)]
+        slopes.append((slowest[1] - slowest[0]) / (2.0 * STEP))
+    # g^T C g in the eigenvectors of the information, which may be singular.
+    score, slope = np.array(scores), np.array(slopes)
+    eigenvalue, direction = np.linalg.eigh((weight * score) @ score.T)
+    known = eigenvalue > SMALLEST_SHARE * eigenvalue[-1]
+    along = (slope @ direction)[known]
+    return float(np.sqrt(np.sum(along**2 / eigenvalue[known]) / sample.size))
 
 
 def refuse_heavy_tails(law: Law) -> None:

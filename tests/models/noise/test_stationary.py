@@ -10,8 +10,7 @@ from tests.models.noise.test_fit import solve_times
 
 from hindmost.errors import DataError
 from hindmost.models.laws import families
-from hindmost.models.laws.families import BestLaws, Candidate
-from hindmost.models.laws.scipylaw import ScipyLaw
+from hindmost.models.laws.families import BestLaws, Candidate, ScipyLaw
 from hindmost.models.noise.digest import Digest
 from hindmost.models.noise.stationary import (
     Stationary,
