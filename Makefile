@@ -23,6 +23,7 @@
 #   make bench-scaling     hold scaling models against known truth (some 10 min; EXTRAP=PYTHON adds Extra-P)
 #   make bench-5-million   the experiment of the paper on segments: 5.2 million data sets (minutes)
 #   make bench-changepoints  hold change points against known truth (some min)
+#   make ablation            what each mechanism of the models brings, switched off alone (DATA=FOLDER; some min)
 #   make bench-history-nightly  changes in real nightly data: do they stay, are steps found (NIGHTLY=FOLDER; some min)
 #   make bench-adaptive    hold the adaptive kernel's loops against C and numpy (some min, idle machine)
 #   make bench-reduced     noise models of reduced runs against those of complete ones (some min)
@@ -164,6 +165,9 @@ bench-5-million: setup-demo
 
 bench-changepoints: setup-demo
 	@$(BIN)/python benchmarks/changepoints.py
+
+ablation: setup-demo
+	@$(BIN)/python -m benchmarks.ablation_history $(DATA)
 
 bench-history-nightly: setup-demo
 	@$(BIN)/python -m benchmarks.history_nightly $(NIGHTLY)

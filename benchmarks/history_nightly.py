@@ -31,7 +31,7 @@ import numpy as np
 from benchmarks.changepoints import Finder, Series, elsewhere, is_there, peer_programs
 from benchmarks.nightly_series import HALVES, read_series, some
 
-from hindmost.models.changepoint import detect
+from hindmost.models.changepoint import ChangePoint, detect
 from hindmost.models.synthetic.nightly import SimulatedNights, is_stable
 from hindmost.models.synthetic.scores import Score, score_changes
 
@@ -101,16 +101,24 @@ class Stability:
 # Stability
 
 
-def found_here(values: Series) -> list[Found]:
-    """Return what the robust method finds."""
-    return [
-        Found(
-            index=change.index,
-            rises=change.effect > 0.0,
-            counts=change.confirmed and abs(change.effect) >= LARGE,
-        )
-        for change in detect(values).changes
-    ]
+def found_night_by_night(values: Series) -> list[tuple[int, list[Found]]]:
+    """Return what the robust method finds on every night, as a state file remembers it."""
+    confirmed: list[int] = []
+    nightly = []
+    for size in range(FIRST, values.size + 1):
+        changes = detect(values[:size], confirmed=confirmed).changes
+        confirmed = [change.index for change in changes if change.confirmed]
+        nightly.append((size, [counts_of(change) for change in changes]))
+    return nightly
+
+
+def counts_of(change: ChangePoint) -> Found:
+    """Return a change, and whether its stability counts."""
+    return Found(
+        index=change.index,
+        rises=change.effect > 0.0,
+        counts=change.confirmed and abs(change.effect) >= LARGE,
+    )
 
 
 def found_there(values: Series, places: list[int]) -> list[Found]:
@@ -172,8 +180,7 @@ def print_stability(every: dict[str, Series], peers: dict[str, Finder]) -> None:
     print(f"{'':{LONGEST_NAME}}{head}{'more than two':>18}")  # noqa: T201
     verdicts: list[Verdict] = []
     for series in every.values():
-        sizes = range(FIRST, series.size + 1)
-        follow([(size, found_here(series[:size])) for size in sizes], verdicts)
+        follow(found_night_by_night(series), verdicts)
     print(stability(verdicts).line("hindmost robust"), flush=True)  # noqa: T201
     for name, find in peers.items():
         verdicts = []
@@ -193,23 +200,29 @@ def print_stability(every: dict[str, Series], peers: dict[str, Finder]) -> None:
 # Steps that are put in, and detections without a step
 
 
-def stretches(every: dict[str, Series], cut: int) -> list[tuple[str, Series]]:
-    """Return the stretches of `STRETCH` nights in which the medians of blocks agree.
+def stretches(
+    every: dict[str, Series], cut: int, nights: int = STRETCH, tolerance: float = OF_MEDIANS
+) -> list[tuple[str, Series]]:
+    """Return the stretches in which the medians of blocks agree.
 
     Parameters
     ----------
     every : dict of str to Nights
     cut : int
         Nights that agree as well, and are then cut off either end.
+    nights : int
+        Of a stretch.
+    tolerance : float
+        Largest relative distance of the medians.
     """
     chosen = []
     for name, series in every.items():
         start = 0
-        while start + STRETCH + 2 * cut <= series.size:
-            part = series[start : start + STRETCH + 2 * cut]
-            if is_stable(np.log(part), OF_MEDIANS):
-                chosen.append((f"{name} {start}", part[cut : cut + STRETCH]))
-                start += STRETCH
+        while start + nights + 2 * cut <= series.size:
+            part = series[start : start + nights + 2 * cut]
+            if is_stable(np.log(part), tolerance):
+                chosen.append((f"{name} {start}", part[cut : cut + nights]))
+                start += nights
             else:
                 start += BLOCK
     return chosen

@@ -13,10 +13,6 @@ FARTHEST = 700.0
 """Logarithm of about the largest number."""
 CORRELATED_FROM = 10
 """Least number of observations for an estimate of serial correlation."""
-DRIFT_ALPHA = 1e-3
-"""Significance level of the test of a drift, as of the changes."""
-DRIFT_SHARE = 0.5
-"""Least share of the variance that a drift explains."""
 ROUNDING = 1e-12
 """Differences of logarithms up to this are rounding errors."""
 
@@ -82,30 +78,21 @@ class RatioDrift:
 
 
 def drifting_ratio(
-    first: NDArray[np.float64],
-    second: NDArray[np.float64],
-    level: float = LEVEL,
-    *,
-    certain: bool = False,
-) -> RatioDrift | None:
-    """Fit a line to the log ratios by least squares; None if there is no drift.
+    first: NDArray[np.float64], second: NDArray[np.float64], level: float = LEVEL
+) -> RatioDrift:
+    """Fit a line to the log ratios by least squares.
 
-    A drift has a slope that is significant at `DRIFT_ALPHA` and explains at least `DRIFT_SHARE` of
-    the variance. Serial correlation of the residuals widens its error like that of a mean.
+    Serial correlation of the residuals widens its error like that of a mean.
 
     Parameters
     ----------
     first, second : float64 array, shape (pair,), in the order of time
-        Above zero.
+        Above zero; three or more.
     level : float
         Of the interval.
-    certain : bool
-        Whether the drift is already known and needs no test.
     """
     logs = np.log(second) - np.log(first)
     size = logs.size
-    if size < CORRELATED_FROM:
-        return None
     place = np.arange(size) - 0.5 * (size - 1)
     power = float(place @ place)
     slope = float(place @ logs) / power
@@ -115,14 +102,6 @@ def drifting_ratio(
     error *= float(np.sqrt((size - 1.0) / (size - 2.0)))
     freedom = max(freedom - 1.0, 1.0)
     error_of_slope = error * float(np.sqrt(size / power))
-    if not certain:
-        about = logs - logs.mean()
-        unexplained = float(residuals @ residuals)
-        if unexplained > (1.0 - DRIFT_SHARE) * float(about @ about):
-            return None
-        p_value = ratio_from(slope, error_of_slope, freedom, level).p_value
-        if p_value is None or p_value >= DRIFT_ALPHA:
-            return None
     reach = float(place[-1])
     at_end = float(logs.mean()) + slope * reach
     error_at_end = float(np.hypot(error, error_of_slope * reach))

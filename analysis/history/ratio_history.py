@@ -154,15 +154,12 @@ def regime_of(
     stop: int,
     level: float,
 ) -> RatioRegime:
-    """Return the ratio of the pairs between two changes, or the line that it drifts along.
-
-    A drift that the detection found and that reaches the regime's end needs no test.
-    """
-    found = any(each.stop == stop for each in detection.trends)
+    """Return the ratio of the pairs between two changes, or the line that it drifts along."""
+    drifts = any(each.stop == stop for each in detection.trends)
     begin = begin_of(detection, start, stop)
     places = np.flatnonzero(plain[begin:stop]) + begin
     first, second = pairs.first[places], pairs.second[places]
-    drift = drifting_ratio(first, second, level, certain=found)
+    drift = drifting_ratio(first, second, level) if drifts else None
     ratio = paired_ratio(first, second, level) if drift is None else drift.end
     return RatioRegime(start=start, stop=stop, ratio=ratio, begin=begin, drift=drift)
 

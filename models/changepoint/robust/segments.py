@@ -216,7 +216,7 @@ def segment_of(
 def levels_and_lines(
     y: NDArray[np.float64], starts: NDArray[np.int64], noise: Noise, rules: Rules
 ) -> list[Segment]:
-    """Replace consecutive levels by a line wherever that costs less, by optimal partitioning.
+    """Replace one level or several by a line wherever that costs less, by optimal partitioning.
 
     Parameters
     ----------
@@ -230,17 +230,17 @@ def levels_and_lines(
     bounds = [*starts.tolist(), y.size]
     best = [0.0]
     chosen: list[tuple[int, Segment]] = []
-    # best[j]: least cost of the first j levels, the last of them a level, or a line over several.
+    # best[j]: least cost of the first j levels, the last of them a level, or a line over some.
     for j in range(1, len(bounds)):
-        options = []
-        for i in range(j - 1, -1, -1):
-            line = i < j - 1
-            if line and bounds[j] - bounds[i] < SHORTEST_LINE:
-                continue
-            part = segment_of(y, bounds[i], bounds[j], noise, line)
-            dear = slope if line else 0.0
-            total = best[i] + cost(y, part.fit, wide) + float(penalty[bounds[i]]) + dear
-            options.append((total, i, part))
+        level = segment_of(y, bounds[j - 1], bounds[j], noise)
+        options = [
+            (best[-1] + cost(y, level.fit, wide) + float(penalty[bounds[j - 1]]), j - 1, level)
+        ]
+        for i in range(j):
+            if bounds[j] - bounds[i] >= SHORTEST_LINE:
+                line = segment_of(y, bounds[i], bounds[j], noise, line=True)
+                total = best[i] + cost(y, line.fit, wide) + float(penalty[bounds[i]]) + slope
+                options.append((total, i, line))
         least, i, part = min(options, key=lambda option: option[0])
         best.append(least)
         chosen.append((i, part))

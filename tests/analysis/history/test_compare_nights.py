@@ -145,19 +145,8 @@ def test_the_ratio_is_that_of_the_level_now(
     assert words in capsys.readouterr().out
 
 
-def test_noise_does_not_drift() -> None:
-    found = 0
-    for seed in range(300):
-        noise = 0.01 * np.random.default_rng(seed).normal(size=40)
-        for night in range(1, 40):
-            noise[night] += 0.5 * noise[night - 1]
-        found += drifting_ratio(np.ones(40), np.exp(noise)) is not None
-    assert found <= 3
-
-
 def test_an_exact_drift_has_its_ends() -> None:
     drift = drifting_ratio(np.ones(30), 1.001 ** np.arange(30))
-    assert drift is not None
     assert drift.start == pytest.approx(1.0)
     assert drift.end.value == pytest.approx(1.001**29)
 
