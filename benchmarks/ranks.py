@@ -59,7 +59,7 @@ LOOK = """
 import re, sys
 from pathlib import Path
 from hindmost.cli import main
-assert main(["ranks", sys.argv[1]]) == 0
+assert main(["show", "--ranks", sys.argv[1]]) == 0
 print(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1])
 """
 
@@ -146,7 +146,7 @@ def bench_file(folder: Path) -> None:
     )
     spent = time.perf_counter() - began
     print(  # noqa: T201
-        f"hindmost ranks on a run file of {FILE_ITERATIONS} bodies of {RANKS:,} ranks, "
+        f"hindmost show --ranks on a run file of {FILE_ITERATIONS} bodies of {RANKS:,} ranks, "
         f"{size / 1e9:.1f} GB, groups, profile and critical path included: {spent:.1f} s, "
         f"{int(done.stdout.splitlines()[-1]) / 2**20:.2f} GiB"
     )

@@ -28,7 +28,7 @@ def scripts(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ("typed", "offered"),
     [
         (["hi"], {"history"}),
-        (["r"], {"run", "ranks", "report"}),
+        (["r"], {"run", "report"}),
         (["scale", "--sp"], {"--space"}),
         (["scale", "--space", ""], {"paper", "extrap", "fine"}),
         (["show", "run"], set()),  # files: bash completes them itself

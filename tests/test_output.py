@@ -169,10 +169,10 @@ def renamed(path: Path, header: Header) -> Path:
 
 VERBS_OF_RUNS = [
     ["show"],
-    ["ranks"],
-    ["ranks", "--keep", "50%"],
+    ["show", "--ranks"],
+    ["show", "--ranks", "--keep", "50%"],
     ["check"],
-    ["efficiency", "--windows", "2", "--places"],
+    ["show", "--efficiency", "--windows", "2", "--places"],
     ["predict"],
     ["scale", "--metric", "wait"],
     ["history"],
@@ -248,7 +248,7 @@ def test_names_in_scaling_tables_do_nothing_to_a_terminal(tmp_path: Path, say: S
 def test_names_do_nothing_to_pages(hostile_run: Path, tmp_path: Path, say: Say) -> None:
     nights = history_table(tmp_path / "nights\udcff.csv")
     for words in (
-        ["ranks", hostile_run, "--out", tmp_path / "ranks.html"],
+        ["show", "--ranks", hostile_run, "--out", tmp_path / "ranks.html"],
         ["history", nights, "--report", tmp_path / "history.html"],
     ):
         status, _, errors = say(*words)

@@ -191,7 +191,7 @@ def test_a_verb_that_reads_files_loads_neither_mpi_nor_plots(run_file: Path) -> 
         "import sys; from hindmost.cli import main; main(['show', sys.argv[1]]);"
         "print(sorted({'mpi4py', 'petsc4py', 'matplotlib', 'scipy.stats', 'numba', 'xarray',"
         " 'scipy.special'} & set(sys.modules)));"
-        "main(['ranks', sys.argv[1]]);"
+        "main(['show', '--ranks', sys.argv[1]]);"
         "print(sorted({'mpi4py', 'petsc4py', 'matplotlib', 'scipy.stats'} & set(sys.modules)))"
     )
     done = subprocess.run(

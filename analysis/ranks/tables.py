@@ -1,4 +1,4 @@
-"""What ``hindmost ranks`` prints: wait time, stragglers, outliers and groups of ranks."""
+"""What ``hindmost show --ranks`` prints: wait time, stragglers, outliers and groups of ranks."""
 
 from __future__ import annotations
 

@@ -235,7 +235,9 @@ class AttachedRun:
         if withheld:
             return f"No rank is named as a straggler: {withheld}."
         if times is None:
-            return f"The file is large; for stragglers: hindmost ranks {shell_word(run.path)}"
+            return (
+                f"The file is large; for stragglers: hindmost show {shell_word(run.path)} --ranks"
+            )
         share = times.wait_s / np.maximum(times.time_s, 1e-300)
         worst = self.straggler
         if worst is None:
@@ -337,7 +339,7 @@ class AttachedRun:
         if self.straggler is not None and self.imbalance >= max(MATTERS, hidden):
             return (
                 "Next: balance the work. With the mean work on every rank, at most "
-                f"{percent(self.imbalance)} would be saved: hindmost ranks {path}"
+                f"{percent(self.imbalance)} would be saved: hindmost show --ranks {path}"
             )
         if hidden >= MATTERS and variants:
             return (
@@ -350,9 +352,11 @@ class AttachedRun:
                 "preconditioner (-log_view)."
             )
         if shares.get("halo", 0.0) >= MUCH_HALO:
-            return f"Next: see which ranks wait for whose messages: hindmost ranks {path}"
+            return f"Next: see which ranks wait for whose messages: hindmost show --ranks {path}"
         if shares.get("wait", 0.0) >= MATTERS:
-            return f"Next: see where ranks lose time to each other: hindmost efficiency {path}"
+            return (
+                f"Next: see where ranks lose time to each other: hindmost show --efficiency {path}"
+            )
         return (
             "Next: communication is not what costs time here; fewer or cheaper iterations "
             "(preconditioner, tolerance) would save more."

@@ -184,8 +184,8 @@ def reduced(run: Run) -> str:
         return f"{about} This needs the bodies of every rank: run without --keep."
     return (
         f"{about} An older version wrote the file, without the sums and extremes of all ranks that "
-        "models need, so no model is fitted. 'hindmost ranks', 'show' and 'efficiency' use the "
-        "profiles of all ranks; run again to fit models."
+        "models need, so no model is fitted. 'hindmost show' with --ranks or --efficiency uses "
+        "the profiles of all ranks; run again to fit models."
     )
 
 

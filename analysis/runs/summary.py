@@ -47,7 +47,7 @@ class RunSummary:
         Cores that ranks may use, without duplicates; empty if unknown.
     efficiency : Efficiencies or None
         Of all bodies. For large runs, only what needs no walk through their events, or None, until
-        ``hindmost efficiency`` has cached the rest.
+        ``hindmost show --efficiency`` has cached the rest.
     kept_ranks : int or None
         Ranks with full records, where not all have them.
     efficiency_withheld : str

@@ -1,4 +1,4 @@
-"""``hindmost show``: run files, summarised on a few lines each."""
+"""``hindmost show``: run files on a few lines each; a section on their ranks or efficiencies."""
 
 from __future__ import annotations
 
@@ -23,7 +23,22 @@ examples:
   hindmost show runs/ --json
   hindmost show cut-off.h5 --damaged
   hindmost show runs/laplacian-1d-gmres-p2-0.h5 --trace trace.json --window 0..29
+  hindmost show runs/ --ranks                   # stragglers, outliers and groups of ranks
+  hindmost show runs/ --ranks --keep 5%         # which ranks 'hindmost run --keep 5%' would keep
+  hindmost show runs/big.h5 --ranks --out ranks.html   # charts; click a rank for its timeline
+  hindmost show metrics.csv --ranks             # rank,host,compute [s],messages; CUBE, Caliper, TAU
+  hindmost show runs/ --efficiency              # a table per kernel, a column per rank count
+  hindmost show runs/laplacian-1d-gmres-p2-0.h5 --efficiency --windows 8
+
+Efficiencies are load balance, serialisation, transfer and computation scaling as defined by POP, of
+the repeat with the median solve time; docs/efficiencies.md has the formulas.
 """
+OF_SECTIONS = {
+    "ranks": ("keep", "groups", "out"),
+    "efficiency": ("windows", "places"),
+    "": ("damaged", "trace", "window"),
+}
+"""Which options go with which section; those of the last one with no section."""
 JSON_VERSION = 1
 
 
@@ -46,12 +61,48 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--window", metavar="A..B", help="iterations of the trace (default: all of them)"
     )
+    sections = parser.add_mutually_exclusive_group()
+    sections.add_argument(
+        "--ranks",
+        action="store_true",
+        help="which ranks are last, how often and at what cost; outliers; groups of ranks",
+    )
+    sections.add_argument(
+        "--efficiency",
+        action="store_true",
+        help="how much of the ranks' time is work, and what the rest is lost to",
+    )
     parser.add_argument("--json", action="store_true", help="print JSON, one entry per run")
+    of_ranks = parser.add_argument_group("of --ranks")
+    of_ranks.add_argument("--keep", help="also list the ranks to keep at this share, such as 5%%")
+    of_ranks.add_argument(
+        "--groups", type=int, help="number of groups of ranks (default: by silhouette)"
+    )
+    of_ranks.add_argument("--out", type=Path, metavar="PAGE", help="write an HTML page instead")
+    of_efficiency = parser.add_argument_group("of --efficiency")
+    of_efficiency.add_argument(
+        "--windows",
+        type=int,
+        metavar="N",
+        help="also show N windows of bodies (iterations) over time",
+    )
+    of_efficiency.add_argument(
+        "--places", action="store_true", help="also show the places in the restart cycle, if any"
+    )
 
 
 @kept_open()
 def perform(arguments: argparse.Namespace) -> int:
     """Summarise and print."""
+    refuse_options_of_other_sections(arguments)
+    if arguments.ranks:
+        from hindmost.analysis.verbs.show_ranks import show_ranks
+
+        return show_ranks(arguments)
+    if arguments.efficiency:
+        from hindmost.analysis.verbs.show_efficiency import show_efficiencies
+
+        return show_efficiencies(arguments)
     if arguments.damaged:
         if arguments.json:
             raise UsageError(
@@ -86,3 +137,13 @@ def perform(arguments: argparse.Namespace) -> int:
         lines = [*summary.lines(), *folded(cautions(findings, OF_SHOW), indent="  ")]
         write_lines(*([""] if number else []), *lines)
     return 0
+
+
+def refuse_options_of_other_sections(arguments: argparse.Namespace) -> None:
+    """Refuse an option that the section asked for would ignore."""
+    asked = "ranks" if arguments.ranks else "efficiency" if arguments.efficiency else ""
+    for section, names in OF_SECTIONS.items():
+        given = [name for name in names if getattr(arguments, name) not in (None, False)]
+        if given and section != asked:
+            where = f"goes with --{section}" if section else f"does not go with --{asked}"
+            raise UsageError(f"--{given[0]} {where}.")

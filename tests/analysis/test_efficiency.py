@@ -1,4 +1,4 @@
-"""``hindmost efficiency``, and efficiencies in show, figures and pages, of runs of known times."""
+"""Efficiencies in show, figures and pages, of runs of known times."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _nothing_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def told(capsys: pytest.CaptureFixture[str], *words: str | Path) -> dict[str, Any]:
-    assert main(["efficiency", "--json", *map(str, words)]) == 0
+    assert main(["show", "--efficiency", "--json", *map(str, words)]) == 0
     answer: dict[str, Any] = json.loads(capsys.readouterr().out)
     return answer
 
@@ -145,7 +145,7 @@ def test_places_of_a_pipelined_solver_are_not_split(
     of = efficiencies_of(hindmost.open(write_whole(tmp_path, header, values)))
     assert of.whole.transfer is not None
     assert {each.transfer for each in of.places.values()} == {None}
-    assert main(["efficiency", str(of.run.path), "--places"]) == 0
+    assert main(["show", "--efficiency", str(of.run.path), "--places"]) == 0
     assert "cannot be separated by place: reductions overlap" in capsys.readouterr().out
 
 
@@ -157,7 +157,7 @@ def test_nodes_share_the_efficiency_of_the_run(
     assert {name: each.ranks for name, each in of.nodes.items()} == {"a": 2, "b": 1}
     mean = (2 * of.nodes["a"].parallel + of.nodes["b"].parallel) / RANKS
     assert mean == pytest.approx(of.whole.parallel)
-    assert main(["efficiency", str(file), "--windows", "4", "--places"]) == 0
+    assert main(["show", "--efficiency", str(file), "--windows", "4", "--places"]) == 0
     printed = capsys.readouterr().out
     assert re.search(r"^a \(2\) +\d", printed, re.MULTILINE)
     assert re.search(r"^30 to 39 +\d", printed, re.MULTILINE)
@@ -208,7 +208,7 @@ def test_the_table_has_the_usual_rows_in_their_order(
     tmp_path: Path, header: Header, capsys: pytest.CaptureFixture[str]
 ) -> None:
     scaled(tmp_path, header, {1: 300, 3: 300})
-    assert main(["efficiency", str(tmp_path)]) == 0
+    assert main(["show", "--efficiency", str(tmp_path)]) == 0
     printed = capsys.readouterr().out
     rows = [
         "global efficiency",
@@ -269,7 +269,7 @@ def test_of_a_run_without_bodies_nothing_is_said(run_file: Path) -> None:
 
 def test_no_windows_are_refused(run_file: Path) -> None:
     with pytest.raises(UsageError, match="0 windows"):
-        main(["efficiency", str(run_file), "--windows", "0"])
+        main(["show", "--efficiency", str(run_file), "--windows", "0"])
 
 
 def test_windows_do_not_hold_what_ranks_were_apart_before(
@@ -302,5 +302,5 @@ def test_windows_that_ranks_begin_far_apart_are_not_split(
     assert last["serialisation"] is None
     assert "too far apart" in last["not_split"]
     assert run["windows"][0]["not_split"] is None
-    assert main(["efficiency", str(path), "--windows", "3"]) == 0
+    assert main(["show", "--efficiency", str(path), "--windows", "3"]) == 0
     assert "in 1 of 3 windows" in " ".join(capsys.readouterr().out.split())

@@ -80,10 +80,10 @@ def run_files(folder: Path, *names: str, extra: dict[str, Call] | None = None) -
         "show": verb("show", target),
         "show --json": verb("show", target, "--json"),
         "check": verb("check", target),
-        "efficiency": verb("efficiency", target, good),
-        "efficiency --json": verb("efficiency", target, "--json"),
-        "ranks": verb("ranks", target),
-        "ranks --out": verb("ranks", target, "--out", folder / "ranks.html"),
+        "efficiency": verb("show", "--efficiency", target, good),
+        "efficiency --json": verb("show", "--efficiency", target, "--json"),
+        "ranks": verb("show", "--ranks", target),
+        "ranks --out": verb("show", "--ranks", target, "--out", folder / "ranks.html"),
         "history": verb("history", target, good),
         "scale": verb("scale", target, good),
     }
@@ -272,7 +272,8 @@ def tables(folder: Path) -> Specimen:
     )
     caliper = "".join(f"__rec=ctx,mpi.rank={rank},region=main,time=1.{rank}\n" for rank in range(4))
     whole = {folder / "ranks.csv": csv, folder / "ranks.cali": caliper}
-    return each_alone(folder, whole, {"ranks": ("ranks",), "ranks --json": ("ranks", "--json")})
+    ranks = ("show", "--ranks")
+    return each_alone(folder, whole, {"ranks": ranks, "ranks --json": (*ranks, "--json")})
 
 
 def each_alone(folder: Path, whole: dict[Path, str], calls: dict[str, tuple[str, ...]]) -> Specimen:

@@ -355,7 +355,7 @@ def test_verbs_take_a_reduced_adaptive_run_or_refuse_it(
     assert lines[0] == lines[1]
     assert len(lines[0]) == 2
     assert main(["check", str(some.path)]) in (0, 1)
-    assert main(["ranks", str(some.path)]) == 0
+    assert main(["show", "--ranks", str(some.path)]) == 0
     assert "2 of 4 ranks kept full records" in capsys.readouterr().out
     assert main(["report", str(some.path), "--out", str(tmp_path / "page.html")]) == 0
     assert (tmp_path / "page.html").stat().st_size > 10_000
@@ -365,7 +365,7 @@ def test_verbs_take_a_reduced_adaptive_run_or_refuse_it(
     ]
     with pytest.raises(DataError, match="full records of 2 of 4 ranks"):
         experience_of(some)
-    assert main(["efficiency", str(some.path)]) == 0
+    assert main(["show", "--efficiency", str(some.path)]) == 0
     assert "the events of only some" in " ".join(capsys.readouterr().out.split())
 
 

@@ -133,7 +133,7 @@ class RunEfficiencies:
         return " ".join(words)
 
     def to_json(self) -> dict[str, Any]:
-        """Return a run's entry in ``hindmost efficiency --json``."""
+        """Return a run's entry in ``hindmost show --efficiency --json``."""
         header = self.run.header
         return {
             "file": str(self.run.path),

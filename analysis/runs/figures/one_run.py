@@ -288,7 +288,7 @@ def make_efficiencies(run: Run, choice: FigureChoice) -> Chart:
     if not of.windows:
         raise UsageError(
             f"{run.path} has full records of {of_how_many(run)}, and times of all ranks only for "
-            "the whole run; use 'hindmost efficiency'."
+            "the whole run; use 'hindmost show --efficiency'."
         )
     return over_windows(of, title=title_of(run))
 

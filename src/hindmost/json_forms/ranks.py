@@ -92,7 +92,7 @@ class Scaling(TypedDict):
 
 
 class Efficiency(TypedDict):
-    """What ``hindmost efficiency --json`` prints."""
+    """What ``hindmost show --efficiency --json`` prints."""
 
     version: int
     runs: list[RunEfficiencies]
@@ -140,7 +140,7 @@ class RankFile(TypedDict):
 
 
 class Ranks(TypedDict):
-    """What ``hindmost ranks --json`` prints."""
+    """What ``hindmost show --ranks --json`` prints."""
 
     version: int
     files: list[RankFile]

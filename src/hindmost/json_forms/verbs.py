@@ -10,9 +10,9 @@ from hindmost.json_forms.schema import schema_of
 FORMS: dict[str, type] = {
     "show": runs.Show,
     "check": runs.Check,
-    "ranks": ranks.Ranks,
+    "show --ranks": ranks.Ranks,
     "watch": ranks.Watch,
-    "efficiency": ranks.Efficiency,
+    "show --efficiency": ranks.Efficiency,
     "fit": runs.Fit,
     "predict": predictions.Predict,
     "whatif": predictions.Whatif,

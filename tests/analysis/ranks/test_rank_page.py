@@ -74,7 +74,7 @@ def test_a_click_on_an_outlier_opens_its_timeline(
     run_path: Path, tmp_path: Path, browser: Browser, capsys: pytest.CaptureFixture[str]
 ) -> None:
     page = tmp_path / "ranks.html"
-    assert main(["ranks", str(run_path), "--out", str(page)]) == 0
+    assert main(["show", "--ranks", str(run_path), "--out", str(page)]) == 0
     assert capsys.readouterr().out.strip() == str(page)
     opened(browser, page)
     assert browser.evaluate(CHOSEN) == str(SLOW)  # who is hindmost comes first
@@ -226,7 +226,7 @@ def test_ranks_that_were_kept_go_by_their_numbers(
     histograms = make_rank_histograms(run, FigureChoice(ranks=(SLOW,)))
     assert histograms.series[0].name.startswith(f"rank {SLOW}")
     page = tmp_path / "ranks.html"
-    assert main(["ranks", str(path), "--out", str(page)]) == 0
+    assert main(["show", "--ranks", str(path), "--out", str(page)]) == 0
     opened(browser, page)
     x, y = place(browser, 2, (SLOW + 0.5) / RANKS, 0.5)  # of all ranks, kept or not
     browser.point(x, y)
@@ -242,7 +242,7 @@ def test_a_page_on_tables_has_no_timelines(tmp_path: Path, browser: Browser) -> 
     (tmp_path / "one.csv").write_text("rank,compute [s]\n0,1\n")
     page = tmp_path / "page.html"
     tables = [str(tmp_path / f"{name}.csv") for name in ("metrics", "counts", "one")]
-    assert main(["ranks", *tables, "--out", str(page)]) == 0
+    assert main(["show", "--ranks", *tables, "--out", str(page)]) == 0
     html = page.read_text()
     assert "<select>" not in html
     assert "There is only one rank, so there is nothing to compare." in html
@@ -250,4 +250,4 @@ def test_a_page_on_tables_has_no_timelines(tmp_path: Path, browser: Browser) -> 
     opened(browser, page)
     assert browser.errors == []
     with pytest.raises(UsageError, match="give only one of them"):
-        main(["ranks", *tables, "--out", str(page), "--json"])
+        main(["show", "--ranks", *tables, "--out", str(page), "--json"])

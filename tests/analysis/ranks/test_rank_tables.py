@@ -26,7 +26,7 @@ def test_what_a_file_names_moves_no_cursor(
 ) -> None:
     path = tmp_path / "metrics.csv"
     path.write_text("rank,host,compute [s]\n0,\x1b[31mhot\x1b]0;title\x07,2\n1,büro,1\n")
-    assert cli.main(["ranks", str(path)]) == 0
+    assert cli.main(["show", "--ranks", str(path)]) == 0
     printed = capsys.readouterr().out
     assert "\x1b" not in printed
     assert "\x07" not in printed

@@ -120,7 +120,7 @@ def test_blocks_do_not_change_what_is_found(
 
 
 def test_the_verb_prints_what_json_has(run_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["ranks", str(run_path), "--json", "--keep", "10%"]) == 0
+    assert cli.main(["show", "--ranks", str(run_path), "--json", "--keep", "10%"]) == 0
     [found] = json.loads(capsys.readouterr().out)["files"]
     assert found["ranks"] == RANKS
     assert np.argmax(found["hindmost"]["charged_s"]) == SLOW
@@ -128,7 +128,7 @@ def test_the_verb_prints_what_json_has(run_path: Path, capsys: pytest.CaptureFix
     assert sum(map(len, found["kept"].values())) == 2
     for share in ("0", "200%", "many"):
         with pytest.raises(UsageError, match="write a share"):
-            cli.main(["ranks", str(run_path), "--keep", share])
+            cli.main(["show", "--ranks", str(run_path), "--keep", share])
 
 
 def test_a_reduced_run_says_of_all_ranks_what_the_whole_one_says(
@@ -292,13 +292,13 @@ def test_two_ranks_are_too_few_to_stand_out(
 ) -> None:
     made = run_values(iterations=60, ranks=ranks, restart=30, seed=3)
     path = write_whole(tmp_path, replace(header, ranks=ranks, iterations=60, restart=30), made)
-    assert cli.main(["ranks", str(path)]) == 0
+    assert cli.main(["show", "--ranks", str(path)]) == 0
     said = capsys.readouterr().out
     assert f"{ranks} ranks are too few to find outliers: at least 4 are needed" in said
     assert "least waiting" not in said
     assert f"Slopes need at least 8 ranks; this run has {ranks}." in said
     page = tmp_path / "page.html"
-    assert cli.main(["ranks", str(path), "--out", str(page)]) == 0
+    assert cli.main(["show", "--ranks", str(path), "--out", str(page)]) == 0
     assert f"{ranks} ranks are too few to find outliers" in page.read_text()
 
 

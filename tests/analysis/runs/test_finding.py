@@ -83,18 +83,18 @@ VERBS: dict[str, tuple[tuple[str, ...], str, str]] = {
     "show": ((), "times", "runs"),
     "fit": ((), "models", "runs"),
     "predict": ((), "models", "predictions"),
-    "efficiency": ((), "times", "runs"),
-    "ranks": ((), "times", "files"),
+    "show --efficiency": ((), "times", "runs"),
+    "show --ranks": ((), "times", "files"),
 }
 
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_every_table_says_what_puts_it_in_doubt(doubtful: Path, told: Told, verb: str) -> None:
     options, topic, where = VERBS[verb]
-    text = told(verb, doubtful, *options)
+    text = told(*verb.split(), doubtful, *options)
     assert WORDS in text
     assert topic in text[text.index("in doubt:") :].split(")")[0]
-    answer = json.loads(told(verb, doubtful, *options, "--json"))
+    answer = json.loads(told(*verb.split(), doubtful, *options, "--json"))
     (finding,) = answer[where][0]["findings"]
     assert (finding["code"], finding["severity"]) == ("outliers", "error")
     assert topic in finding["doubts"]
@@ -122,7 +122,7 @@ def test_pages_and_figures_say_it(doubtful: Path, told: Told, tmp_path: Path) ->
     page = (tmp_path / "page.html").read_text()
     assert page.count('class="caution"') >= 2
     assert page.count("1 body lasts over 3 times the median") >= 2
-    told("ranks", doubtful, "--out", tmp_path / "ranks.html")
+    told("show", "--ranks", doubtful, "--out", tmp_path / "ranks.html")
     assert "1 body lasts over 3 times the median" in (tmp_path / "ranks.html").read_text()
     assert WORDS in told("plot", doubtful, "--figure", "map", "--out", tmp_path)
 
@@ -131,7 +131,7 @@ def test_a_run_without_findings_has_no_cautions(tmp_path: Path, header: Header, 
     values = run_values(iterations=120, ranks=3, restart=30, seed=4)
     write_whole(tmp_path, replace(header, iterations=120, restart=30), values)
     for verb, (options, _, _) in VERBS.items():
-        assert "in doubt" not in told(verb, tmp_path, *options)
+        assert "in doubt" not in told(*verb.split(), tmp_path, *options)
 
 
 def test_a_large_file_is_not_read_for_a_glance(
@@ -157,11 +157,11 @@ def test_unclassified_time_is_said_and_above_a_tenth_no_efficiency_is_given(
     share, words, withheld = SHARES[amount]
     made = replace(header, ranks=2, iterations=120, restart=30, spec=LOOP, solver="loop")
     write_whole(tmp_path, made, with_unclassified(share))
-    for verb in ("show", "efficiency", "ranks", "fit"):
-        assert words in told(verb, tmp_path, *VERBS[verb][0])
+    for verb in ("show", "show --efficiency", "show --ranks", "fit"):
+        assert words in told(*verb.split(), tmp_path, *VERBS[verb][0])
     assert f"unclassified {100 * share:.1f} %" in told("show", tmp_path)
     shown = json.loads(told("show", tmp_path, "--json"))["runs"][0]
-    answer = json.loads(told("efficiency", tmp_path, "--json"))
+    answer = json.loads(told("show", "--efficiency", tmp_path, "--json"))
     run, column = answer["runs"][0], answer["scaling"][0]["columns"][0]
     assert (shown["efficiency"] is None) is withheld
     assert (run["whole"]["parallel"] is None) is withheld
@@ -170,7 +170,7 @@ def test_unclassified_time_is_said_and_above_a_tenth_no_efficiency_is_given(
         local = open_run(next(tmp_path.glob("*.h5"))).phase("local")
         assert run["whole"]["mean_local_s"] == pytest.approx(local.sum(axis=0).mean(), rel=1e-5)
     assert (column["global"] is None) is withheld
-    text = told("efficiency", tmp_path, "--windows", "2", "--places")
+    text = told("show", "--efficiency", tmp_path, "--windows", "2", "--places")
     assert ("No efficiency is given: 30 % of a rank's time" in text) is withheld
     assert ("load balance" in text) is not withheld
     told("report", tmp_path, "--out", tmp_path / "page.html")
@@ -193,7 +193,7 @@ def test_a_loop_whose_waiting_nobody_saw_has_no_efficiency(
     )
     write_whole(tmp_path, made, values)
     assert "efficiency not given: MPI calls were not seen" in told("show", tmp_path)
-    assert "(mpi-unseen; in doubt: phases)" in told("ranks", tmp_path)
+    assert "(mpi-unseen; in doubt: phases)" in told("show", "--ranks", tmp_path)
 
 
 def finding(code: str, file: str, *doubts: Topic) -> Finding:

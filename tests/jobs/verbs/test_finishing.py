@@ -75,7 +75,8 @@ def test_every_verb_passes_the_table_over(
     folder = str(done("static-scaling", tmp_path, header, *OVER_UNKNOWNS).path)
     assert main(["study", "collect", folder]) == 0
     runs = f"{folder}/collected"
-    for words in (["show"], ["ranks"], ["efficiency"], ["history"], ["compare", runs]):
+    ranks, efficiency = ["show", "--ranks"], ["show", "--efficiency"]
+    for words in (["show"], ranks, efficiency, ["history"], ["compare", runs]):
         assert main([words[0], runs, *words[1:]]) == 0, words
     assert main(["scale", runs, "--parameter", "unknowns"]) == 0
     said = capsys.readouterr()

@@ -1,4 +1,4 @@
-"""``hindmost ranks``: stragglers, outliers and groups of ranks."""
+"""``hindmost show --ranks``: stragglers, outliers and groups of ranks."""
 
 from __future__ import annotations
 
@@ -11,46 +11,15 @@ from hindmost.analysis.ranks.tables import summary_lines
 from hindmost.analysis.readers.text_files import head_of
 from hindmost.analysis.runs.read import find_runs
 from hindmost.errors import UsageError
-from hindmost.harness.runfile.hdf5 import kept_open
 from hindmost.harness.runfile.reader import Run
 from hindmost.output import write_json, write_lines
 from hindmost.text import read_share
 
-EXAMPLES = """\
-examples:
-  hindmost ranks runs/laplacian-1d-gmres-p2-0.h5
-  hindmost ranks runs/ --keep 5%      # which ranks 'hindmost run --keep 5%' would have kept
-  hindmost ranks metrics.csv          # rank,host,compute [s],messages; also CUBE, Caliper
-  hindmost ranks tau-profiles/        # profile.0.0.0, profile.1.0.0, ...
-  hindmost ranks runs/big.h5 --out ranks.html     # charts; click a rank for its timeline
-"""
 JSON_VERSION = 1
 HDF5 = b"\x89HDF\r\n\x1a\n"
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.description = (
-        "Find stragglers (which ranks are last, how often and at what cost), outliers, and groups "
-        "of similar ranks."
-    )
-    parser.epilog = EXAMPLES
-    parser.add_argument(
-        "file",
-        nargs="+",
-        type=Path,
-        help="run files, folders of run files, or tables of metrics per rank",
-    )
-    parser.add_argument("--keep", help="also list the ranks to keep at this share, such as 5%%")
-    parser.add_argument(
-        "--groups", type=int, help="number of groups of ranks (default: by silhouette)"
-    )
-    parser.add_argument("--out", type=Path, metavar="PAGE", help="write an HTML page instead")
-    parser.add_argument("--json", action="store_true", help="print JSON, one entry per file")
-
-
-@kept_open()
-def perform(arguments: argparse.Namespace) -> int:
+def show_ranks(arguments: argparse.Namespace) -> int:
     """Analyse the ranks and print the results."""
     share = None if arguments.keep is None else read_share(arguments.keep, "--keep")
     if arguments.groups is not None and arguments.groups < 1:

@@ -1,10 +1,9 @@
-"""``hindmost efficiency``: how much of the ranks' time is work, and where the rest goes."""
+"""``hindmost show --efficiency``: how much of the ranks' time is work, and where the rest goes."""
 
 from __future__ import annotations
 
 import argparse
 import textwrap
-from pathlib import Path
 
 from hindmost.analysis.runs.check import findings_of
 from hindmost.analysis.runs.efficiency.metrics import LEGEND, OF_SCALING
@@ -15,43 +14,13 @@ from hindmost.analysis.runs.finding import OF_RANKS, cautions, findings_json, fo
 from hindmost.analysis.runs.groups import group_runs
 from hindmost.analysis.runs.read import find_runs
 from hindmost.analysis.show.terminal import print_table
-from hindmost.harness.runfile.hdf5 import kept_open
 from hindmost.output import write_json, write_lines
 
-EXAMPLES = """\
-examples:
-  hindmost efficiency runs/                        # one table per kernel, a column per rank count
-  hindmost efficiency runs/laplacian-1d-gmres-p2-0.h5 --windows 8
-  hindmost efficiency runs/ --places --json
-
-Load balance, serialisation, transfer and computation scaling as defined by POP, for the repeat with
-the median solve time. docs/efficiencies.md has the formulas.
-"""
 JSON_VERSION = 1
 WIDTH = 100
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.description = (
-        "Compute how much of the ranks' time is work, and what the rest is lost to."
-    )
-    parser.epilog = EXAMPLES
-    parser.add_argument("file", nargs="+", type=Path, help="run files, or folders of run files")
-    parser.add_argument(
-        "--windows",
-        type=int,
-        metavar="N",
-        help="also show N windows of bodies (iterations) over time",
-    )
-    parser.add_argument(
-        "--places", action="store_true", help="also show the places in the restart cycle, if any"
-    )
-    parser.add_argument("--json", action="store_true", help="print JSON: runs, parts and scaling")
-
-
-@kept_open()
-def perform(arguments: argparse.Namespace) -> int:
+def show_efficiencies(arguments: argparse.Namespace) -> int:
     """Compute the efficiencies and print them."""
     runs = find_runs(arguments.file)
     windows = WINDOWS if arguments.windows is None else arguments.windows
