@@ -242,7 +242,7 @@ def test_an_unreadable_file_does_not_hide_the_others_in_its_folder(
 ) -> None:
     run, broken = write(), tmp_path / "broken.h5"
     broken.write_bytes(run.path.read_bytes()[:-9])
-    for words in (["show"], ["fit"], ["efficiency"]):
+    for words in (["show"], ["fit"], ["show", "--efficiency"]):
         assert main([*words, str(tmp_path)]) == 0
         assert f"left out: {broken}" in capsys.readouterr().err
         with pytest.raises(DataError):  # it was asked for by name
