@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import UnknownPatternError
-from hindmost.harness.krylov.solvers.solver import Solver
+from hindmost.harness.krylov.solvers import Solver
 from hindmost.harness.recorder.bodies import Recording, find_bodies, generic_bodies
 from hindmost.harness.runfile.bodies import PHASES, BodyKind, RankBodies
 from hindmost.harness.runfile.contents import Edges, RankRun

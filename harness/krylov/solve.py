@@ -27,7 +27,7 @@ from hindmost.harness.krylov.recorded import (
     run_of_rank,
     synchronisation_of,
 )
-from hindmost.harness.krylov.solvers.solver import Solver
+from hindmost.harness.krylov.solvers import Solver
 from hindmost.harness.petsc import Parallel
 from hindmost.harness.recorder.attach import Recorder, add_monitor
 from hindmost.harness.recorder.bodies import Recording

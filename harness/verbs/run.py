@@ -8,8 +8,7 @@ from pathlib import Path
 from hindmost.harness.krylov.experiment import KrylovExperiment
 from hindmost.harness.krylov.problems import PROBLEMS
 from hindmost.harness.krylov.problems.problem import UNKNOWNS, SystemRequest
-from hindmost.harness.krylov.solvers import SOLVERS
-from hindmost.harness.krylov.solvers.generic import OTHERS
+from hindmost.harness.krylov.solvers import OTHERS, SOLVERS
 from hindmost.harness.recorder.attach import ACTIVITIES
 from hindmost.harness.recorder.counters import CounterUse
 from hindmost.harness.recorder.injection import NOTHING, OPTION, read_law

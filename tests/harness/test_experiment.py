@@ -12,8 +12,7 @@ from hindmost.errors import UsageError
 from hindmost.harness.krylov.experiment import KrylovExperiment
 from hindmost.harness.krylov.problems import PROBLEMS, diagonal, laplacian_1d
 from hindmost.harness.krylov.problems.problem import SystemRequest
-from hindmost.harness.krylov.solvers import SOLVERS, solver_named
-from hindmost.harness.krylov.solvers.generic import OTHERS
+from hindmost.harness.krylov.solvers import OTHERS, SOLVERS, solver_named
 from hindmost.harness.launch import assigned_rank, check_size, crowding_warning
 from hindmost.harness.runfile import provenance
 

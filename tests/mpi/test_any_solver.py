@@ -13,8 +13,7 @@ from tests.conftest import ROOT, Ranks
 from tests.mpi.commands import Done, run_several
 
 import hindmost
-from hindmost.harness.krylov.solvers import SOLVERS
-from hindmost.harness.krylov.solvers.generic import OTHERS
+from hindmost.harness.krylov.solvers import OTHERS, SOLVERS
 from hindmost.harness.runfile.ending import Ending
 from hindmost.models.events import EventKind
 
@@ -32,7 +31,7 @@ from hindmost.harness.krylov.problems import PROBLEMS
 from hindmost.harness.krylov.problems.problem import SystemRequest
 from hindmost.harness.krylov.solve import RecordedSolver
 from hindmost.harness.krylov.solvers import solver_named
-from hindmost.harness.krylov.solvers.registered import check_types, registered_types
+from hindmost.harness.krylov.registered import check_types, registered_types
 PETSc, comm = parallel.PETSc, parallel.communicator
 system = PROBLEMS["laplacian-1d"].build(SystemRequest(unknowns=300), PETSc, PETSc.COMM_WORLD)
 found = {}

@@ -46,7 +46,7 @@ from hindmost.harness.krylov.problems import PROBLEMS
 from hindmost.harness.krylov.problems.problem import SystemRequest
 from hindmost.harness.krylov.solve import FORCED, RecordedSolver, Tolerance
 from hindmost.harness.krylov.solvers import SOLVERS
-from hindmost.harness.krylov.solvers.solver import GMRES_GOES_ON
+from hindmost.harness.krylov.solvers import GMRES_GOES_ON
 preconditioners, ends, names = (json.loads(word) for word in sys.argv[1:4])
 PETSc, comm = parallel.PETSc, parallel.communicator
 system = PROBLEMS["laplacian-1d"].build(SystemRequest(unknowns=300), PETSc, PETSc.COMM_WORLD)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hindmost.harness.krylov.problems import laplacian_1d
 from hindmost.harness.krylov.problems.problem import Problem, Rows
-from hindmost.harness.krylov.solvers.solver import MONITORED, Solver
+from hindmost.harness.krylov.solvers import MONITORED, Solver
 
 
 def rows(first: int, last: int, unknowns: int) -> Rows:

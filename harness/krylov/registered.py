@@ -7,8 +7,7 @@ from collections.abc import Iterable
 from functools import cache
 
 from hindmost.errors import MissingError, UsageError
-from hindmost.harness.krylov.solvers import SOLVERS, solver_named
-from hindmost.harness.krylov.solvers.generic import OTHERS
+from hindmost.harness.krylov.solvers import OTHERS, SOLVERS, solver_named
 from hindmost.harness.recorder.attach import libpetsc
 from hindmost.text import choose
 
