@@ -116,14 +116,14 @@ ranks = 1
 def test_a_scheduler_renders_and_submits_and_a_launcher_starts_ranks(tmp_path: Path) -> None:
     study = tmp_path / "study.toml"
     study.write_text(STUDY)
-    shown = command("submit", study, "--dry-run", folder=tmp_path)
+    shown = command("study", "submit", study, "--dry-run", folder=tmp_path)
     assert shown.returncode == 0, shown.stderr
     assert "#AT-ONCE --nodes 1\n" in shown.stdout
-    done = command("submit", study, folder=tmp_path)
+    done = command("study", "submit", study, folder=tmp_path)
     assert done.returncode == 0, done.stderr
     (told,) = (tmp_path / "small" / "runs").glob("*/x")
     assert told.read_text() == "tagged"
-    refused = command("plan", study, folder=tmp_path, environment={})
+    refused = command("study", "plan", study, folder=tmp_path, environment={})
     assert refused.returncode == 3
     assert 'study.toml:4:13: machine.here.scheduler is "at-once"; choose local' in refused.stderr
 
