@@ -101,8 +101,6 @@ def predicted_phases(run: AdaptiveRun, model: OfflineModel) -> NDArray[np.float6
         model.phase_times(
             work,
             iterations=spent.iterations,
-            divided=spent.divided,
-            combined=spent.combined,
             moved=float(moved) or None,
         ).phases_s
         for work, spent, moved in zip(run.works, run.spents, run.moved, strict=True)

@@ -239,9 +239,6 @@ def read_adaptive(run: Run) -> AdaptiveRun:
                 seconds=float(seconds[k]),
                 phases_s=tuple(phases[k].tolist()),
                 iterations=float(counts["heat_iterations"][k]),
-                divided=int(counts["divided"][k]),
-                combined=int(counts["combined"][k]),
-                moved=int(counts["moved"][k]),
                 pulse_s=float(slowest[k]) if k < slowest.size else None,
             )
             for k in range(run.bodies)

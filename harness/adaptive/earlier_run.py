@@ -28,8 +28,8 @@ class Experience:
     deck : str
         As TOML.
     application : Application
-        Its counts, with what the run showed: heat iterations, shares of cells that were divided,
-        combined and moved, and what an adaption adds to the imbalance.
+        Its counts, with what the run showed: heat iterations, the share of cells that
+        moved, and what an adaption adds to the imbalance.
     growth : float
         Cells over base cells, on average over the cycles.
     """
@@ -89,9 +89,6 @@ def application_from_run(run: Run) -> Application:
     learnt = replace(
         usual,
         iterations=float(run.variable("heat_iterations")[:, 0].mean()),
-        divided_share=float(divided.max(axis=1).sum() / most),
-        combined_share=float(combined.max(axis=1).sum() / most),
-        changed_share=float(((divided + combined).sum(axis=1) > 0).mean()),
     )
     if cells.shape[1] == 1:
         return learnt

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from statistics import median
 from typing import Any
 
 import numpy as np
 
-from hindmost.harness.adaptive.adaption_times import AdaptionCosts, adaption_costs
 from hindmost.harness.adaptive.application import application_of
 from hindmost.harness.adaptive.decks import DECKS, Deck
-from hindmost.harness.adaptive.heat_times import iteration_s
 from hindmost.harness.adaptive.initial_state import start_kernel
 from hindmost.harness.adaptive.kernel import Choices, Kernel
-from hindmost.harness.adaptive.phases import Phase, PhaseClock
+from hindmost.harness.adaptive.phases import Phase, PhaseClock, TimedExchange, timed_reduction
+from hindmost.harness.adaptive.physics.heat import Conduction, FaceHeat
 from hindmost.harness.adaptive.pulses import pulse_reader
 from hindmost.harness.probes.cell_times import CellTimes
 
@@ -31,8 +31,12 @@ FITS = 8
 """Rounds in which a base mesh is found that the deck refines to the cells that are wanted."""
 CLOSE = 0.03
 LEAST = 1e-3
-"""Of an iteration or a look: what stands for a part that noise makes vanish."""
+"""Of an iteration: what stands for a part that noise makes vanish."""
 NS = 1e-9
+FEW, MANY = 1e-2, 1e-11
+"""Tolerances of the solver."""
+PAIRS = 4
+"""Solves of either sort; one before them does not count."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -42,23 +46,18 @@ class Sums:
     Attributes
     ----------
     seconds : dict of Phase to float
-    cells, changed : float
-        Cells of all cycles, and of all meshes that were connected anew.
+    cells : float
+        Cells of all cycles.
     steps, iterations, solves : float
         Times cells.
-    divided, combined : float
-        Cells.
     iterations_done : float
     """
 
     seconds: dict[Phase, float] = field(default_factory=dict)
     cells: float = 0.0
-    changed: float = 0.0
     steps: float = 0.0
     iterations: float = 0.0
     solves: float = 0.0
-    divided: float = 0.0
-    combined: float = 0.0
     iterations_done: float = 0.0
 
 
@@ -69,9 +68,8 @@ def measure(cells: int, communicator: Any) -> CellTimes:
     -------
     CellTimes
         The cells that it had on average, and ``hydro`` per cell and step, ``heat`` per cell and
-        iteration, ``heat-solve`` per cell and solve, ``adaption`` per cell and look at the mesh,
-        ``connection`` per cell where the mesh changed. What the parts of heat and adaption add up
-        to is what cycles took; how they share it was timed apart.
+        iteration, ``heat-solve`` per cell and solve, ``adaption`` per cell. What the parts of heat add up to
+        is what cycles took; how they share it was timed apart.
     """
     clock = PhaseClock()
     kernel = kernel_of(cells, communicator, clock)
@@ -88,11 +86,10 @@ def measure(cells: int, communicator: Any) -> CellTimes:
     here: float = communicator.allreduce(sums.cells) / (CYCLES * communicator.size)
     solve_time = (kernel.time - begin_time) / (CYCLES * kernel.deck.heats)
     an_iteration_s = iteration_s(kernel, communicator, solve_time)
-    costs = adaption_costs(kernel, communicator)
     phases = {"hydro": sums.seconds[Phase.HYDRO] / sums.steps}
     phases |= heat_phases(sums, an_iteration_s)
-    phases |= adaption_phases(sums, costs)
-    events = costs.events()
+    phases["adaption"] = sums.seconds[Phase.ADAPTION] / sums.cells
+    events = {"balance": sums.seconds[Phase.BALANCE] / CYCLES}
     if communicator.size == 1:
         events |= call_costs(sums, kernel.deck)
     return CellTimes(cells=here, phases=phases, events=events, pulse_s=float(np.median(pulses)))
@@ -112,21 +109,16 @@ def call_costs(sums: Sums, deck: Deck) -> dict[str, float]:
 
 def add_cycle(sums: Sums, kernel: Kernel, clock: PhaseClock) -> None:
     """Do a cycle and add it; collective."""
-    epoch = kernel.mesh.epoch
     counts, deck = kernel.cycle().counts, kernel.deck
     _, wall, _ = clock.take()
     for phase in Phase:
         sums.seconds[phase] = sums.seconds.get(phase, 0.0) + wall[phase] * NS
     cells = counts["cells"]
     sums.cells += cells
-    if kernel.mesh.epoch != epoch:
-        sums.changed += kernel.mesh.patch.owned
     sums.steps += cells * deck.steps
     sums.iterations_done += counts["heat_iterations"]
     sums.iterations += cells * counts["heat_iterations"]
     sums.solves += cells * deck.heats
-    sums.divided += counts["divided"]
-    sums.combined += counts["combined"]
 
 
 def heat_phases(sums: Sums, an_iteration_s: float) -> dict[str, float]:
@@ -145,20 +137,6 @@ def heat_phases(sums: Sums, an_iteration_s: float) -> dict[str, float]:
     each_s = min(an_iteration_s or mean_s, mean_s)
     rest_s = (seconds - each_s * sums.iterations) / sums.solves
     return {"heat": each_s, "heat-solve": max(rest_s, LEAST * each_s)}
-
-
-def adaption_phases(sums: Sums, costs: AdaptionCosts) -> dict[str, float]:
-    """Share what adaption took between looks and connections of a mesh that changed."""
-    if not sums.changed:
-        return {
-            "adaption": sums.seconds[Phase.ADAPTION] / sums.cells,
-            "connection": max(costs.connection_s, LEAST * costs.look_s),
-        }
-    mean_s = sums.seconds[Phase.ADAPTION] / sums.cells
-    look_s = min(costs.look_s, mean_s)
-    seconds = sums.seconds[Phase.ADAPTION] - look_s * sums.cells
-    seconds -= costs.divide_s * sums.divided + costs.combine_s * sums.combined
-    return {"adaption": look_s, "connection": max(seconds / sums.changed, LEAST * look_s)}
 
 
 def kernel_of(cells: int, communicator: Any, clock: PhaseClock) -> Kernel:
@@ -197,3 +175,51 @@ def kernel_on(side: int, cells: int, communicator: Any, clock: PhaseClock) -> Ke
         spacing=1.0 / side,
     )
     return start_kernel(deck, Choices(), deck.base(communicator.size), communicator, clock)
+
+
+def iteration_s(kernel: Kernel, communicator: Any, dt: float) -> float:
+    """Return the seconds per cell and iteration on this rank; collective.
+
+    The same system is solved to two tolerances: what the solves have in common, such as the
+    coefficients and the first residual, falls out of the difference.
+
+    Parameters
+    ----------
+    dt : float
+        Of a solve, in the simulation.
+
+    Returns
+    -------
+    float
+        0 where both tolerances need the same iterations.
+    """
+    from mpi4py import MPI
+
+    clock, deck = PhaseClock(), kernel.deck
+    conduction = Conduction(
+        kernel.mesh.patch,
+        spacing=deck.spacing,
+        conductivity=deck.conductivity,
+        specific_heat=deck.specific_heat,
+        exchange=TimedExchange(kernel.mesh.exchange, clock),
+    )
+    heat = FaceHeat(conduction, allsum=timed_reduction(communicator, MPI.SUM, clock))
+    state = np.empty_like(kernel.state)
+    seconds: dict[float, list[float]] = {FEW: [], MANY: []}
+    iterations = dict.fromkeys(seconds, 0)
+    for pair in range(PAIRS + 1):
+        for tolerance, found in seconds.items():
+            heat.tolerance = tolerance
+            state[:] = kernel.state
+            clock.take()
+            clock.switch(Phase.HEAT)
+            iterations[tolerance] = heat.step(state, dt)
+            clock.switch(Phase.REST)
+            _, wall, _ = clock.take()
+            if pair > 0:
+                found.append(wall[Phase.HEAT] * NS)
+    more = iterations[MANY] - iterations[FEW]
+    if more <= 0:
+        return 0.0
+    longer = median(seconds[MANY]) - median(seconds[FEW])
+    return max(0.0, longer / (more * kernel.mesh.patch.owned))

@@ -305,9 +305,6 @@ class Runner:
             seconds=times.seconds,
             phases_s=tuple(times.phases_s[phase] for phase in OF_MODELS),
             iterations=float(counts["heat_iterations"]),
-            divided=counts["divided"],
-            combined=counts["combined"],
-            moved=counts["moved"],
             pulse_s=float(self._slowest[0]),
         )
         now = time.monotonic()

@@ -58,16 +58,8 @@ class Application:
         of a first cycle, whose iterations are not known yet.
     solves : float
         Heat solves in a typical cycle; 0 without heat, or if solves cost nothing but iterations.
-    divided_share, combined_share, moved_share : float
-        Expected shares of the cells of a rank, per adaption.
-    changed_share : float
-        Share of the adaptions that change the mesh on some rank; then all ranks reconnect their
-        cells.
-    divide_s, combine_s : float
-        Seconds per cell that is divided or combined, in addition to its share of the adaption. 0
-        for the value of the machine's probe.
-    balance_s : float
-        Seconds of a balance check without moves. 0 for the value of the machine's probe.
+    moved_share : float
+        Expected share of the cells of a rank that move to another one, per adaption.
     bytes_moved : float
         Bytes of a cell that moves to another rank.
     bytes_kept : float
@@ -84,13 +76,7 @@ class Application:
     iterations: float = 0.0
     solves: float = 0.0
     adapts_every: int = 1
-    divided_share: float = 0.0
-    combined_share: float = 0.0
     moved_share: float = 0.0
-    changed_share: float = 1.0
-    divide_s: float = 0.0
-    combine_s: float = 0.0
-    balance_s: float = 0.0
     bytes_moved: float = 0.0
     bytes_kept: float = 0.0
     imbalance: float = 0.0
@@ -125,6 +111,6 @@ class Application:
             for key in ("exchanges", "reductions"):
                 if key not in content:
                     raise RecordError("an application has its counts", key)
-            return from_document(cls, content)
+            return from_document(cls, content, ignore_unknown=True)
         except RecordError as error:
             raise DataError(f"The counts of an application are invalid: {error}") from None

@@ -63,7 +63,7 @@ class GrindPoint:
     phase : str
         ``hydro`` (per cell and step), ``heat`` (per cell and iteration of the heat solver),
         ``heat-solve`` (per cell and solve, in addition to its iterations), ``adaption`` (per cell
-        and adaption), ``connection`` (per cell, in addition, if the mesh changed).
+        and adaption).
     ranks_per_node : int
         Ranks that computed at the same time on the node.
     cells : float
@@ -80,15 +80,14 @@ class GrindPoint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventCost:
-    """The time of an event that affects few cells, or happens once.
+    """The time of an event that happens once.
 
     Attributes
     ----------
     event : str
-        ``divide`` and ``combine`` (per cell, in addition to the time of a changed mesh), ``move``
-        (per cell that moves to another rank of the node), ``balance`` (a balance check); and calls
-        on a single rank, without waiting: ``exchange``, ``reduce``, and ``loop`` (per step, all
-        that belongs to no phase).
+        ``balance`` (a balance check, with the moves of the probe); and calls on a single rank,
+        without waiting: ``exchange``, ``reduce``, and ``loop`` (per step, all that belongs to no
+        phase).
     ranks_per_node : int
         Ranks that computed at the same time on the node.
     seconds : float

@@ -1,7 +1,7 @@
 """The offline model: the time of a cycle from a machine, an application and a pattern.
 
-T_cycle = T_comp + T_memcon + T_GScomm + T_allreduce + T_divide + T_combine + T_load (section 2, and
-the model of SAGE that it cites). T_memcon is part of the grind curve for several ranks per node.
+T_cycle = T_comp + T_memcon + T_GScomm + T_allreduce + T_adapt + T_load (section 2, and the model of
+SAGE that it cites). T_memcon is part of the grind curve for several ranks per node.
 To these comes the waiting of the ranks for each other: for a rank with more cells in T_comp, whose
 cells are those of the rank with most; for detours of the system in the time of the halo.
 """
@@ -37,7 +37,7 @@ class CellCosts(NamedTuple):
 
     Attributes
     ----------
-    hydro_s, heat_s, solve_s, adaption_s, connection_s : float
+    hydro_s, heat_s, solve_s, adaption_s : float
         Per cell, as in `GrindPoint.phase`.
     exchange_s, reduce_s, loop_s : float
         Of each call, on one rank.
@@ -49,7 +49,6 @@ class CellCosts(NamedTuple):
     heat_s: float
     solve_s: float
     adaption_s: float
-    connection_s: float
     exchange_s: float
     reduce_s: float
     loop_s: float
@@ -145,20 +144,16 @@ class OfflineModel:
             [
                 hydro,
                 self._curve("heat", application.iterations > 0 or application.solves > 0),
-                *map(self._curve, ("heat-solve", "adaption", "connection")),
+                *map(self._curve, ("heat-solve", "adaption")),
                 *calls,
             ]
         )
-        self._connects = any(point.phase == "connection" for point in machine.grind)
-        self._divide_s = application.divide_s or event_s(machine, "divide", self.on_node)
-        self._combine_s = application.combine_s or event_s(machine, "combine", self.on_node)
-        self._balance_s = application.balance_s or event_s(machine, "balance", self.on_node)
-        self._move_s = event_s(machine, "move", self.on_node)
+        self._balance_s = event_s(machine, "balance", self.on_node)
         self._allreduce_s = allreduce_s(machine, ranks, application.reduction_bytes)
         self._waiting = waiting_curve(machine.noise, ranks)
         counts = (*(each.count for each in application.exchanges), application.reductions)
         self._counts = [(each.per_cycle, each.per_step, each.per_iteration) for each in counts]
-        self._known: tuple[Work | None, CellCosts] = (None, CellCosts(*8 * (0.0,), ()))
+        self._known: tuple[Work | None, CellCosts] = (None, CellCosts(*7 * (0.0,), ()))
         self._last: tuple[Work | None, float, tuple[float, ...], float] = (None, 0.0, (), 0.0)
         network = machine.network
         across = ranks > machine.ranks_per_node
@@ -198,8 +193,6 @@ class OfflineModel:
         work: Work,
         *,
         iterations: float | None = None,
-        divided: float | None = None,
-        combined: float | None = None,
         moved: float | None = None,
     ) -> PhaseTimes:
         """Return the time of each phase.
@@ -208,24 +201,14 @@ class OfflineModel:
         ----------
         iterations : float, optional
             Iterations of the heat solver, if known better than in ``work``.
-        divided, combined, moved : float, optional
-            Numbers of cells, if known; by default the application's shares.
+        moved : float, optional
+            Cells that move to another rank, if known; by default the application's share.
         """
-        cells = work.cells
         hydro, halo, heat, reduction, adaption, balance = self.phases_s(
             work, self._expected(work) if iterations is None else iterations
         )
-        if work.adapts:
-            app, pace = self.application, self.pace
-            if divided is not None:
-                adaption += pace * self._divide_s * (divided - app.divided_share * cells)
-            if combined is not None:
-                adaption += pace * self._combine_s * (combined - app.combined_share * cells)
-            if divided is not None and combined is not None and self._connects:
-                more = float(divided + combined > 0) - app.changed_share
-                adaption += pace * more * cells * self._costs(work).connection_s
-            if moved is not None:
-                balance = self._balance_s + self._load_s(moved)
+        if work.adapts and moved is not None:
+            balance = self._balance_s + self._load_s(moved)
         return PhaseTimes(
             hydro=hydro,
             halo=halo,
@@ -285,9 +268,7 @@ class OfflineModel:
         heat *= pace * cells
         adaption = balance = 0.0
         if work.adapts:
-            adaption = costs.adaption_s + app.changed_share * costs.connection_s
-            adaption += app.divided_share * self._divide_s + app.combined_share * self._combine_s
-            adaption *= pace * cells
+            adaption = pace * cells * costs.adaption_s
             balance = self._balance_s + self._load_s(app.moved_share * cells)
         exchanges = messages = count = 0.0
         for each_s, (fixed, a_step, an_iteration) in zip(
@@ -372,13 +353,7 @@ class OfflineModel:
         return tuple(found)
 
     def _load_s(self, moved: float) -> float:
-        """T_load: one message with all cells that move, and packing and unpacking them.
-
-        Within a node, the probed time of a moved cell includes the message.
-        """
+        """T_load: one message with all cells that move."""
         if self._one_way is None or self.ranks == 1 or moved <= 0.0:
             return 0.0
-        load_s = moved * self._move_s
-        if not load_s or self.ranks > self.machine.ranks_per_node:
-            load_s += self._one_way.time_s(moved * self.application.bytes_moved)
-        return load_s
+        return self._one_way.time_s(moved * self.application.bytes_moved)

@@ -57,8 +57,6 @@ class Spent:
         In the order of `PHASES`; empty if only the whole is known.
     iterations : float or None
         Iterations of the heat solver; None if not counted.
-    divided, combined, moved : int
-        Cells that were divided, combined and moved to another rank at the end of the cycle.
     pulse_s : float or None
         A pulse right after the cycle: a fixed computation that is no part of the run, on the
         slowest rank; None if none was read.
@@ -67,9 +65,6 @@ class Spent:
     seconds: float
     phases_s: tuple[float, ...] = ()
     iterations: float | None = None
-    divided: int = 0
-    combined: int = 0
-    moved: int = 0
     pulse_s: float | None = None
 
 

@@ -1,4 +1,4 @@
-"""The kernel under the grind probe, and how what cycles took is shared between parts."""
+"""The kernel under the grind probe, and how what heat took is shared between its parts."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ import pytest
 from tests.alone import ALONE
 
 from hindmost.harness.adaptive import kernel_times
-from hindmost.harness.adaptive.adaption_times import AdaptionCosts, Bench
 from hindmost.harness.adaptive.kernel import Choices
-from hindmost.harness.adaptive.kernel_times import Sums, adaption_phases, heat_phases, measure
+from hindmost.harness.adaptive.kernel_times import Sums, heat_phases, measure
 from hindmost.harness.adaptive.phases import Phase, PhaseClock
 
 
@@ -22,10 +21,9 @@ def test_what_it_ran_on_is_told_not_what_it_was_asked_for(monkeypatch: pytest.Mo
     cells = [kernel.cycle().counts["cells"] for _ in range(kernel_times.CYCLES)]
     assert measured.cells == pytest.approx(sum(cells) / len(cells))
     assert measured.cells != 3000
-    assert set(measured.phases) == {"hydro", "heat", "heat-solve", "adaption", "connection"}
-    # One rank moves nothing, and waits for nobody.
-    adaption, calls = {"divide", "combine", "balance"}, {"exchange", "reduce", "loop"}
-    assert set(measured.events) == adaption | calls
+    assert set(measured.phases) == {"hydro", "heat", "heat-solve", "adaption"}
+    calls = {"exchange", "reduce", "loop"}
+    assert set(measured.events) == {"balance"} | calls
     assert min(measured.events[name] for name in calls) > 0
     assert min(measured.phases.values()) > 0
     assert kernel.deck.steps == kernel.deck.heats * kernel_times.STEPS_A_SOLVE
@@ -53,28 +51,3 @@ def test_heat_is_shared_between_iterations_and_solves() -> None:
     assert unknown["heat-solve"] < 0.01 * unknown["heat"]
     none = Sums(seconds={Phase.HEAT: 100 * 40 * 9e-9}, solves=4000)
     assert heat_phases(none, 2e-9) == pytest.approx({"heat": 2e-9, "heat-solve": 9e-9})
-
-
-def test_adaption_is_shared_between_looks_changes_and_connections() -> None:
-    costs = AdaptionCosts(
-        look_s=2e-8, connection_s=1e-7, divide_s=5e-8, combine_s=4e-8, balance_s=1e-6, move_s=None
-    )
-    took = 300 * 2e-8 + 200 * 7e-8 + 10 * 5e-8 + 5 * 4e-8
-    sums = Sums(seconds={Phase.ADAPTION: took}, cells=300, changed=200, divided=10, combined=5)
-    assert adaption_phases(sums, costs) == pytest.approx({"adaption": 2e-8, "connection": 7e-8})
-    still = Sums(seconds={Phase.ADAPTION: 6e-6}, cells=300)
-    assert adaption_phases(still, costs) == pytest.approx({"adaption": 2e-8, "connection": 1e-7})
-
-
-def test_what_is_divided_on_the_bench_is_combined_again() -> None:
-    kernel = kernel_times.kernel_of(2800, ALONE, PhaseClock())
-    bench = Bench(kernel, ALONE)
-    before = kernel.mesh.patch.owned
-    _, adapted = bench.change(bench.none)
-    assert (adapted.divided, adapted.combined, kernel.mesh.patch.owned) == (0, 0, before)
-    _, adapted = bench.change(bench.some)
-    assert adapted.divided >= before // 10
-    _, back = bench.change(bench.back)
-    assert 0 < back.combined <= adapted.divided
-    assert kernel.mesh.patch.owned == before + 3 * (adapted.divided - back.combined)
-    assert bench.move() is None

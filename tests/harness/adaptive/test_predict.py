@@ -75,7 +75,6 @@ def test_an_earlier_run_tells_what_a_deck_does_not(
     known = experience_of(open_run(file))
     cells = np.array([each.cells for each in draw_cycles(LAW, 1).work])
     assert known.application.iterations == pytest.approx(20.0, abs=0.5)
-    assert known.application.divided_share == pytest.approx(3.0 / cells.mean())
     assert known.growth == pytest.approx(cells.mean() / (64 * 32))
     # One rank is never out of balance: what is usual for the deck stands in.
     usual = application_of(DECKS["timing-b"])

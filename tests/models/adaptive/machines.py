@@ -53,11 +53,6 @@ DECK = Application(
     name="deck",
     exchanges=(Exchange(count=Count(per_step=1, per_iteration=2), bytes_per_cell=32.0),),
     reductions=Count(per_cycle=1, per_step=1, per_iteration=3),
-    divided_share=0.01,
-    divide_s=1e-6,
-    combined_share=0.02,
-    combine_s=5e-7,
     moved_share=0.1,
-    balance_s=1e-5,
     bytes_moved=64.0,
 )

@@ -30,17 +30,10 @@ def test_a_choice_takes_most_cells_within_the_budget() -> None:
 
 
 def test_a_choice_weighs_imbalance_against_balancing() -> None:
-    def threshold(balance_s: float, imbalance: float) -> float:
-        deck = Application(
-            name="deck", steps=10, adapts_every=1, balance_s=balance_s, imbalance=imbalance,
-            bytes_moved=64.0,
-        )  # fmt: skip
-        return choose(PLAIN, deck, 100.0, ranks=2, cycles=100, cells=(10_000,), orders=("curve",))[
-            0
-        ].threshold
-
     # Balancing that costs nothing is done at once; moves that cost much are put off.
-    assert threshold(0.0, 0.02) == 0.02
+    deck = Application(name="deck", steps=10, imbalance=0.02)
+    how = {"ranks": 2, "cycles": 100, "cells": (10_000,)}
+    assert choose(PLAIN, deck, 100.0, orders=("curve",), **how)[0].threshold == 0.02  # type: ignore[arg-type]
     costly = Machine(
         name="slow network",
         ranks_per_node=2,
@@ -48,7 +41,7 @@ def test_a_choice_weighs_imbalance_against_balancing() -> None:
         grind=PLAIN.grind,
     )
     deck = Application(name="deck", steps=10, imbalance=0.02, bytes_moved=64.0)
-    chosen = choose(costly, deck, 1e3, ranks=2, cycles=100, cells=(10_000,))[0]
+    chosen = choose(costly, deck, 1e3, **how)[0]  # type: ignore[arg-type]
     assert chosen.threshold == 0.5
 
 

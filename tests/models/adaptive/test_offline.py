@@ -32,8 +32,8 @@ def test_every_phase_adds_up_as_by_hand() -> None:
     cut = (2 * 1e4) ** 0.5
     assert times.halo == pytest.approx((10 + 2 * 40) * (2e-6 + 32 * cut * 2e-9))
     assert times.reduction == pytest.approx((1 + 10 + 3 * 40) * 2 * (1e-6 + 8e-9))
-    assert times.adaption == pytest.approx(1e4 * (5e-8 * 1.25 + 0.01e-6 + 0.02 * 5e-7))
-    assert times.balance == pytest.approx(1e-5 + 1e-6 + 1e3 * 64 * 1e-9)
+    assert times.adaption == pytest.approx(1e4 * 5e-8 * 1.25)
+    assert times.balance == pytest.approx(1e-6 + 1e3 * 64 * 1e-9)
     assert times.seconds == pytest.approx(sum(getattr(times, phase) for phase in PHASES))
 
 
@@ -49,10 +49,10 @@ def test_what_is_known_of_a_cycle_replaces_what_is_expected() -> None:
     model = OfflineModel(machine=PLAIN, application=DECK, ranks=2)
     work = Work(cells=10_000, steps=10, iterations=40, adapts=True)
     usual = model.phase_times(work)
-    known = model.phase_times(work, iterations=80, divided=300, combined=0, moved=0)
+    known = model.phase_times(work, iterations=80, moved=0)
     assert known.heat == pytest.approx(2 * usual.heat)
-    assert known.adaption - usual.adaption == pytest.approx(200 * 1e-6 - 200 * 5e-7)
-    assert known.balance == pytest.approx(1e-5)
+    assert known.adaption == usual.adaption
+    assert known.balance == 0.0
     counted = model.phase_times(Work(cells=10_000, steps=1, ghosts=300, messages=3))
     assert counted.halo == pytest.approx(3 * (2e-6 + 100 * 32 * 2e-9))
 
@@ -149,37 +149,14 @@ def test_heat_is_iterations_and_solves() -> None:
         OfflineModel(machine=without, application=Application(name="deck", solves=40.0))
 
 
-def test_adaption_is_the_look_the_connection_and_what_changes() -> None:
-    machine = replace(
-        PLAIN,
-        grind=(*PLAIN.grind, heat("connection", 1e-7)),
-        events=tuple(
-            EventCost(event=event, ranks_per_node=1, seconds=seconds)
-            for event, seconds in (
-                ("divide", 3e-7), ("combine", 2e-7), ("balance", 5e-6), ("move", 1e-7),
-            )
-        ),
-    )  # fmt: skip
-    deck = Application(
-        name="deck", divided_share=0.04, combined_share=0.03, changed_share=0.5, moved_share=0.02,
-        bytes_moved=64.0,
-    )  # fmt: skip
+def test_balance_is_the_look_and_one_message_of_what_moves() -> None:
+    events = (EventCost(event="balance", ranks_per_node=1, seconds=5e-6),)
+    machine = replace(PLAIN, events=events)
+    deck = Application(name="deck", moved_share=0.02, bytes_moved=64.0)
     work = Work(cells=10_000, adapts=True)
-    model = OfflineModel(machine=machine, application=deck)
-    expected = 1e4 * (5e-8 + 0.5 * 1e-7 + 0.04 * 3e-7 + 0.03 * 2e-7)
-    assert model.phase_times(work).adaption == pytest.approx(expected)
-    assert model.phase_times(work).balance == pytest.approx(5e-6)  # one rank moves nothing
-    still = model.phase_times(work, divided=0, combined=0)
-    assert still.adaption == pytest.approx(1e4 * 5e-8)
-    some = model.phase_times(work, divided=100, combined=0)
-    assert some.adaption == pytest.approx(1e4 * (5e-8 + 1e-7) + 100 * 3e-7)
-    # Within a node the message is in the cost of a move; across nodes it comes on top.
-    assert OfflineModel(machine=machine, application=deck, ranks=2).phase_times(
-        work
-    ).balance == pytest.approx(5e-6 + 200 * 1e-7)
-    assert OfflineModel(machine=machine, application=deck, ranks=4).phase_times(
-        work
-    ).balance == pytest.approx(5e-6 + 200 * 1e-7 + 1e-5 + 200 * 64 * 1e-8)
+    for ranks, message_s in ((1, 0.0), (2, 1e-6 + 200 * 64 * 1e-9), (4, 1e-5 + 200 * 64 * 1e-8)):
+        times = OfflineModel(machine=machine, application=deck, ranks=ranks).phase_times(work)
+        assert times.balance == pytest.approx(5e-6 + message_s)
 
 
 @pytest.mark.parametrize("ranks", [4, 16, 64])
