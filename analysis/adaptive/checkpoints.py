@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 from hindmost.analysis.runs.cycles import DECIDES, AdaptiveRun
 from hindmost.models.adaptive.application import Application
-from hindmost.models.adaptive.checkpoints import INTERVALS
+from hindmost.models.adaptive.checkpoints import INTERVALS, CheckpointPlan, best_plan, plan_by_rule
 from hindmost.models.adaptive.machine import Machine
-from hindmost.models.adaptive.simulate import CheckpointPlan, best_plan, plan_by_rule
 
 MTBF_S = 600.0
 """Mean time between failures where none is given, as in the figure of Mathis and Kerbyson."""
@@ -32,7 +31,6 @@ class CheckpointRule:
 
 RULES = (
     CheckpointRule(name="Young, rounded down (the paper)", interval="young", rounding="down"),
-    CheckpointRule(name="Daly, to the nearest cycle", interval="daly", rounding="nearest"),
     CheckpointRule(name="optimum, to the nearest cycle", interval="optimum", rounding="nearest"),
 )
 

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from hindmost.harness import mpi
-from hindmost.harness.adaptive.decks.deck import Deck
-from hindmost.harness.adaptive.decks.timing import TIMING_B
+from hindmost.harness.adaptive.decks import TIMING_B, Deck
 from hindmost.harness.adaptive.initial_state import start_kernel
 from hindmost.harness.adaptive.kernel import Choices
 from hindmost.harness.adaptive.mesh.exchange import pack_loop

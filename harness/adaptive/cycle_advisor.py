@@ -11,8 +11,7 @@ from hindmost.errors import UsageError
 from hindmost.harness.adaptive.phases import Phase
 from hindmost.harness.runfile.cycles import Predictions
 from hindmost.harness.runfile.feed_predictions import FeedPrediction
-from hindmost.models.adaptive.checkpoint_rule import CheckpointCost, decide
-from hindmost.models.adaptive.checkpoints import INTERVALS
+from hindmost.models.adaptive.checkpoints import INTERVALS, CheckpointCost, decide
 from hindmost.models.adaptive.interference import CycleKind, CycleVerdict
 from hindmost.models.adaptive.limits import TimeLimit
 from hindmost.models.adaptive.offline import OfflineModel

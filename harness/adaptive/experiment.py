@@ -13,7 +13,7 @@ from hindmost.harness.adaptive.application import application_of, pattern_of
 from hindmost.harness.adaptive.checkpoint import CheckpointSetting, prepare_checkpoint
 from hindmost.harness.adaptive.compiling import compile_everything
 from hindmost.harness.adaptive.cycle_advisor import CycleAdvisor, DecisionOptions
-from hindmost.harness.adaptive.decks.deck import Deck
+from hindmost.harness.adaptive.decks import Deck
 from hindmost.harness.adaptive.initial_state import resume_kernel, start_kernel
 from hindmost.harness.adaptive.interference import Schedule
 from hindmost.harness.adaptive.kernel import Choices, Kernel
@@ -35,7 +35,7 @@ from hindmost.harness.rank_failures import on_root
 from hindmost.harness.recorder.library import load
 from hindmost.harness.reduction.cycles import ALWAYS
 from hindmost.harness.runfile.cycles import ADAPTIVE
-from hindmost.models.adaptive.checkpoint_rule import CheckpointCost
+from hindmost.models.adaptive.checkpoints import CheckpointCost
 from hindmost.models.adaptive.machine import Machine
 from hindmost.models.adaptive.offline import OfflineModel
 from hindmost.text import percent

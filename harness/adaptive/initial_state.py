@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from hindmost.harness.adaptive.checkpoint import CheckpointSetting, read_part
-from hindmost.harness.adaptive.decks.deck import Deck
+from hindmost.harness.adaptive.decks import Deck
 from hindmost.harness.adaptive.kernel import Choices, Kernel, criterion_of
 from hindmost.harness.adaptive.mesh.mesh import Mesh
 from hindmost.harness.adaptive.phases import PhaseClock

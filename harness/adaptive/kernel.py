@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from hindmost.errors import DataError, UsageError
-from hindmost.harness.adaptive.decks.deck import Deck
+from hindmost.harness.adaptive.decks import Deck
 from hindmost.harness.adaptive.mesh.mesh import Mesh
 from hindmost.harness.adaptive.mesh.order import ORDERS
 from hindmost.harness.adaptive.phases import Phase, PhaseClock, TimedExchange, timed_reduction

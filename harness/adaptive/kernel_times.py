@@ -68,8 +68,8 @@ def measure(cells: int, communicator: Any) -> CellTimes:
     -------
     CellTimes
         The cells that it had on average, and ``hydro`` per cell and step, ``heat`` per cell and
-        iteration, ``heat-solve`` per cell and solve, ``adaption`` per cell. What the parts of heat add up to
-        is what cycles took; how they share it was timed apart.
+        iteration, ``heat-solve`` per cell and solve, ``adaption`` per cell. What the parts of heat
+        add up to is what cycles took; how they share it was timed apart.
     """
     clock = PhaseClock()
     kernel = kernel_of(cells, communicator, clock)

@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from hindmost.errors import UsageError
-from hindmost.harness.adaptive.application import application_of
+from hindmost.harness.adaptive.application import USUAL, application_of
 from hindmost.harness.adaptive.decks import DECKS, Deck, find_deck, parse_deck
 from hindmost.harness.adaptive.earlier_run import Experience, experience_of
-from hindmost.harness.adaptive.typical_counts import USUAL
 from hindmost.harness.runfile.machine_file import read_machine
 from hindmost.harness.runfile.reader import open_run
 from hindmost.models.adaptive.choose import CELLS, THRESHOLDS, Choice, choose

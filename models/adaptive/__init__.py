@@ -6,7 +6,7 @@ and pattern.
 """
 
 from hindmost.models.adaptive.application import Application, Count, Exchange
-from hindmost.models.adaptive.checkpoint_rule import CheckpointCost
+from hindmost.models.adaptive.checkpoints import CheckpointCost
 from hindmost.models.adaptive.choose import Choice, choose
 from hindmost.models.adaptive.interference import CycleKind, CycleVerdict
 from hindmost.models.adaptive.machine import Machine

@@ -1,4 +1,4 @@
-"""The interval between checkpoints, and the time that checkpoints and failures waste.
+"""Checkpoints: the interval between them, when one is due, what it costs, and plans of whole runs.
 
 delta is the time of a checkpoint, M the mean time between failures, R the time of a restart, tau
 the time computed between two checkpoints, all in seconds. Times between failures are exponential.
@@ -7,34 +7,23 @@ the time computed between two checkpoints, all in seconds. Times between failure
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass
+from statistics import median
 
-from hindmost.errors import UsageError
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hindmost.errors import DataError, UsageError
+from hindmost.models.adaptive.machine import Machine
+from hindmost.text import choose
 
 
 def young_s(checkpoint_s: float, mtbf_s: float, restart_s: float = 0.0) -> float:
     """Return tau = sqrt(2 delta M): the paper's equation (1), independent of R."""
     check(checkpoint_s, mtbf_s, restart_s)
     return math.sqrt(2.0 * checkpoint_s * mtbf_s)
-
-
-def daly_first_s(checkpoint_s: float, mtbf_s: float, restart_s: float = 0.0) -> float:
-    """Return tau = sqrt(2 delta (M + R)) - delta, Daly's first order; at least delta."""
-    check(checkpoint_s, mtbf_s, restart_s)
-    return max(checkpoint_s, math.sqrt(2.0 * checkpoint_s * (mtbf_s + restart_s)) - checkpoint_s)
-
-
-def daly_s(checkpoint_s: float, mtbf_s: float, restart_s: float = 0.0) -> float:
-    """Return Daly's higher order, independent of R; M for delta >= 2 M.
-
-    tau = sqrt(2 delta M) (1 + sqrt(delta / 2 M) / 3 + (delta / 2 M) / 9) - delta.
-    """
-    check(checkpoint_s, mtbf_s, restart_s)
-    if checkpoint_s >= 2.0 * mtbf_s:
-        return mtbf_s
-    part = checkpoint_s / (2.0 * mtbf_s)
-    factor = 1.0 + math.sqrt(part) / 3.0 + part / 9.0
-    return math.sqrt(2.0 * checkpoint_s * mtbf_s) * factor - checkpoint_s
 
 
 def optimum_s(checkpoint_s: float, mtbf_s: float, restart_s: float = 0.0) -> float:
@@ -89,8 +78,245 @@ def check(checkpoint_s: float, mtbf_s: float, restart_s: float) -> None:
 
 INTERVALS: dict[str, Callable[[float, float, float], float]] = {
     "young": young_s,
-    "daly-1": daly_first_s,
-    "daly": daly_s,
     "optimum": optimum_s,
 }
 """Rules for tau of (checkpoint_s, mtbf_s, restart_s), by name."""
+ROUNDINGS = ("nearest", "down")
+
+
+def due(since_s: float, next_s: float, tau_s: float, *, rounding: str = "nearest") -> bool:
+    """Return whether to write a checkpoint before the next cycle.
+
+    Parameters
+    ----------
+    since_s : float
+        Computed since the last checkpoint.
+    next_s : float
+        Predicted time of the next cycle.
+    tau_s : float
+        Interval between checkpoints.
+    rounding : {"nearest", "down"}
+        ``nearest``: due if now is at least as close to tau as the end of the next cycle,
+        abs(t - tau) <= abs(t + p - tau). ``down``, the paper's: due if the next cycle would exceed
+        tau (section 4, figure 4); its intervals are half a cycle too short on average.
+    """
+    if rounding == "nearest":
+        return bool(since_s > 0.0 and abs(since_s - tau_s) <= abs(since_s + next_s - tau_s))
+    if rounding == "down":
+        return bool(since_s > 0.0 and since_s + next_s > tau_s)
+    raise UsageError(f"Unknown rounding '{rounding}'; {choose(ROUNDINGS)}.")
+
+
+class CheckpointCost:
+    """The time of a checkpoint against cells: latency + cells * bytes / bandwidth.
+
+    Parameters
+    ----------
+    latency_s, per_cell_s : float, optional
+        Known in advance, from a machine's probe or another run; observed checkpoints scale them.
+
+    Notes
+    -----
+    The model is delta(N) = d0 + N bytes_per_cell / bandwidth. The ratio of the known terms is
+    kept, or d0 = 0 is assumed, and the median of the observed times sets the scale.
+    """
+
+    def __init__(self, latency_s: float | None = None, per_cell_s: float | None = None) -> None:
+        self._latency_s, self._per_cell_s = latency_s or 0.0, per_cell_s or 0.0
+        self._known = self._latency_s + self._per_cell_s > 0.0
+        self._first = (self._latency_s, self._per_cell_s)
+        self._seen: deque[tuple[float, float]] = deque(maxlen=32)
+
+    @classmethod
+    def of_machine(cls, machine: Machine, bytes_per_cell: float) -> CheckpointCost:
+        """Return the cost on a probed machine; unknown if checkpoints were not probed."""
+        rate = machine.checkpoint_bytes_per_s
+        return cls(machine.checkpoint_latency_s, bytes_per_cell / rate if rate else None)
+
+    def observe(self, seconds: float, cells: float) -> None:
+        """Observe a checkpoint that was written."""
+        if not (math.isfinite(seconds) and seconds >= 0.0):
+            raise UsageError(f"A checkpoint took {seconds:g} s; it must be a finite time.")
+        self._seen.append((cells, seconds))
+        if self._known:
+            first = self._first
+            scale = median(took / (first[0] + size * first[1]) for size, took in self._seen)
+            self._latency_s, self._per_cell_s = first[0] * scale, first[1] * scale
+        else:
+            self._latency_s = 0.0
+            self._per_cell_s = median(took / max(1.0, size) for size, took in self._seen)
+
+    def predict_s(self, cells: float, *, default_s: float = 0.0) -> float:
+        """Return the time of a checkpoint of these cells; the default if nothing is known."""
+        return self._of(cells) if self._known or self._seen else default_s
+
+    def _of(self, cells: float) -> float:
+        return self._latency_s + cells * self._per_cell_s
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckpointDecision:
+    """Whether a checkpoint is due, and why; true in an ``if`` if it is.
+
+    Attributes
+    ----------
+    due : bool
+    tau_s, since_s, next_s, checkpoint_s : float
+        Interval between checkpoints, time computed since the last one, predicted time of the next
+        cycle, and time of a checkpoint.
+    """
+
+    due: bool
+    tau_s: float
+    since_s: float
+    next_s: float
+    checkpoint_s: float
+
+    def __bool__(self) -> bool:
+        return self.due
+
+    def explain(self) -> str:
+        """Say it in a sentence."""
+        return (
+            f"{'Checkpoint now' if self.due else 'No checkpoint yet'}: {self.since_s:.3g} s "
+            f"computed since the last one (interval {self.tau_s:.3g} s); the next cycle takes "
+            f"{self.next_s:.3g} s, a checkpoint {self.checkpoint_s:.3g} s."
+        )
+
+
+def decide(
+    *,
+    since_s: float,
+    next_s: float,
+    checkpoint_s: float,
+    mtbf_s: float,
+    restart_s: float = 0.0,
+    interval: str = "optimum",
+    rounding: str = "nearest",
+) -> CheckpointDecision:
+    """Decide before a cycle, with the current time of a checkpoint.
+
+    Raises
+    ------
+    UsageError
+        Unknown interval or rounding, or an invalid time.
+    """
+    if interval not in INTERVALS:
+        raise UsageError(f"Unknown interval '{interval}'; {choose(INTERVALS)}.")
+    tau_s = INTERVALS[interval](checkpoint_s, mtbf_s, restart_s)
+    return CheckpointDecision(
+        due=math.isfinite(next_s) and due(since_s, next_s, tau_s, rounding=rounding),
+        tau_s=tau_s,
+        since_s=since_s,
+        next_s=next_s,
+        checkpoint_s=checkpoint_s,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckpointPlan:
+    """The checkpoints of a run.
+
+    Attributes
+    ----------
+    after : tuple of int
+        Number of cycles done before each checkpoint.
+    segments_s : float64 array, shape (segment,), seconds
+        Time that a failure can waste at most: the computation and the checkpoint at its end. The
+        last segment ends with the run, which is saved as well.
+    compute_s : float
+        Time of all cycles.
+    """
+
+    after: tuple[int, ...]
+    segments_s: NDArray[np.float64]
+    compute_s: float
+
+    def expected_s(self, mtbf_s: float, restart_s: float = 0.0) -> float:
+        """Return the expected wall time: M e^(R / M) (e^(s / M) - 1), summed over segments."""
+        each = mtbf_s * np.exp(restart_s / mtbf_s) * np.expm1(self.segments_s / mtbf_s)
+        return float(each.sum())
+
+    def expected_waste(self, mtbf_s: float, restart_s: float = 0.0) -> float:
+        """Return E[T_wall] / T_solve - 1."""
+        return self.expected_s(mtbf_s, restart_s) / self.compute_s - 1.0
+
+
+def plan(cycles_s: ArrayLike, checkpoint_s: ArrayLike, after: tuple[int, ...]) -> CheckpointPlan:
+    """Return the plan with checkpoints after these cycles, and one at the end.
+
+    Parameters
+    ----------
+    cycles_s : array, shape (cycle,), seconds
+    checkpoint_s : float or array, shape (cycle,), seconds
+        Time of a checkpoint after each cycle.
+    after : tuple of int
+        Ascending, from 1.
+    """
+    cycles = np.asarray(cycles_s, float)
+    cost = np.broadcast_to(np.asarray(checkpoint_s, float), cycles.shape)
+    n = cycles.size
+    if n == 0 or not (np.isfinite(cycles).all() and (cycles > 0).all()):
+        raise DataError("There must be cycles, with finite times above 0.")
+    if list(after) != sorted(set(after)) or any(not 0 < cycle <= n for cycle in after):
+        raise DataError(f"Checkpoints after {after}; these must ascend and lie in 1 to {n}.")
+    ends = [*(cycle for cycle in after if cycle < n), n]
+    clock = np.concatenate([[0.0], np.cumsum(cycles)])
+    starts = [0, *ends[:-1]]
+    segments = clock[ends] - clock[starts] + cost[np.asarray(ends) - 1]
+    return CheckpointPlan(after=tuple(ends[:-1]), segments_s=segments, compute_s=float(clock[-1]))
+
+
+def plan_by_rule(
+    cycles_s: ArrayLike,
+    predicted_s: ArrayLike,
+    checkpoint_s: ArrayLike,
+    tau_s: Callable[[float], float],
+    *,
+    rounding: str = "nearest",
+) -> CheckpointPlan:
+    """Return the plan that a rule makes during the run.
+
+    Parameters
+    ----------
+    predicted_s : array, shape (cycle,), seconds
+        Predictions before each cycle.
+    tau_s : function
+        Interval as a function of the time of a checkpoint.
+    """
+    cycles, predicted = np.asarray(cycles_s, float), np.asarray(predicted_s, float)
+    cost = np.broadcast_to(np.asarray(checkpoint_s, float), cycles.shape)
+    after, since_s = [], 0.0
+    for k in range(1, cycles.size):
+        since_s += float(cycles[k - 1])
+        interval_s = tau_s(float(cost[k - 1]))
+        if due(since_s, float(predicted[k]), interval_s, rounding=rounding):
+            after.append(k)
+            since_s = 0.0
+    return plan(cycles, checkpoint_s, tuple(after))
+
+
+def best_plan(
+    cycles_s: ArrayLike, checkpoint_s: ArrayLike, mtbf_s: float, restart_s: float = 0.0
+) -> CheckpointPlan:
+    """Return the plan of least expected wall time, by dynamic programming over all plans."""
+    cycles = np.asarray(cycles_s, float)
+    n = cycles.size
+    cost = np.broadcast_to(np.asarray(checkpoint_s, float), cycles.shape)
+    clock = np.concatenate([[0.0], np.cumsum(cycles)])
+    least, before = np.zeros(n + 1), np.zeros(n + 1, np.int64)
+    scale = mtbf_s * np.exp(restart_s / mtbf_s)
+    # least[end]: minimal expected time to reach a checkpoint after `end` cycles, over the position
+    # of the checkpoint before it; a segment of length s takes M e^(R / M) (e^(s / M) - 1).
+    for end in range(1, n + 1):
+        with np.errstate(over="ignore"):
+            length = clock[end] - clock[:end] + cost[end - 1]
+            total = least[:end] + scale * np.expm1(length / mtbf_s)
+        before[end] = int(np.argmin(total))
+        least[end] = total[before[end]]
+    # Back along the optimal predecessors.
+    after, end = [], n
+    while before[end] > 0:
+        end = int(before[end])
+        after.append(end)
+    return plan(cycles, checkpoint_s, tuple(reversed(after)))

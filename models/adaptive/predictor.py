@@ -6,7 +6,7 @@ import math
 from typing import SupportsFloat
 
 from hindmost.errors import UsageError
-from hindmost.models.adaptive.checkpoint_rule import CheckpointCost, CheckpointDecision, decide
+from hindmost.models.adaptive.checkpoints import CheckpointCost, CheckpointDecision, decide
 from hindmost.models.adaptive.interference import CycleJudge, CycleVerdict
 from hindmost.models.adaptive.limits import LimitDecision, TimeLimit
 from hindmost.models.adaptive.offline import OfflineModel

@@ -146,7 +146,6 @@ def checkpoint(folder: Path) -> Specimen:
 DECK = """
 name = "small"
 summary = "a test"
-start = "sod"
 columns = 4
 rows = 4
 spacing = 0.25

@@ -201,7 +201,7 @@ def test_going_on_refuses_what_the_checkpoint_has_otherwise(saved: Path, tmp_pat
     done = run_several(tmp_path, 1, {
         "otherwise": (*again, "--cycles", "200000", "--threshold", "2", "--steps", "7"),
         "nothing left": (*again, "--cycles", "2"),
-        "another deck": (*begun, "--deck", "sod", "--cycles", "2", "--out", out),
+        "another deck": (*begun, "--deck", "timing-c", "--cycles", "2", "--out", out),
         "no time": (*begun, *CALM, "--time-limit", "1s", "--out", tmp_path / "none"),
     })  # fmt: skip
     assert done["otherwise"].returncode == 2

@@ -19,14 +19,14 @@ import numpy as np
 from mpi4py import MPI
 from hindmost.harness.adaptive.initial_state import start_kernel, resume_kernel
 from hindmost.harness.adaptive.checkpoint import CheckpointSetting, read_setting, write_checkpoint
-from hindmost.harness.adaptive.decks.deck import Deck
+from hindmost.harness.adaptive.decks import Deck
 from hindmost.harness.adaptive.kernel import Choices
 from hindmost.harness.adaptive.phases import PhaseClock
 
 ranks = MPI.COMM_WORLD.Dup()
 BASE = (24, 16)
 FLOW = Deck(
-    name="small", summary="", start="blast-and-shock", columns=24, rows=16, spacing=0.04,
+    name="small", summary="", columns=24, rows=16, spacing=0.04,
     levels=2, steps=3, buffer=0, growth=16.0, divide=0.3, combine=0.1,
 )
 WARM = replace(FLOW, heat=True, conductivity=0.02)

@@ -18,7 +18,7 @@ from tests.conftest import Ranks
 import hindmost
 import hindmost.harness
 from hindmost.cli import main
-from hindmost.harness.adaptive.decks.timing import TIMING_B
+from hindmost.harness.adaptive.decks import TIMING_B
 from hindmost.harness.runfile.cycles import PULSES
 from hindmost.harness.runfile.reader import Run
 

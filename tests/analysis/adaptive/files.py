@@ -23,7 +23,7 @@ from hindmost.models.synthetic.cycles import Cycles
 
 NAMES = (*BODY_PHASES, "hydro", "heat", "adaption", "balance", "checkpoint")
 OF_MODELS = ("hydro", "halo", "heat", "wait", "adaption", "balance")
-DECK = 'name = "timing-a"\nstart = "sod"\nsteps = 20\n'
+DECK = 'name = "timing-a"\nsteps = 20\n'
 APPLICATION = Application(
     name="timing-a",
     exchanges=(Exchange(count=Count(per_step=1.0, per_iteration=1.0), bytes_per_cell=32.0),),

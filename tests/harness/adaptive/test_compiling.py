@@ -15,7 +15,7 @@ import json
 from dataclasses import replace
 from itertools import product
 from hindmost.harness.adaptive.compiling import compile_ahead, run_small
-from hindmost.harness.adaptive.decks.timing import TIMING_A, TIMING_B
+from hindmost.harness.adaptive.decks import TIMING_A, TIMING_B
 from hindmost.harness.adaptive.kernel import Choices
 from hindmost.harness.probes.noise import compile_loops
 from hindmost.models.compiled import signatures

@@ -12,11 +12,10 @@ import pytest
 from numpy.typing import NDArray
 
 from hindmost.errors import UsageError
-from hindmost.harness.adaptive.application import application_of
+from hindmost.harness.adaptive.application import OTHERS, USUAL, application_of
 from hindmost.harness.adaptive.decks import DECKS
 from hindmost.harness.adaptive.earlier_run import experience_of
 from hindmost.harness.adaptive.kernel import Choices
-from hindmost.harness.adaptive.typical_counts import OTHERS, USUAL
 
 
 class Recorded:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from hindmost.errors import DataError, UsageError
-from hindmost.models.adaptive.checkpoint_rule import CheckpointCost
+from hindmost.models.adaptive.checkpoints import CheckpointCost
 from hindmost.models.adaptive.floor import denoised, error_floor_percent, mean_error_percent
 from hindmost.models.adaptive.limits import TimeLimit
 from hindmost.models.adaptive.offline import OfflineModel

@@ -1,4 +1,10 @@
-"""What a deck is: a problem, its mesh, and how much of it makes a cycle."""
+"""Decks: a problem, its mesh, and how much of it makes a cycle; the built-in ones time the kernel.
+
+They are named and sized as SAGE's timing decks. Cells and levels are those of the literature; the
+steps are as many as make a cycle last some tens of milliseconds on one core, so that noise averages
+out within it. Heavy discs keep the mesh moving over 200 cycles; on one rank it holds at most 2.9
+cells to a base cell.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +18,9 @@ from numpy.typing import NDArray
 
 from hindmost.documents import Document, parse_document, read_document
 from hindmost.errors import UsageError
-from hindmost.harness.adaptive.decks.starts import STARTS
 from hindmost.records import RecordError, Rule, check_fields, from_document, to_toml
+from hindmost.registry import Registry
+from hindmost.text import choose
 
 MOST_LEVELS = 10
 
@@ -21,11 +28,6 @@ MOST_LEVELS = 10
 def is_name_of_files(name: str) -> bool:
     """Tell whether run files can be named so."""
     return bool(name) and all(letter.isalnum() or letter in "-_." for letter in name)
-
-
-def start_names() -> tuple[str, ...]:
-    """Return the states that a deck can begin with."""
-    return STARTS.names
 
 
 Name = Annotated[
@@ -37,6 +39,7 @@ Name = Annotated[
 ]
 Share = Annotated[int, Rule(least=1, most=1 << 15)]
 Positive = Annotated[float, Rule(above=0)]
+Array = NDArray[np.float64]
 Amount = Annotated[float, Rule(least=0)]
 
 
@@ -47,8 +50,6 @@ class Deck:
     Attributes
     ----------
     name, summary : str
-    start : str
-        The state in the beginning; see `hindmost.harness.adaptive.decks.starts.STARTS`.
     columns, rows : int
         Base cells of a rank's share along x and y.
     spacing : float
@@ -84,7 +85,6 @@ class Deck:
 
     name: Name
     summary: str
-    start: Annotated[str, Rule(choices=start_names)]
     columns: Share
     rows: Share
     spacing: Positive
@@ -152,7 +152,7 @@ class Deck:
         """
         width = self.spacing / 2.0**level
         extent = (base[0] * self.spacing, base[1] * self.spacing)
-        gas = STARTS[self.start].gas((i + 0.5) * width, (j + 0.5) * width, extent)
+        gas = blast_and_shock((i + 0.5) * width, (j + 0.5) * width, extent)
         rho, u, v, p = gas.T
         energy = p / (self.gamma - 1.0) + 0.5 * rho * (u * u + v * v)
         return np.column_stack([rho, rho * u, rho * v, energy])
@@ -160,6 +160,91 @@ class Deck:
     def to_toml(self) -> str:
         """Return the deck as text that `parse_deck` reads."""
         return to_toml(self)
+
+
+def blast_and_shock(x: Array, y: Array, extent: tuple[float, float]) -> Array:
+    """Return a hot disc off the middle and two heavy ones, in the way of a shock.
+
+    The shock comes from the left at Mach 2, for a ratio of specific heats of 1.4 (Rankine and
+    Hugoniot). The heavy discs move slowly, so that there is something to resolve for long.
+    """
+    behind = x < 0.08 * extent[0]
+    near = disc(x, y, extent, 0.55, 0.4, 0.03)
+    heavy = disc(x, y, extent, 0.3, 0.7, 0.06) | disc(x, y, extent, 0.8, 0.75, 0.05)
+    rho = np.where(heavy, 20.0, np.where(behind, 8 / 3, 1.0))
+    p = np.where(near, 400.0, np.where(behind, 4.5, 1.0))
+    return np.column_stack([rho, np.where(behind, 1.25 * np.sqrt(1.4), 0.0), 0.0 * x, p])
+
+
+def disc(
+    x: Array, y: Array, extent: tuple[float, float], x_part: float, y_part: float, radius: float
+) -> NDArray[np.bool_]:
+    """Tell which places are in a disc, given as parts of the domain."""
+    far = np.hypot(x - x_part * extent[0], y - y_part * extent[1])
+    return np.asarray(far < radius * min(extent))
+
+
+TIMING_A = Deck(
+    name="timing-a",
+    summary="4,096 base cells per rank, two levels, flow only",
+    columns=64,
+    rows=64,
+    spacing=1 / 64,
+    levels=2,
+    steps=500,
+    cfl=0.2,
+    divide=0.4,
+    combine=0.1,
+)
+TIMING_B = Deck(
+    name="timing-b",
+    summary="4,096 base cells per rank, two levels, flow and heat",
+    columns=64,
+    rows=64,
+    spacing=1 / 64,
+    levels=2,
+    steps=400,
+    cfl=0.2,
+    heat=True,
+    heats=40,
+    conductivity=0.001,
+    divide=0.15,
+    combine=0.05,
+)
+TIMING_C = Deck(
+    name="timing-c",
+    summary="80,640 base cells per rank, one level, flow and heat",
+    columns=288,
+    rows=280,
+    spacing=1 / 288,
+    levels=1,
+    steps=32,
+    cfl=0.5,
+    heat=True,
+    heats=4,
+    conductivity=0.002,
+    divide=0.15,
+    combine=0.04,
+)
+DECKS: Registry[Deck] = Registry("deck", (TIMING_A, TIMING_B, TIMING_C))
+"""Every deck that is built in."""
+
+
+def find_deck(word: str) -> Deck:
+    """Return the deck of a name, or of a file that ends in .toml.
+
+    Raises
+    ------
+    UsageError
+        There is no such deck, or its file is not right.
+    """
+    if word.endswith(".toml") or "/" in word:
+        return read_deck(Path(word))
+    if word not in DECKS.names:
+        raise UsageError(
+            f"Unknown deck '{word}'; {choose(DECKS.names)}; or name a TOML file (.toml)."
+        )
+    return DECKS[word]
 
 
 def parse_deck(text: str, source: str) -> Deck:
