@@ -23,14 +23,14 @@
 #   make bench-scaling     hold scaling models against known truth (some 10 min; EXTRAP=PYTHON adds Extra-P)
 #   make bench-5-million   the experiment of the paper on segments: 5.2 million data sets (minutes)
 #   make bench-changepoints  hold change points against known truth (some min)
-#   make ablation            what each mechanism of the models brings, switched off alone (DATA=FOLDER; some min)
+#   make ablation          what each mechanism of the models brings, switched off alone (PART=history|adaptive;
+#                          DATA=FOLDER; some min)
 #   make bench-history-nightly  changes in real nightly data: do they stay, are steps found (NIGHTLY=FOLDER; some min)
 #   make bench-adaptive    hold the adaptive kernel's loops against C and numpy (some min, idle machine)
 #   make bench-reduced     noise models of reduced runs against those of complete ones (some min)
 #   make bench-ranks       100,000 ranks streamed, k-means on ranks, culprits kept (some min, 5 GB of disk)
 #   make bench-scaling-real  foretell measured series without their last points (DATA=FILE)
 #   make scaling-cases     measure the case studies of docs/scaling-cases.md again (idle machine)
-#   make ablation          mechanisms of the models, each switched off alone (PART=adaptive; a minute)
 #   make study-adaptive    predict the adaptive kernel on this machine: the paper's tables and figures
 #                          (idle machine; QUICK=1: a tiny one, to see that it works)
 #   make study-krylov      noise and pipelined Krylov solvers: the paper's tables and figures for this machine, in
@@ -167,7 +167,8 @@ bench-changepoints: setup-demo
 	@$(BIN)/python benchmarks/changepoints.py
 
 ablation: setup-demo
-	@$(BIN)/python -m benchmarks.ablation_history $(DATA)
+	@$(if $(filter adaptive,$(PART)),true,$(BIN)/python -m benchmarks.ablation_history $(DATA))
+	@$(if $(filter history,$(PART)),true,$(BIN)/python -m benchmarks.ablation_adaptive)
 
 bench-history-nightly: setup-demo
 	@$(BIN)/python -m benchmarks.history_nightly $(NIGHTLY)
@@ -185,9 +186,6 @@ bench-ranks: setup-demo
 
 scaling-cases: setup-demo
 	@sh examples/scaling/refresh.sh
-
-ablation: setup-demo
-	@$(if $(filter-out adaptive,$(PART)),true,$(BIN)/python -m benchmarks.adaptive_ablation)
 
 study-adaptive: setup-demo
 	@$(BIN)/python -m benchmarks.adaptive_study $(if $(QUICK),--quick --out study-adaptive-quick) \
