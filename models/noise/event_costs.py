@@ -15,8 +15,6 @@ from hindmost.models.simulation.walker import Latencies
 
 WAITS = (EventKind.REDUCE, EventKind.COMPLETE, EventKind.RECEIVE)
 """Events in which a rank may have to wait; the others are its own work."""
-CAP = 0.99
-"""Quantile at which larger costs are capped."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,19 +36,18 @@ class EventCosts:
 def estimate_costs(times: SolveTimes, bodies: int) -> EventCosts:
     """Estimate what events cost on the first bodies of a solve."""
     if times.events is None:
-        least = least_waits(times, bodies)
-        costs = capped(least)
+        costs = np.maximum(least_waits(times, bodies), 0.0)
         latencies = Latencies.of_reductions(1 if times.lag == 0 else 4, float(costs.mean()))
         return EventCosts(latencies=latencies, a_body_s=float(costs.mean()))
     kind = times.events.kind[:bodies]
-    spent = least_times(times, times.events, bodies)
+    spent = np.maximum(least_times(times, times.events, bodies), 0.0)
     latency = np.zeros((kind.shape[1], KINDS))
     for what in WAITS:
         for event in range(kind.shape[1]):
             alike = spent[kind[:, event] == what, event]
             if alike.size:
-                latency[event, what] = capped(alike).mean()
-    costs = capped(np.where(np.isin(kind, WAITS), spent, 0.0).sum(axis=1))
+                latency[event, what] = alike.mean()
+    costs = np.where(np.isin(kind, WAITS), spent, 0.0).sum(axis=1)
     return EventCosts(
         latencies=Latencies(latency=latency, overhead=latency.copy()),
         a_body_s=float(costs.mean()),
@@ -103,13 +100,3 @@ def first_rows(times: SolveTimes, bodies: int) -> list[slice]:
     return [
         slice(rows.start, min(rows.stop, bodies)) for rows in times.blocks() if rows.start < bodies
     ]
-
-
-def capped(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return costs with the largest hundredth capped at that quantile.
-
-    Sums need the mean, and costs are skewed, so a median would be too small. But a rank that loses
-    its core inside MPI is not a cost of the event, and may outweigh all others.
-    """
-    values = np.maximum(values, 0.0)
-    return np.minimum(values, np.quantile(values, CAP, method="higher"))

@@ -41,8 +41,6 @@ FEWEST_BODIES = 5
 """Of a stretch."""
 MISSED = 0.02
 """Part of the time of the bodies from which on what the recursion misses is said."""
-FAR = 20.0
-"""Limit of outliers in median deviations, beyond the values of an exponential tail."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -189,10 +187,9 @@ def judge(
     bodies = np.diff(borders)
     first = borders[1:] <= half
     missed = (np.diff(measured) - np.diff(elapsed)) / bodies
-    typical = without_outliers(missed[first])
     lagging = times.lag > 0
     fewest = FEWEST_CYCLES if lagging else FEWEST_STRETCHES
-    rate = float(typical.mean()) if learn and first.sum() >= fewest else 0.0
+    rate = float(missed[first].mean()) if learn and first.sum() >= fewest else 0.0
     at_half = int(np.searchsorted(borders, half))
     later_bodies = times.iterations - half
     before = int(np.count_nonzero(times.cycle_begins[1 : half + 1]))
@@ -211,12 +208,6 @@ def judge(
         + later.size * restart_s,
         "later_measured_s": float(measured[-1] - measured[at_half]) + float(later.sum()),
     }
-
-
-def without_outliers(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Leave out outliers: a stretch in which a rank stood still is not typical."""
-    away = np.abs(values - np.median(values))
-    return np.asarray(values[away <= FAR * np.median(away)])
 
 
 def half_width(missed: NDArray[np.float64], ratio: float, *, lagging: bool = False) -> float:
