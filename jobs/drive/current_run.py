@@ -16,12 +16,46 @@ from hindmost.files import read_text
 from hindmost.jobs.core.durable import write_durably
 from hindmost.jobs.folder import StudyFolder, now
 from hindmost.jobs.outcomes import Cause, RunOutcome, write_outcome
-from hindmost.jobs.schedulers.local_jobs import Process, boot_id, process
+from hindmost.jobs.schedulers.local_keeper import BOOT_ID
 from hindmost.parsing import parse_json
 from hindmost.processes import ENDED, SESSION, START, STATE, stat_fields
 from hindmost.records import from_document, to_document
 
 NAME = "running.json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Process:
+    """A process, distinguished from a later one with the same number.
+
+    Attributes
+    ----------
+    pid : int
+    start : int
+        Clock ticks from the boot of the machine to the start of the process.
+    boot : str
+        The machine's boot id.
+    """
+
+    pid: int
+    start: int
+    boot: str
+
+
+def boot_id() -> str:
+    """Return the kernel's id of this boot."""
+    return BOOT_ID.read_text().strip()
+
+
+def process(pid: int) -> Process | None:
+    """Return the process with a number; None if it does not exist or has ended."""
+    try:
+        fields = stat_fields(pid)
+    except OSError:
+        return None
+    if fields[STATE] in ENDED:
+        return None
+    return Process(pid=pid, start=int(fields[START]), boot=boot_id())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,26 +1,37 @@
-"""Without a scheduler: jobs run one after another on this machine."""
+"""Without a scheduler: jobs run one after another on this machine.
+
+::
+
+    ~/.local/state/hindmost/jobs/HOST/    or below XDG_STATE_HOME
+        20261121T195153.123456/           a job; its name is its id, and later ids sort later
+            lock                          held while the job waits or runs
+            submitted.json                its process group, and the boot id of the machine
+            started.json                  the process of the script
+            cancelled.json                if somebody cancelled it
+            ended.json                    its exit status
+"""
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
+import socket
 import sys
 import time
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from hindmost.errors import MissingError, UsageError
+from hindmost.files import read_text, user_folder
 from hindmost.jobs.schedulers.calls import call, environment_of_jobs
-from hindmost.jobs.schedulers.local_jobs import (
-    new_job,
-    processes_of,
-    read,
-    read_process,
-    state_folder,
-)
+from hindmost.jobs.schedulers.local_keeper import BOOT_ID, open_lock, write
 from hindmost.jobs.schedulers.scheduler import Job, JobState, Script
 from hindmost.jobs.schedulers.script import OUTPUT, directives, fill_template, line
+from hindmost.parsing import parse_json
 from hindmost.statuses import WORK_IS_LEFT
 
 GRACE_S = 15.0
@@ -66,13 +77,15 @@ class Local:
         script = Path(line(str(path), "The path of a script")).absolute()
         if not script.is_file():
             raise UsageError(f"There is no script {script}; 'hindmost study submit' writes it.")
-        folder = new_job()
-        beside = script.parent.parent / OUTPUT  # in a study's folder; scripts elsewhere are allowed
-        output = beside / f"{script.stem}-{folder.name}.out" if beside.is_dir() else folder / OUTPUT
-        answer = call(
-            sys.executable, "-P", "-m", _KEEPER, str(folder), str(script), str(output),
-            environment=environment_of_jobs(),
-        )  # fmt: skip
+        with one_at_a_time():
+            folder = new_job()
+            beside = script.parent.parent / OUTPUT  # in a study's folder; others are allowed
+            file = f"{script.stem}-{folder.name}.out"
+            output = beside / file if beside.is_dir() else folder / OUTPUT
+            answer = call(
+                sys.executable, "-P", "-m", _KEEPER, str(folder), str(script), str(output),
+                environment=environment_of_jobs(),
+            )  # fmt: skip
         if answer.status:
             raise MissingError(
                 f"The job of {script} was not started: {answer.complaint}; see {folder}."
@@ -90,42 +103,79 @@ class Local:
         return {id: _look(id) for id in ids}
 
     def cancel(self, ids: Sequence[str]) -> None:
-        """Cancel jobs with TERM, and later with KILL; jobs that have ended are not touched."""
+        """Cancel jobs with TERM, and later with KILL; jobs that have ended are not touched.
+
+        What left the process group of its job ends with the driver, or is killed by the next one.
+        """
         alive = [id for id in ids if _look(id).state in (JobState.PENDING, JobState.RUNNING)]
-        for id in alive:
-            _signal(id, signal.SIGTERM)
-        end = time.monotonic() + GRACE_S
-        while (alive := [id for id in alive if processes_of(id) or _keeper_lives(id)]) and (
-            time.monotonic() < end
-        ):
-            time.sleep(0.05)
-        for id in alive:
-            for pid in processes_of(id):
+        folders = [state_folder() / id for id in alive]
+        for folder in folders:
+            write(folder, "cancelled")
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            for folder in folders:
                 with suppress(OSError):
-                    os.kill(pid, signal.SIGKILL)
-        # The keepers record the end of killed jobs.
-        end = time.monotonic() + GRACE_S
-        while any(_keeper_lives(id) for id in alive) and time.monotonic() < end:
-            time.sleep(0.05)
+                    os.killpg(int((read(folder, "submitted") or {})["group"]), number)
+            end = time.monotonic() + GRACE_S
+            while (folders := [each for each in folders if held(each)]) and time.monotonic() < end:
+                time.sleep(0.05)
 
     def left_s(self, id: str) -> None:
         """Return None: jobs have no time limit here."""
 
 
-def _keeper_lives(id: str) -> bool:
-    keeper = read_process(state_folder() / id, "submitted")
-    return keeper is not None and keeper.alive
+def state_folder() -> Path:
+    """Return the folder of all jobs of this user on this machine."""
+    root = user_folder("XDG_STATE_HOME", ".local", "state")
+    return root / "hindmost" / "jobs" / socket.gethostname()
 
 
-def _signal(id: str, number: signal.Signals) -> None:
-    """Send a signal to a job's process group: its keeper, its driver, and ranks in that group."""
-    folder = state_folder() / id
-    for event in ("submitted", "started"):
-        process = read_process(folder, event)
-        if process is not None and process.alive:
-            with suppress(OSError):
-                os.killpg(os.getpgid(process.pid), number)
-            return
+def new_job() -> Path:
+    """Create and return the folder of a new job."""
+    while True:
+        folder = state_folder() / datetime.now(UTC).strftime("%Y%m%dT%H%M%S.%f")
+        try:
+            folder.mkdir(parents=True)
+        except FileExistsError:
+            continue
+        except OSError as error:
+            raise MissingError(
+                f"{folder} cannot be created ({error.strerror}); set XDG_STATE_HOME to a folder "
+                "that can be written."
+            ) from None
+        return folder
+
+
+@contextmanager
+def one_at_a_time() -> Iterator[None]:
+    """Let nobody else submit a job: each keeper sees the locks of all earlier jobs."""
+    state_folder().mkdir(parents=True, exist_ok=True)
+    lock = open_lock(state_folder())
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(lock)
+
+
+def held(folder: Path) -> bool:
+    """Tell whether a process of a job lives: it holds the lock."""
+    lock = open_lock(folder)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(lock)
+    return False
+
+
+def read(folder: Path, event: str) -> dict[str, Any] | None:
+    """Return an event of a job; None if it has not happened."""
+    try:
+        told = parse_json(read_text(folder / f"{event}.json"))
+    except (OSError, ValueError):
+        return None
+    return told if isinstance(told, dict) else None
 
 
 def _look(id: str) -> Job:
@@ -143,32 +193,24 @@ def _look(id: str) -> Job:
             )
         reason = f"started on another machine, or never; this is {folder.parent.name}"
         return Job(id=id, state=JobState.UNKNOWN, reason=reason)
+    alive = held(folder)  # before the events: a job that ends now has its last one written
+    submitted, started = read(folder, "submitted"), read(folder, "started")
     ended = read(folder, "ended")
+    status = None if ended is None else ended.get("status")
+    if alive and ended is None:
+        if started is None:
+            return told(JobState.PENDING, "waiting for earlier jobs")
+        return told(JobState.RUNNING, f"process {started.get('process')}")
+    if (folder / "cancelled.json").exists():
+        reason = f"exit {status}" if status is not None else "killed" if started else ""
+        return told(JobState.CANCELLED, reason or "before it started")
+    if status == 0:
+        return told(JobState.COMPLETED, "exit 0")
     if ended is not None:
-        return told(*_end(ended))
-    keeper, script = read_process(folder, "submitted"), read_process(folder, "started")
-    if script is not None and script.alive:
-        return told(JobState.RUNNING, f"process {script.pid}")
-    if keeper is not None and keeper.alive:
-        if read(folder, "started") is not None:
-            return told(JobState.RUNNING, "ending")
-        return told(JobState.PENDING, "waiting for earlier jobs")
-    if (ended := read(folder, "ended")) is not None:  # since the first look
-        return told(*_end(ended))
-    if keeper is not None and keeper.machine_rebooted:
+        return told(JobState.LEFT if status == WORK_IS_LEFT else JobState.FAILED, f"exit {status}")
+    if submitted is not None and submitted.get("boot") != BOOT_ID.read_text().strip():
         return told(JobState.NODE_FAILED, "the machine was rebooted before the job ended")
     return told(JobState.FAILED, "killed: there is no exit status")
-
-
-def _end(ended: dict[str, object]) -> tuple[JobState, str]:
-    """Return the state of an ended job, and the reason."""
-    status = ended.get("status")
-    reason = f"exit {status}" if status is not None else "before it started"
-    if ended.get("cancelled"):
-        return JobState.CANCELLED, reason
-    if status == WORK_IS_LEFT:
-        return JobState.LEFT, reason
-    return (JobState.COMPLETED if status == 0 else JobState.FAILED), reason
 
 
 LOCAL = Local()

@@ -19,11 +19,11 @@ from hindmost.errors import MissingError, UsageError
 from hindmost.jobs.core.durable import locked
 from hindmost.jobs.drive import process
 from hindmost.jobs.drive.current_run import end_session
+from hindmost.jobs.drive.current_run import process as find_process
 from hindmost.jobs.drive.deadline import Deadline
 from hindmost.jobs.drive.driver import drive
 from hindmost.jobs.folder import StudyFolder
 from hindmost.jobs.outcomes import Cause, Completion
-from hindmost.jobs.schedulers.local_jobs import process as find_process
 from hindmost.jobs.state import completions_of
 
 Start = Callable[..., "subprocess.Popen[bytes]"]
