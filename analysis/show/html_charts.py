@@ -123,13 +123,13 @@ def curve_data(chart: Chart) -> dict[str, Any]:
 def logarithms(chart: Chart) -> Chart:
     """Return a chart of decimal logarithms on the axes that are logarithmic.
 
-    What is not above zero is drawn at the low end of the axis.
+    What is not above zero is drawn at the low end of the axis; gaps (NaN) stay gaps.
     """
     of_x, of_y = chart.logarithmic
     least_x, least_y = max(x_limits(chart.series)[0], TINY), max(chart.y_limits[0], TINY)
 
     def log(values: NDArray[np.float64], least: float) -> NDArray[np.float64]:
-        return np.asarray(np.log10(np.fmax(values, least)), np.float64)
+        return np.asarray(np.log10(np.maximum(values, least)), np.float64)
 
     series = tuple(
         replace(

@@ -6,7 +6,10 @@ const MARGIN = { left: 54, right: 20, top: 8, bottom: 38 };
 
 const ink = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
-const written = (value) => Number(value.toPrecision(4)).toLocaleString("en");
+function written(value) { // four digits, also of small numbers
+  const short = Number(value.toPrecision(4));
+  return Math.abs(short) < 1e-4 ? String(short) : short.toLocaleString("en", { maximumSignificantDigits: 4 });
+}
 
 function ticks(low, high, most) {
   const raw = (high - low) / Math.max(1, most) || 1;

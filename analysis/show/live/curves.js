@@ -4,10 +4,14 @@ class Curves extends Chart {
   steps() { return [(this.view[1] - this.view[0]) / 100, 0.1]; }
 
   pale(series) { return this.only && series.name !== this.only && this.data.series.some((each) => each.name === this.only); }
-  trace(pen, x, y, stepped) {
+  trace(pen, x, y, stepped, joined = false) { // a line that nothing joins over gaps
     y.forEach((value, i) => {
-      if (value === null || x[i] === null) return;
-      pen.lineTo(this.toX(x[i]), this.toY(value));
+      if (value === null || x[i] === null) {
+        joined = false;
+        return;
+      }
+      pen[joined ? "lineTo" : "moveTo"](this.toX(x[i]), this.toY(value));
+      joined = true;
       if (stepped) pen.lineTo(this.toX(x[i + 1]), this.toY(value));
     });
   }
@@ -24,7 +28,7 @@ class Curves extends Chart {
       this.trace(pen, series.x, series.y, stepped);
       if (series.filled) {
         const base = (series.base ?? series.y.map(() => 0)).slice().reverse();
-        this.trace(pen, series.x.slice().reverse(), base, stepped);
+        this.trace(pen, series.x.slice().reverse(), base, stepped, true);
         pen.fillStyle = ink(series.colour);
         pen.fill();
       } else {
@@ -51,6 +55,7 @@ class Curves extends Chart {
     const width = 0.7 * (this.toX(1) - this.toX(0));
     pen.fillStyle = ink(series.colour);
     series.y.forEach((value, i) => {
+      if (value === null) return;
       const top = this.toY(value), bottom = this.toY(series.base?.[i] ?? 0);
       pen.fillRect(this.toX(series.x[i]) - width / 2, top, width, bottom - top);
     });
@@ -63,6 +68,7 @@ class Curves extends Chart {
     pen.strokeStyle = ink(series.colour);
     pen.lineWidth = 1.4;
     series.y.forEach((value, i) => {
+      if (value === null) return;
       pen.beginPath();
       for (let corner = 0; corner < corners; corner++) {
         const angle = turned + (2 * Math.PI * corner) / corners;
