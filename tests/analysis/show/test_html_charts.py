@@ -1,4 +1,4 @@
-"""Curves on a page: gaps stay gaps, also on logarithmic axes, and small numbers keep their digits."""
+"""Curves on a page: gaps stay gaps, on logarithmic axes too, and small numbers keep digits."""
 
 from __future__ import annotations
 
