@@ -22,9 +22,9 @@ from hindmost.analysis.runs.model_input import solve_times
 from hindmost.errors import DataError
 from hindmost.harness.runfile.reader import open_run
 from hindmost.models.laws.johnsonsu import JohnsonSU
-from hindmost.models.noise.bounded import BoundedMaxPlus, fit_bounded
 from hindmost.models.noise.digest import Digest
 from hindmost.models.noise.fit import Fit
+from hindmost.models.noise.last_rank import fit_last_rank
 from hindmost.models.noise.maxplus import fit_both
 from hindmost.models.noise.moments import fit_bertsimas, fit_cramer, fit_mean_work
 from hindmost.models.noise.nonstationary import fit_nonstationary
@@ -38,8 +38,6 @@ from hindmost.models.synthetic.solves import draw_work, line_of_ranks, synthetic
 
 SHARES = (0.05, 0.10)
 RANKS, BODIES, RESTART = 128, 1500, 30
-INTERVALS = 200
-"""Of the profiles that run files have of all ranks."""
 LAW = JohnsonSU(a=-2.0, b=1.3, loc=4e-4, scale=2e-5)
 
 
@@ -82,63 +80,30 @@ def in_three(work: NDArray[np.float64], seed: int) -> NDArray[np.float64]:
     return parts
 
 
-def cases(seed: int) -> Iterator[tuple[str, str, SolveTimes]]:
-    """Yield complete solves: method, work, times."""
-    for name, draw in WORK.items():
+def cases(seed: int) -> Iterator[SolveTimes]:
+    """Yield complete solves."""
+    for draw in WORK.values():
         work = draw(seed)
         edges = line_of_ranks(RANKS)
-        yield "blocking", name, synthetic_solve(work, lag=0, latency_s=5e-6, restart=RESTART)
-        yield (
-            "blocking, halos",
-            name,
-            solve_with_halos(
-                in_three(work, seed), edges, transfer_s=1e-5, latency_s=5e-6, restart=RESTART
-            ),
+        yield synthetic_solve(work, lag=0, latency_s=5e-6, restart=RESTART)
+        yield solve_with_halos(
+            in_three(work, seed), edges, transfer_s=1e-5, latency_s=5e-6, restart=RESTART
         )
         for lag in (1, 8):
-            yield (
-                f"pipelined, lag {lag}",
-                name,
-                synthetic_solve(work, lag=lag, latency_s=5e-6, restart=RESTART, edges=edges),
-            )
+            yield synthetic_solve(work, lag=lag, latency_s=5e-6, restart=RESTART, edges=edges)
 
 
-def weighted(
-    times: SolveTimes, chosen: Selection, seed: int, *, drawn: bool = True, profiles: bool = False
-) -> SolveTimes:
-    """Return a solve whose ranks that were not kept do what the exemplar of their group does.
-
-    Parameters
-    ----------
-    drawn : bool
-        They draw from its bodies; else they copy them, which weights them by their group.
-    profiles : bool
-        Scale the drawn work so that it sums to the rank's own in every interval of its profile.
-    """
-    random = np.random.default_rng(seed)
+def weighted(times: SolveTimes, chosen: Selection) -> SolveTimes:
+    """Return a solve whose ranks that were not kept do what the exemplar of their group does."""
     groups = chosen.clustering
     durations, work = times.durations_in(slice(None)).copy(), times.work_in(slice(None)).copy()
-    events = times.events
-    if events is not None:
-        events = replace(events, work=events.work[:].copy(), duration=events.duration[:].copy())
     for rank in np.flatnonzero(~chosen.kept):
         alike = (groups.labels == groups.labels[rank]) & chosen.kept
         if not alike.any():
             alike = chosen.kept
         stands = np.flatnonzero(alike)[np.argmin(groups.distances[alike])]
-        bodies = np.arange(times.iterations)
-        order = random.permutation(bodies) if drawn else bodies
-        taken, factor = work[order, stands], np.ones(times.iterations)
-        if profiles:
-            edges = np.linspace(0, times.iterations, INTERVALS + 1).astype(int)[:-1]
-            ratio = np.add.reduceat(work[:, rank], edges) / np.add.reduceat(taken, edges)
-            factor = np.repeat(ratio, np.diff(edges, append=times.iterations))
-        durations[:, rank] = durations[order, stands] + (factor - 1.0) * taken
-        work[:, rank] = factor * taken
-        if events is not None:
-            events.work[:][:, rank] = factor[:, None] * events.work[:][order, stands]
-            events.duration[:][:, rank] = events.duration[:][order, stands]
-    return replace(times, durations=durations, work=work, events=events)
+        durations[:, rank], work[:, rank] = durations[:, stands], work[:, stands]
+    return replace(times, durations=durations, work=work)
 
 
 Figures = dict[str, float]
@@ -155,8 +120,10 @@ FITS: tuple[Fit, ...] = (
 
 def walked(times: SolveTimes) -> Figures:
     """Return the time of the bodies by max-plus, in seconds."""
-    models = fit_both(times) if times.all_ranks is None else fit_bounded(times)[0]
-    return {model.name: float(model.parameters()["bodies_s"]) for model in models}
+    with suppress(DataError):
+        models = fit_both(times) if times.all_ranks is None else fit_last_rank(times)[0]
+        return {model.name: float(model.parameters()["bodies_s"]) for model in models}
+    return {}
 
 
 def fitted(times: SolveTimes) -> Figures:
@@ -170,37 +137,20 @@ def fitted(times: SolveTimes) -> Figures:
     return found
 
 
-def bounds_of(reduced: SolveTimes) -> dict[str, tuple[float, float]]:
-    """Return the bounds of max-plus on the bodies, however far apart, in seconds."""
-    models, _ = fit_bounded(reduced, widest=np.inf)
-    return {
-        model.name: (
-            (model.lower.bodies_s, model.upper.bodies_s)
-            if isinstance(model, BoundedMaxPlus)
-            else (model.bodies_s, model.bodies_s)
-        )
-        for model in models
-    }
-
-
-BOUNDS = ("lower bound", "upper bound", "drawn from exemplars", "drawn, scaled to own profiles")
 WAYS = ("sums and extremes of all", "exemplars weighted by groups", "kept ranks alone")
 
 
-def compare(complete: list[tuple[str, str, SolveTimes]]) -> None:
-    """Print both tables."""
+def compare(complete: list[SolveTimes]) -> None:
+    """Print the table."""
     worst: dict[tuple[str, str, float], list[float]] = {}
-    rows = []
-    for method, name, times in complete:
+    for times in complete:
         truth = {**walked(times), **fitted(times)}
         for share in SHARES:
             reduced, chosen = reduced_solve(times, share)
-            drawn = walked(weighted(times, chosen, 1))
-            scaled = walked(weighted(times, chosen, 1, profiles=True))
             alone = replace(reduced, all_ranks=None)
             found = (
                 {**walked(reduced), **fitted(reduced)},
-                {**drawn, **fitted(weighted(times, chosen, 1, drawn=False))},
+                fitted(weighted(times, chosen)),
                 {**walked(alone), **fitted(alone)},
             )
             for way, figures in zip(WAYS, found, strict=True):
@@ -208,12 +158,6 @@ def compare(complete: list[tuple[str, str, SolveTimes]]) -> None:
                     if model in figures:
                         change = 100.0 * (figures[model] / seconds - 1.0)
                         worst.setdefault((model, way, share), []).append(change)
-            for model, (low, high) in bounds_of(reduced).items():
-                true = truth[model]
-                rows.append(
-                    (method, name, model, share, 100 * (low / true - 1), 100 * (high / true - 1),
-                     100 * (drawn[model] / true - 1), 100 * (scaled[model] / true - 1))
-                )  # fmt: skip
     models = list(dict.fromkeys(model for model, _, _ in worst))
     say("model", *(f"{way}, {share:.0%}" for way in WAYS for share in SHARES), head=True)
     for model in models:
@@ -222,12 +166,6 @@ def compare(complete: list[tuple[str, str, SolveTimes]]) -> None:
             model,
             *(f"{min(all_):+.2g} to {max(all_):+.2g} %" if all_ else "-" for all_ in found_by),
         )
-    say()
-    say("solver", "model", "share", *BOUNDS, head=True)
-    for key in dict.fromkeys((method, model, share) for method, _, model, share, *_ in rows):
-        alike = [row[4:] for row in rows if (row[0], row[2], row[3]) == key]
-        ranges = (f"{min(all_):+.2f} to {max(all_):+.2f} %" for all_ in zip(*alike, strict=True))
-        say(key[0], key[1], f"{key[2]:.0%}", *ranges)
 
 
 def say(*cells: str, head: bool = False) -> None:
@@ -244,8 +182,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     if arguments.file:
-        runs = [open_run(path) for path in arguments.file]
-        compare([(run.header.solver, run.path.stem, solve_times(run)) for run in runs])
+        compare([solve_times(open_run(path)) for path in arguments.file])
     else:
         compare(list(cases(arguments.seed)))
 

@@ -101,10 +101,6 @@ class FittedRun:
             return APART
         return ""
 
-    def ranks_used(self, model: FittedResult) -> int:
-        """Return the number of ranks whose bodies a model speaks of, each by itself or summed."""
-        return int(model.parameters.get("kept_ranks", self.run.header.ranks))
-
     def to_json(self) -> dict[str, Any]:
         """Return the entry of a run in ``hindmost fit --json``."""
         header = self.run.header
@@ -121,7 +117,7 @@ class FittedRun:
                 {
                     **model.to_json(),
                     "error_percent": self.error_percent(model),
-                    "ranks_used": self.ranks_used(model),
+                    "ranks_used": header.ranks,
                     "contradicted": self.contradicted(model) or None,
                 }
                 for model in self.models
@@ -144,8 +140,6 @@ class ModelSummary:
         Range of the errors.
     contradicted : str
         Why some run contradicts its assumption; empty if none does.
-    ranks_used, ranks : int
-        Ranks whose bodies it speaks of in the run with the fewest, and all ranks.
     """
 
     name: str
@@ -155,15 +149,6 @@ class ModelSummary:
     lowest_percent: float
     highest_percent: float
     contradicted: str
-    ranks_used: int
-    ranks: int
-
-    @property
-    def of_ranks(self) -> str:
-        """Of how many ranks it speaks, in words."""
-        if self.ranks_used == self.ranks:
-            return f"all {self.ranks}"
-        return f"{self.ranks_used} of {self.ranks}, and bounds of all"
 
     @property
     def marked_kind(self) -> str:
@@ -210,8 +195,6 @@ def summarise(pairs: list[tuple[FittedRun, FittedResult]]) -> ModelSummary:
         lowest_percent=min(errors),
         highest_percent=max(errors),
         contradicted=next(filter(None, (run.contradicted(model) for run, model in pairs)), ""),
-        ranks_used=min(fitted.ranks_used(model) for fitted, model in pairs),
-        ranks=pairs[0][0].run.header.ranks,
     )
 
 

@@ -51,7 +51,6 @@ def models_table(fitted: FittedGroup, *, explained: bool = False) -> Table:
                 summary.marked_kind,
                 seconds(summary.predicted_s),
                 signed_percent(summary.error_percent / 100.0),
-                *((summary.of_ranks,) if reduced else ()),
                 *((span,) if repeated else ()),
                 *((assumptions.get(summary.name, ""),) if explained else ()),
             )
@@ -71,7 +70,6 @@ def models_table(fitted: FittedGroup, *, explained: bool = False) -> Table:
             Column("kind"),
             Column("predicted", RIGHT),
             Column("error", RIGHT),
-            *((Column("ranks"),) if reduced else ()),
             *((Column("range over runs"),) if repeated else ()),
             *((Column("model assumption", WIDE),) if explained else ()),
         ),

@@ -1,8 +1,8 @@
 """What models need of the bodies of all ranks, where only some ranks keep their records.
 
 Sums, least and greatest values over the ranks are exact however many there are, and cost one
-number a body. With them the models of whole bodies are those of a complete run, and max-plus is
-bounded (`hindmost.models.noise.bounded`).
+number a body. With them the models of whole bodies are those of a complete run, and so is max-plus
+where ranks meet at blocking reductions only (`hindmost.models.noise.last_rank`).
 """
 
 from __future__ import annotations

@@ -8,8 +8,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from hindmost.errors import DataError
-from hindmost.models.noise.bounded import fit_bounded
 from hindmost.models.noise.digest import Digest
+from hindmost.models.noise.last_rank import fit_last_rank
 from hindmost.models.noise.maxplus import fit_both
 from hindmost.models.noise.moments import fit_bertsimas, fit_cramer, fit_mean_work
 from hindmost.models.noise.nonstationary import fit_nonstationary
@@ -133,7 +133,7 @@ def walk_all(
     if times.all_ranks is None:
         return fit_both(times, latency_s), {}
     try:
-        return fit_bounded(times, latency_s)
+        return fit_last_rank(times, latency_s)
     except DataError as error:
         return [], {"max-plus": str(error)}
 

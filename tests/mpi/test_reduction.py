@@ -228,7 +228,6 @@ def test_a_reduced_file_says_of_all_ranks_what_the_whole_one_says(
     assert {model.name for model in fitted.models} | {"max-plus"} == set(given)
     for model in fitted.models:
         assert model.prediction.seconds == pytest.approx(given[model.name], rel=1e-5), model.name
-        assert fitted.ranks_used(model) == (2 if model.name == "max-plus" else 4)
     text = "\n".join(summary_lines(reports[0]))
     share = wanted.charged_s[2] / wanted.charged_s.sum()  # the second rank causes a little too
     assert share > 0.97

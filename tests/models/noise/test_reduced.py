@@ -9,11 +9,11 @@ import pytest
 from numpy.typing import NDArray
 
 from hindmost.errors import DataError
-from hindmost.models.noise.bounded import BoundedMaxPlus, fit_bounded
 from hindmost.models.noise.cycle_places import fit_places
 from hindmost.models.noise.digest import Digest
 from hindmost.models.noise.fit import MODELS, NoiseModel, fit_models
-from hindmost.models.noise.maxplus import MaxPlus, fit_both
+from hindmost.models.noise.last_rank import fit_last_rank
+from hindmost.models.noise.maxplus import fit_both
 from hindmost.models.noise.moments import fit_bertsimas, fit_cramer, fit_mean_work
 from hindmost.models.noise.nonstationary import fit_nonstationary
 from hindmost.models.noise.stationary import fit_stationary
@@ -31,10 +31,10 @@ def work_of(seed: int, *parts: int) -> NDArray[np.float64]:
     return 1e-4 * level * (1.0 + 0.1 * random.gamma(1.0, 1.0, (BODIES, RANKS, *parts)))
 
 
-def with_halos(seed: int = 3, *, noise: float = 1.0) -> SolveTimes:
-    work = work_of(seed, 3)
-    work = work.min() + noise * (work - work.min())
-    return solve_with_halos(work, line_of_ranks(RANKS), transfer_s=2e-6, latency_s=3e-6, restart=30)
+def with_halos() -> SolveTimes:
+    return solve_with_halos(
+        work_of(3, 3), line_of_ranks(RANKS), transfer_s=2e-6, latency_s=3e-6, restart=30
+    )
 
 
 @pytest.mark.parametrize("lag", [0, 2])
@@ -55,8 +55,7 @@ def test_models_of_whole_bodies_are_those_of_the_complete_solve(lag: int) -> Non
 def test_blocking_reductions_without_halos_need_the_last_rank_only() -> None:
     times = synthetic_solve(work_of(2), lag=0, latency_s=2e-6, restart=30)
     reduced, _ = reduced_solve(times, 0.05)
-    for found, true in zip(fit_bounded(reduced)[0], fit_both(times), strict=True):
-        assert isinstance(found, MaxPlus)
+    for found, true in zip(fit_last_rank(reduced)[0], fit_both(times), strict=True):
         assert found.bodies_s == pytest.approx(true.bodies_s, rel=1e-12)
         assert found.predict().seconds == pytest.approx(times.solve_time_s, rel=1e-9)
         assert found.latency_s == pytest.approx(2e-6)
@@ -64,56 +63,21 @@ def test_blocking_reductions_without_halos_need_the_last_rank_only() -> None:
     assert fit_both(replace(reduced, all_ranks=None))[0].latency_s > 4e-6
 
 
-def test_events_without_halos_are_exact() -> None:
+def test_events_without_halos_are_exact_and_with_them_are_refused() -> None:
     times = with_halos()
     reduced, _ = reduced_solve(times, 0.1)
-    found = {model.name: model for model in fit_bounded(reduced, widest=np.inf)[0]}
-    without = found["max-plus-no-halo"]
-    assert isinstance(without, MaxPlus)
-    assert without.bodies_s == pytest.approx(fit_both(times)[1].bodies_s, rel=1e-9)
+    (found,), refused = fit_last_rank(reduced)
+    assert found.name == "max-plus-no-halo"
+    assert found.bodies_s == pytest.approx(fit_both(times)[1].bodies_s, rel=1e-9)
+    assert "Run without --keep" in refused["max-plus"]
 
 
-@pytest.mark.parametrize("share", [0.05, 0.2])
-def test_the_truth_lies_between_the_bounds(share: float) -> None:
-    line = line_of_ranks(RANKS)
-    for times in (
-        with_halos(),
-        synthetic_solve(work_of(4), lag=1, latency_s=2e-6, restart=30, edges=line),
-        synthetic_solve(work_of(5), lag=4, latency_s=2e-6, restart=30, edges=line),
-    ):
-        reduced, _ = reduced_solve(times, share)
-        models, refused = fit_bounded(reduced, widest=np.inf)
-        assert refused == {}
-        for model, true in zip(models, fit_both(times), strict=True):
-            bounds = model.parameters().get("bodies_bounds_s", [model.parameters()["bodies_s"]] * 2)
-            assert model.name == true.name
-            assert bounds[0] <= true.bodies_s * (1.0 + 1e-9)
-            assert true.bodies_s <= bounds[1] * (1.0 + 1e-9)
-
-
-def test_bounds_that_are_far_apart_give_no_model_and_say_why() -> None:
-    reduced, _ = reduced_solve(with_halos(), 0.1)
-    models, refused = fit_bounded(reduced)
-    assert [model.name for model in models] == ["max-plus-no-halo"]
-    assert list(refused) == ["max-plus"]
-    assert "By the 4 of 40 ranks with full records" in refused["max-plus"]
-    assert "differ by more than 5 %" in refused["max-plus"]
-
-
-def test_close_bounds_give_their_middle_and_say_of_how_many_ranks() -> None:
-    times = with_halos(noise=0.02)
-    reduced, _ = reduced_solve(times, 0.1)
-    models, refused = fit_bounded(reduced)
-    assert refused == {}
-    [model] = [each for each in models if each.name == "max-plus"]
-    assert isinstance(model, BoundedMaxPlus)
-    assert "Of 40 ranks, 4 have full records" in model.explain()
-    parameters = model.parameters()
-    assert parameters["kept_ranks"] == 4
-    true = fit_both(times)[0].bodies_s
-    assert parameters["bodies_s"] == pytest.approx(true, rel=0.01)
-    prediction = model.predict()
-    assert prediction.low_s <= times.solve_time_s <= prediction.high_s
+@pytest.mark.parametrize("lag", [1, 4])
+def test_pipelined_reductions_are_refused(lag: int) -> None:
+    times = synthetic_solve(work_of(4), lag=lag, latency_s=2e-6, restart=30)
+    reduced, _ = reduced_solve(times, 0.2)
+    with pytest.raises(DataError, match="pipelined reductions"):
+        fit_last_rank(reduced)
 
 
 def with_few_models(monkeypatch: pytest.MonkeyPatch, *more: NoiseModel) -> None:
