@@ -1,15 +1,293 @@
-"""The figures of an adaptive run, by name."""
+"""The figures of adaptive runs: predictions, checkpoints, cells and phases over cycles, by name."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 
-from hindmost.analysis.adaptive import charts
-from hindmost.analysis.adaptive.checkpoints import study_checkpoints
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.analysis.adaptive.checkpoints import CheckpointStudy, study_checkpoints
 from hindmost.analysis.runs.cycles import AdaptiveRun, read_adaptive
 from hindmost.analysis.runs.figures.run_figure import FigureChoice, RunFigure
-from hindmost.analysis.show.chart import Chart
+from hindmost.analysis.show.chart import Chart, Quantity, Series, worth_showing
+from hindmost.errors import UsageError
 from hindmost.harness.runfile.reader import Run
+from hindmost.models.adaptive.grind import curve
+from hindmost.models.adaptive.machine import Machine
+from hindmost.models.adaptive.work import PHASES
+from hindmost.text import unit_for
+
+ROOM, GRIND_ROOM, COUNT_ROOM = 1.08, 1.15, 1.05
+"""Tops of axes over the highest of what is shown."""
+HYDRO = PHASES.index("hydro")
+NS = 1e9
+SHOWN = {
+    "online-all": "online, all cycles",
+    "offline": "offline",
+    "shape-level": "shape times level",
+}
+"""Predictors that are drawn, and their names in figures."""
+NEIGHBOUR = "neighbour runs"
+DISTURBED = {
+    "online-all": "online, all cycles",
+    "online-1": "online, last cycle",
+    "offline": "offline",
+    "shape-level": "shape times level",
+}
+STACK = {
+    "hydro": ("hydro",),
+    "heat": ("heat",),
+    "adaption, balance and the rest": ("adaption", "balance"),
+    "halo": ("halo",),
+    "reduction": ("reduction",),
+}
+"""From the bottom. Time in no phase counts as adaption: only five fills are distinct in grey."""
+REST = "adaption, balance and the rest"
+
+
+def times_over_cycles(
+    run: AdaptiveRun,
+    times_s: Mapping[str, NDArray[np.float64]],
+    *,
+    title: str,
+    behind: Sequence[Series] = (),
+    fill: str = "",
+) -> Chart:
+    """Make a chart of times of cycles, from zero; cycles far out lie beyond the axis.
+
+    Parameters
+    ----------
+    times_s : mapping of str to float64 array, shape (cycle,), seconds
+        The first are measured. NaN where nothing was predicted.
+    fill : str
+        Name of the stretches in which the neighbour ran; empty to leave them out.
+    """
+    measured = next(iter(times_s.values()))
+    unit = unit_for(measured)
+    known = np.concatenate([each[np.isfinite(each)] for each in times_s.values()])
+    top = ROOM * max(worth_showing(measured)[1], worth_showing(known)[1]) * unit.per_second
+    beyond = int(np.count_nonzero(measured * unit.per_second > top))
+    areas = [stretches(run, top, fill)] if fill else []
+    return Chart(
+        title=title,
+        x=Quantity("cycle"),
+        y=Quantity("time of a cycle", unit.sign),
+        series=(*behind, *areas, *curves(run.numbers, times_s, unit.per_second)),
+        y_limits=(0.0, top),
+        note=f"{beyond} of {measured.size} lie beyond" if beyond else "",
+        marks={},
+        counted=True,
+        legend_below=len(times_s) > 3,
+    )
+
+
+def curves(
+    cycles: NDArray[np.int64], values: Mapping[str, NDArray[np.float64]], factor: float = 1.0
+) -> list[Series]:
+    """Return a line through the known values of each name; none of what is never known."""
+    found = []
+    for name, each in values.items():
+        known = np.isfinite(each)
+        if known.any():
+            x = cycles[known].astype(np.float64)
+            found.append(Series(name=name, look="line", x=x, y=each[known] * factor))
+    return found
+
+
+def stretches(run: AdaptiveRun, top: float, name: str) -> Series:
+    """Return an area behind the cycles in which the neighbour ran."""
+    return Series(name=name, look="area", x=edges(run), y=np.where(run.neighbour, top, 0.0))
+
+
+def edges(run: AdaptiveRun) -> NDArray[np.float64]:
+    """Return the borders of cycles on the axis, float64 array, shape (cycle + 1,)."""
+    return np.append(run.numbers, run.numbers[-1] + 1) - 0.5
+
+
+def predicted_times(run: AdaptiveRun) -> Chart:
+    """Make the chart of measured times and what was said before (figures 2 and 3).
+
+    Raises
+    ------
+    UsageError
+        Nothing was predicted.
+    """
+    said = {words: run.prediction(name) for name, words in SHOWN.items() if name in run.predictors}
+    if not said:
+        raise UsageError(f"{run.run.path} has no predictions of its cycles.")
+    return times_over_cycles(
+        run,
+        {"measured": run.seconds, **said},
+        title=run.title,
+        fill=NEIGHBOUR if run.neighbour.any() else "",
+    )
+
+
+def interference(run: AdaptiveRun) -> Chart:
+    """Make the chart of a run that was disturbed on purpose (figure 5).
+
+    The paper's online model never forgets, whatever the test for interference finds; ``shape times
+    level`` begins anew then.
+
+    Raises
+    ------
+    UsageError
+        No neighbour ran on purpose.
+    """
+    if not run.disturbed_on_purpose:
+        raise UsageError(
+            f"{run.run.path}: no neighbour ran on purpose; use `hindmost run adaptive --interfere`."
+        )
+    times = {"measured": run.seconds}
+    for name, words in DISTURBED.items():
+        if name in run.predictors:
+            times[words] = run.prediction(name)
+    return times_over_cycles(run, times, title=run.title, fill=NEIGHBOUR)
+
+
+def time_per_cell(run: AdaptiveRun, machine: Machine | None = None) -> Chart:
+    """Make the chart of hydro time per cell and step on rank 0 against its cells.
+
+    Parameters
+    ----------
+    machine : Machine, optional
+        Its curves are drawn for one rank, and for as many as the run had on a node.
+    """
+    cells = run.cells.astype(np.float64)
+    each = NS * run.phases_s[:, HYDRO] / (cells * run.steps)
+    curves, highest = [], worth_showing(each)[1]
+    if machine is not None:
+        for on_node in sorted({1, min(run.ranks, machine.ranks_per_node)}):
+            found = curve(machine.grind, "hydro", on_node)
+            if found is not None:
+                ranks = "rank" if on_node == 1 else "ranks"
+                probed = Series(
+                    name=f"probed with {on_node} {ranks} at work",
+                    look="line",
+                    x=np.exp(found.log_cells),
+                    y=NS * np.asarray(found.seconds),
+                )
+                curves.append(probed)
+                highest = max(highest, float(probed.y.max()))
+    top = GRIND_ROOM * highest
+    order = np.argsort(cells, kind="stable")
+    shown = order[each[order] <= top]
+    points = Series(name="measured in the run", look="points", x=cells[shown], y=each[shown])
+    beyond = cells.size - shown.size
+    return Chart(
+        title=run.title,
+        x=Quantity("cells of a rank"),
+        y=Quantity("hydro time per cell and step", "ns"),
+        series=(points, *curves),
+        y_limits=(0.0, top),
+        note=f"{beyond} of {each.size} cycles lie beyond" if beyond else "",
+        marks={},
+        logarithmic=(machine is not None, False),
+    )
+
+
+def accumulated(run: AdaptiveRun, study: CheckpointStudy | None = None) -> Chart:
+    """Make the chart of time over cycles, with the checkpoints of each rule as points on it.
+
+    Parameters
+    ----------
+    study : CheckpointStudy, optional
+        The paper's mean time between failures and the run's checkpoints if not given.
+    """
+    study = study_checkpoints(run) if study is None else study
+    total = np.cumsum(run.seconds)
+    done = run.numbers + 1.0
+    series = [Series(name="accumulated time", look="line", x=done, y=total)]
+    for planned in study.planned:
+        after = np.asarray(planned.plan.after, np.int64)
+        if after.size:
+            series.append(
+                Series(name=planned.name, look="points", x=done[after - 1], y=total[after - 1])
+            )
+    written = np.array([each.cycle for each in run.checkpoints], np.int64)
+    places = written - run.first_cycle - 1
+    places = places[(places >= 0) & (places < total.size)]
+    if places.size:
+        series.append(
+            Series(name="written in the run", look="points", x=done[places], y=total[places])
+        )
+    cost = float(np.median(study.checkpoint_s))
+    return Chart(
+        title=f"{run.title}: a failure every {study.mtbf_s:,.4g} s, a checkpoint of {cost:.3g} s"
+        + (" (assumed)" if study.assumed else ""),
+        x=Quantity("cycles done"),
+        y=Quantity("accumulated time", "s"),
+        series=tuple(series),
+        y_limits=(0.0, COUNT_ROOM * float(total[-1])),
+        marks={},
+        counted=True,
+        legend_below=True,
+    )
+
+
+def cells_over_cycles(run: AdaptiveRun) -> Chart:
+    """Make the chart of cells; on several ranks also of those of the fullest rank times the ranks.
+
+    The gap between the two is load imbalance, for which all ranks wait in every step.
+    """
+    values = {"cells of all ranks": run.total_cells}
+    if run.ranks > 1:
+        values["those of the fullest rank, times the ranks"] = run.most_cells * run.ranks
+    return stepped(run, values, "cells")
+
+
+def adaption_over_cycles(run: AdaptiveRun) -> Chart:
+    """Make the chart of cells that were divided, combined and moved to another rank."""
+    values = {"divided": run.divided, "combined": run.combined}
+    if run.ranks > 1:
+        values["moved"] = run.moved
+    return stepped(run, values, "cells at the end of a cycle")
+
+
+def stepped(run: AdaptiveRun, values: dict[str, NDArray[np.int64]], what: str) -> Chart:
+    """Make a chart of counts, each constant over its cycle."""
+    highest = max(int(each.max()) for each in values.values())
+    return Chart(
+        title=run.title,
+        x=Quantity("cycle"),
+        y=Quantity(what),
+        series=tuple(
+            Series(name=name, look="steps", x=edges(run), y=each.astype(np.float64))
+            for name, each in values.items()
+        ),
+        y_limits=(0.0, COUNT_ROOM * max(1, highest)),
+        marks={},
+        counted=True,
+    )
+
+
+def phases_over_cycles(run: AdaptiveRun) -> Chart:
+    """Make the stacked chart of the phases of rank 0."""
+    unit = unit_for(run.seconds)
+    parts = {
+        name: np.sum([run.phases_s[:, PHASES.index(phase)] for phase in phases], axis=0)
+        for name, phases in STACK.items()
+    }
+    parts[REST] = parts[REST] + np.maximum(0.0, run.seconds - run.phases_s.sum(axis=1))
+    tops = unit.per_second * np.cumsum(list(parts.values()), axis=0)
+    base = np.vstack([np.zeros(run.seconds.size), tops[:-1]])
+    top = ROOM * worth_showing(tops[-1])[1]
+    beyond = int(np.count_nonzero(tops[-1] > top))
+    return Chart(
+        title=f"{run.title}: rank 0",
+        x=Quantity("cycle"),
+        y=Quantity("time of a cycle", unit.sign),
+        series=tuple(
+            Series(name=name, look="area", x=edges(run), y=tops[level], base=base[level])
+            for level, name in enumerate(parts)
+        ),
+        y_limits=(0.0, top),
+        note=f"{beyond} of {run.seconds.size} lie beyond" if beyond else "",
+        marks={},
+        stacked=True,
+        counted=True,
+    )
 
 
 def of_cycles(chart: Callable[[AdaptiveRun], Chart]) -> Callable[[Run, FigureChoice], Chart]:
@@ -19,13 +297,13 @@ def of_cycles(chart: Callable[[AdaptiveRun], Chart]) -> Callable[[Run, FigureCho
 
 def make_grind(run: Run, choice: FigureChoice) -> Chart:
     """Make the chart of time per cell, with the curves of the machine that was chosen."""
-    return charts.time_per_cell(read_adaptive(run), choice.machine)
+    return time_per_cell(read_adaptive(run), choice.machine)
 
 
 def make_checkpoints(run: Run, choice: FigureChoice) -> Chart:
     """Make the chart of accumulated time and checkpoints."""
     read = read_adaptive(run)
-    return charts.accumulated(read, study_checkpoints(read, machine=choice.machine))
+    return accumulated(read, study_checkpoints(read, machine=choice.machine))
 
 
 ADAPTIVE_FIGURES = (
@@ -36,7 +314,7 @@ ADAPTIVE_FIGURES = (
         caption="The time of each cycle on rank 0, and its prediction before it ran: by the time "
         "per cell so far (online), from probes only (offline), and by the shape of a cycle times "
         "its level so far. Steps are changes of the mesh.",
-        make=of_cycles(charts.predicted_times),
+        make=of_cycles(predicted_times),
         default=True,
     ),
     RunFigure(
@@ -47,7 +325,7 @@ ADAPTIVE_FIGURES = (
         "predicting what the undisturbed machine can do. Online models adapt, sooner if they "
         "average over fewer cycles. Shape times level starts anew as soon as the test for "
         "interference detects the change.",
-        make=of_cycles(charts.interference),
+        make=of_cycles(interference),
         default=True,
     ),
     RunFigure(
@@ -74,7 +352,7 @@ ADAPTIVE_FIGURES = (
         summary="adaptive runs: cells over cycles",
         caption="Cells of the mesh in each cycle. On several ranks the gap between the lines is "
         "load imbalance: all ranks wait for the one with most cells.",
-        make=of_cycles(charts.cells_over_cycles),
+        make=of_cycles(cells_over_cycles),
         default=True,
     ),
     RunFigure(
@@ -83,7 +361,7 @@ ADAPTIVE_FIGURES = (
         summary="adaptive runs: cells divided, combined and moved over cycles",
         caption="Cells divided and combined at the end of each cycle, and moved to another rank "
         "for load balance.",
-        make=of_cycles(charts.adaption_over_cycles),
+        make=of_cycles(adaption_over_cycles),
         default=True,
     ),
     RunFigure(
@@ -92,7 +370,7 @@ ADAPTIVE_FIGURES = (
         summary="adaptive runs: time of every cycle of rank 0, its phases stacked",
         caption="The time of each cycle on rank 0, stacked by phase. Halo and reduction include "
         "waiting for other ranks.",
-        make=of_cycles(charts.phases_over_cycles),
+        make=of_cycles(phases_over_cycles),
         default=True,
     ),
 )

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from hindmost.analysis.runs.cycles import DECIDES, AdaptiveRun
 from hindmost.errors import DataError
-from hindmost.models.adaptive.limits import TimeLimit
-from hindmost.models.adaptive.ratios import Ratios
+from hindmost.models.adaptive.limits import Ratios, TimeLimit
 
 EARLIEST = 0.1
 """Share of a run that lies before the earliest limit."""

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from hindmost.errors import DamagedFileError, DataError, HindmostError, UsageError
 from hindmost.files import create, reason, sync_folder
 from hindmost.harness.adaptive.decks import MOST_LEVELS
-from hindmost.harness.adaptive.mesh.cells import Cells
+from hindmost.harness.adaptive.mesh.order import Cells
 from hindmost.harness.rank_failures import on_root
 from hindmost.harness.runfile.attributes import MOST_COUNT, read_object
 from hindmost.harness.runfile.checksum import append_checksum, verify_checksum

@@ -9,10 +9,9 @@ import numpy as np
 
 from hindmost.harness import mpi
 from hindmost.harness.adaptive.decks import TIMING_B, Deck
-from hindmost.harness.adaptive.initial_state import start_kernel
-from hindmost.harness.adaptive.kernel import Choices
-from hindmost.harness.adaptive.mesh.exchange import pack_loop
+from hindmost.harness.adaptive.kernel import Choices, start_kernel
 from hindmost.harness.adaptive.mesh.mesh import Mesh
+from hindmost.harness.adaptive.mesh.patch import pack_loop
 from hindmost.harness.adaptive.phases import PhaseClock
 from hindmost.harness.adaptive.pulses import pulse_reader
 from hindmost.harness.probes import noise, speed

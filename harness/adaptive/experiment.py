@@ -14,9 +14,8 @@ from hindmost.harness.adaptive.checkpoint import CheckpointSetting, prepare_chec
 from hindmost.harness.adaptive.compiling import compile_everything
 from hindmost.harness.adaptive.cycle_advisor import CycleAdvisor, DecisionOptions
 from hindmost.harness.adaptive.decks import Deck
-from hindmost.harness.adaptive.initial_state import resume_kernel, start_kernel
 from hindmost.harness.adaptive.interference import Schedule
-from hindmost.harness.adaptive.kernel import Choices, Kernel
+from hindmost.harness.adaptive.kernel import Choices, Kernel, resume_kernel, start_kernel
 from hindmost.harness.adaptive.phases import NAMES, PhaseClock
 from hindmost.harness.adaptive.pulses import pulse_reader
 from hindmost.harness.adaptive.run import CycleOptions, RecordedCycles, Runner

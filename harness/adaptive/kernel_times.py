@@ -11,8 +11,7 @@ import numpy as np
 
 from hindmost.harness.adaptive.application import application_of
 from hindmost.harness.adaptive.decks import DECKS, Deck
-from hindmost.harness.adaptive.initial_state import start_kernel
-from hindmost.harness.adaptive.kernel import Choices, Kernel
+from hindmost.harness.adaptive.kernel import Choices, Kernel, start_kernel
 from hindmost.harness.adaptive.phases import Phase, PhaseClock, TimedExchange, timed_reduction
 from hindmost.harness.adaptive.physics.heat import Conduction, FaceHeat
 from hindmost.harness.adaptive.pulses import pulse_reader

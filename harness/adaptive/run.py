@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from types import FrameType, TracebackType
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,6 @@ from hindmost.harness.adaptive.interference import InterferingJobs, Schedule
 from hindmost.harness.adaptive.kernel import Kernel
 from hindmost.harness.adaptive.log import CycleLog, CycleTimes
 from hindmost.harness.adaptive.phases import Phase, PhaseClock
-from hindmost.harness.adaptive.stop_requests import StopRequests
 from hindmost.harness.campaign import no_garbage_collection
 from hindmost.harness.launch import process_age_s
 from hindmost.harness.live.feed import LiveFeed
@@ -35,6 +35,44 @@ from hindmost.harness.runfile.contents import RankRun
 from hindmost.harness.runfile.cycles import BlockEdges, Blocks
 from hindmost.models.adaptive.interference import CycleVerdict
 from hindmost.models.adaptive.work import Spent, Work
+
+ASKING = (signal.SIGINT, signal.SIGTERM)
+
+
+class StopRequests:
+    """Remembers, as a context, a request to stop the process; a second one stops it at once.
+
+    Attributes
+    ----------
+    signal : int
+        The signal that came, 0 for none.
+    """
+
+    def __init__(self) -> None:
+        self.signal = 0
+        self._before: dict[signal.Signals, Any] = {}
+
+    def __enter__(self) -> StopRequests:
+        """Listen."""
+        for each in ASKING:
+            self._before[each] = signal.signal(each, self._take)
+        return self
+
+    def _take(self, number: int, frame: FrameType | None) -> None:
+        if self.signal:
+            raise KeyboardInterrupt
+        self.signal = number
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Listen no longer."""
+        for each, handler in self._before.items():
+            signal.signal(each, handler)
+
 
 COLUMNS = 4
 """Numbers of a cell that ghosts have."""

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from hindmost.errors import UsageError
 from hindmost.models.adaptive.interference import CycleJudge, CycleVerdict, Interference
+from hindmost.models.adaptive.limits import Ratios
 from hindmost.models.adaptive.offline import OfflineModel
 from hindmost.models.adaptive.predictors import all_names, make
-from hindmost.models.adaptive.ratios import Ratios
 from hindmost.models.adaptive.work import Spent, Work
 from hindmost.models.results import LEVEL, Prediction
 from hindmost.text import choose

@@ -8,10 +8,9 @@ from typing import SupportsFloat
 from hindmost.errors import UsageError
 from hindmost.models.adaptive.checkpoints import CheckpointCost, CheckpointDecision, decide
 from hindmost.models.adaptive.interference import CycleJudge, CycleVerdict
-from hindmost.models.adaptive.limits import LimitDecision, TimeLimit
+from hindmost.models.adaptive.limits import LimitDecision, Ratios, TimeLimit
 from hindmost.models.adaptive.offline import OfflineModel
 from hindmost.models.adaptive.predictors import make
-from hindmost.models.adaptive.ratios import Ratios
 from hindmost.models.adaptive.work import Spent, Work
 from hindmost.models.results import LEVEL, Prediction
 

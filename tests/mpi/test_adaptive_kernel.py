@@ -17,7 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 import numpy as np
 from mpi4py import MPI
-from hindmost.harness.adaptive.initial_state import start_kernel, resume_kernel
+from hindmost.harness.adaptive.kernel import start_kernel, resume_kernel
 from hindmost.harness.adaptive.checkpoint import CheckpointSetting, read_setting, write_checkpoint
 from hindmost.harness.adaptive.decks import Deck
 from hindmost.harness.adaptive.kernel import Choices

@@ -17,16 +17,14 @@ import numpy as np
 from mpi4py import MPI
 sys.path.insert(0, HERE)
 from tests.harness.adaptive.mesh.brute import flags_of_places
-from hindmost.harness.adaptive.mesh import (
-    exchange, faces, ghosts, keys, rewrite, roots, target_levels,
-)
+from hindmost.harness.adaptive.mesh import adapt, connection, order, part, patch
 from hindmost.harness.adaptive.compiling import compile_mesh
-from hindmost.harness.adaptive.mesh.cells import Cells
+from hindmost.harness.adaptive.mesh.order import Cells
 from hindmost.harness.adaptive.mesh.mesh import Mesh
 from hindmost.models.compiled import compiled
 
 BASE, LEVELS, CYCLES = (9, 7), 3, 8
-ROOMS = (exchange, faces, ghosts, keys, rewrite, roots, target_levels)
+ROOMS = (adapt, connection, order, part, patch)
 LOOPS = [loop for room in ROOMS for name, loop in vars(room).items() if name.endswith("_loop")]
 
 def signatures():

@@ -1,6 +1,7 @@
 """The split of the order into the parts of the ranks, only between base cells.
 
-Therefore siblings are on one rank at all levels, and combining does not depend on the ranks.
+Therefore siblings are on one rank at all levels, and combining does
+not depend on the ranks.
 """
 
 from __future__ import annotations

@@ -9,18 +9,22 @@ from numpy.typing import NDArray
 
 from hindmost.errors import DataError, UsageError
 from hindmost.harness.adaptive.mesh.adapt import Adapted, Adaption
-from hindmost.harness.adaptive.mesh.block_edges import BlockNeeds, block_needs
-from hindmost.harness.adaptive.mesh.cells import BlockLoads, Cells
 from hindmost.harness.adaptive.mesh.connection import Connection
-from hindmost.harness.adaptive.mesh.initial_cells import base_part, check_cells, check_order
 from hindmost.harness.adaptive.mesh.load_balance import (
     Balanced,
     balance,
     check_ranks,
     gathered_splits,
 )
-from hindmost.harness.adaptive.mesh.order import tables_of
-from hindmost.harness.adaptive.mesh.part import MeshPart
+from hindmost.harness.adaptive.mesh.order import (
+    BlockLoads,
+    Cells,
+    base_part,
+    check_cells,
+    check_order,
+    tables_of,
+)
+from hindmost.harness.adaptive.mesh.part import BlockNeeds, MeshPart, block_needs
 from hindmost.harness.adaptive.mesh.patch import HaloExchange, Patch
 from hindmost.harness.runfile.contents import Edges
 
@@ -32,7 +36,7 @@ class Mesh:
 
     A cycle calls `adapt`, `balance` and `connect`, in this order; until `connect`, `patch` and
     `exchange` are the old ones. Do not use a state after passing it in: the returned one may share
-    its memory. A new `patch` may share that of the old one.
+    its memory.
 
     Parameters
     ----------
@@ -109,7 +113,7 @@ class Mesh:
         mesh._prepare(communicator, base, levels, order, threshold, most_cells)
         check_cells(communicator, cells, base, levels)
         part = mesh._part = MeshPart(communicator, mesh._tables, levels, cells)
-        read, key = part.cells(), part.store.cells.key[: part.owned]
+        read, key = part.cells(), part.columns.key
         check_order(communicator, key, read.level, levels, order)
         counts = part.counts()
         if keep:
@@ -227,7 +231,9 @@ class Mesh:
         rows = self.patch.owned + self.patch.ghosts
         if state.shape[0] == rows and state.flags.c_contiguous:
             return state
-        return self._part.store.widen_state(state, self._part.owned, rows)
+        wider = np.empty((rows, state.shape[1]))
+        wider[: self._part.owned] = state[: self._part.owned]
+        return wider
 
     def cells(self) -> Cells:
         """Return the cells of this rank, in order."""

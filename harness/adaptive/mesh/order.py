@@ -1,20 +1,22 @@
-"""Orders of the base mesh: cells are numbered along them, and split into the parts of the ranks.
+"""Orders of the base mesh, keys of cells, and the cells that a mesh begins with.
 
-The key of a cell consists of the key of its base cell and Morton's index within it, at the finest
-level. Therefore the children of a cell are consecutive in every order, and cells never need sorting
-again. A base cell's key is the sum of a term of its column and one of its row: an order is two
-tables.
+The base mesh is numbered along an order, and split into the parts of the ranks. A key refers to the
+finest level: the base cell's key in the high bits, and Morton's index within it in the low bits, x
+in even and y in odd ones. A cell of level l covers 4^(levels - l) keys. Therefore the children of a
+cell are consecutive in every order, and cells never need sorting again. A base cell's key is the
+sum of a term of its column and one of its row: an order is two tables.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.errors import UsageError
+from hindmost.errors import DataError, UsageError
 from hindmost.registry import Registry
 
 Tables = tuple[NDArray[np.int64], NDArray[np.int64]]
@@ -104,3 +106,124 @@ def tables_of(name: str, base: tuple[int, int], levels: int) -> Tables:
             "levels."
         )
     return ORDERS[name].tables(nx, ny)
+
+
+def key_loop(
+    columns: NDArray[np.int64],
+    rows: NDArray[np.int64],
+    levels: int,
+    first: int,
+    last: int,
+    i: NDArray[np.int32],
+    j: NDArray[np.int32],
+    level: NDArray[np.int8],
+    key: NDArray[np.int64],
+) -> None:
+    """Fill the keys of cells first to last; `columns` and `rows` are the tables of the order."""
+    for c in range(first, last):
+        depth = np.int64(level[c])
+        x, y = np.int64(i[c]), np.int64(j[c])
+        within = np.int64(0)
+        for bit in range(depth):
+            within |= (x >> bit & 1) << 2 * bit | (y >> bit & 1) << (2 * bit + 1)
+        base = columns[x >> depth] + rows[y >> depth]
+        key[c] = (base << 2 * levels) | (within << 2 * (levels - depth))
+
+
+def masks(levels: int) -> tuple[int, int]:
+    """Return the bits of x and of y in a key within its base cell."""
+    x = sum(1 << 2 * level for level in range(levels))
+    return x, x << 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cells:
+    """Cells in the order of a mesh.
+
+    Attributes
+    ----------
+    i, j : int32 arrays, shape (cell,)
+        Indices at the level of each cell.
+    level : int8 array, shape (cell,)
+        0 for cells of the base mesh.
+    """
+
+    i: NDArray[np.int32]
+    j: NDArray[np.int32]
+    level: NDArray[np.int8]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlockLoads:
+    """The number of cells of a rank in each block of the domain.
+
+    A block that two ranks share appears on both.
+
+    Attributes
+    ----------
+    block : int64 array, shape (block of this rank,)
+        Block number, row by row over the domain.
+    owner : int32 array, shape (block of this rank,)
+        This rank.
+    load : int64 array, shape (block of this rank,)
+        Number of cells.
+    """
+
+    block: NDArray[np.int64]
+    owner: NDArray[np.int32]
+    load: NDArray[np.int64]
+
+
+def base_part(tables: Tables, rank: int, ranks: int) -> Cells:
+    """Return a rank's equal part of the base mesh."""
+    columns, rows = tables
+    placed = np.argsort((rows[:, None] + columns[None, :]).ravel())
+    part = placed[rank * placed.size // ranks : (rank + 1) * placed.size // ranks]
+    return Cells(
+        i=(part % columns.size).astype(np.int32),
+        j=(part // columns.size).astype(np.int32),
+        level=np.zeros(part.size, np.int8),
+    )
+
+
+def check_cells(communicator: Any, cells: Cells, base: tuple[int, int], levels: int) -> None:
+    """Raise a DataError unless the cells lie in the domain and have its area. Collective."""
+    level = cells.level.astype(np.int64)
+    outside = (level < 0) | (level > levels)
+    level = np.clip(level, 0, levels)
+    for index, size in zip((cells.i, cells.j), base, strict=True):
+        outside |= (index < 0) | (index >= size << level)
+    found = np.array([outside.sum(), (np.int64(1) << 2 * (levels - level)).sum()], np.int64)
+    total = np.empty_like(found)
+    communicator.Allreduce(found, total)
+    if total[0]:
+        raise DataError(
+            f"{total[0]} cells outside a base mesh of {base[0]} x {base[1]} with {levels} levels; "
+            "use the mesh from which the cells were written."
+        )
+    if total[1] != base[0] * base[1] << 2 * levels:
+        raise DataError(
+            f"The cells cover {total[1] / (1 << 2 * levels)} base cells and the domain has "
+            f"{base[0] * base[1]}; every place needs exactly one cell: read all cells, once."
+        )
+
+
+def check_order(
+    communicator: Any, key: NDArray[np.int64], level: NDArray[np.int8], levels: int, order: str
+) -> None:
+    """Raise a DataError unless the keys of cells ascend over all ranks. Collective.
+
+    Together with `check_cells` this means that the cells tile the domain.
+    """
+    after = key + (np.int64(1) << 2 * (levels - level.astype(np.int64)))
+    ends = np.full(3, -1, np.int64)
+    if key.size:
+        ends[:] = key[0], after[-1], (key[1:] < after[:-1]).sum()
+    all_ends = np.empty((communicator.size, 3), np.int64)
+    communicator.Allgather(ends, all_ends)
+    all_ends = all_ends[all_ends[:, 0] >= 0]
+    if all_ends[:, 2].any() or (all_ends[1:, 0] < all_ends[:-1, 1]).any():
+        raise DataError(
+            f"The cells do not follow each other along the order '{order}'; use the order in "
+            "which they were written, and give the ranks consecutive pieces."
+        )

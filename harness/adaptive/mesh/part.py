@@ -1,19 +1,263 @@
-"""A rank's part of the order: its cells, and their base cells."""
+"""A rank's part of the order: its cells, its base cells and their neighbours, and what moves.
+
+All cells within a base cell ("root") are on one rank. Therefore the neighbours of base cells, and
+their owners, change only if cells are moved.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.harness.adaptive.mesh.cells import BlockLoads, Cells
-from hindmost.harness.adaptive.mesh.keys import key_loop
-from hindmost.harness.adaptive.mesh.move import move_cells
-from hindmost.harness.adaptive.mesh.order import Tables
-from hindmost.harness.adaptive.mesh.roots import Roots, link_roots
-from hindmost.harness.adaptive.mesh.store import Store
+from hindmost.harness.adaptive.mesh.order import BlockLoads, Cells, Tables, key_loop
+from hindmost.harness.adaptive.mesh.patch import Patch
 from hindmost.models.compiled import compiled
+
+MOVE_TAG = 73
+"""And the next four."""
+STEP = ((-1, 0), (1, 0), (0, -1), (0, 1))
+"""Offsets to the neighbour on each of the `SIDES`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Level, indices and key of every cell.
+
+    Attributes
+    ----------
+    i, j : int32 array, shape (cell,)
+    level : int8 array, shape (cell,)
+    key : int64 array, shape (cell,)
+    """
+
+    i: NDArray[np.int32]
+    j: NDArray[np.int32]
+    level: NDArray[np.int8]
+    key: NDArray[np.int64]
+
+    @classmethod
+    def empty(cls, rows: int) -> Columns:
+        """Return room for cells."""
+        return cls(
+            np.empty(rows, np.int32),
+            np.empty(rows, np.int32),
+            np.empty(rows, np.int8),
+            np.empty(rows, np.int64),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Roots:
+    """A rank's base cells and the ghosts among them, in the order of the whole mesh.
+
+    Attributes
+    ----------
+    first, last : int
+        Range of the owned ones, without last.
+    key : int64 array, shape (root,)
+    ahead : int32 array, shape (2, root)
+        The root ahead along x and y; -1 if there is none, or both are ghosts.
+    walls, wall_sides : int32 and int8 arrays, shape (root on the border of the domain,)
+        Owned ones, and a bit for each of their `SIDES` that is a wall.
+    border : int32 array, shape (root on the border of the rank,)
+        Owned ones with neighbours on other ranks.
+    border_peer : int32 array, shape (root on the border of the rank, side)
+        Index of the neighbour's owner in `peers`; -1 if it is this rank, or no neighbour.
+    peers : int32 array, shape (peer,)
+        Ranks with which ghosts are exchanged, ascending.
+    """
+
+    first: int
+    last: int
+    key: NDArray[np.int64]
+    ahead: NDArray[np.int32]
+    walls: NDArray[np.int32]
+    wall_sides: NDArray[np.int8]
+    border: NDArray[np.int32]
+    border_peer: NDArray[np.int32]
+    peers: NDArray[np.int32]
+
+
+def link_roots(
+    tables: Tables,
+    key: NDArray[np.int64],
+    i: NDArray[np.int32],
+    j: NDArray[np.int32],
+    first_key: NDArray[np.int64],
+) -> Roots:
+    """Find the neighbours of a rank's base cells.
+
+    Parameters
+    ----------
+    tables : (int64 array, shape (nx,), int64 array, shape (ny,))
+        Tables of the order.
+    key, i, j : arrays, shape (owned root,)
+    first_key : int64 array, shape (rank,)
+        Key of every rank's first base cell.
+    """
+    columns, rows = tables
+    beside = np.empty((4, key.size), np.int32)
+    bits = max(4, (2 * key.size).bit_length())
+    compiled(link_loop)(
+        columns, rows, key, i, j, np.empty(1 << bits, np.int64), np.empty(1 << bits, np.int32),
+        bits, beside,
+    )  # fmt: skip
+    sides = np.zeros(key.size, np.int8)
+    far_root, far_side, far_key = [], [], []
+    for side, (dx, dy) in enumerate(STEP):
+        missing = np.flatnonzero(beside[side] < 0)
+        x, y = i[missing] + dx, j[missing] + dy
+        inside = (x >= 0) & (x < columns.size) & (y >= 0) & (y < rows.size)
+        sides[missing[~inside]] |= 1 << side
+        far_root.append(missing[inside])
+        far_side.append(np.full(int(inside.sum()), side))
+        far_key.append(columns[x[inside]] + rows[y[inside]])
+    root, side_of = np.concatenate(far_root), np.concatenate(far_side)
+    of = np.concatenate(far_key)
+    ghost_key, ghost = np.unique(of, return_inverse=True)
+    owner = np.asarray(np.searchsorted(first_key, ghost_key, side="right")) - 1
+    peers = np.unique(owner).astype(np.int32)
+
+    first = int(np.searchsorted(ghost_key, key[0]))
+    last = first + key.size
+    place = np.arange(ghost_key.size)
+    place[first:] += key.size
+    ahead = np.full((2, key.size + ghost_key.size), -1, np.int32)
+    for axis in range(2):
+        here = beside[2 * axis + 1]
+        ahead[axis, first:last] = np.where(here < 0, -1, here + first)
+        upper, lower = side_of == 2 * axis + 1, side_of == 2 * axis
+        ahead[axis, root[upper] + first] = place[ghost[upper]]
+        ahead[axis, place[ghost[lower]]] = root[lower] + first
+    border, row = np.unique(root, return_inverse=True)
+    border_peer = np.full((border.size, 4), -1, np.int32)
+    border_peer[row, side_of] = np.searchsorted(peers, owner[ghost])
+    walls = np.flatnonzero(sides)
+    return Roots(
+        first=first,
+        last=last,
+        key=np.concatenate([ghost_key[:first], key, ghost_key[first:]]),
+        ahead=ahead,
+        walls=(walls + first).astype(np.int32),
+        wall_sides=sides[walls],
+        border=(border + first).astype(np.int32),
+        border_peer=border_peer,
+        peers=peers,
+    )
+
+
+def link_loop(
+    columns: NDArray[np.int64],
+    rows: NDArray[np.int64],
+    key: NDArray[np.int64],
+    i: NDArray[np.int32],
+    j: NDArray[np.int32],
+    slot_key: NDArray[np.int64],
+    slot_root: NDArray[np.int32],
+    bits: int,
+    beside: NDArray[np.int32],
+) -> None:
+    """Fill the neighbours of a rank's base cells on each of the `SIDES`; -1 if on another rank.
+
+    Uses an open-addressing hash table of 2^bits slots; Fibonacci hashing spreads adjacent keys.
+    """
+    odd = np.int64(-7046029254386353131)
+    within = (1 << bits) - 1
+    slot_root[:] = -1
+    beside[:] = -1
+    for root in range(len(key)):
+        slot = (key[root] * odd >> (64 - bits)) & within
+        while slot_root[slot] >= 0:
+            slot = (slot + 1) & within
+        slot_key[slot] = key[root]
+        slot_root[slot] = root
+    for root in range(len(key)):
+        for axis in range(2):
+            x, y = i[root] + (1 - axis), j[root] + axis
+            if x >= len(columns) or y >= len(rows):
+                continue
+            wanted = columns[x] + rows[y]
+            slot = (wanted * odd >> (64 - bits)) & within
+            while slot_root[slot] >= 0 and slot_key[slot] != wanted:
+                slot = (slot + 1) & within
+            other = slot_root[slot]
+            if other >= 0:
+                beside[2 * axis + 1, root] = other
+                beside[2 * axis, other] = root
+
+
+def move_cells(
+    communicator: Any,
+    cells: Columns,
+    state: NDArray[np.float64],
+    counts: NDArray[np.int64],
+    splits: NDArray[np.int64],
+) -> tuple[Columns, NDArray[np.float64], int]:
+    """Send and receive the cells between old and new splits. Collective.
+
+    Every rank knows both splits, so that no requests are needed.
+
+    Parameters
+    ----------
+    counts : int64 array, shape (rank,)
+        Previous number of cells of all ranks.
+    splits : int64 array, shape (rank + 1,)
+        First cell of each rank's new part, and the number of all cells.
+
+    Returns
+    -------
+    Columns, float64 array of shape (owned cell, column)
+        The new cells and their state.
+    int
+        Number of cells that this rank sent away.
+    """
+    rank = communicator.rank
+    old = np.concatenate([[0], np.cumsum(counts)])
+    owned = int(splits[rank + 1] - splits[rank])
+    new = Columns.empty(owned)
+    moved_state = np.empty((owned, state.shape[1]))
+    before: list[NDArray[Any]] = [cells.i, cells.j, cells.level, cells.key, state]
+    after: list[NDArray[Any]] = [new.i, new.j, new.level, new.key, moved_state]
+
+    requests = []
+    for peer, first, last in overlaps(splits[rank : rank + 2], old):
+        place = slice(first - int(splits[rank]), last - int(splits[rank]))
+        if peer == rank:
+            origin = slice(first - int(old[rank]), last - int(old[rank]))
+            for source, target in zip(before, after, strict=True):
+                target[place] = source[origin]
+            continue
+        for number, target in enumerate(after):
+            requests.append(communicator.Irecv(target[place], source=peer, tag=MOVE_TAG + number))
+    sent = 0
+    for peer, first, last in overlaps(old[rank : rank + 2], splits):
+        if peer == rank:
+            continue
+        origin = slice(first - int(old[rank]), last - int(old[rank]))
+        sent += last - first
+        for number, source in enumerate(before):
+            requests.append(communicator.Isend(source[origin], dest=peer, tag=MOVE_TAG + number))
+    if requests:
+        from mpi4py import MPI
+
+        MPI.Request.Waitall(requests)
+    return new, moved_state, sent
+
+
+def overlaps(part: NDArray[np.int64], splits: NDArray[np.int64]) -> list[tuple[int, int, int]]:
+    """Return the parts that a range of cells overlaps, and the overlaps.
+
+    Parameters
+    ----------
+    part : int64 array, shape (2,)
+    splits : int64 array, shape (rank + 1,)
+    """
+    low = np.maximum(part[0], splits[:-1])
+    high = np.minimum(part[1], splits[1:])
+    return [(int(at), int(low[at]), int(high[at])) for at in np.flatnonzero(low < high)]
 
 
 class MeshPart:
@@ -27,7 +271,8 @@ class MeshPart:
     levels : int
     owned : int
         Current number of cells, also before they are connected.
-    store : Store
+    columns : Columns
+        The current cells.
     changed : bool
         Whether the mesh changed on some rank since it was connected.
     roots : Roots
@@ -42,17 +287,14 @@ class MeshPart:
         self.levels = levels
         self.owned = cells.level.size
         self.changed = True
-        self.store = Store(self.owned)
-        own, (columns, rows) = self.store.cells, tables
-        own.i[: self.owned] = cells.i
-        own.j[: self.owned] = cells.j
-        own.level[: self.owned] = cells.level
+        own = self.columns = Columns.empty(self.owned)
+        own.i[:], own.j[:], own.level[:] = cells.i, cells.j, cells.level
+        columns, rows = tables
         compiled(key_loop)(columns, rows, levels, 0, self.owned, own.i, own.j, own.level, own.key)
 
     def cells(self) -> Cells:
         """Return the cells, in order."""
-        own = self.store.cells
-        return Cells(i=own.i[: self.owned], j=own.j[: self.owned], level=own.level[: self.owned])
+        return Cells(i=self.columns.i, j=self.columns.j, level=self.columns.level)
 
     def counts(self) -> NDArray[np.int64]:
         """Return the cells of every rank. Collective."""
@@ -63,7 +305,7 @@ class MeshPart:
     def begins(self) -> NDArray[np.int64]:
         """Return the rows at which base cells begin."""
         within = (1 << 2 * self.levels) - 1
-        return np.flatnonzero((self.store.cells.key[: self.owned] & within) == 0)
+        return np.flatnonzero((self.columns.key & within) == 0)
 
     def move(
         self, state: NDArray[np.float64], counts: NDArray[np.int64], splits: NDArray[np.int64]
@@ -72,14 +314,16 @@ class MeshPart:
 
         See `move_cells`.
         """
-        state, sent = move_cells(self.communicator, self.store, state, counts, splits)
+        self.columns, state, sent = move_cells(
+            self.communicator, self.columns, state, counts, splits
+        )
         self.owned = state.shape[0]
         self.link()
         return state, sent
 
     def link(self) -> None:
         """Find the base cells and their neighbours. Collective."""
-        cells, begin = self.store.cells, self.begins()
+        cells, begin = self.columns, self.begins()
         level = cells.level[begin]
         key = cells.key[begin] >> 2 * self.levels
         first_key = np.empty(self.communicator.size, np.int64)
@@ -91,7 +335,7 @@ class MeshPart:
 
     def blocks(self, side: int) -> BlockLoads:
         """Return the number of cells in each block of side x side base cells."""
-        cells, begin = self.store.cells, self.begins()
+        cells, begin = self.columns, self.begins()
         across = -(-self.tables[0].size // side)
         level = cells.level[begin]
         place = (cells.j[begin] >> level) // side * across + (cells.i[begin] >> level) // side
@@ -109,8 +353,52 @@ class MeshPart:
             columns, rows, self.levels, 0, 1,
             np.array([i], np.int32), np.array([j], np.int32), np.array([level], np.int8), key,
         )  # fmt: skip
-        cells = self.store.cells
-        row = int(np.searchsorted(cells.key[: self.owned], key[0], side="right")) - 1
+        cells = self.columns
+        row = int(np.searchsorted(cells.key, key[0], side="right")) - 1
         if row < 0 or key[0] - cells.key[row] >= 1 << 2 * (self.levels - int(cells.level[row])):
             return -1
         return row
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlockNeeds:
+    """The cells of a rank's blocks that other blocks need, as ghosts across a face.
+
+    A cell that two blocks need counts for both, also where one rank has both.
+
+    Attributes
+    ----------
+    source, target : int64 array, shape (block edge,)
+        Numbers of the block that has the cells, and of that which needs them.
+    cells : int64 array, shape (block edge,)
+    """
+
+    source: NDArray[np.int64]
+    target: NDArray[np.int64]
+    cells: NDArray[np.int64]
+
+
+def block_needs(patch: Patch, base: tuple[int, int]) -> BlockNeeds:
+    """Return what other blocks need of this rank's; blocks are base cells, numbered row by row.
+
+    Parameters
+    ----------
+    patch : Patch
+    base : (int, int)
+        Base cells along x and y.
+    """
+    blocks = base[0] * base[1]
+    i, j = patch.i >> patch.level, patch.j >> patch.level
+    place = j.astype(np.int64) * base[0] + i
+    cell, needs = [], []
+    for faces in (patch.x_faces, patch.y_faces):
+        for here, there in ((faces.lower, faces.upper), (faces.upper, faces.lower)):
+            across = (place[here] != place[there]) & (here < patch.owned)
+            cell.append(here[across].astype(np.int64))
+            needs.append(place[there[across]])
+    # A cell goes once to each block that needs it, over however many faces.
+    once = np.unique(np.concatenate(cell) * blocks + np.concatenate(needs))
+    row, target = np.divmod(once, blocks)
+    pair, count = np.unique(place[row] * blocks + target, return_counts=True)
+    source, target = np.divmod(pair, blocks)
+    return BlockNeeds(source=source, target=target, cells=count.astype(np.int64))

@@ -18,7 +18,7 @@ from hindmost.harness.adaptive.checkpoint import (
     read_setting,
     write_checkpoint,
 )
-from hindmost.harness.adaptive.mesh.cells import Cells
+from hindmost.harness.adaptive.mesh.order import Cells
 from hindmost.harness.runfile.checksum import TRAILER_LENGTH, append_checksum
 from hindmost.harness.solo import Solo
 

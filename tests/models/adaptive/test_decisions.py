@@ -11,10 +11,9 @@ import pytest
 from hindmost.errors import DataError, UsageError
 from hindmost.models.adaptive.checkpoints import CheckpointCost
 from hindmost.models.adaptive.floor import denoised, error_floor_percent, mean_error_percent
-from hindmost.models.adaptive.limits import TimeLimit
+from hindmost.models.adaptive.limits import Ratios, TimeLimit
 from hindmost.models.adaptive.offline import OfflineModel
 from hindmost.models.adaptive.predictor import Predictor
-from hindmost.models.adaptive.ratios import Ratios
 from hindmost.models.adaptive.work import Spent
 from hindmost.models.synthetic.cycles import CycleLaw, draw_cycles
 from hindmost.text import probability

@@ -6,8 +6,7 @@ import math
 
 import numpy as np
 
-from hindmost.models.adaptive.limits import TimeLimit
-from hindmost.models.adaptive.ratios import Ratios
+from hindmost.models.adaptive.limits import Ratios, TimeLimit
 
 
 def test_many_short_noisy_cycles_do_not_use_up_the_risk() -> None:

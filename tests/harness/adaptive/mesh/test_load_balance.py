@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from hindmost.errors import UsageError
 from hindmost.harness.adaptive.mesh.load_balance import check_ranks, nearest
-from hindmost.harness.adaptive.mesh.move import overlaps
+from hindmost.harness.adaptive.mesh.part import overlaps
 
 
 @given(

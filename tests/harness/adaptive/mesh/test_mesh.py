@@ -16,9 +16,8 @@ from tests.alone import ALONE
 from tests.harness.adaptive.mesh.brute import faces_of_pairs, flags_of_places, squares, walls_of
 
 from hindmost.errors import DataError, UsageError
-from hindmost.harness.adaptive.mesh.cells import Cells
 from hindmost.harness.adaptive.mesh.mesh import Mesh
-from hindmost.harness.adaptive.mesh.order import ORDERS
+from hindmost.harness.adaptive.mesh.order import ORDERS, Cells
 from hindmost.harness.adaptive.mesh.patch import Faces
 
 
