@@ -1,41 +1,30 @@
-"""Conditions on configurations, such as ``ranks > 128 and unknowns < 8e6``: parsed, never executed.
+"""Conditions on configurations, such as ``ranks > 128 and unknowns < 8e6``: never executed.
 
-::
-
-    either     = both ("or" both)*
-    both       = turned ("and" turned)*
-    turned     = "not" turned | comparison
-    comparison = atom (("<" | "<=" | ">" | ">=" | "==" | "!=") atom)*
-    atom       = number | text | "true" | "false" | name | "(" either ")"
-
-Comparisons chain as in mathematics: ``2 < ranks <= 16``.
+They are written as in Python, whose parser reads them: comparisons of names, numbers and texts in
+quotes, ``and``, ``or``, ``not`` and parentheses; ``true`` and ``false`` as in TOML. Everything else
+of Python is refused.
 """
 
 from __future__ import annotations
 
+import ast
 import operator
-import re
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import NoReturn, Protocol
 
 from hindmost.jobs.core.plan import Value
 from hindmost.text import choose
 
-DEEPEST = 50
-"""The deepest nesting of parentheses and ``not``."""
-
-_TOKEN = re.compile(
-    r"\s*(?:(?P<number>[-+]?(?:\d+(?:_\d+)*\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?!\w))"
-    r"|(?P<name>[^\W\d][\w-]*)|(?P<text>\"[^\"]*\"|'[^']*')"
-    r"|(?P<sign><=|>=|==|!=|<|>|\(|\)))"
-)
-_WORDS = ("and", "or", "not", "true", "false")
-_ORDERS: dict[str, Callable[[Value, Value], bool]] = {
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
+ALLOWED = "names, numbers, texts in quotes, comparisons, and, or, not and parentheses"
+TRUTHS = {"true": True, "false": False}
+SIGNS: dict[type[ast.cmpop], tuple[str, Callable[[Value, Value], bool]]] = {
+    ast.Eq: ("==", operator.eq),
+    ast.NotEq: ("!=", operator.ne),
+    ast.Lt: ("<", operator.lt),
+    ast.LtE: ("<=", operator.le),
+    ast.Gt: (">", operator.gt),
+    ast.GtE: (">=", operator.ge),
 }
 
 
@@ -47,240 +36,73 @@ class ConditionError(ValueError):
         self.column = column
 
 
-class _Node(Protocol):
-    """A part of a condition."""
-
-    @property
-    def column(self) -> int:
-        """The column where it begins."""
-
-    def value(self, names: Mapping[str, Value]) -> Value:
-        """Return its value for a configuration."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Constant:
-    constant: Value
-    column: int
-
-    def value(self, names: Mapping[str, Value]) -> Value:
-        return self.constant
-
-
-@dataclass(frozen=True, slots=True)
-class _Name:
-    name: str
-    column: int
-
-    def value(self, names: Mapping[str, Value]) -> Value:
-        return names[self.name]
-
-
-@dataclass(frozen=True, slots=True)
-class _Chain:
-    """A chain of comparisons, all of which must hold."""
-
-    atoms: tuple[_Node, ...]
-    signs: tuple[tuple[str, int], ...]
-    column: int
-
-    def value(self, names: Mapping[str, Value]) -> Value:
-        values = [atom.value(names) for atom in self.atoms]
-        pairs = zip(values, values[1:], self.signs, strict=False)
-        return all(_compare(left, right, *sign) for left, right, sign in pairs)
-
-
-@dataclass(frozen=True, slots=True)
-class _Joined:
-    """Conditions joined by ``and`` or ``or``."""
-
-    join: Callable[[Iterable[bool]], bool]
-    parts: tuple[_Node, ...]
-    column: int
-
-    def value(self, names: Mapping[str, Value]) -> Value:
-        return self.join(_truth(part, names) for part in self.parts)
-
-
-@dataclass(frozen=True, slots=True)
-class _Not:
-    part: _Node
-    column: int
-
-    def value(self, names: Mapping[str, Value]) -> Value:
-        return not _truth(self.part, names)
-
-
-def _number(word: str) -> int | float:
-    """Read a number; whole numbers stay exact."""
-    try:
-        return int(word)
-    except ValueError:
-        return float(word)
-
-
-def _truth(part: _Node, names: Mapping[str, Value]) -> bool:
-    """Return whether a part holds; a number or a text is not a condition."""
-    value = part.value(names)
-    if not isinstance(value, bool):
-        raise ConditionError(
-            f"{value!r} is neither true nor false; compare it with a value", part.column
-        )
-    return value
-
-
-def _compare(left: Value, right: Value, sign: str, column: int) -> bool:
-    """Compare two values; values of different kinds are unequal and have no order."""
-    sorts = {
-        bool if isinstance(v, bool) else str if isinstance(v, str) else float: v
-        for v in (left, right)
-    }
-    if sign in ("==", "!="):
-        return (len(sorts) == 1 and left == right) == (sign == "==")
-    if len(sorts) > 1 or bool in sorts:
-        raise ConditionError(f"{left!r} {sign} {right!r}: these values have no order", column)
-    return _ORDERS[sign](left, right)
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Condition:
     """A parsed condition; made by `parse_condition`.
 
     Attributes
     ----------
     text : str
-    node : object
-        What was understood.
+    parsed : ast.expr
+        Of `source_of` the text.
     line, column : int
         Where its first character stands in the study file, as far as known.
     """
 
     text: str
-    node: _Node
+    parsed: ast.expr
     line: int = 1
     column: int = 1
 
     def holds(self, names: Mapping[str, Value]) -> bool:
         """Tell whether it holds for a configuration; a ConditionError if it has no answer."""
-        return _truth(self.node, names)
+        return self._truth(self.parsed, names)
 
+    def _truth(self, part: ast.expr, names: Mapping[str, Value]) -> bool:
+        """Return whether a part holds; a number or a text is not a condition."""
+        value = self._value(part, names)
+        if not isinstance(value, bool):
+            why = f"{value!r} is neither true nor false; compare it with a value"
+            raise ConditionError(why, column_of(part, self.text))
+        return value
 
-class _Parser:
-    """Reads a condition from left to right."""
-
-    def __init__(self, text: str, names: Iterable[str]) -> None:
-        self.text = text
-        self.names = list(names)
-        self.tokens: list[tuple[str, str, int]] = []
-        at = 0
-        while at < len(text.rstrip()):
-            found = _TOKEN.match(text, at)
-            if found is None:
-                at += len(text[at:]) - len(text[at:].lstrip())
-                raise ConditionError(
-                    f"'{text[at]}' is not allowed; use names, numbers, texts in quotes, "
-                    "comparisons, and, or, not and parentheses",
-                    at + 1,
+    def _value(self, part: ast.expr, names: Mapping[str, Value]) -> Value:
+        name = name_of(part, self.text)
+        if name in names:
+            return names[name]
+        match part:
+            case ast.Name(id=word):
+                return TRUTHS[word]
+            case ast.BoolOp(op=ast.And(), values=parts):
+                return all(self._truth(each, names) for each in parts)
+            case ast.BoolOp(values=parts):
+                return any(self._truth(each, names) for each in parts)
+            case ast.UnaryOp(op=ast.Not(), operand=inner):
+                return not self._truth(inner, names)
+            case ast.Compare(left=left, ops=ops, comparators=others):
+                values = [self._value(each, names) for each in (left, *others)]
+                return all(
+                    self._compared(one, other, type(op), part)
+                    for one, other, op in zip(values, values[1:], ops, strict=False)
                 )
-            sort = str(found.lastgroup)
-            self.tokens.append((sort, found[sort], found.start(sort) + 1))
-            at = found.end()
-        self.tokens.append(("end", "", len(text.rstrip()) + 1))
-        self.at = 0
-        self.depth = 0
+        value: Value = ast.literal_eval(part)  # a number, which may have a sign, or a text
+        return value
 
-    @property
-    def word(self) -> str:
-        """The next token, unless it is a text in quotes."""
-        return self.tokens[self.at][1]
+    def _compared(self, one: Value, other: Value, op: type[ast.cmpop], part: ast.expr) -> bool:
+        """Compare two values; values of different kinds are unequal and have no order."""
+        sign, compare = SIGNS[op]
+        kinds = {kind_of(one), kind_of(other)}
+        if op in (ast.Eq, ast.NotEq):
+            return (len(kinds) == 1 and one == other) == (op is ast.Eq)
+        if len(kinds) > 1 or bool in kinds:
+            why = f"{one!r} {sign} {other!r}: these values have no order"
+            raise ConditionError(why, column_of(part, self.text))
+        return compare(one, other)
 
-    @property
-    def column(self) -> int:
-        """The column where it begins."""
-        return self.tokens[self.at][2]
 
-    def whole(self) -> _Node:
-        """Read the whole condition."""
-        node = self.either()
-        if self.tokens[self.at][0] != "end":
-            self.expected("'and', 'or' or the end")
-        return node
-
-    def expected(self, what: str) -> NoReturn:
-        """Refuse the next token."""
-        found = f"'{self.word}'" if self.word else "the end"
-        raise ConditionError(f"expected {what}, found {found}", self.column)
-
-    def either(self) -> _Node:
-        """Read conditions joined by ``or``."""
-        return self.joined("or", any, self.both)
-
-    def both(self) -> _Node:
-        """Read conditions joined by ``and``."""
-        return self.joined("and", all, self.turned)
-
-    def joined(
-        self, word: str, join: Callable[[Iterable[bool]], bool], read: Callable[[], _Node]
-    ) -> _Node:
-        """Read conditions joined by a word."""
-        column, parts = self.column, [read()]
-        while self.word == word:
-            self.at += 1
-            parts.append(read())
-        return parts[0] if len(parts) == 1 else _Joined(join, tuple(parts), column)
-
-    def turned(self) -> _Node:
-        """Read a condition or its negation."""
-        if self.word != "not":
-            return self.comparison()
-        column = self.column
-        self.deeper()
-        self.at += 1
-        node = _Not(self.turned(), column)
-        self.depth -= 1
-        return node
-
-    def deeper(self) -> None:
-        """Count how deeply conditions are nested."""
-        self.depth += 1
-        if self.depth > DEEPEST:
-            raise ConditionError(f"nested deeper than {DEEPEST} levels", self.column)
-
-    def comparison(self) -> _Node:
-        """Read an atom or a chain of comparisons."""
-        column, atoms, signs = self.column, [self.atom()], []
-        while self.word in ("==", "!=", *_ORDERS):
-            signs.append((self.word, self.column))
-            self.at += 1
-            atoms.append(self.atom())
-        return atoms[0] if not signs else _Chain(tuple(atoms), tuple(signs), column)
-
-    def atom(self) -> _Node:
-        """Read a number, a text, a name or a condition in parentheses."""
-        sort, word, column = self.tokens[self.at]
-        if word == "(":
-            self.deeper()
-            self.at += 1
-            node = self.either()
-            self.depth -= 1
-            if self.word != ")":
-                self.expected("')'")
-            self.at += 1
-            return node
-        if sort in ("sign", "end") or (sort == "name" and word in _WORDS[:3]):
-            self.expected("a name, a number or a text")
-        self.at += 1
-        if sort == "text":
-            return _Constant(word[1:-1], column)
-        if sort == "number":
-            return _Constant(_number(word), column)
-        if word in _WORDS:
-            return _Constant(word == "true", column)
-        if word not in self.names:
-            raise ConditionError(
-                f"'{word}' is not set by the sweep: {choose(self.names, word)}", column
-            )
-        return _Name(word, column)
+def kind_of(value: Value) -> type:
+    """Return bool, str, or float for all numbers."""
+    return type(value) if isinstance(value, bool | str) else float
 
 
 def parse_condition(text: str, names: Iterable[str]) -> Condition:
@@ -296,4 +118,57 @@ def parse_condition(text: str, names: Iterable[str]) -> Condition:
     ConditionError
         It is none; with the column.
     """
-    return Condition(text, _Parser(text, names).whole())
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of the parser, on what is refused below
+            parsed = ast.parse(source_of(text), mode="eval").body
+    except SyntaxError as error:
+        column = min(max(1, (error.offset or 2) - 1), len(text) + 1)
+        raise ConditionError(f"{error.msg}; use {ALLOWED}", column) from None
+    except (ValueError, RecursionError, MemoryError):
+        raise ConditionError(f"too deeply nested, or no text; use {ALLOWED}", 1) from None
+    check(parsed, text, list(names))
+    return Condition(text=text, parsed=parsed)
+
+
+def check(part: ast.expr, text: str, names: list[str]) -> None:
+    """Refuse what is no part of a condition."""
+    if name_of(part, text) in names:
+        return
+    match part:
+        case ast.Name(id=word):
+            if word not in TRUTHS:
+                why = f"'{word}' is not set by the sweep: {choose(names, word)}"
+                raise ConditionError(why, column_of(part, text))
+        case ast.BoolOp(values=parts):
+            for each in parts:
+                check(each, text, names)
+        case ast.UnaryOp(op=ast.Not(), operand=inner):
+            check(inner, text, names)
+        case ast.Compare(left=left, ops=ops, comparators=parts) if {*map(type, ops)} <= {*SIGNS}:
+            for each in (left, *parts):
+                check(each, text, names)
+        case ast.Constant(value=str() | int() | float()):
+            pass
+        case ast.UnaryOp(op=ast.USub() | ast.UAdd(), operand=ast.Constant(value=int() | float())):
+            pass
+        case _:
+            found = ast.get_source_segment(source_of(text), part)
+            raise ConditionError(f"'{found}' is not allowed; use {ALLOWED}", column_of(part, text))
+
+
+def source_of(text: str) -> str:
+    """Return what the parser is given: one line, however the text is laid out."""
+    return "(" + "".join(" " if each.isspace() else each for each in text) + ")"
+
+
+def name_of(part: ast.expr, text: str) -> str:
+    """Return the text of a name, which may have hyphens: to the parser they are differences."""
+    if not isinstance(part, ast.Name | ast.BinOp):
+        return ""
+    return ast.get_source_segment(source_of(text), part) or ""
+
+
+def column_of(part: ast.expr, text: str) -> int:
+    """Return where a part begins, in characters from 1; the parser counts bytes."""
+    return max(1, len(source_of(text).encode()[: part.col_offset].decode()))

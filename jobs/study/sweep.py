@@ -8,6 +8,7 @@ import tomllib
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
+from keyword import iskeyword
 from typing import Any
 
 from hindmost.documents import Document
@@ -23,7 +24,7 @@ CONDITIONS = ("exclude", "only")
 OWN_NAME = "name"
 """In a table of an axis, the value of the axis itself."""
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
-_TAKEN = ("and", "or", "not", "true", "false", "out", "repeat", "nodes")
+_TAKEN = ("true", "false", "out", "repeat", "nodes")
 """Words with a meaning in conditions or commands."""
 MOST = 1_000_000
 """The most runs of a study; more are a mistake."""
@@ -79,10 +80,10 @@ def read_setting(key: str, value: Any, path: KeyPath) -> dict[str, Value]:
 
 def check_name(name: str, path: KeyPath, value: Any) -> None:
     """Refuse a name that is not valid in conditions and commands."""
-    if not _NAME.fullmatch(name) or name in _TAKEN:
+    if not _NAME.fullmatch(name) or name in _TAKEN or iskeyword(name):
         why = (
             f"'{name}' is not a valid name: use letters, digits, _ and -, not beginning with a "
-            f"digit or -, and not {either(_TAKEN)}"
+            f"digit or -, and no word of Python, nor {either(_TAKEN)}"
         )
         raise RecordError(why, *path, found=value)
 
