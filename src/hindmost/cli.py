@@ -18,7 +18,7 @@ from hindmost.completion import SHELLS, VerbWords, completion_script
 from hindmost.errors import UsageError
 from hindmost.executors import Executor
 from hindmost.models.compiled import announce
-from hindmost.output import warn, write_json, write_lines, write_text
+from hindmost.output import warn, write_lines, write_text
 from hindmost.text import choose, plural
 
 VERBS = {
@@ -190,23 +190,6 @@ class Parser(argparse.ArgumentParser):
             raise argparse.ArgumentError(action, why)
 
 
-class PrintSchema(argparse.Action):
-    """Print the JSON schema of what a verb prints with ``--json``, and exit."""
-
-    def __call__(
-        self,
-        parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,
-        values: str | Sequence[Any] | None,
-        option_string: str | None = None,
-    ) -> None:
-        """Print it."""
-        from hindmost.json_forms.verbs import schema_of_verb
-
-        write_json(schema_of_verb(parser.prog.removeprefix("hindmost ")))
-        parser.exit()
-
-
 class HelpAll(argparse.Action):
     """Print the help of a verb with all its options, and exit."""
 
@@ -315,15 +298,6 @@ def parser_of(words: Sequence[str]) -> tuple[Parser, Verb | None, list[str]]:
                 sub.prog += f" {words.pop(after)}"
             verb = load(module)
             verb.add_arguments(sub)
-            as_json = sub._option_string_actions.get("--json")
-            if as_json is not None:
-                group = next(g for g in sub._action_groups if as_json in g._group_actions)
-                group.add_argument(
-                    "--json-schema",
-                    action=PrintSchema,
-                    nargs=0,
-                    help="print the JSON schema of --json and exit",
-                )
             common: Sequence[str] = getattr(verb, "COMMON", ())
             if common:
                 sub.add_argument("--help-all", action=HelpAll, nargs=0, help="list all options")

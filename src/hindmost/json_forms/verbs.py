@@ -1,4 +1,4 @@
-"""What ``--json`` of each verb prints, by verb: ``hindmost VERB --json-schema`` and the docs."""
+"""What ``--json`` of each verb prints, by verb: ``hindmost doctor --schema VERB`` and the docs."""
 
 from __future__ import annotations
 
