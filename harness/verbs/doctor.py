@@ -72,21 +72,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="compile the numerical loops ahead, and do no more: those of rooms of the models, "
         "such as noise; without ROOM all, also those of 'run adaptive' and 'probe'",
     )
-    parser.add_argument(
+    parser.add_argument(  # which the command itself does: it knows the verbs
         "--schema", metavar="VERB", help="print the JSON schema of the --json of a verb, and stop"
     )
 
 
 def perform(arguments: argparse.Namespace) -> int:
     """Look and tell; exit status 4 if solvers cannot be run here."""
-    if arguments.schema is not None:
-        from hindmost.json_forms.verbs import FORMS, schema_of_verb
-
-        verb = arguments.schema.removeprefix("hindmost ")
-        if verb not in FORMS:
-            raise UsageError(f"'{verb}' prints no JSON; {choose(tuple(FORMS), verb)}.")
-        write_json(schema_of_verb(verb))
-        return 0
     if arguments.compile is not None:
         write_lines(*compile_models(arguments.compile), flush=True)
         if not arguments.compile:

@@ -18,7 +18,7 @@ from hindmost.completion import SHELLS, VerbWords, completion_script
 from hindmost.errors import UsageError
 from hindmost.executors import Executor
 from hindmost.models.compiled import announce
-from hindmost.output import warn, write_lines, write_text
+from hindmost.output import warn, write_json, write_lines, write_text
 from hindmost.text import choose, plural
 
 VERBS = {
@@ -244,6 +244,14 @@ def main(words: Sequence[str] | None = None) -> int:
     if verb is None:
         write_text(START)
         return 2
+    if arguments.verb == "doctor" and arguments.schema is not None:
+        from hindmost.json_forms.verbs import FORMS, schema_of_verb
+
+        if arguments.schema not in FORMS:
+            known = choose(tuple(FORMS), arguments.schema)
+            raise UsageError(f"'{arguments.schema}' prints no JSON; {known}.")
+        write_json(schema_of_verb(arguments.schema))
+        return 0
     if petsc_options and arguments.verb not in ("run", "attach"):
         raise UsageError("What follows '--' is for 'run' and 'attach' only; remove it.")
     arguments.petsc_options = arguments.program = tuple(petsc_options)
