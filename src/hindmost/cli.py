@@ -248,8 +248,8 @@ def main(words: Sequence[str] | None = None) -> int:
         from hindmost.json_forms.verbs import FORMS, schema_of_verb
 
         if arguments.schema not in FORMS:
-            known = choose(tuple(FORMS), arguments.schema)
-            raise UsageError(f"'{arguments.schema}' prints no JSON; {known}.")
+            allowed = choose(tuple(FORMS), arguments.schema)
+            raise UsageError(f"'{arguments.schema}' prints no JSON; {allowed}.")
         write_json(schema_of_verb(arguments.schema))
         return 0
     if petsc_options and arguments.verb not in ("run", "attach"):
