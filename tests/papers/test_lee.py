@@ -87,7 +87,7 @@ def test_profiles_add_up_to_the_work_and_slope_down_where_ranks_end_early(
         rows = found["at work" if figure == "profile" else "local"]
         spent_s = (1e-3 * (rows[:, 1] - rows[:, 0]) * 0.24 * (rows[:, 2] - rows[:, 3])).sum()
         assert spent_s == pytest.approx(wanted_s, rel=1e-3)
-    [told_] = told("ranks", file)["files"]
+    [told_] = told("show", "--ranks", file)["files"]
     slope = told_["profile"]["downward_per_s"]
     assert slope == pytest.approx(-1.0 / 40e-6, rel=0.05)
     body = drawn(tmp_path / "body", file, "--figure=body-profile")["at work"][:, 2]
@@ -102,7 +102,7 @@ def test_the_slow_rank_and_the_groups_that_were_planted_are_found(
 ) -> None:
     work = planted_work()
     file = write_blocking(tmp_path, work)
-    [found] = told("ranks", file)["files"]
+    [found] = told("show", "--ranks", file)["files"]
     extrema = {each["criterion"]: each for each in found["extrema"]}
     for criterion in ("most often last", "costs the others most", "least waiting"):
         assert extrema[criterion]["standing_out"] == [SLOW]
