@@ -180,6 +180,7 @@ def predict_all(batches: Sequence[Batch], at: tuple[float, ...]) -> Predictions:
                     points=batch.points,
                     values=batch.medians[beyond],
                     recent=batch.recent()[beyond],
+                    gamma=batch.noise.kind.gamma,
                 )
             )
             numbers.append(first + np.flatnonzero(beyond))

@@ -3,9 +3,9 @@
 A model in performance model normal form explains all points. What lies beyond them depends most on
 the last ones: caches, protocols and communication change the growth of real programs more often
 than a model of few terms can. So simple candidates predict (`candidates`), each is judged by how it
-would have foretold the last measured points (`held_out`), over all kernels of an experiment and
-with what other experiments taught (`experience`), and the median of those that did well is the
-prediction (`stacking`). The width of its interval comes from the same errors (`width`).
+would have foretold the last measured points (`held_out`), over all kernels of an experiment, and
+the median of those that did well is the prediction. The width of its interval comes from the same
+errors (`weighing`).
 """
 
 from hindmost.models.foretell.forecast import Forecast, MeasuredKernels, foretell

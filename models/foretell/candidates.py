@@ -1,155 +1,89 @@
 """The candidates: simple ways to continue a series of values beyond its last point.
 
-All work on the logarithms of points and values, relative to the last point, so that units do not
-matter. Each is exact for one kind of growth, and wrong for others; `held_out` finds out which.
+Each is exact for one kind of growth, and wrong for others; `held_out` finds out which. Those that
+brought nothing on measured series are gone: see "Forecasts of real measurements" in ``docs/validation.md``.
 """
 
 from __future__ import annotations
 
 from enum import StrEnum
-from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.models.compiled import part
-from hindmost.models.foretell.growth import normal_form, through_two, work_and_cost
-from hindmost.models.pmnf.space import PAPER
-from hindmost.models.pmnf.term import Exponents
+from hindmost.models.pmnf.criterion import penalties
+from hindmost.models.pmnf.search import search
+from hindmost.models.pmnf.space import FINE, searched_columns
 
 
 class Candidate(StrEnum):
     """A way to continue a series, in words; in the order of all arrays over candidates."""
 
     SAME = "the last value"
-    HALF = "half the last slope"
-    SLOPE_OF_3 = "the slope of the last 3 points, from the last value"
-    POWER_OF_3 = "a power law through the last 3 points"
-    POWER_OF_4 = "a power law through the last 4 points"
     LINE = "a straight line through the last 2 points"
     PROPORTIONAL = "growth in proportion from the last value"
     SHARED = "ideal strong scaling from the last value"
-    INVERSE = "a constant and a shared part through the last 2 points"
-    LOGARITHM = "a logarithm through the last 2 points"
-    WORK_AND_COST = "shared work, a constant and a growing part over the last 4 points"
-    MEAN_SLOPE = "the mean slope of the last 3 steps"
-    NORMAL_FORM = "a normal form of all points"
-    LIKELIER_FORM = "a normal form of all points, with the likelier kind of noise"
-    USUAL_SLOPE = "the usual slope, from the last value"
-    WIDE_LINE = "a straight line through the last point and the last but two"
-    LINEARITHMIC = "a constant and p log p through the last 2 points"
+    NORMAL_FORM = "a normal form of all points, of one term"
 
 
 COUNT = len(Candidate)
-REACH = np.array([1, 2, 3, 3, 4, 2, 1, 1, 2, 2, 4, 4, np.inf, np.inf, 1, 3, 2])
+REACH = np.array([1, 2, 1, 1, np.inf])
 """Points that each candidate continues; infinite for all."""
-LONG = 8
-"""Points from which a series is long: it tells more of itself, and is learnt from apart."""
-OF_LONG = np.array([each in ("LIKELIER_FORM", "WIDE_LINE") for each in Candidate.__members__])
-OF_SHORT = np.array([each == "LINEARITHMIC" for each in Candidate.__members__])
-"""Candidates that only long or only short series are given: the others foretell worse with them."""
-FORMS = np.array([each.endswith("_FORM") for each in Candidate.__members__])
-"""Candidates that are a model of all points."""
-
-TERMS: tuple[Exponents, ...] = (
-    *PAPER.exponents,
-    *((Fraction(power), Fraction(0)) for power in ("1/3", "2/3", "3/4", "5/4", "4/3", "5/3")),
-)
-"""Of `NORMAL_FORM`: the default search space and powers between its own."""
-SAME = list(Candidate).index(Candidate.SAME)
-FALL_TO_ZERO = (3.0, 1.0)
-"""What stands for the logarithm of zero and less: a fall with this slope, after one by this."""
+FORM = list(Candidate).index(Candidate.NORMAL_FORM)
 FARTHEST = 8.0
-"""Slope that no prediction exceeds."""
-LEAST_LOGARITHM = 0.7
-"""Of the last point in `LINEARITHMIC`, which is 2 at least."""
+"""Slope of logarithms that no prediction exceeds, besides a factor of e."""
 
 
-@part
 def continue_series(
-    x: NDArray[np.float64],
-    y: NDArray[np.float64],
-    terms: NDArray[np.float64],
-    count: int,
-    target: int,
-    answer: NDArray[np.float64],
-) -> None:
-    """Predict the logarithm of the value at one point from the first `count` ones.
+    points: NDArray[np.float64], values: NDArray[np.float64], at: float, gamma: float
+) -> NDArray[np.float64]:
+    """Predict the logarithms of series beyond their last point.
 
     Parameters
     ----------
-    x, y : float64 array, shape (at least count,)
-        Logarithms of points and values.
-    terms : float64 array, shape (term, point)
-        `TERMS` at every point, up to a factor.
-    count : int
-        At least 3.
-    target : int
-        Number of the point to predict.
-    answer : float64 array, shape (candidate,)
-        Result.
+    points : float64 array, shape (point,)
+        At least 3, ascending.
+    values : float64 array, shape (kernel, point)
+        Above 0.
+    at : float
+        Beyond the points.
+    gamma : float
+        The noise's standard deviation grows like the value to gamma, for `NORMAL_FORM`.
+
+    Returns
+    -------
+    float64 array, shape (kernel, candidate)
+        -inf of a function that falls to zero before the target.
     """
-    last = count - 1
-    here, ahead = y[last], x[target] - x[last]
-    step = x[last] - x[last - 1]
-    slope = (y[last] - y[last - 1]) / step
-    # Ratios to the last point and the last value, so that no unit and no size matters.
-    before, grown = np.exp(-step), np.exp(ahead)
-    ratio = np.exp(y[last - 1] - here)
-    answer[0] = here
-    answer[1] = here + 0.5 * slope * ahead
-    # Power laws: straight lines through the last 3 and 4 logarithms, by least squares.
-    begin = 0
-    for points in range(3, 5):
-        begin = count - points if count > points else 0
-        middle, level = 0.0, 0.0
-        for at in range(begin, count):
-            middle += x[at] / (count - begin)
-            level += y[at] / (count - begin)
-        length, along = 0.0, 0.0
-        for at in range(begin, count):
-            length += (x[at] - middle) * (x[at] - middle)
-            along += (x[at] - middle) * (y[at] - level)
-        if points == 3:
-            answer[2] = here + along / length * ahead
-        answer[points] = level + along / length * (x[target] - middle)
-    # Functions a + b g(p) through the last two points: g = p, 1 / p, log p.
-    lowest = -FALL_TO_ZERO[0] * ahead - FALL_TO_ZERO[1]
-    answer[5] = here + through_two(ratio, before - 1.0, grown - 1.0, lowest)
-    answer[6] = here + ahead
-    answer[7] = here - ahead
-    answer[8] = here + through_two(ratio, 1.0 / before - 1.0, 1.0 / grown - 1.0, lowest)
-    answer[9] = here + through_two(ratio, -step, ahead, lowest)
-    answer[10] = here + work_and_cost(x, y, begin, count, ahead, lowest)
-    steps = 3 if last > 3 else last
-    mean = 0.0
-    slopes = np.empty(last)  # of all steps, sorted as they come
-    for at in range(last):
-        rise = (y[at + 1] - y[at]) / (x[at + 1] - x[at])
-        if at >= last - steps:
-            mean += rise / steps
-        place = at
-        while place > 0 and slopes[place - 1] > rise:
-            slopes[place] = slopes[place - 1]
-            place -= 1
-        slopes[place] = rise
-    answer[11] = here + mean * ahead
-    relative, likely = normal_form(y, terms, count, target, here + lowest, 1.0)
-    absolute, likelier = normal_form(y, terms, count, target, here + lowest, 0.0)
-    answer[12] = relative
-    answer[13] = absolute if likelier > likely else relative
-    usual = 0.5 * (slopes[(last - 1) // 2] + slopes[last // 2])  # their median
-    answer[14] = here + usual * ahead
-    wide = x[last] - x[last - 2]
-    answer[15] = here + through_two(
-        np.exp(y[last - 2] - here), np.exp(-wide) - 1.0, grown - 1.0, lowest
+    last = values[:, -1]
+    slope = (last - values[:, -2]) / (points[-1] - points[-2])
+    grown = at / points[-1]
+    ratios = np.empty((values.shape[0], COUNT))
+    ratios[:, 0] = 1.0
+    ratios[:, 1] = 1.0 + slope * (at - points[-1]) / last
+    ratios[:, 2], ratios[:, 3] = grown, 1.0 / grown
+    ratios[:, 4] = normal_forms(points, values / last[:, None], at, gamma)
+    with np.errstate(divide="ignore"):
+        logarithms = np.log(np.maximum(ratios, 0.0))
+    away = FARTHEST * np.log(grown) + 1.0
+    steep = np.where(ratios > 0.0, np.clip(logarithms, -away, away), logarithms)
+    return np.asarray(np.log(last)[:, None] + steep)
+
+
+def normal_forms(
+    points: NDArray[np.float64], values: NDArray[np.float64], at: float, gamma: float
+) -> NDArray[np.float64]:
+    """Return what the best normal forms of series are at a point: shape (kernel,)."""
+    ways = len(FINE.exponents) + sum(power < 0 for power, _ in FINE.exponents)
+    columns = searched_columns(FINE, np.append(points, at))
+    found = search(
+        values,
+        np.ones_like(values),
+        np.ascontiguousarray(columns[:, :-1]),
+        gamma=gamma,
+        penalties=penalties(points.size, ways, most=1),
+        above_zero=True,
     )
-    size = max(x[last], LEAST_LOGARITHM)  # of p, which has no unit where p log p makes sense
-    answer[16] = here + through_two(
-        ratio, before * (size - step) / size - 1.0, grown * (size + ahead) / size - 1.0, lowest
-    )
-    for one in range(answer.size):
-        if not np.isfinite(answer[one]):
-            answer[one] = here
-        away = FARTHEST * np.abs(ahead) + 1.0
-        answer[one] = min(max(answer[one], here - away), here + away)
+    there = np.append(0.0, columns[:, -1])[found.terms[:, 0, :, 0]]
+    coefficients = found.coefficients[:, 0]
+    return np.asarray(coefficients[:, 0] + (coefficients[:, 1:] * there).sum(axis=1))

@@ -10,10 +10,8 @@ from numpy.typing import NDArray
 
 from hindmost.errors import DataError
 from hindmost.models.foretell.candidates import Candidate
-from hindmost.models.foretell.experience import LEARNT, Experience
 from hindmost.models.foretell.held_out import Trials, hold_out
-from hindmost.models.foretell.stacking import stack_candidates
-from hindmost.models.foretell.width import widths
+from hindmost.models.foretell.weighing import interval_widths, weigh
 
 LEAST_POINTS = 4
 """Points of a kernel: three to learn from and one to hold out."""
@@ -31,11 +29,14 @@ class MeasuredKernels:
         Above 0; NaN where a kernel has no measurement.
     recent : float64 array, shape (kernel,), optional
         Points of each kernel's last behaviour, where it is known to change; infinite where not.
+    gamma : float
+        The noise's standard deviation grows like the value to gamma: 1 for multiplicative noise.
     """
 
     points: NDArray[np.float64]
     values: NDArray[np.float64]
     recent: NDArray[np.float64] | None = None
+    gamma: float = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -72,9 +73,7 @@ class Forecast:
         return [(names[one], float(weights[one])) for one in order if weights[one] > 0.0]
 
 
-def foretell(
-    experiment: Sequence[MeasuredKernels], at: float, *, experience: Experience = LEARNT
-) -> list[Forecast]:
+def foretell(experiment: Sequence[MeasuredKernels], at: float) -> list[Forecast]:
     """Predict all kernels of an experiment beyond their points.
 
     Kernels learn from one another which candidates did well at their last points, so hand over all
@@ -85,8 +84,6 @@ def foretell(
     experiment : sequence of MeasuredKernels
     at : float
         Beyond every point.
-    experience : Experience
-        What other experiments taught.
 
     Returns
     -------
@@ -100,22 +97,22 @@ def foretell(
     """
     parts = [trials_of(each, at) for each in experiment]
     trials = joint_trials(parts)
-    stack = stack_candidates(trials, experience)
-    below, above = widths(trials, stack, experience)
-    follows = stack.follows_model()
+    weighed = weigh(trials)
+    below, above = interval_widths(trials, weighed)
+    follows = weighed.follows_model()
     found, begin = [], 0
     for part in parts:
         own = slice(begin, begin + part.ahead.size)
-        middle = stack.predicted[own]
+        middle = weighed.predicted[own]
         found.append(
             Forecast(
                 at=at,
                 predicted=np.exp(middle),
                 low=np.exp(middle - below[own]),
                 high=np.exp(middle + above[own]),
-                weights=stack.weights[own],
+                weights=weighed.weights[own],
                 follows_model=follows[own],
-                missed=np.exp(np.abs(stack.missed[own])),
+                missed=np.exp(np.abs(weighed.off[own, 0])),
             )
         )
         begin = own.stop
@@ -137,7 +134,7 @@ def trials_of(kernels: MeasuredKernels, at: float) -> Trials:
     largest = float(kernels.points[there.any(axis=0)].max())
     if not largest < at < np.inf:
         raise DataError(f"The target {at:g} is not beyond the largest point, {largest:g}.")
-    return hold_out(kernels.points, kernels.values, at, kernels.recent)
+    return hold_out(kernels.points, kernels.values, at, kernels.recent, gamma=kernels.gamma)
 
 
 def joint_trials(parts: Sequence[Trials]) -> Trials:

@@ -104,10 +104,10 @@ def test_figure_1_of_the_paper(tmp_path: Path) -> None:
 def test_a_model_far_from_the_prediction_is_told_though_the_interval_holds_both(
     tmp_path: Path,
 ) -> None:
-    """Strong scaling that ends: a term of the model outgrows all else beyond the last point."""
+    """Strong scaling that turns: the model grows faster than the line of the last points."""
     points = 64.0 * 2.0 ** np.arange(7)
-    ending = {"step": lambda p: np.where(p < 4000.0, 2400.0 / p + 0.4, 1.4)}
-    path = write_text(tmp_path / "e.txt", ending, points=points)
+    turning = {"step": lambda p: 100.0 / p**0.5 + np.where(p > 1000.0, p / 200.0, 0.0)}
+    path = write_text(tmp_path / "e.txt", turning, points=points)
     metric = metric_of(path, at="8192")
     (standing,) = metric.at_target(metric.order)
     assert standing.low < 1.5 * standing.predicted < standing.explained < standing.high

@@ -1,0 +1,151 @@
+"""The prediction: the weighted median of what the candidates say, and how far off it may be.
+
+A candidate's loss is the logarithm of its error at held-out points: a few large errors, as at every
+change of behaviour, do not decide. The losses of a kernel are few, so its own are joined with the
+mean of all kernels of the experiment. Weights fall exponentially with the expected loss.
+
+Surprises are mostly slower than what was foretold, so the high side of the interval is learnt apart
+from the low one. Each width is what held-out points of measured programs needed (quantile
+regression; ``python -m benchmarks.ablation_scaling --learn``), given two logarithms of errors: the
+larger of those of the kernel's own last points by the weighted candidates and of how far these are
+apart at the target, and the error that one in ten of the last points of all kernels of the
+experiment exceeds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.models.foretell.candidates import FORM, REACH
+from hindmost.models.foretell.held_out import Trials
+
+FLOOR = 0.02
+"""Error, as a difference of logarithms, below which candidates count as equally good."""
+LARGEST_ERROR = 1.5
+"""Error beyond which it does not matter how wrong a candidate is."""
+POOLED = 4.0
+"""Held-out points that the mean of all kernels counts as."""
+SHARPNESS = 2.0
+TRUSTED = 0.5
+"""Weight of the normal form, of a kernel and in the mean of all of them, from which the model of
+the kernel predicts."""
+LEAST_ERROR = 0.003
+"""Error, as a difference of logarithms, that is added to all: timers and machines are no better."""
+WIDTHS = np.array([[0.584, 0.787], [1.501, 0.465]])
+"""Logarithm of the widths below and above: the coefficients of 1 and of the logarithm."""
+JUMP, STEEPEST = 0.5, 1.25
+"""No interval is wider, as a logarithm on each side, than a jump and a change of the slope beyond
+the last point; real growth seldom exceeds that."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Weighed:
+    """Weighted candidates of all kernels.
+
+    Attributes
+    ----------
+    predicted : float64 array, shape (kernel,)
+        Logarithm of the value at the target.
+    weights : float64 array, shape (kernel, candidate)
+        Their sum is 1.
+    off : float64 array, shape (kernel, origin)
+        Logarithm of what the same weights foretell held-out points to be, over what was measured;
+        NaN where there is no such point.
+    """
+
+    predicted: NDArray[np.float64]
+    weights: NDArray[np.float64]
+    off: NDArray[np.float64]
+
+    def follows_model(self) -> NDArray[np.bool_]:
+        """Say which kernels grow as models do: one growth and noise, (kernel,)."""
+        share = self.weights[:, FORM]
+        mean = share.sum() / max(np.count_nonzero(share), 1)  # of those that one can be fitted to
+        return np.asarray(np.minimum(share, mean) >= TRUSTED)
+
+
+def weigh(trials: Trials) -> Weighed:
+    """Weigh the candidates of all kernels of an experiment, and join them."""
+    there = trials.distance > 0.0
+    sizes = np.minimum(np.abs(trials.errors), LARGEST_ERROR)
+    told = ~np.isnan(sizes)
+    losses = np.where(told, np.log(sizes + FLOOR), 0.0).sum(axis=1)
+    own = losses / told.sum(axis=1)
+    expected = POOLED * own.mean(axis=0) + there.sum(axis=1, keepdims=True) * own
+    # After a change, what was measured before it says nothing: those that need it are left out, as
+    # are functions that fall to zero before the target.
+    without = (trials.recent[:, None] < REACH) | ~np.isfinite(trials.predicted)
+    expected = np.where(without, np.inf, expected)
+    weights = np.exp(-SHARPNESS * (expected - expected.min(axis=1, keepdims=True)))
+    weights /= weights.sum(axis=1, keepdims=True)
+    # The same weights at held-out points, among the candidates that are judged there.
+    at_points = np.where(told, weights[:, None], 0.0)
+    at_points /= np.maximum(at_points.sum(axis=2, keepdims=True), np.finfo(float).tiny)
+    capped = np.clip(np.nan_to_num(trials.errors), -LARGEST_ERROR, LARGEST_ERROR)
+    off = weighted_median(capped, at_points)
+    return Weighed(
+        predicted=weighted_median(np.where(without, 0.0, trials.predicted), weights),
+        weights=weights,
+        off=np.where(there, off, np.nan),
+    )
+
+
+def weighted_median(
+    values: NDArray[np.float64], weights: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the weighted median of the last axis, linear between values.
+
+    Parameters
+    ----------
+    values, weights : float64 array, shape (..., candidate)
+        Weights of 0 take no part; their sum is 1.
+    """
+    # What takes no part stands behind the others and is no neighbour to interpolate to.
+    order = np.argsort(np.where(weights > 0.0, values, np.inf), axis=-1, kind="stable")
+    ordered = np.take_along_axis(values, order, -1)
+    mass = np.take_along_axis(np.broadcast_to(weights, values.shape), order, -1)
+    middle = np.cumsum(mass, axis=-1) - 0.5 * mass
+    last = (mass > 0.0).sum(axis=-1) - 1
+    above = np.minimum((middle < 0.5).sum(axis=-1), last)[..., None]
+    below = np.maximum(above - 1, 0)
+    low, high = np.take_along_axis(middle, below, -1), np.take_along_axis(middle, above, -1)
+    gap = np.where(high > low, high - low, 1.0)
+    share = np.clip(np.where(high > low, (0.5 - low) / gap, 1.0), 0.0, 1.0)
+    ends = np.take_along_axis(ordered, below, -1), np.take_along_axis(ordered, above, -1)
+    return np.asarray(((1.0 - share) * ends[0] + share * ends[1])[..., 0])
+
+
+def width_features(trials: Trials, weighed: Weighed) -> NDArray[np.float64]:
+    """Return what the width depends on.
+
+    Returns
+    -------
+    float64 array, shape (kernel, 2)
+        1, and the logarithm of the larger of the kernel's own errors and the distance between
+        candidates.
+    """
+    there = trials.distance > 0.0
+    # Errors of slopes grow with the distance.
+    farther = np.maximum(trials.ahead[:, None] / np.where(there, trials.distance, 1.0), 1.0)
+    size = np.log(farther * np.abs(weighed.off) + LEAST_ERROR)
+    own = np.nanmean(size, axis=1)
+    apart = (
+        np.where(weighed.weights > 0.0, trials.predicted, 0.0) - weighed.predicted[:, None]
+    ) ** 2
+    spread = np.sqrt((weighed.weights * apart).sum(axis=1))
+    return np.column_stack([np.ones_like(own), np.maximum(own, np.log(spread + LEAST_ERROR))])
+
+
+def interval_widths(trials: Trials, weighed: Weighed) -> NDArray[np.float64]:
+    """Return how far the interval's low and high end are from the prediction, as logarithms.
+
+    Returns
+    -------
+    float64 array, shape (2, kernel)
+        Both above 0.
+    """
+    wide = np.exp(WIDTHS @ width_features(trials, weighed).T)
+    return np.asarray(np.minimum(wide, JUMP + STEEPEST * trials.ahead))
