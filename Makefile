@@ -23,7 +23,7 @@
 #   make bench-scaling     hold scaling models against known truth (some 10 min; EXTRAP=PYTHON adds Extra-P)
 #   make bench-5-million   the experiment of the paper on segments: 5.2 million data sets (minutes)
 #   make bench-changepoints  hold change points against known truth (some min)
-#   make ablation          what each mechanism of the models brings, switched off alone (PART=history|adaptive|noise;
+#   make ablation          what each mechanism of the models brings, switched off alone (PART=history|adaptive|noise|scaling;
 #                          DATA=FOLDER; some min)
 #   make bench-history-nightly  changes in real nightly data: do they stay, are steps found (NIGHTLY=FOLDER; some min)
 #   make bench-adaptive    hold the adaptive kernel's loops against C and numpy (some min, idle machine)
@@ -170,6 +170,7 @@ ablation: setup-demo
 	@$(if $(filter-out history,$(PART)),true,$(BIN)/python -m benchmarks.ablation_history $(DATA))
 	@$(if $(filter-out adaptive,$(PART)),true,$(BIN)/python -m benchmarks.ablation_adaptive)
 	@$(if $(filter-out noise,$(PART)),true,$(BIN)/python -m benchmarks.ablation_noise $(wildcard demo/*.h5))
+	@$(if $(filter-out scaling,$(PART)),true,$(BIN)/python -m benchmarks.ablation_scaling $(DATA))
 
 bench-history-nightly: setup-demo
 	@$(BIN)/python -m benchmarks.history_nightly $(NIGHTLY)

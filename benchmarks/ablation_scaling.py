@@ -1,6 +1,6 @@
 """What each part of the scaling forecasts brings: a row for each, switched off alone.
 
-    python -m benchmarks.ablation_scaling [FILE] [--learn]
+    python -m benchmarks.ablation_scaling [FILE or FOLDER] [--learn]
 
 FILE, or scaling-real.json.gz in the folder that HINDMOST_EVALUATION_DATA names, is described in
 `real_series`. The largest point of each series is left out, then the two largest, and the last one

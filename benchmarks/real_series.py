@@ -57,15 +57,17 @@ class RealSeries:
 
 
 def data_file(path: Path | None) -> Path:
-    """Return the file of a path that a person gives, else the one of the environment.
+    """Return the file of a path that a person gives, or in that folder, else in the environment's.
 
     Raises
     ------
     SystemExit
         There is no such file.
     """
-    folder = os.environ.get(DATA)
-    found = path or (Path(folder) / FILE if folder else None)
+    named = os.environ.get(DATA)
+    found = path or (Path(named) if named else None)
+    if found is not None and found.is_dir():
+        found /= FILE
     if found is None or not found.is_file():
         raise SystemExit(
             f"{found or 'No file'}: name a file of measured experiments, or set {DATA} to a folder "

@@ -1,7 +1,8 @@
 """The candidates: simple ways to continue a series of values beyond its last point.
 
 Each is exact for one kind of growth, and wrong for others; `held_out` finds out which. Those that
-brought nothing on measured series are gone: see "Forecasts of real measurements" in ``docs/validation.md``.
+brought nothing on measured series are gone ("Forecasts of real measurements" in
+``docs/validation.md``).
 """
 
 from __future__ import annotations
