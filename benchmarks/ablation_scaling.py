@@ -20,7 +20,7 @@ import argparse
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -159,12 +159,12 @@ def foretell_pools(
     pools: Sequence[Pool],
     *,
     without: Candidate | None = None,
-    **constants: float,
+    constants: Mapping[str, float] | None = None,
 ) -> Outcome:
     """Foretell all series, with some candidate or mechanism switched off."""
     found: list[tuple[NDArray[np.float64], NDArray[np.float64]]] = []
     with ExitStack() as patches:
-        for name, value in constants.items():
+        for name, value in (constants or {}).items():
             patches.enter_context(patch.object(weighing, name, value))
         for pool in pools:
             trials = pool.trials if without is None else trials_without(pool.trials, without)
@@ -252,7 +252,7 @@ def print_table(pools: Sequence[Pool], ahead: int) -> None:
     variants: dict[str, Outcome] = {
         f"without {each}": foretell_pools(pools, without=each) for each in list(Candidate)[1:]
     }
-    variants |= {name: foretell_pools(pools, **each) for name, each in VARIANTS.items()}
+    variants |= {name: foretell_pools(pools, constants=each) for name, each in VARIANTS.items()}
     for name, outcome in variants.items():
         say(f"| {name} | {changes(outcome.errors, whole.errors, programs, rows)} | |")
     for law, name in enumerate(LAWS):

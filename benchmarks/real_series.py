@@ -11,7 +11,6 @@ import gzip
 import hashlib
 import json
 import os
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -97,27 +96,6 @@ def read_series(path: Path, part: str) -> list[RealSeries]:
             if not rows or any(value <= 0 for _, values in rows for value in values):
                 continue
             found.append(series_of(experiment, experiment["params"][0], series, rows))
-    return found
-
-
-def read_slices(path: Path, part: str) -> list[RealSeries]:
-    """Read series over each parameter of the experiments that have several, the others fixed."""
-    found = []
-    for experiment in read_experiments(path, part):
-        names = experiment["params"]
-        if len(names) == 1:
-            continue
-        for series in experiment["series"]:
-            for axis, name in enumerate(names):
-                lines: dict[tuple[float, ...], list[tuple[float, list[float]]]] = defaultdict(list)
-                for place, values in series["rows"]:
-                    rest = (*place[:axis], *place[axis + 1 :])
-                    lines[rest].append((place[axis], values))
-                for rest, rows in lines.items():
-                    if all(value > 0 for _, values in rows for value in values):
-                        where = f"{experiment['name']} over {name} at {rest}"
-                        about = {"name": where, "group": f"{experiment['group']} over {name}"}
-                        found.append(series_of(about, name, series, sorted(rows)))
     return found
 
 
