@@ -74,10 +74,14 @@ def take(handle: int, who: str, until: float) -> bool:
 
 def is_locked(path: Path) -> bool:
     """Tell whether another process holds the lock of a file."""
+    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
     try:
-        with locked(path, ""):
-            return False
-    except UsageError:
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
         return True
-    except OSError:
-        return False
+    except OSError as error:
+        if error.errno not in NO_LOCKS:
+            raise
+    finally:
+        os.close(handle)
+    return False

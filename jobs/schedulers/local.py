@@ -3,6 +3,7 @@
 ::
 
     ~/.local/state/hindmost/jobs/HOST/    or below XDG_STATE_HOME
+        lock                              held while a job is submitted
         20261121T195153.123456/           a job; its name is its id, and later ids sort later
             lock                          held while the job waits or runs
             submitted.json                its process group, and the boot id of the machine
@@ -13,22 +14,22 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import signal
 import socket
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from hindmost.errors import MissingError, UsageError
 from hindmost.files import read_text, user_folder
-from hindmost.jobs.schedulers.calls import call, environment_of_jobs
-from hindmost.jobs.schedulers.local_keeper import BOOT_ID, open_lock, write
+from hindmost.jobs.core.durable import is_locked, locked
+from hindmost.jobs.schedulers.calls import CALL_LIMIT_S, call, environment_of_jobs
+from hindmost.jobs.schedulers.local_keeper import BOOT_ID, write
 from hindmost.jobs.schedulers.scheduler import Job, JobState, Script
 from hindmost.jobs.schedulers.script import OUTPUT, directives, fill_template, line
 from hindmost.parsing import parse_json
@@ -72,13 +73,24 @@ class Local:
         Raises
         ------
         MissingError
-            The keeper process of the job cannot be started.
+            The keeper process of the job cannot be started, or the jobs have no folder.
         """
         script = Path(line(str(path), "The path of a script")).absolute()
         if not script.is_file():
             raise UsageError(f"There is no script {script}; 'hindmost study submit' writes it.")
-        with one_at_a_time():
-            folder = new_job()
+        busy = "Another process is submitting a job; try again."
+        jobs = state_folder()
+        try:
+            jobs.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise MissingError(
+                f"{jobs} cannot be created ({error.strerror}); set XDG_STATE_HOME to a folder "
+                "that can be written."
+            ) from None
+        # One at a time: each keeper then sees the locks of all earlier jobs.
+        with locked(jobs / "lock", busy, patience_s=CALL_LIMIT_S):
+            folder = jobs / datetime.now(UTC).strftime("%Y%m%dT%H%M%S.%f")
+            folder.mkdir()
             beside = script.parent.parent / OUTPUT  # in a study's folder; others are allowed
             file = f"{script.stem}-{folder.name}.out"
             output = beside / file if beside.is_dir() else folder / OUTPUT
@@ -116,7 +128,8 @@ class Local:
                 with suppress(OSError):
                     os.killpg(int((read(folder, "submitted") or {})["group"]), number)
             end = time.monotonic() + GRACE_S
-            while (folders := [each for each in folders if held(each)]) and time.monotonic() < end:
+            while folders and time.monotonic() < end:
+                folders = [folder for folder in folders if is_locked(folder / "lock")]
                 time.sleep(0.05)
 
     def left_s(self, id: str) -> None:
@@ -127,46 +140,6 @@ def state_folder() -> Path:
     """Return the folder of all jobs of this user on this machine."""
     root = user_folder("XDG_STATE_HOME", ".local", "state")
     return root / "hindmost" / "jobs" / socket.gethostname()
-
-
-def new_job() -> Path:
-    """Create and return the folder of a new job."""
-    while True:
-        folder = state_folder() / datetime.now(UTC).strftime("%Y%m%dT%H%M%S.%f")
-        try:
-            folder.mkdir(parents=True)
-        except FileExistsError:
-            continue
-        except OSError as error:
-            raise MissingError(
-                f"{folder} cannot be created ({error.strerror}); set XDG_STATE_HOME to a folder "
-                "that can be written."
-            ) from None
-        return folder
-
-
-@contextmanager
-def one_at_a_time() -> Iterator[None]:
-    """Let nobody else submit a job: each keeper sees the locks of all earlier jobs."""
-    state_folder().mkdir(parents=True, exist_ok=True)
-    lock = open_lock(state_folder())
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(lock)
-
-
-def held(folder: Path) -> bool:
-    """Tell whether a process of a job lives: it holds the lock."""
-    lock = open_lock(folder)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(lock)
-    return False
 
 
 def read(folder: Path, event: str) -> dict[str, Any] | None:
@@ -193,7 +166,9 @@ def _look(id: str) -> Job:
             )
         reason = f"started on another machine, or never; this is {folder.parent.name}"
         return Job(id=id, state=JobState.UNKNOWN, reason=reason)
-    alive = held(folder)  # before the events: a job that ends now has its last one written
+    alive = is_locked(
+        folder / "lock"
+    )  # before the events: a job that ends now has its last one written
     submitted, started = read(folder, "submitted"), read(folder, "started")
     ended = read(folder, "ended")
     status = None if ended is None else ended.get("status")
