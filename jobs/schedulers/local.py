@@ -166,9 +166,8 @@ def _look(id: str) -> Job:
             )
         reason = f"started on another machine, or never; this is {folder.parent.name}"
         return Job(id=id, state=JobState.UNKNOWN, reason=reason)
-    alive = is_locked(
-        folder / "lock"
-    )  # before the events: a job that ends now has its last one written
+    # before the events: a job that ends now has written its last one
+    alive = is_locked(folder / "lock")
     submitted, started = read(folder, "submitted"), read(folder, "started")
     ended = read(folder, "ended")
     status = None if ended is None else ended.get("status")

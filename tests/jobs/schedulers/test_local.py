@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from hindmost.errors import MissingError, UsageError
+from hindmost.jobs.core.durable import is_locked
 from hindmost.jobs.schedulers import local as module
 from hindmost.jobs.schedulers.local import LOCAL, read, state_folder
 from hindmost.jobs.schedulers.scheduler import JobState
@@ -132,6 +133,8 @@ def test_a_job_that_ended_with_its_machine(tmp_path: Path) -> None:
     id = submit(tmp_path, "exit 0")
     wait(id)
     folder = state_folder() / id
+    while is_locked(folder / "lock"):
+        time.sleep(0.02)
     (folder / "ended.json").unlink()
     assert state(id) is JobState.FAILED
     told = read(folder, "submitted")
