@@ -11,7 +11,7 @@ class EventKind(IntEnum):
     NONE = 0
     """Padding of bodies with fewer events than others."""
     REDUCE = 1
-    """Blocking reduction: no rank continues before all have arrived."""
+    """Blocking reduction or barrier: no rank continues before all of its group have arrived."""
     POST = 2
     """Start of a non-blocking reduction."""
     COMPLETE = 3
@@ -20,3 +20,9 @@ class EventKind(IntEnum):
     """Start of an exchange of halos."""
     RECEIVE = 5
     """End of an exchange of halos: neighbours must have sent."""
+    FROM_ROOT = 6
+    """Broadcast or scatter: ranks need the root, which may leave at once."""
+    TO_ROOT = 7
+    """Reduction to a root or gather: the root needs all ranks, which may leave at once."""
+    IN_ORDER = 8
+    """Scan: each rank needs those before it."""

@@ -22,7 +22,13 @@ LOCAL, UNCLASSIFIED = "local", "unclassified"
 PHASES = {
     "post": (EventKind.POST,),
     "halo": (EventKind.SEND, EventKind.RECEIVE),
-    "wait": (EventKind.REDUCE, EventKind.COMPLETE),
+    "wait": (
+        EventKind.REDUCE,
+        EventKind.COMPLETE,
+        EventKind.FROM_ROOT,
+        EventKind.TO_ROOT,
+        EventKind.IN_ORDER,
+    ),
 }
 """The phase that the time in an event belongs to."""
 

@@ -84,6 +84,7 @@ class Block:
             rest=np.maximum(rest, 0.0),
             cycle_begins=cycle_begins,
             absent=absent_ranks(self.variable("event_kind"), work, duration),
+            group=self.variable("event_group") if self.run.has("event_group") else None,
         )
 
 

@@ -102,6 +102,7 @@ def solve_times(run: Run, *, by_node: bool = False, some_ranks: bool = False) ->
             kind=run.variable("event_kind"),
             work=FileRows(run, "event_work"),
             duration=FileRows(run, "event_duration"),
+            group=FileRows(run, "event_group") if run.has("event_group") else None,
         )
     large = run.bodies * run.columns > MOST_IN_MEMORY
     return SolveTimes(

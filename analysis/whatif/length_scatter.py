@@ -20,18 +20,19 @@ WIDEST = 10.0
 
 
 def length_scatter(run: Run, change: Change) -> float:
-    """Return the logarithm of the factor by which bodies leave another length open; may be inf.
+    """Return the logarithm of the factor by which bodies leave a time open; may be inf.
 
-    The bodies that are repeated tell the mean of all bodies with an error, which grows with the
-    length, and those that were not recorded scatter themselves. Both follow from how parts of the
-    recorded solve differ, so that bodies may depend on each other.
+    The same bodies would not take the same time again. For another length, the bodies that are
+    repeated tell the mean of all bodies with an error, which grows with the length, and those that
+    were not recorded scatter themselves. Both follow from how parts of the recorded solve differ,
+    so that bodies may depend on each other.
 
     Parameters
     ----------
     run : Run
     change : Change
     """
-    if change.iterations is None and change.restart is None:
+    if change == Change():
         return 0.0
     times_s = run.durations.max(axis=1)
     wanted = run.header.iterations if change.iterations is None else change.iterations
@@ -48,18 +49,17 @@ def length_scatter(run: Run, change: Change) -> float:
         used = np.ones(run.bodies, np.bool_)
         more = wanted - run.header.iterations
     count = int(used.sum())
-    if more <= 0:
-        return 0.0
-    if count < FEWEST_BODIES:
+    if count < (FEWEST_BODIES if more > 0 else 2):
         return float("inf")
-    repeated = more / count
     position = run.position[used] if restart else np.zeros(count, np.int32)
     deviating_s = deviations(times_s[used], position)
-    blocks = min(MOST_BLOCKS, count // FEWEST_IN_BLOCK)
+    blocks = max(min(MOST_BLOCKS, count // FEWEST_IN_BLOCK), 2)
     sums_s = np.array([part.sum() for part in np.array_split(deviating_s, blocks)])
     total_s = float(times_s[used].sum())
     sd_s = float(np.sqrt(blocks) * sums_s.std(ddof=1))
-    width_s = np.sqrt(repeated * (repeated + 1.0)) * sd_s
+    repeated = max(more, 0) / count
+    # The same bodies once more scatter as a whole; others, also by how well these tell the mean.
+    width_s = np.sqrt(repeated * (repeated + 1.0)) * sd_s if repeated else sd_s
     factor = float(special.stdtrit(blocks - 1, 0.95))
     return change.noise * factor * float(width_s) / (kept_s + repeated * total_s)
 

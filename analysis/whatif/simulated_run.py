@@ -33,6 +33,9 @@ PHASE_OF = {
     EventKind.RECEIVE: "halo",
     EventKind.REDUCE: "wait",
     EventKind.COMPLETE: "wait",
+    EventKind.FROM_ROOT: "wait",
+    EventKind.TO_ROOT: "wait",
+    EventKind.IN_ORDER: "wait",
     EventKind.POST: "post",
 }
 HOST = "simulated-node"
@@ -147,6 +150,7 @@ def write_timeline(
             "event_kind": line.kind,
             "event_work": np.maximum(line.work, 0.0).astype(np.float32),
             "event_duration": inside.astype(np.float32),
+            **({} if line.group is None else {"event_group": line.group}),
             **values,
         },
         file_name=name,

@@ -98,7 +98,7 @@ class Replayed:
 
     @property
     def interval_s(self) -> tuple[float, float] | None:
-        """The interval, with the scatter of bodies if the length is another; None if too wide."""
+        """The interval, with the scatter of bodies; None if too wide."""
         if self.scatter > np.log(WIDEST):
             return None
         wider = float(np.exp(self.scatter))
@@ -126,7 +126,9 @@ class Replayed:
 
     def lines(self) -> Iterator[str]:
         """Yield what the change does, in sentences."""
-        if self.predicted_s is None:
+        if not self.named.words:
+            pass  # the time is the recorded one
+        elif self.predicted_s is None:
             yield (
                 f"With {self.named.title}: {self.interval}. The run does not show enough of the "
                 "network for a single prediction."
@@ -232,6 +234,12 @@ def program_of(run: Run) -> Program:
         It is adaptive.
     """
     times = solve_times(run)
+    why_not = run.header.spec.get("events_left_out")
+    if not run.has("event_kind") and isinstance(why_not, str) and why_not.strip():
+        raise DataError(
+            f"{run.path}: a replay needs to know who waits for whom, and the run has no events of "
+            f"single iterations: {why_not.strip()}."
+        )
     if not run.has("event_kind") and times.pipelined:
         raise DataError(
             f"{run.path} has no events of single iterations: an older hindmost wrote it. A replay "
@@ -246,6 +254,7 @@ def program_of(run: Run) -> Program:
             duration=duration,
             rest=block.rest,
             cycle_begins=block.cycle_begins,
+            group=block.group,
         )
     try:
         return recorded_program(
@@ -258,6 +267,8 @@ def program_of(run: Run) -> Program:
             shape=shape_of(run),
             injected=np.asarray(run.variable(INJECTED)) if run.has(INJECTED) else None,
             injected_at_calls=injected_at_calls(run),
+            lead_in=run.lead_in,
+            restarts=run.restart_durations,
         )
     except DataError as error:
         raise DataError(f"{run.path}: {error}") from error

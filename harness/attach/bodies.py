@@ -248,12 +248,15 @@ def joined_events(parts: Sequence[RankBodies]) -> tuple[RankEvents | None, str]:
         return None, f"a body has {width:,} events, too many to keep of {bodies:,} bodies"
     shape = (bodies, width)
     kind, work, duration = np.zeros(shape, np.uint8), np.zeros(shape, "f4"), np.zeros(shape, "f4")
+    group = np.full(shape, -1, np.int32)
     at = 0
     for each in known:
         rows, columns = each.kind.shape
         kind[at : at + rows, :columns] = each.kind
         work[at : at + rows, :columns] = each.work
         duration[at : at + rows, :columns] = each.duration
+        if each.group is not None:
+            group[at : at + rows, :columns] = each.group
         at += rows
-    rooted = any(each.rooted for each in known)
-    return RankEvents(kind=kind, work=work, duration=duration, rooted=rooted), ""
+    grouped = any(each.group is not None for each in known)
+    return RankEvents(kind=kind, work=work, duration=duration, group=group if grouped else None), ""

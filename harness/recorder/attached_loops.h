@@ -65,7 +65,7 @@ static void write_part(int64_t mark_ns) {
 }
 
 static void open_loop(void) {
-  attach_arm(attached.size);
+  attach_arm(MPI_COMM_WORLD, attached.size);
   loop.open = 1;
   loop.iterations = 0;
   loop.open_phase = 0;

@@ -128,7 +128,7 @@ static void write_clock(void) {
   raw_frame(RAW_CLOCK, &clock, sizeof clock);
 }
 
-static void attach_arm(int size);
+static void attach_arm(MPI_Comm comm, int size);
 static void open_loop(void);
 static void catch_signals(void);
 
@@ -181,7 +181,7 @@ static void attach_begin(void) {
   catch_signals();
   if (marking_call == FIND_CALL) open_loop();
   if (marking_call < 0) return;
-  attach_arm(attached.size); /* to see the first call at which to mark */
+  attach_arm(MPI_COMM_WORLD, attached.size); /* to see the first call at which to mark */
   state->capacity = 0;
 }
 
@@ -206,13 +206,14 @@ static void count_calls(void) {
 }
 
 /* Starts to record on this thread, without meeting the other ranks. */
-static void attach_arm(int size) {
+static void attach_arm(MPI_Comm comm, int size) {
   records = attached.records; /* the program may use hindmost itself, and its memory be gone */
   state->capacity = attached.capacity;
   hindmost_count_memory(NULL, 0);
   hindmost_activity_memory(NULL, 0, 0);
   count_calls();
   clear_stretch();
+  recorded_comm = comm;
   recorded_size = size;
   norms_seen = 0;
   prepare_clock();

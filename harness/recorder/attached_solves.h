@@ -139,7 +139,7 @@ static void begin_solve(void *ksp, const void *frame) {
   solve.ksp = ksp;
   inner_count = inner_open = 0;
   hindmost_watch_solver(ksp);
-  attach_arm(solve.comm_size);
+  attach_arm(solve.communicator, solve.comm_size);
 }
 
 /* PETSc gives them as on a command line: a word that begins with a dash and a letter is a name. */

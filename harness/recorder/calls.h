@@ -24,9 +24,9 @@ COUNTING(Rsend, SENDS, (const void *b, COUNT n, MPI_Datatype t, int to, int tag,
   t, to, tag, c))
 COUNTING(Recv, RECEIVES, (void *b, COUNT n, MPI_Datatype t, int from, int tag, MPI_Comm c,
   MPI_Status *z), (b, n, t, from, tag, c, z))
-COUNTING(Mrecv, RECEIVES, (void *b, COUNT n, MPI_Datatype t, MPI_Message *g, MPI_Status *z), (b, n,
+COUNTING(Mrecv, TAKES, (void *b, COUNT n, MPI_Datatype t, MPI_Message *g, MPI_Status *z), (b, n,
   t, g, z))
-COUNTING(Buffer_detach, RECEIVES, (void *b, COUNT *n), (b, n))
+COUNTING(Buffer_detach, TAKES, (void *b, COUNT *n), (b, n))
 CALL(Probe, RECEIVES, (int from, int tag, MPI_Comm c, MPI_Status *z), (from, tag, c, z))
 CALL(Mprobe, RECEIVES, (int from, int tag, MPI_Comm c, MPI_Message *g, MPI_Status *z), (from, tag,
   c, g, z))
@@ -48,13 +48,13 @@ COUNTING(Irsend, STARTS_SEND, (const void *b, COUNT n, MPI_Datatype t, int to, i
   MPI_Request *q), (b, n, t, to, tag, c, q))
 COUNTING(Irecv, STARTS_RECEIVE, (void *b, COUNT n, MPI_Datatype t, int from, int tag, MPI_Comm c,
   MPI_Request *q), (b, n, t, from, tag, c, q))
-COUNTING(Imrecv, STARTS_RECEIVE, (void *b, COUNT n, MPI_Datatype t, MPI_Message *g, MPI_Request *q),
+COUNTING(Imrecv, STARTS_TAKING, (void *b, COUNT n, MPI_Datatype t, MPI_Message *g, MPI_Request *q),
   (b, n, t, g, q))
 #if MPI_VERSION >= 4
-COUNTING(Isendrecv, STARTS_SEND, (const void *s, COUNT n, MPI_Datatype t, int to, int tag, void *r,
+COUNTING(Isendrecv, STARTS_EXCHANGE, (const void *s, COUNT n, MPI_Datatype t, int to, int tag, void *r,
   COUNT m, MPI_Datatype u, int from, int rtag, MPI_Comm c, MPI_Request *q), (s, n, t, to, tag, r, m,
   u, from, rtag, c, q))
-COUNTING(Isendrecv_replace, STARTS_SEND, (void *b, COUNT n, MPI_Datatype t, int to, int tag, int
+COUNTING(Isendrecv_replace, STARTS_EXCHANGE, (void *b, COUNT n, MPI_Datatype t, int to, int tag, int
   from, int rtag, MPI_Comm c, MPI_Request *q), (b, n, t, to, tag, from, rtag, c, q))
 #endif
 COUNTING(Send_init, PREPARES_SEND, (const void *b, COUNT n, MPI_Datatype t, int to, int tag,
@@ -70,8 +70,8 @@ COUNTING(Recv_init, PREPARES_RECEIVE, (void *b, COUNT n, MPI_Datatype t, int fro
 #if MPI_VERSION >= 4
 CALL(Psend_init, PREPARES_PARTS, (const void *b, int k, MPI_Count n, MPI_Datatype t, int to, int tag,
   MPI_Comm c, MPI_Info info, MPI_Request *q), (b, k, n, t, to, tag, c, info, q))
-CALL(Precv_init, PREPARES_RECEIVE, (void *b, int k, MPI_Count n, MPI_Datatype t, int to, int tag,
-  MPI_Comm c, MPI_Info info, MPI_Request *q), (b, k, n, t, to, tag, c, info, q))
+CALL(Precv_init, PREPARES_RECEIVE, (void *b, int k, MPI_Count n, MPI_Datatype t, int from, int tag,
+  MPI_Comm c, MPI_Info info, MPI_Request *q), (b, k, n, t, from, tag, c, info, q))
 CALL(Pready, FILLS, (int i, MPI_Request q), (i, q))
 CALL(Pready_range, FILLS, (int partition_low, int partition_high, MPI_Request q), (partition_low,
   partition_high, q))
@@ -127,14 +127,14 @@ COUNTING(Neighbor_alltoallw_init, PREPARES_NEIGHBOURS, (const void *s, const COU
 
 /* Collectives: blocking forms count as wait, starts as post. */
 CALL(Barrier, MEETS, (MPI_Comm c), (c))
-COUNTING(Bcast, MEETS_AT_ROOT, (void *b, COUNT n, MPI_Datatype t, int root, MPI_Comm c), (b, n, t, root, c))
+COUNTING(Bcast, MEETS_FROM_ROOT, (void *b, COUNT n, MPI_Datatype t, int root, MPI_Comm c), (b, n, t, root, c))
 COUNTING(Gather, MEETS_AT_ROOT, (const void *s, COUNT n, MPI_Datatype t, void *r, COUNT m, MPI_Datatype u,
   int root, MPI_Comm c), (s, n, t, r, m, u, root, c))
 COUNTING(Gatherv, MEETS_AT_ROOT, (const void *s, COUNT n, MPI_Datatype t, void *r, const COUNT m[], const
   PLACE e[], MPI_Datatype u, int root, MPI_Comm c), (s, n, t, r, m, e, u, root, c))
-COUNTING(Scatter, MEETS_AT_ROOT, (const void *s, COUNT n, MPI_Datatype t, void *r, COUNT m, MPI_Datatype u,
+COUNTING(Scatter, MEETS_FROM_ROOT, (const void *s, COUNT n, MPI_Datatype t, void *r, COUNT m, MPI_Datatype u,
   int root, MPI_Comm c), (s, n, t, r, m, u, root, c))
-COUNTING(Scatterv, MEETS_AT_ROOT, (const void *s, const COUNT n[], const PLACE e[], MPI_Datatype t, void *r,
+COUNTING(Scatterv, MEETS_FROM_ROOT, (const void *s, const COUNT n[], const PLACE e[], MPI_Datatype t, void *r,
   COUNT m, MPI_Datatype u, int root, MPI_Comm c), (s, n, e, t, r, m, u, root, c))
 COUNTING(Allgather, MEETS, (const void *s, COUNT n, MPI_Datatype t, void *r, COUNT m, MPI_Datatype
   u, MPI_Comm c), (s, n, t, r, m, u, c))
@@ -155,9 +155,9 @@ COUNTING(Reduce_scatter, MEETS, (const void *s, void *r, const COUNT m[], MPI_Da
   MPI_Comm c), (s, r, m, t, o, c))
 COUNTING(Reduce_scatter_block, MEETS, (const void *s, void *r, COUNT m, MPI_Datatype t, MPI_Op o,
   MPI_Comm c), (s, r, m, t, o, c))
-COUNTING(Scan, MEETS, (const void *s, void *r, COUNT n, MPI_Datatype t, MPI_Op o, MPI_Comm c), (s,
+COUNTING(Scan, MEETS_IN_ORDER, (const void *s, void *r, COUNT n, MPI_Datatype t, MPI_Op o, MPI_Comm c), (s,
   r, n, t, o, c))
-COUNTING(Exscan, MEETS, (const void *s, void *r, COUNT n, MPI_Datatype t, MPI_Op o, MPI_Comm c), (s,
+COUNTING(Exscan, MEETS_IN_ORDER, (const void *s, void *r, COUNT n, MPI_Datatype t, MPI_Op o, MPI_Comm c), (s,
   r, n, t, o, c))
 CALL(Ibarrier, STARTS_MEETING, (MPI_Comm c, MPI_Request *q), (c, q))
 COUNTING(Ibcast, STARTS_MEETING, (void *b, COUNT n, MPI_Datatype t, int root, MPI_Comm c,

@@ -3,8 +3,9 @@
 Three numbers tell how ranks that do different work hold each other up: when a rank gets to an
 event, how long it is kept there, and whom it needs. The first two are found here, of every body.
 
-A call that neither sends nor waits for another rank (a test that fails, a file that is read) is no
-event. Its time is counted to the event that follows in the body, so that it is not work.
+A call that neither sends nor waits for another rank (a test that fails) is no event. Its time is
+counted to the event that follows in the body, so that it is not work. Access to files is the rank's
+own doing, and stays between the events.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 
 from hindmost.harness.recorder.library import Flag
 from hindmost.harness.recorder.state import PHASES as MPI_PHASES
-from hindmost.harness.runfile.bodies import PART, RankEvents
+from hindmost.harness.runfile.bodies import NO_GROUP, PART, RankEvents
 from hindmost.models.events import EventKind
 
 NS = 1e-9
@@ -26,17 +27,22 @@ MERGED = (EventKind.SEND, EventKind.RECEIVE)
 
 PREPARED = ("send", "parts", "receive", "neighbours", "meeting")
 PREPARES = tuple(f"prepares_{what}" for what in PREPARED)
-ROOTED = ("meets_at_root",)
+ONE_WAY = {
+    "meets_from_root": EventKind.FROM_ROOT,
+    "meets_at_root": EventKind.TO_ROOT,
+    "meets_in_order": EventKind.IN_ORDER,
+}
 NO_EVENTS = (*PREPARES, "asks", "forgets", "frees")
 COMPLETES = tuple(
     f"{what}_{how}" for what in ("waits", "tests") for how in ["one", "all", "any", "some"]
 )
 SENDS = ("sends",)
+FILES = ("files", "starts_file")
 EXCHANGES = ("exchanges", "neighbours")
-RECEIVES = ("receives", "looks", "looks_at_window", *EXCHANGES, *COMPLETES)
-"""Classes of calls, as in the C source: collectives with a root, of no event, that complete
-requests, that send and block, that send and receive at once, and that need what a neighbour sent.
-All others send, reduce or post, by their phase."""
+RECEIVES = ("receives", "takes", "looks", "looks_at_window", *EXCHANGES, *COMPLETES)
+"""Classes of calls, as in the C source: collectives in which not all wait for all, of no event, of
+files, that complete requests, that send and block, that send and receive at once, and that need
+what a neighbour sent. All others send, reduce or post, by their phase."""
 
 HALO, WAIT, POST = (MPI_PHASES.index(name) for name in ("halo", "wait", "post"))
 NO_EVENT, BLOCKED = -1, -2
@@ -67,7 +73,7 @@ def events_of_bodies(
     body = np.searchsorted(begin, calls["begin_ns"], side="right") - 1
     inside = (body >= 0) & (calls["begin_ns"] < end[np.maximum(body, 0)])
     body, calls = body[inside], calls[inside]
-    if (calls["flags"] & Flag.PART).any():
+    if ((calls["flags"] & (Flag.PART | Flag.GROUP)) == Flag.PART).any():
         return None, PART
     if (calls["flags"] & Flag.LATE).any():
         return None, "collectives were completed in another order than they were started"
@@ -85,6 +91,7 @@ def events_of_bodies(
     sends_first[:-1] &= more[1:] & (kind[1:] != EventKind.POST)
     sends_first[-1:] = False
     spent = np.where(more, 0, (calls["end_ns"] - calls["begin_ns"])[call])
+    spent[among(calls, classes, FILES)[call]] = 0
     ends = calls["end_ns"][call]
     exchange = np.flatnonzero(sends_first)
     spent[exchange + 1], spent[exchange] = spent[exchange], 0
@@ -115,8 +122,12 @@ def events_of_bodies(
     kinds[body_of, number] = kind_of
     works[body_of, number] = ((ends - since) - spent_in) * NS
     durations[body_of, number] = spent_in * NS
-    rooted = bool(among(calls, classes, ROOTED).any())
-    return RankEvents(kind=kinds, work=works, duration=durations, rooted=rooted), ""
+    group = None
+    if (grouped := (calls["flags"][call] & Flag.GROUP) != 0).any():
+        at = event[grouped]
+        group = np.full(shape, NO_GROUP, np.int32)
+        group[body_of[at], number[at]] = calls["count"][call[grouped]]
+    return RankEvents(kind=kinds, work=works, duration=durations, group=group), ""
 
 
 def among(
@@ -142,9 +153,10 @@ def kinds_of_calls(
     kind : int array, shape (event,)
         See `EventKind`; `NO_EVENT` for calls that are not events, `BLOCKED` for the time of a send.
     """
-    phase, count = calls["phase"], calls["count"].astype(np.int64)
+    phase = calls["phase"]
+    count = np.where(calls["flags"] & Flag.GROUP, 0, calls["count"]).astype(np.int64)
     idle = among(calls, classes, NO_EVENTS)
-    idle |= (calls["flags"] & (Flag.INCOMPLETE | Flag.ALONE)) != 0
+    idle |= (calls["flags"] & (Flag.INCOMPLETE | Flag.ALONE | Flag.OWN)) != 0
     completes = among(calls, classes, COMPLETES)
     sends = among(calls, classes, SENDS) & (phase == HALO)
     exchanges = among(calls, classes, EXCHANGES) & (phase == HALO)
@@ -157,6 +169,7 @@ def kinds_of_calls(
             phase == HALO,
             phase == POST,
             (phase == WAIT) & completes,
+            *((phase == WAIT) & among(calls, classes, (each,)) for each in ONE_WAY),
             phase == WAIT,
         ],
         [
@@ -166,6 +179,7 @@ def kinds_of_calls(
             EventKind.SEND,
             EventKind.POST,
             EventKind.COMPLETE,
+            *ONE_WAY.values(),
             EventKind.REDUCE,
         ],
         NO_EVENT,

@@ -27,7 +27,8 @@ RECORD = np.dtype(
 """One record: an interval of MPI (``what`` < 0), an injected detour (0), or an instant that a
 letter names (> 0).
 
-``flags`` are those of `Flag`; ``count`` is of collectives that the call started or completed.
+``flags`` are those of `Flag`; ``count`` is of collectives that the call started or completed,
+or, by these, a rank.
 """
 
 SOLVE_END = ctypes.CFUNCTYPE(None)
@@ -45,6 +46,10 @@ class Flag(IntFlag):
     """It was over this rank alone."""
     LATE = 8
     """It completed a collective while one that was started before is under way."""
+    GROUP = 16
+    """``count`` is the rank that stands for the group of the collective: its root, or any other."""
+    OWN = 32
+    """Its messages are of this rank to itself, or go to nobody."""
 
 
 @cache

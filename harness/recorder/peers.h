@@ -3,7 +3,7 @@
  * A send costs a lookup in a small table; ranks are translated after the loop, or when their
  * communicator is freed. If the table is full, sends are counted as unknown. */
 
-enum { PEERS = 1 << 12, PEER_WINDOW = 64, NO_PEER = -2, TOPOLOGY = -1000, MOST_NEIGHBOURS = 1024 };
+enum { PEERS = 1 << 12, PEER_WINDOW = 64, NO_PEER = -2, TOPOLOGY = -1000, FORGET = -1001, MOST_NEIGHBOURS = 1024 };
 
 static struct peer {
   MPI_Comm communicator;
@@ -53,6 +53,23 @@ static int rank_in(MPI_Comm from, int to, MPI_Comm into) {
   }
   PMPI_Group_free(&theirs);
   return rank;
+}
+
+/* The recorded rank of a rank of a communicator; -1 if it has none. Kept until the communicator is freed. */
+static int recorded_rank(MPI_Comm from, int rank) {
+  static struct { MPI_Comm from; int rank, recorded, used; } kept[64];
+  uint64_t key = (uint64_t)(uintptr_t)from * 31 + (uint64_t)(uint32_t)rank;
+  int at = (int)((key * 0x9E3779B97F4A7C15u) >> 58);
+  if (rank == FORGET) {
+    for (int i = 0; i < 64; i++)
+      if (kept[i].from == from) kept[i].used = 0;
+    return -1;
+  }
+  if (kept[at].used && kept[at].from == from && kept[at].rank == rank) return kept[at].recorded;
+  int recorded = rank < 0 ? MPI_UNDEFINED : rank_in(from, rank, recorded_comm);
+  if (recorded == MPI_UNDEFINED) recorded = -1;
+  kept[at].from = from, kept[at].rank = rank, kept[at].recorded = recorded, kept[at].used = 1;
+  return recorded;
 }
 
 /* Finds the ranks to which a rank sends in a topology; returns their number. */

@@ -21,7 +21,7 @@ enum phase { HALO, WAIT, POST, OTHER, PHASES };
 
 /* How a call ended: it found nothing; it involved only some of the recorded ranks, or this one alone;
  * it completed a collective while an earlier one is still pending. */
-enum flag { INCOMPLETE = 1, PART = 2, ALONE = 4, LATE = 8 };
+enum flag { INCOMPLETE = 1, PART = 2, ALONE = 4, LATE = 8, GROUP = 16, OWN = 32 };
 
 /* An interval of MPI (what < 0: minus one less the call's number), a detour that was injected (0), or an
  * instant in the stream of PETSc events (what > 0: the letter of a mark; the end of a monitor's mark is
@@ -32,13 +32,14 @@ struct record {
   int32_t what;
   int8_t phase;
   uint8_t flags;
-  uint16_t count; /* collectives that the call started, or completed */
+  uint16_t count; /* collectives that the call started, or completed; of a GROUP, the rank that stands for it */
 };
 
 #define CLASSES(X)                                                                                  \
   X(SENDS) X(RECEIVES) X(LOOKS) X(EXCHANGES) X(FILLS) X(NEIGHBOURS) X(STARTS_SEND) X(STARTS_RECEIVE) \
   X(STARTS_NEIGHBOURS) X(PREPARES_SEND) X(PREPARES_PARTS) X(PREPARES_RECEIVE) X(PREPARES_NEIGHBOURS) X(MEETS)         \
-  X(MEETS_AT_ROOT) X(MEETS_SOME) X(MEETS_AT_WINDOW) X(FREES_WINDOW) X(FREES) X(STARTS_MEETING) X(PREPARES_MEETING)   \
+  X(MEETS_AT_ROOT) X(MEETS_FROM_ROOT) X(MEETS_IN_ORDER) X(MEETS_SOME) X(MEETS_AT_WINDOW)            \
+  X(FREES_WINDOW) X(FREES) X(STARTS_MEETING) X(PREPARES_MEETING) X(TAKES) X(STARTS_TAKING) X(STARTS_EXCHANGE)          \
   X(STARTS_ONE) X(STARTS_ALL) X(WAITS_ONE) X(WAITS_ALL) X(WAITS_ANY) X(WAITS_SOME) X(TESTS_ONE)     \
   X(TESTS_ALL) X(TESTS_ANY) X(TESTS_SOME) X(ASKS) X(FORGETS) X(TARGETS) X(STARTS_TARGET) X(PAIRS)   \
   X(LOOKS_AT_WINDOW) X(FILES) X(STARTS_FILE)
@@ -102,6 +103,7 @@ struct state {
 
 static struct record *records;
 static int halo_depth, recorded_size;
+static MPI_Comm recorded_comm = MPI_COMM_NULL;
 static int64_t stretch, stretches;           /* number of the armed stretch, 0 if none; stretches so far */
 static _Thread_local int64_t own_stretch;    /* last one that this thread began */
 static _Thread_local int mpi_depth;          /* depth of MPI calls of this thread */
@@ -231,6 +233,7 @@ int hindmost_arm(MPI_Fint communicator) {
   keep_status();
   clear_stretch();
   count_active_meetings();
+  recorded_comm = comm;
   int error = PMPI_Comm_size(comm, &recorded_size);
   prepare_clock();
   if (!error) error = PMPI_Barrier(comm);

@@ -97,9 +97,10 @@ static void request_forgotten(MPI_Request request) {
 }
 
 /* The common kind of several requests: halo if any of them is halo. Null and inactive requests do not
- * count. Stores the slots of the first `room`. */
-static enum phase phase_of_requests(int64_t n, const MPI_Request q[], int room, int places[], int *unknown) {
-  int exchange = 0, meeting = 0, other = 0;
+ * count. Stores the slots of the first `room`; whether all are of this rank with itself. */
+static enum phase phase_of_requests(int64_t n, const MPI_Request q[], int room, int places[], int *unknown,
+                                    int *whose) {
+  int exchange = 0, meeting = 0, other = 0, strangers = 0;
   *unknown = 0;
   for (int64_t i = 0; i < n; i++) {
     int at = request_place(q[i]);
@@ -107,10 +108,11 @@ static enum phase phase_of_requests(int64_t n, const MPI_Request q[], int room, 
     if (q[i] == MPI_REQUEST_NULL) continue;
     if (at == NO_PLACE) ++*unknown;
     else if (!requests[at].active) continue;
-    else if (requests[at].kind == EXCHANGE) exchange = 1;
+    else if (requests[at].kind == EXCHANGE) exchange = 1, strangers |= !(requests[at].flags & OWN);
     else if (requests[at].kind == MEETING) meeting = 1;
     else other = 1;
   }
+  *whose = exchange && !strangers && !meeting && !other && !*unknown ? OWN : 0;
   if (exchange) return HALO;
   if (meeting) return WAIT;
   return other || *unknown ? OTHER : HALO;

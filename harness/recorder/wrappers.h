@@ -94,25 +94,40 @@ static inline int peer_prepared(MPI_Comm c, int to) {
   return to < 0 && to != TOPOLOGY ? NO_PEER : stretch && own_stretch != stretch ? NO_PLACE : peer_place(c, to);
 }
 
-#define SENDS_(name, arguments) AROUND(name, arguments, count_sent(recorded, c, to, n, t), NOTHING, HALO)
-#define RECEIVES_(name, arguments) AROUND(name, arguments, NOTHING, NOTHING, HALO)
+/* Whether a message is one of this rank to itself: nobody else is waited for. */
+static inline int own(MPI_Comm c, int other) {
+  int rank = -1, inter = 0;
+  if (other < 0 || PMPI_Comm_rank(c, &rank) || rank != other) return 0;
+  return !PMPI_Comm_test_inter(c, &inter) && !inter ? OWN : 0;
+}
+
+#define SENDS_(name, arguments) \
+  AROUND(name, arguments, (flags = own(c, to), count_sent(recorded, c, to, n, t)), NOTHING, HALO)
+#define RECEIVES_(name, arguments) AROUND(name, arguments, flags = own(c, from), NOTHING, HALO)
+#define TAKES_(name, arguments) AROUND(name, arguments, NOTHING, NOTHING, HALO)
 #define LOOKS_(name, arguments) AROUND(name, arguments, NOTHING, flags = *f ? 0 : INCOMPLETE, HALO)
-#define EXCHANGES_(name, arguments) SENDS_(name, arguments)
-#define FILLS_(name, arguments) RECEIVES_(name, arguments)
+#define EXCHANGES_(name, arguments) \
+  AROUND(name, arguments, (flags = own(c, to) & own(c, from), count_sent(recorded, c, to, n, t)), NOTHING, HALO)
+#define FILLS_(name, arguments) TAKES_(name, arguments)
 #define NEIGHBOURS_(name, arguments) AROUND(name, arguments, count_neighbours(recorded, c), NOTHING, HALO)
 #define STARTS_SEND_(name, arguments) \
-  AROUND(name, arguments, count_sent(recorded, c, to, n, t), request_started(*q, EXCHANGE, 0), HALO)
-#define STARTS_RECEIVE_(name, arguments) AROUND(name, arguments, NOTHING, request_started(*q, EXCHANGE, 0), HALO)
+  AROUND(name, arguments, (flags = own(c, to), count_sent(recorded, c, to, n, t)), request_started(*q, EXCHANGE, flags), HALO)
+#define STARTS_RECEIVE_(name, arguments) \
+  AROUND(name, arguments, flags = own(c, from), request_started(*q, EXCHANGE, flags), HALO)
+#define STARTS_EXCHANGE_(name, arguments)                                                               \
+  AROUND(name, arguments, (flags = own(c, to) & own(c, from), count_sent(recorded, c, to, n, t)),       \
+         request_started(*q, EXCHANGE, flags), HALO)
+#define STARTS_TAKING_(name, arguments) AROUND(name, arguments, NOTHING, request_started(*q, EXCHANGE, 0), HALO)
 #define STARTS_NEIGHBOURS_(name, arguments) \
   AROUND(name, arguments, count_neighbours(recorded, c), request_started(*q, EXCHANGE, 0), HALO)
 #define PREPARES_SEND_(name, arguments) \
   AROUND(name, arguments, NOTHING,      \
-         request_prepared(*q, EXCHANGE, 0, peer_prepared(c, to), bytes_of(n, t)), HALO)
+         request_prepared(*q, EXCHANGE, own(c, to), peer_prepared(c, to), bytes_of(n, t)), HALO)
 #define PREPARES_PARTS_(name, arguments) \
   AROUND(name, arguments, NOTHING,       \
          request_prepared(*q, EXCHANGE, 0, peer_prepared(c, to), k * bytes_of(n, t)), HALO)
 #define PREPARES_RECEIVE_(name, arguments) \
-  AROUND(name, arguments, NOTHING, request_prepared(*q, EXCHANGE, 0, NO_PEER, 0), HALO)
+  AROUND(name, arguments, NOTHING, request_prepared(*q, EXCHANGE, own(c, from), NO_PEER, 0), HALO)
 #define PREPARES_NEIGHBOURS_(name, arguments) \
   AROUND(name, arguments, NOTHING, request_prepared(*q, EXCHANGE, 0, peer_prepared(c, TOPOLOGY), 0), HALO)
 
@@ -135,12 +150,34 @@ static int flags_of_window(int recorded, MPI_Win w) {
   return flags_of_size(size);
 }
 
-#define MEETS_(name, arguments) AROUND(name, arguments, flags = flags_of(recorded, c), NOTHING, WAIT)
-#define MEETS_AT_ROOT_(name, arguments) MEETS_(name, arguments)
+/* Who waits for whom: a collective over some of the recorded ranks, or with a root, is of the group of
+ * those that name the same rank for it. */
+static inline int rank_of_group(int recorded, MPI_Comm c, int rank, int *flags) {
+  if (!recorded || (*flags & ALONE)) return 0;
+  int found = recorded_rank(c, rank);
+  if (found < 0 || found > UINT16_MAX) {
+    *flags |= PART;
+    return 0;
+  }
+  *flags |= GROUP;
+  return found;
+}
+
+#define MEETS_GROUP(name, arguments, rank)                                                                  \
+  AROUND(name, arguments,                                                                                   \
+         (flags = flags_of(recorded, c), count = rank_of_group(recorded, c, rank, &flags)), NOTHING, WAIT)
+#define MEETS_(name, arguments)                                                                             \
+  AROUND(name, arguments,                                                                                   \
+         (flags = flags_of(recorded, c), count = flags & PART ? rank_of_group(recorded, c, 0, &flags) : 0), \
+         NOTHING, WAIT)
+#define MEETS_AT_ROOT_(name, arguments) MEETS_GROUP(name, arguments, root)
+#define MEETS_FROM_ROOT_(name, arguments) MEETS_GROUP(name, arguments, root)
+#define MEETS_IN_ORDER_(name, arguments) MEETS_(name, arguments)
 #define MEETS_SOME_(name, arguments) AROUND(name, arguments, flags = PART, NOTHING, WAIT)
 #define MEETS_AT_WINDOW_(name, arguments) AROUND(name, arguments, flags = flags_of_window(recorded, w), NOTHING, WAIT)
 #define FREES_WINDOW_(name, arguments) AROUND(name, arguments, flags = flags_of_window(recorded, *w), NOTHING, WAIT)
-#define FREES_(name, arguments) AROUND(name, arguments, resolve_peers(*c, MPI_COMM_WORLD), NOTHING, WAIT)
+#define FREES_(name, arguments) \
+  AROUND(name, arguments, (resolve_peers(*c, MPI_COMM_WORLD), recorded_rank(*c, FORGET)), NOTHING, WAIT)
 #define STARTS_MEETING_(name, arguments)                   \
   AROUND(name, arguments, flags = flags_of(recorded, c),   \
          (request_started(*q, MEETING, flags), count = 1), POST)
@@ -152,7 +189,7 @@ static int flags_of_window(int recorded, MPI_Win w) {
 
 /* Starts of persistent requests; those of collectives are counted. */
 static enum phase start_requests(int recorded, int64_t n, const MPI_Request q[], int *flags, int *count) {
-  int exchanges = 0, meetings = 0;
+  int exchanges = 0, meetings = 0, others = 0;
   for (int64_t i = 0; i < n; i++) {
     int at = request_place(q[i]);
     if (at == NO_PLACE) continue;
@@ -166,8 +203,10 @@ static enum phase start_requests(int recorded, int64_t n, const MPI_Request q[],
       continue;
     }
     exchanges++;
+    others += !(r->flags & OWN);
     if (counts_peers(recorded) && r->peer != NO_PEER) peer_add(r->peer, 1, r->bytes);
   }
+  if (exchanges && !others && !meetings) *flags |= OWN;
   return meetings && !exchanges ? POST : HALO;
 }
 
@@ -184,8 +223,8 @@ static inline int room_for(int64_t n) { return n < 1 ? 1 : n > MOST_SETTLED ? MO
  * and `which` their indices, NULL for all. */
 #define COMPLETES(name, arguments, number, early, done, which)                                   \
   {                                                                                              \
-    int recorded = enter(called), unknown, late = 0, room = room_for(number), places[room];      \
-    enum phase phase = phase_of_requests(number, q, room, places, &unknown);                     \
+    int recorded = enter(called), unknown, whose, late = 0, room = room_for(number), places[room]; \
+    enum phase phase = phase_of_requests(number, q, room, places, &unknown, &whose);             \
     int count = early;                                                                           \
     int64_t begin_ns = recorded ? now() : 0;                                                     \
     int error = PMPI_##name arguments;                                                           \
@@ -193,7 +232,7 @@ static inline int room_for(int64_t n) { return n < 1 ? 1 : n > MOST_SETTLED ? MO
     count += requests_settled(places, room, complete, which, &late);                             \
     if (recorded) {                                                                              \
       state->unknown_requests += unknown;                                                        \
-      int flags = (complete > 0 ? 0 : INCOMPLETE) | (late ? LATE : 0);                           \
+      int flags = (complete > 0 ? 0 : INCOMPLETE) | (late ? LATE : 0) | whose;                         \
       finish(begin_ns, end_ns, called, phase, flags, count);                                    \
     }                                                                                            \
     return error;                                                                                \
@@ -209,8 +248,8 @@ static inline int room_for(int64_t n) { return n < 1 ? 1 : n > MOST_SETTLED ? MO
 #define TESTS_SOME_(name, arguments) COMPLETES(name, arguments, n, 0, *k == MPI_UNDEFINED ? 0 : *k, i)
 /* Tests a request without completing it. */
 #define ASKS_(name, arguments)                                                          \
-  AROUND(name, arguments, int place; int unknown;                                       \
-         enum phase asked = phase_of_requests(1, &q, 1, &place, &unknown); (void)place, \
+  AROUND(name, arguments, int place; int unknown; int whose;                                    \
+         enum phase asked = phase_of_requests(1, &q, 1, &place, &unknown, &whose); (void)place, \
          flags = INCOMPLETE, asked)
 #define FORGETS_(name, arguments) AROUND(name, arguments, request_forgotten(*q), NOTHING, HALO)
 

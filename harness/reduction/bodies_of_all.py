@@ -59,6 +59,7 @@ def bodies_of_all(
             duration=events.duration[:, None, :],
             rest=rest_of(bodies.duration, events.work, events.duration)[:, None],
             cycle_begins=bodies.position == 0,
+            group=None if events.group is None else events.group[:, None, :],
         )
         extremes = extremes_of_events(block, reductions=reductions)
         values |= {variable: getattr(extremes, name) for name, variable in OF_EVENTS.items()}

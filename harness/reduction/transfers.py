@@ -46,6 +46,7 @@ def slow_transfers(
         duration=events.duration[:, None, :],
         rest=np.zeros((len(events.kind), 1)),
         cycle_begins=bodies.position == 0,
+        group=None if events.group is None else events.group[:, None, :],
     )
     first_s = reductions.least(bodies.start)
     receipts = Exchanges(1).advance(bodies.start[:, None], block, first_s)

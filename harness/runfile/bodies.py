@@ -28,11 +28,12 @@ WAITING = ("halo", "wait")
 NOT_WORK = (*WAITING, "unclassified")
 """The phases that are not a rank's own work. It is unknown whether unclassified time is work."""
 
-NO_MEETING = "collectives with a root were no meetings: ranks went on"
+NO_GROUP = -1
+"""Instead of the rank that stands for the group of an event."""
 DIFFERENT = "the ranks did not take part in the same collectives in every iteration"
 
 PART = "some MPI calls were among a part of the ranks"
-WHO_WAITS_IS_NOT_KNOWN = (NO_MEETING, DIFFERENT, PART)
+WHO_WAITS_IS_NOT_KNOWN = (DIFFERENT, PART)
 """Reasons for missing events with which ranks may not wait for all others in an iteration."""
 IN_MPI = (*NOT_WORK, "post")
 """The phases in which a rank is inside MPI."""
@@ -77,14 +78,15 @@ class RankEvents:
     work : float32 array, shape (body, event), seconds
         Own work since the previous event, or since the start of the body.
     duration : float32 array, shape (body, event), seconds
-    rooted : bool
-        Whether some reductions may not synchronise all ranks: broadcasts, and others with a root.
+    group : int32 array, shape (body, event), or None
+        The rank that stands for those that take part in a collective: its root, or any of them if
+        it is over some ranks only; `NO_GROUP` for other events. None: all events are such.
     """
 
     kind: NDArray[np.uint8]
     work: NDArray[np.float32]
     duration: NDArray[np.float32]
-    rooted: bool = False
+    group: NDArray[np.int32] | None = None
 
     def first(self, bodies: int) -> RankEvents:
         """Return the events of the first bodies."""
@@ -93,6 +95,7 @@ class RankEvents:
             kind=self.kind[:bodies],
             work=self.work[:bodies],
             duration=self.duration[:bodies],
+            group=None if self.group is None else self.group[:bodies],
         )
 
 

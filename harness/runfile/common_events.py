@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.harness.runfile.bodies import DIFFERENT, NO_MEETING, RankBodies, RankEvents
+from hindmost.harness.runfile.bodies import DIFFERENT, NO_GROUP, PART, RankBodies, RankEvents
 from hindmost.harness.runfile.contents import Edges
 from hindmost.harness.runfile.gathering import gathered_blocks
 from hindmost.models.events import EventKind
@@ -28,10 +29,6 @@ MOST_ALIGNED = 400_000
 """Limit of events to put in order, of all ranks in bodies that differ: a second or two."""
 MOST_PENDING = 64
 """Limit of pending collectives for the models of waiting."""
-
-MOST_LEFT_EARLY = 0.05
-"""Share of the solve time by which ranks may leave collectives with a root before all have arrived:
-the models assume that these synchronise all ranks."""
 
 MESSAGES = (EventKind.SEND, EventKind.RECEIVE)
 
@@ -70,35 +67,19 @@ def common_events(
         if isinstance(aligned, str):
             return None, aligned
         events = aligned
-    if any(communicator.allgather(events.rooted)):
-        early_s = left_early_s(bodies, events, communicator)
-        if early_s > MOST_LEFT_EARLY * max(communicator.allgather(bodies.solve_time_s)):
-            # The mean, because ranks that drift apart leave every collective earlier.
-            meetings = np.count_nonzero(events.kind == EventKind.REDUCE)
-            mean_ms = 1e3 * early_s / meetings
-            return None, f"{NO_MEETING} {mean_ms:.3g} ms (mean) before the last one came"
+    if any(communicator.allgather(events.group is not None)) and events.group is None:
+        events = replace(events, group=np.full(events.kind.shape, NO_GROUP, np.int32))
+    if events.group is not None and (kept := communicator.bcast(kept)) is not None:
+        # Nobody waits for a root that is not kept.
+        column = np.minimum(np.searchsorted(kept, events.group), kept.size - 1)
+        there = kept[column] == events.group
+        lost = (events.group != NO_GROUP) & ~there & (events.kind == EventKind.REDUCE)
+        if any(communicator.allgather(bool(lost.any()))):
+            return None, PART
+        events = replace(events, group=np.where(there, column, NO_GROUP).astype(np.int32))
     if most_pending(events.kind) > MOST_PENDING:
         return None, f"over {MOST_PENDING} collectives were under way at once"
     return events, ""
-
-
-def left_early_s(bodies: RankBodies, events: RankEvents, communicator: MPI.Intracomm) -> float:
-    """Return the time by which ranks left reductions before the last one arrived; collective.
-
-    The sum over reductions of the largest such time of any rank.
-    """
-    meets = events.kind == EventKind.REDUCE
-    passed = np.cumsum(events.work.astype(float) + events.duration, axis=1)
-    ends = (bodies.start[:, None] + passed)[meets]
-    begins = ends - events.duration[meets]
-    total = 0.0
-    for (_, began), (_, ended) in zip(
-        gathered_blocks(begins, communicator), gathered_blocks(ends, communicator), strict=True
-    ):
-        if began is not None and ended is not None:
-            total += float(np.maximum(began.max(axis=1) - ended.min(axis=1), 0.0).sum())
-    early_s: float = communicator.bcast(total)
-    return early_s
 
 
 def most_pending(kind: NDArray[np.uint8]) -> int:
@@ -156,20 +137,25 @@ def aligned_events(
         kind=widened(kind, width),
         work=widened(events.work, width),
         duration=widened(events.duration, width),
-        rooted=events.rooted,
+        group=None if events.group is None else widened(events.group, width, NO_GROUP),
     )
     for row, sequence, place in zip(rows, sequences, own, strict=True):
         result.kind[row] = 0
         result.kind[row, : len(sequence)] = sequence
-        for values, before in ((result.work, events.work), (result.duration, events.duration)):
-            values[row] = 0.0
-            values[row, place] = before[row, : len(place)]
+        for values, before, none in (
+            (result.work, events.work, 0.0),
+            (result.duration, events.duration, 0.0),
+            (result.group, events.group, NO_GROUP),
+        ):
+            if values is not None and before is not None:
+                values[row] = none
+                values[row, place] = before[row, : len(place)]
     return result
 
 
-def widened(values: NDArray[Any], width: int) -> NDArray[Any]:
-    """Return rows of a greater width, padded with zeros."""
-    wide = np.zeros((len(values), width), values.dtype)
+def widened(values: NDArray[Any], width: int, padding: float = 0) -> NDArray[Any]:
+    """Return rows of a greater width."""
+    wide = np.full((len(values), width), padding, values.dtype)
     wide[:, : values.shape[1]] = values
     return wide
 

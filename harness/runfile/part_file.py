@@ -33,6 +33,7 @@ BY_ROW = (
     "work_amount",
     "event_work",
     "event_duration",
+    "event_group",
     "activity_duration",
     "injected",
     *COUNTS,

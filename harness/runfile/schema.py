@@ -220,6 +220,10 @@ VARIABLES = (
     *declare("iteration event", "u1", "", Range(0, len(EventKind) - 1), group="events",
         event_kind="kind of an event of a body",
     ),
+    *declare("iteration rank event", "i4", "1", Range(-1, MOST_INT32), group="alone",
+        event_group="rank that stands for those of a collective: its root, or any of them if it is "
+        "over some ranks; -1 otherwise",
+    ),
     *declare("iteration rank event", "f4", "s", TIME, group="events",
         event_work="own work before an event, since the previous event or the start of the body",
         event_duration="time in an event",

@@ -247,6 +247,8 @@ def columns_of(
     columns = {name: getattr(bodies, name, None) for name in BY_ROW}
     if events is not None:
         columns |= {"event_work": events.work, "event_duration": events.duration}
+        if events.group is not None:
+            columns["event_group"] = events.group
     if run.cycles is not None:
         columns |= run.cycles.columns()
     return {name: column for name, column in columns.items() if column is not None}

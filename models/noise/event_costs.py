@@ -10,11 +10,9 @@ from numpy.typing import NDArray
 from hindmost.errors import UsageError
 from hindmost.models.events import EventKind
 from hindmost.models.noise.times import Events, SolveTimes
-from hindmost.models.simulation.blocks import KINDS
+from hindmost.models.simulation.blocks import KINDS, WAITING
 from hindmost.models.simulation.walker import Latencies
 
-WAITS = (EventKind.REDUCE, EventKind.COMPLETE, EventKind.RECEIVE)
-"""Events in which a rank may have to wait; the others are its own work."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,12 +40,12 @@ def estimate_costs(times: SolveTimes, bodies: int) -> EventCosts:
     kind = times.events.kind[:bodies]
     spent = np.maximum(least_times(times, times.events, bodies), 0.0)
     latency = np.zeros((kind.shape[1], KINDS))
-    for what in WAITS:
+    for what in WAITING:
         for event in range(kind.shape[1]):
             alike = spent[kind[:, event] == what, event]
             if alike.size:
                 latency[event, what] = alike.mean()
-    costs = np.where(np.isin(kind, WAITS), spent, 0.0).sum(axis=1)
+    costs = np.where(np.isin(kind, WAITING), spent, 0.0).sum(axis=1)
     return EventCosts(
         latencies=Latencies(latency=latency, overhead=latency.copy()),
         a_body_s=float(costs.mean()),

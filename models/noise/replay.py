@@ -64,5 +64,10 @@ class Replay:
                 self._walker.meet()
             part = block.part(rows)
             self._walker.walk(
-                part.kind, part.work, part.rest, duration=part.duration, absent=part.absent
+                part.kind,
+                part.work,
+                part.rest,
+                duration=part.duration,
+                absent=part.absent,
+                group=part.group,
             )

@@ -42,11 +42,14 @@ class Events:
     work : Rows, float, shape (iteration, rank, event), seconds
         Own work before an event.
     duration : Rows, float, shape (iteration, rank, event), seconds
+    group : int array, shape (iteration, rank, event), or None
+        See `hindmost.models.simulation.blocks.EventBlock`.
     """
 
     kind: NDArray[np.uint8]
     work: Rows
     duration: Rows
+    group: Rows | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -206,6 +209,7 @@ class SolveTimes:
             rest=rest,
             cycle_begins=self.cycle_begins[rows],
             absent=absent_ranks(self.events.kind[rows], before, inside),
+            group=None if self.events.group is None else self.events.group[rows],
         )
 
 

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from hindmost.models.noise.all_ranks import BodyExtremes, EventExtremes
 from hindmost.models.ranks.reductions import ONE_PROCESS, Reductions, count_of
-from hindmost.models.simulation.blocks import OWN_TIME, REDUCE, EventBlock
+from hindmost.models.simulation.blocks import OWN_TIME, EventBlock
 
 BINS = 4096
 """Of the times of bodies. Around the median a bin is less than a hundredth of the spread wide, and
@@ -98,7 +98,7 @@ def extremes_of_events(block: EventBlock, *, reductions: Reductions = ONE_PROCES
     rest = np.maximum(block.rest, 0.0)
     # Own work from meeting to meeting: a blocking reduction, or the end of a cycle.
     meets = np.zeros((bodies, events + 1), bool)
-    meets[:, :events] = there & (block.kind == REDUCE)
+    meets[:, :events] = block.meetings
     meets[:, events] = np.append(block.cycle_begins[1:], True)
     ends = np.flatnonzero(meets)
     row = np.concatenate([spent, rest[:, :, None]], axis=2).transpose(0, 2, 1)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.models.compiled import declared
-from hindmost.models.simulation.blocks import RECEIVE, REDUCE, SEND, EventBlock, Neighbours, slabs
+from hindmost.models.simulation.blocks import RECEIVE, SEND, EventBlock, Neighbours, slabs
 from hindmost.models.simulation.path import PathTimes, Waits, walk_back
 from hindmost.models.simulation.walker import Walker, as_float64
 
@@ -93,7 +93,7 @@ class PathSum:
             Time in slow transfers; see `hindmost.models.ranks.transfers`.
         """
         width = self._path.visits.size * (block.kind.shape[1] + 1)
-        meets = block.kind.shape[1] == 1 and bool((block.kind == REDUCE).all())
+        meets = block.kind.shape[1] == 1 and bool(block.meetings.all())
         for cycle in block.cycles():
             for some in slabs(cycle.stop - cycle.start, width):
                 rows = slice(cycle.start + some.start, cycle.start + some.stop)
@@ -126,6 +126,7 @@ class PathSum:
             stay=stay,
             waits=waits,
             absent=block.absent,
+            group=block.group,
         )
         passed = self._room(bodies, events + 1)
         walk_back(waits, int(walker.clock.argmax()), self._path, stay, passed)

@@ -59,6 +59,7 @@ class IdealNetwork:
         rest: NDArray[np.float64],
         meeting: NDArray[np.uint8],
         absent: NDArray[np.bool_] | None = None,
+        group: NDArray[np.integer[Any]] | None = None,
     ) -> NDArray[np.float64]:
         """Walk through the next bodies.
 
@@ -73,6 +74,7 @@ class IdealNetwork:
         meeting : uint8 array, shape (iteration,)
             See `Meeting`.
         absent : bool array, shape (iteration, rank, event), optional
+        group : int array, shape (iteration, rank, event), optional
             See `hindmost.models.simulation.blocks.EventBlock`.
 
         Returns
@@ -98,6 +100,7 @@ class IdealNetwork:
                 rest[rows],
                 ended=ended[rows],
                 absent=None if absent is None else absent[rows],
+                group=None if group is None else group[rows],
                 interpret=few,
             )
         return ended

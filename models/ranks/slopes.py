@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.models.simulation.blocks import COMPLETE, POST, REDUCE, EventBlock, slabs
+from hindmost.models.simulation.blocks import COMPLETE, POST, EventBlock, slabs
 from hindmost.models.simulation.recorded import moments
 from hindmost.text import percent
 
@@ -195,7 +195,7 @@ class SlopeSum:
         posts = recorded & (block.kind == POST)[:, :, None]
         np.add(own[:, :-1], block.duration.transpose(0, 2, 1), out=own[:, :-1], where=posts)
         meets = np.zeros((bodies, events + 1), np.bool_)
-        meets[:, :-1] = block.recorded & np.isin(block.kind, (REDUCE, COMPLETE))
+        meets[:, :-1] = block.meetings | (block.recorded & (block.kind == COMPLETE))
         # Sum it from meeting to meeting; what leads to a new cycle instead is left out.
         begins = np.zeros(bodies * (events + 1), np.bool_)
         begins[1:] = meets.ravel()[:-1]
@@ -215,7 +215,7 @@ class SlopeSum:
 
     def _add_releases(self, start: NDArray[np.float64], block: EventBlock) -> None:
         """Add how the moments differ at which ranks leave blocking reductions."""
-        leave = moments(start, block)[1][block.recorded & (block.kind == REDUCE)]
+        leave = moments(start, block)[1][block.meetings]
         self._releases += len(leave)
         self._late_s = in_order(self._late_s, leave - leave.min(axis=1, keepdims=True))
         self._rise_s = in_order(self._rise_s, self._spread(leave))

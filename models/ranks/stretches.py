@@ -33,6 +33,7 @@ class BodyBlock:
     work : float array, shape (iteration, rank, event), seconds, or None
         Own work before an event, part of the local work.
     absent : bool array, shape (iteration, rank, event), or None
+    group : int array, shape (iteration, rank, event), or None
         See `hindmost.models.simulation.blocks.EventBlock`.
     """
 
@@ -42,6 +43,7 @@ class BodyBlock:
     kind: NDArray[np.uint8] | None = None
     work: NDArray[np.floating[Any]] | None = None
     absent: NDArray[np.bool_] | None = None
+    group: NDArray[np.integer[Any]] | None = None
 
     @property
     def rest(self) -> NDArray[np.float64]:
@@ -89,7 +91,9 @@ class StretchTally:
         ended = None
         if self._network is not None and block.kind is not None and block.work is not None:
             meeting = self._meeting[first : first + count]
-            ended = self._network.advance(block.kind, block.work, block.rest, meeting, block.absent)
+            ended = self._network.advance(
+                block.kind, block.work, block.rest, meeting, block.absent, block.group
+            )
         low, high = np.searchsorted(self._cuts, (first, first + count), side="right")
         inside = self._cuts[low:high] - first
         for begin, end in pairwise(dict.fromkeys([0, *inside.tolist(), count])):

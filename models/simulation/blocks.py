@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
@@ -12,8 +12,14 @@ from numpy.typing import NDArray
 
 from hindmost.models.events import EventKind
 
-NONE, REDUCE, POST, COMPLETE, SEND, RECEIVE = (int(kind) for kind in EventKind)
+NONE, REDUCE, POST, COMPLETE, SEND, RECEIVE, FROM_ROOT, TO_ROOT, IN_ORDER = map(int, EventKind)
 KINDS = len(EventKind)
+NO_GROUP = -1
+"""Instead of the rank that stands for the group of an event: all ranks, or none."""
+ONE_WAY = (FROM_ROOT, TO_ROOT, IN_ORDER)
+"""Collectives in which not all ranks wait for all."""
+WAITING = (REDUCE, COMPLETE, RECEIVE, *ONE_WAY)
+"""Events in which a rank may have to wait; the others are its own work."""
 OWN_TIME = np.array([kind in (POST, SEND) for kind in range(KINDS)])
 """Kinds of events whose duration is the rank's own doing: bool, shape (kind,)."""
 
@@ -40,6 +46,10 @@ class EventBlock:
     absent : bool array, shape (iteration, rank, event), or None
         Messages of other ranks, in which a rank takes no part; see `absent_ranks`. None: all ranks
         take part in all.
+    group : int array, shape (iteration, rank, event), or None
+        The rank that stands for those that take part in a collective: its root, or any of them if
+        it is over some ranks only; `NO_GROUP` otherwise. None: all collectives are over all ranks,
+        and have no root.
     """
 
     kind: NDArray[np.uint8]
@@ -48,8 +58,9 @@ class EventBlock:
     rest: NDArray[np.floating[Any]]
     cycle_begins: NDArray[np.bool_]
     absent: NDArray[np.bool_] | None = None
+    group: NDArray[np.integer[Any]] | None = None
 
-    def part(self, rows: slice) -> EventBlock:
+    def part(self, rows: slice | NDArray[np.intp]) -> EventBlock:
         """Return some of the bodies."""
         return EventBlock(
             kind=self.kind[rows],
@@ -58,12 +69,21 @@ class EventBlock:
             rest=self.rest[rows],
             cycle_begins=self.cycle_begins[rows],
             absent=None if self.absent is None else self.absent[rows],
+            group=None if self.group is None else self.group[rows],
         )
 
     @property
     def recorded(self) -> NDArray[np.bool_]:
         """Events before the end of their body: bool, shape (iteration, event)."""
         return np.asarray(np.logical_and.accumulate(self.kind != NONE, axis=1))
+
+    @property
+    def meetings(self) -> NDArray[np.bool_]:
+        """Events at which all ranks wait for all: bool, shape (iteration, event)."""
+        meets = np.asarray(self.recorded & (self.kind == REDUCE))
+        if self.group is not None:
+            meets &= np.asarray((self.group == NO_GROUP).all(axis=1))
+        return meets
 
     def cycles(self) -> list[slice]:
         """Return the rows of every cycle; the first may continue one of the block before."""
@@ -81,10 +101,14 @@ class Neighbours:
         Ranks that send, ordered by the rank that receives.
     first : int64 array, shape (rank + 1,)
         Rank p receives from ``source[first[p]:first[p + 1]]``.
+    silent : bool array, shape (event, edge)
+        Edges without a message at an event, by its place in the body, as where each direction is
+        exchanged apart. Empty if all have one at every exchange.
     """
 
     source: NDArray[np.int64]
     first: NDArray[np.int64]
+    silent: NDArray[np.bool_] = field(default_factory=lambda: np.empty((0, 0), np.bool_))
 
     @classmethod
     def of_edges(
@@ -100,6 +124,12 @@ class Neighbours:
         order = np.argsort(edge_target, kind="stable")
         first = np.searchsorted(edge_target[order], np.arange(ranks + 1))
         return cls(source=edge_source[order].astype(np.int64), first=first.astype(np.int64))
+
+
+def groups_of(block: EventBlock) -> NDArray[np.int32]:
+    """Return the groups of a block for a compiled loop, empty if there are none."""
+    groups = np.empty((0, 0, 0)) if block.group is None else block.group
+    return np.ascontiguousarray(groups, np.int32)
 
 
 def slabs(bodies: int, width: int) -> Iterator[slice]:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import UsageError
-from hindmost.models.simulation.blocks import COMPLETE, NONE, POST, RECEIVE, REDUCE
+from hindmost.models.simulation.blocks import COMPLETE, NONE, ONE_WAY, POST, RECEIVE, REDUCE
 from hindmost.models.simulation.network import Collective, allreduce_s
 from hindmost.text import counted
 
@@ -190,6 +190,8 @@ class Change:
         of_bytes = byte_share * costs[:, RECEIVE]
         changed[:, RECEIVE] = self.latency * (costs[:, RECEIVE] - of_bytes)
         changed[:, RECEIVE] += of_bytes / self.bandwidth + self.more_latency_s
+        changed[:, ONE_WAY] *= self.latency  # along a tree
+        changed[:, ONE_WAY] += (ranks - 1).bit_length() * self.more_latency_s
         return changed
 
     def slowness(self, ranks: int) -> Times:

@@ -149,6 +149,7 @@ class Chosen:
             rest=rest,
             cycle_begins=self.cycle_begins,
             absent=None if recorded.absent is None else recorded.absent[rows],
+            group=None if recorded.group is None else recorded.group[rows],
         )
 
 

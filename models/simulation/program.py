@@ -16,17 +16,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import DataError
+from hindmost.models.events import EventKind
 from hindmost.models.simulation.blocks import (
     COMPLETE,
     KINDS,
     POST,
-    RECEIVE,
     REDUCE,
     SEND,
+    WAITING,
     EventBlock,
     Neighbours,
 )
-from hindmost.models.simulation.exchanges import exchanges_meet
+from hindmost.models.simulation.exchanges import exchanges_meet, with_silent
 from hindmost.models.simulation.length import (
     CycleCounts,
     SolveShape,
@@ -37,11 +38,21 @@ from hindmost.models.simulation.length import (
 )
 from hindmost.models.simulation.memory import VectorGrowth
 from hindmost.models.simulation.recorded import moments, releases
+from hindmost.text import percent
 
 Times = NDArray[np.float64]
 
 FEWEST_SEEN = 20
 """Bodies that an event needs, to tell what it costs."""
+CALLS = {
+    EventKind.REDUCE: "collectives of all ranks",
+    EventKind.COMPLETE: "the completion of non-blocking collectives",
+    EventKind.RECEIVE: "the receipt of messages",
+    EventKind.FROM_ROOT: "broadcasts and scatters",
+    EventKind.TO_ROOT: "reductions and gathers to a root",
+    EventKind.IN_ORDER: "scans",
+}
+"""What ranks wait in, for messages."""
 SHOWN = 0.5
 """Share of these in which a rank must have waited for it: others say only that it cost less."""
 CAP = 0.99
@@ -257,6 +268,8 @@ def recorded_program(
     shape: SolveShape | None = None,
     injected: Times | None = None,
     injected_at_calls: bool = False,
+    lead_in: Times | None = None,
+    restarts: Times | None = None,
 ) -> Program:
     """Return the program of a recorded solve.
 
@@ -273,6 +286,10 @@ def recorded_program(
         The target waits for the source's halo.
     shape, injected, injected_at_calls : optional
         See `Program`.
+    lead_in : float64 array, shape (rank,), optional, seconds
+    restarts : float64 array, shape (cycle - 1, rank), optional, seconds
+        What belongs to the solve before its first body, and between two cycles. What else lies
+        there, such as the set-up of a program, is left out. By default all of it belongs to it.
 
     Raises
     ------
@@ -288,10 +305,11 @@ def recorded_program(
     ranks = start.shape[1]
     if ranks > 1 and not waiting(block).any():
         raise DataError(
-            "No event in which ranks wait for each other was recorded, so nothing can be replayed. "
-            "Record the run with 'hindmost run' or 'hindmost attach'."
+            "No MPI call in which ranks wait for each other was recorded in the iterations, so "
+            "nothing can be replayed. If ranks do wait, they do so outside MPI, in threads that "
+            "are not recorded, or between the iterations."
         )
-    neighbours = Neighbours.of_edges(ranks, edge_source, edge_target)
+    neighbours = with_silent(start, block, Neighbours.of_edges(ranks, edge_source, edge_target))
     come, leave = moments(start, block)
     meeting = exchanges_meet(start, block, neighbours)
     release = releases(start, block, come, leave, neighbours, exchanges_meet=meeting)
@@ -299,14 +317,19 @@ def recorded_program(
     released_s = np.ascontiguousarray((leave - np.maximum(release, come)).transpose(0, 2, 1))
     released_s = np.where(waiting(block)[:, None, :], released_s, 0.0)
     late_s = np.ascontiguousarray((come - release).transpose(0, 2, 1))
-    refuse_contradictions(released_s, float(end[-1].max()))
+    refuse_contradictions(released_s, block.kind, float(end[-1].max() - start[0].min()))
     begins = np.union1d([0], np.flatnonzero(block.cycle_begins))
     before = np.vstack([np.zeros((1, 1)), end[begins[1:] - 1].max(axis=1, keepdims=True)])
+    apart = start[begins] - before
+    if lead_in is not None and restarts is not None and len(restarts) == len(begins) - 1:
+        since = np.vstack([np.zeros((1, ranks)), end[begins[1:] - 1]])
+        outside = start[begins] - since - np.vstack([lead_in[None, :], restarts])
+        apart -= np.maximum(outside.min(axis=1, keepdims=True), 0.0)
     return Program(
         block=with_gaps(start, end, block),
         released_s=released_s,
         late_s=late_s,
-        between=start[begins] - before,
+        between=apart,
         after=after,
         position=position,
         neighbours=neighbours,
@@ -320,7 +343,7 @@ def recorded_program(
 
 def waiting(block: EventBlock) -> NDArray[np.bool_]:
     """Return the events in which ranks may wait for others: bool, shape (iteration, event)."""
-    return block.recorded & np.isin(block.kind, (REDUCE, COMPLETE, RECEIVE))
+    return block.recorded & np.isin(block.kind, WAITING)
 
 
 def with_gaps(start: Times, end: Times, block: EventBlock) -> EventBlock:
@@ -335,14 +358,20 @@ def with_gaps(start: Times, end: Times, block: EventBlock) -> EventBlock:
     )
 
 
-def refuse_contradictions(released_s: Times, total_s: float) -> None:
+def refuse_contradictions(released_s: Times, kind: NDArray[np.uint8], total_s: float) -> None:
     """Raise a DataError if ranks leave events long before those they wait for have come."""
-    early_s = float(-np.minimum(released_s, 0.0).sum(axis=(0, 2)).min())
+    early = -np.minimum(released_s, 0.0)
+    early_s = float(early.sum(axis=(0, 2)).max())
     if early_s > MOST_EARLY * total_s:
+        of_kind = np.bincount(kind.ravel(), early.sum(axis=1).ravel(), KINDS)
+        worst = EventKind(int(of_kind.argmax()))
+        rank = int(early.sum(axis=(0, 2)).argmax())
         raise DataError(
-            f"A rank leaves reductions or exchanges {early_s:.3g} s too early in all, before those "
-            f"that it waits for have come ({total_s:.3g} s of iterations). The clocks of the ranks "
-            "or the recorded events contradict each other, so a replay would be wrong."
+            f"Rank {rank} leaves events {early_s:.3g} s too early in all, before those that it "
+            f"waits for have come ({total_s:.3g} s of iterations); of all ranks, "
+            f"{percent(of_kind.max() / early.sum())} of this is at {CALLS[worst]}. Either the "
+            "clocks of the ranks differ by more than these calls take, or ranks wait for others "
+            "there than recorded, so a replay would be wrong."
         )
 
 
@@ -360,7 +389,7 @@ def typical_costs(block: EventBlock, released_s: Times, late_s: Times) -> Typica
     shape = events, KINDS
     median, low, high = np.zeros(shape), np.zeros(shape), np.zeros(shape)
     seen, there = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
-    for event, what in product(range(events), (REDUCE, COMPLETE, RECEIVE)):
+    for event, what in product(range(events), WAITING):
         rows = block.recorded[:, event] & (block.kind[:, event] == what)
         late, cost = late_s[rows, :, event], released_s[rows, :, event]
         reached = np.isfinite(late).any(axis=1)  # who depends on nobody pays nothing

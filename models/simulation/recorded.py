@@ -12,13 +12,18 @@ from numpy.typing import NDArray
 from hindmost.models.compiled import declared
 from hindmost.models.simulation.blocks import (
     COMPLETE,
+    FROM_ROOT,
+    IN_ORDER,
+    NO_GROUP,
     NONE,
     POST,
     RECEIVE,
     REDUCE,
     SEND,
+    TO_ROOT,
     EventBlock,
     Neighbours,
+    groups_of,
 )
 
 
@@ -58,9 +63,10 @@ def releases(
 ) -> NDArray[np.float64]:
     """Return from when on nobody else kept a rank at an event, as it was recorded.
 
-    A reduction releases all ranks when the last one comes; a completion, when the last rank posted;
-    a receipt, when the last neighbour sent. What depends on nobody, and a message in which a rank
-    takes no part, is released at minus infinity.
+    A reduction releases its group when the last one comes; a completion, when the last rank posted;
+    a receipt, when the last neighbour sent; a broadcast, when its root comes; the root of a
+    reduction, when the last other rank comes; a scan, when the last rank before comes. What depends
+    on nobody, and a message in which a rank takes no part, is released at minus infinity.
 
     Parameters
     ----------
@@ -90,9 +96,11 @@ def releases(
         np.ascontiguousarray(leave),
         neighbours.first,
         neighbours.source,
+        neighbours.silent,
         receipts_send,
         exchanges_meet and not receipts_send,
         np.empty((0, 0, 0), np.bool_) if block.absent is None else block.absent,
+        groups_of(block),
         np.zeros(int(np.count_nonzero(block.kind == POST)) + 1),
         released,
     )
@@ -100,8 +108,8 @@ def releases(
 
 
 @declared(
-    "(u1[:,::1], b1[::1], f8[:,::1], f8[:,:,::1], f8[:,:,::1], i8[::1], i8[::1], b1, b1, "
-    "b1[:,:,::1], f8[::1], f8[:,:,::1])"
+    "(u1[:,::1], b1[::1], f8[:,::1], f8[:,:,::1], f8[:,:,::1], i8[::1], i8[::1], b1[:,::1], b1, "
+    "b1, b1[:,:,::1], i4[:,:,::1], f8[::1], f8[:,:,::1])"
 )
 def find_releases(
     kind: NDArray[np.uint8],
@@ -111,15 +119,18 @@ def find_releases(
     leave: NDArray[np.float64],
     first: NDArray[np.int64],
     source: NDArray[np.int64],
+    silent: NDArray[np.bool_],
     receipts_send: bool,
     exchanges_meet: bool,
     absent: NDArray[np.bool_],
+    group: NDArray[np.int32],
     posted: NDArray[np.float64],
     released: NDArray[np.float64],
 ) -> None:
     """Fill in the releases, with the dependencies of the walk: see `walk_events`."""
     bodies, events, ranks = come.shape
     missing = absent.size > 0
+    last = np.empty(ranks + 1)  # of a group; all ranks are the last one
     begin, end = 0, 0  # of what is posted and not completed
     sent, left = np.full((2, ranks), start[0].min())
     for body in range(bodies):
@@ -130,17 +141,25 @@ def find_releases(
             what = kind[body, event]
             if what == NONE:
                 break
-            if what == REDUCE:
-                last = come[body, event, 0]
-                for rank in range(1, ranks):
-                    last = max(last, come[body, event, rank])
+            if what in (REDUCE, FROM_ROOT, TO_ROOT, IN_ORDER):
+                # Whom others of the group wait for, and who waits for them.
+                last[:] = -np.inf
                 for rank in range(ranks):
-                    released[body, event, rank] = last
+                    place = group[body, rank, event] if group.size else NO_GROUP
+                    gives = what == REDUCE or (rank == place) == (what == FROM_ROOT)
+                    if gives and what != IN_ORDER:
+                        last[place] = max(last[place], come[body, event, rank])
+                for rank in range(ranks):
+                    place = group[body, rank, event] if group.size else NO_GROUP
+                    takes = what == REDUCE or (rank == place) == (what == TO_ROOT)
+                    if takes or what == IN_ORDER:
+                        released[body, event, rank] = last[place]
+                    if what == IN_ORDER:
+                        last[place] = max(last[place], come[body, event, rank])
             elif what == POST:
-                last = leave[body, event, 0]
+                posted[end] = leave[body, event, 0]
                 for rank in range(1, ranks):
-                    last = max(last, leave[body, event, rank])
-                posted[end] = last
+                    posted[end] = max(posted[end], leave[body, event, rank])
                 end += 1
             elif what == COMPLETE:
                 if begin < end:
@@ -159,6 +178,8 @@ def find_releases(
                     if missing and absent[body, rank, event]:
                         continue
                     for edge in range(first[rank], first[rank + 1]):
+                        if silent.size and silent[event, edge]:
+                            continue
                         other = source[edge]
                         there = sent[other]
                         if exchanges_meet and sent[rank] > left[other]:

@@ -363,6 +363,7 @@ def walk_cycles(ready: Prepared, *, with_path: bool, interpret: bool) -> Walked:
             stay=kept,
             waits=waits,
             absent=part.absent,
+            group=part.group,
             interpret=interpret,
         )
         ends = walker.clock + program.after if rows is cycles[-1] else walker.clock

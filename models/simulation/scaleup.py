@@ -9,13 +9,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import UsageError
 from hindmost.models.laws.tailed import TailedLaw
-from hindmost.models.simulation.blocks import COMPLETE, POST, RECEIVE, REDUCE, Neighbours
+from hindmost.models.simulation.blocks import (
+    COMPLETE,
+    NO_GROUP,
+    ONE_WAY,
+    POST,
+    RECEIVE,
+    REDUCE,
+    WAITING,
+    EventBlock,
+    Neighbours,
+)
 from hindmost.models.simulation.change import Detours, blocking_latency, without_progress
 from hindmost.models.simulation.draws import OF_DETOURS, Dependence, generator, scores
 from hindmost.models.simulation.layout import Edges, NodeNetwork, Nodes
@@ -154,7 +165,7 @@ def costs_on(
         REDUCE: changed.reduction_s(target.node),
         RECEIVE: changed.halo_s(target.edges, target.node, target_bytes),
     }
-    for kind in (REDUCE, COMPLETE, RECEIVE):
+    for kind in WAITING:
         now, then = (each[RECEIVE if kind == RECEIVE else REDUCE] for each in (here, there))
         seen = (costs.there[:, kind] > 0) & ~costs.hidden[:, kind]
         excess = np.where(seen, np.maximum(costs.median_s[:, kind] - now, 0.0), 0.0)
@@ -304,6 +315,7 @@ def walk_through(
             kind if case.progress else without_progress(kind),
             own[mine, :, :-1],
             own[mine, :, -1],
+            group=groups_on(program.block, rows, placement.ranks),
         )
         last_s = float(walker.clock.max())
         if walker.last_post_s is not None and case.lag:  # what is in flight ends before the next
@@ -311,6 +323,21 @@ def walk_through(
         total_s += last_s
         first += rows.size
     return total_s
+
+
+def groups_on(
+    block: EventBlock, rows: NDArray[np.intp], ranks: int
+) -> NDArray[np.integer[Any]] | None:
+    """Return the groups of bodies on other ranks: int array, shape (iteration, rank, event).
+
+    Roots keep their number. A collective over some of the recorded ranks is taken to be over all.
+    """
+    if block.group is None:
+        return None
+    group = block.group[rows]
+    alike = (group == group[:, :1]).all(axis=1)
+    root = np.where(alike & np.isin(block.kind[rows], ONE_WAY), group[:, 0], NO_GROUP)
+    return np.repeat(np.minimum(root, ranks - 1)[:, None], ranks, axis=1)
 
 
 def neighbours_of(program: Program) -> Edges:

@@ -7,6 +7,7 @@ moments at which ranks come to events and leave them follow from these notes.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,7 @@ from hindmost.models.simulation.scaleup import (
     Case,
     Placement,
     drawn_deviations,
+    groups_on,
     own_work,
     simulated_rows,
 )
@@ -73,6 +75,8 @@ class Timeline:
         Since the begin of the solve.
     work, inside : float64 array, shape (iteration, rank, event), seconds
         Own work before an event, and time in it.
+    group : int array, shape (iteration, rank, event), or None
+        See `EventBlock`.
     cycle_begins : bool array, shape (iteration,)
     after : float64 array, shape (rank,), seconds
     """
@@ -82,6 +86,7 @@ class Timeline:
     end: Times
     work: Times
     inside: Times
+    group: NDArray[np.integer[Any]] | None
     cycle_begins: NDArray[np.bool_]
     after: Times
 
@@ -139,6 +144,7 @@ def scaled_script(
             duration=np.zeros_like(own[:, :, :-1]),
             rest=own[:, :, -1],
             cycle_begins=begins,
+            group=groups_on(program.block, rows, placement.ranks),
         ),
         stay=np.zeros_like(own[:, :, :-1]),
         latency=case.latency if case.progress else blocking_latency(case.latency),
@@ -193,6 +199,7 @@ def timeline_of(script: Script) -> Timeline:
             ended=ended,
             waits=waits,
             absent=part.absent,
+            group=part.group,
         )
         fill_moments(waits, part.kind, kept, between, come[rows], leave[rows])
         start[rows] = total_s + np.vstack([between, ended[:-1]])
@@ -209,6 +216,7 @@ def timeline_of(script: Script) -> Timeline:
         end=end,
         work=np.where(there, (come - before).transpose(0, 2, 1) - own, 0.0),
         inside=np.where(there, (leave - come).transpose(0, 2, 1) + own, 0.0),
+        group=block.group,
         cycle_begins=block.cycle_begins | (np.arange(bodies) == 0),
         after=script.after,
     )

@@ -35,12 +35,17 @@ from hindmost.errors import DataError
 from hindmost.models.compiled import declared
 from hindmost.models.simulation.blocks import (
     COMPLETE,
+    FROM_ROOT,
+    IN_ORDER,
     KINDS,
+    NO_GROUP,
     NONE,
+    ONE_WAY,
     OWN_TIME,
     POST,
     REDUCE,
     SEND,
+    TO_ROOT,
     Neighbours,
     slabs,
 )
@@ -76,7 +81,7 @@ class Latencies:
     def of_reductions(cls, events: int, latency_s: float) -> Latencies:
         """Return the same latency for every reduction; all other events are free."""
         latency = np.zeros((events, KINDS))
-        latency[:, [REDUCE, COMPLETE]] = latency_s
+        latency[:, [REDUCE, COMPLETE, *ONE_WAY]] = latency_s
         return cls(latency=latency, overhead=np.zeros((events, KINDS)))
 
 
@@ -159,6 +164,7 @@ class Walker:
         ended: NDArray[np.float64] | None = None,
         waits: Waits | None = None,
         absent: NDArray[np.bool_] | None = None,
+        group: NDArray[np.integer[Any]] | None = None,
         interpret: bool = False,
     ) -> None:
         """Walk through bodies before none of which ranks meet.
@@ -178,6 +184,8 @@ class Walker:
             Is filled, from the first body of this call on.
         absent : bool array, shape (iteration, rank, event), optional
             See `EventBlock`: a rank neither sends nor receives there.
+        group : int array, shape (iteration, rank, event), optional
+            See `EventBlock`.
         interpret : bool
             Do not compile: quicker up to some `FEW_EVENTS`.
 
@@ -192,6 +200,7 @@ class Walker:
         step = walk_events.loop if interpret else walk_events
         noted = waits or Waits.of_places(0, 0)
         missing = np.empty((0, 0, 0), np.bool_) if absent is None else absent
+        groups = np.empty((0, 0, 0), np.int32) if group is None else group
         all_rows = [slice(0, bodies)]  # what is noted counts its places from the first body
         for rows in slabs(bodies, ranks * events) if waits is None else all_rows:
             step(
@@ -201,6 +210,7 @@ class Walker:
                 as_float64(rest[rows]),
                 np.empty((0, 0, 0)) if stay is None else as_float64(stay[rows]),
                 np.ascontiguousarray(missing[rows]),
+                np.ascontiguousarray(groups[rows], np.int32),
                 np.zeros(KINDS, np.bool_) if duration is None else self._own_time,
                 latencies.latency,
                 latencies.overhead,
@@ -209,6 +219,7 @@ class Walker:
                 self._exchanges_meet,
                 self._neighbours.first,
                 self._neighbours.source,
+                self._neighbours.silent,
                 self.clock,
                 self._sent,
                 self._come,
@@ -237,10 +248,10 @@ def as_float64(values: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
 
 
 @declared(
-    "(u1[:,::1], f8[:,:,::1], f8[:,:,::1], f8[:,::1], f8[:,:,::1], b1[:,:,::1], b1[::1], "
-    "f8[:,::1], f8[:,::1], i8, b1, b1, i8[::1], i8[::1], f8[::1], f8[::1], f8[::1], f8[::1], "
-    "f8[::1], i4[::1], i8[::1], i8[::1], f8[:,::1], f8[:,::1], i4[:,::1], i8[::1], "
-    "b1[:,::1], f8[:,::1])"
+    "(u1[:,::1], f8[:,:,::1], f8[:,:,::1], f8[:,::1], f8[:,:,::1], b1[:,:,::1], "
+    "i4[:,:,::1], b1[::1], f8[:,::1], f8[:,::1], i8, b1, b1, i8[::1], i8[::1], b1[:,::1], "
+    "f8[::1], f8[::1], f8[::1], f8[::1], f8[::1], i4[::1], i8[::1], i8[::1], f8[:,::1], "
+    "f8[:,::1], i4[:,::1], i8[::1], b1[:,::1], f8[:,::1])"
 )
 def walk_events(
     kind: NDArray[np.uint8],
@@ -249,6 +260,7 @@ def walk_events(
     rest: NDArray[np.float64],
     stay: NDArray[np.float64],
     absent: NDArray[np.bool_],
+    group: NDArray[np.int32],
     own_time: NDArray[np.bool_],
     latency: NDArray[np.float64],
     overhead: NDArray[np.float64],
@@ -257,6 +269,7 @@ def walk_events(
     exchanges_meet: bool,
     first: NDArray[np.int64],
     source: NDArray[np.int64],
+    silent: NDArray[np.bool_],
     clock: NDArray[np.float64],
     sent: NDArray[np.float64],
     come_to: NDArray[np.float64],
@@ -281,6 +294,8 @@ def walk_events(
     ranks, pending = clock.size, posted.size
     staying, ending, noting = stay.size > 0, ended.size > 0, waited.size > 0
     missing = absent.size > 0
+    # Of a group of ranks: who came last, and when; all ranks are the last one.
+    done, by = np.empty(ranks + 1), np.empty(ranks + 1, np.int64)
     sent_at = 0
     for body in range(bodies):
         for event in range(events):
@@ -300,7 +315,7 @@ def walk_events(
                     last, latest = clock[rank], rank
                 if noting:
                     own[place, rank] = spent
-            if what == REDUCE:
+            if what == REDUCE and not group.size:
                 # t_p = max_q (t_q + w_q) + L
                 for rank in range(ranks):
                     clock[rank] = last + cost
@@ -309,6 +324,35 @@ def walk_events(
                         costs[place, rank] = cost
                 if noting:
                     since[place] = place
+            elif what in (REDUCE, FROM_ROOT, TO_ROOT, IN_ORDER):
+                # t_p = max(t_p + w_p + o, t_q + w_q + L) over those q of the group that p needs:
+                # all, the root, as the root the others, or those before p.
+                done[:], by[:] = -1.0, -1
+                for rank in range(ranks):
+                    of = group[body, rank, event] if group.size else NO_GROUP
+                    gives = what == REDUCE or (rank == of) == (what == FROM_ROOT)
+                    if gives and what != IN_ORDER and clock[rank] > done[of]:
+                        done[of], by[of] = clock[rank], rank
+                if noting:
+                    since[place] = place
+                for rank in range(ranks):
+                    of = group[body, rank, event] if group.size else NO_GROUP
+                    come = clock[rank]
+                    takes = what in (REDUCE, IN_ORDER) or (rank == of) == (what == TO_ROOT)
+                    clock[rank] = come + least
+                    if noting:
+                        costs[place, rank] = least
+                    if (
+                        (takes or what == IN_ORDER)
+                        and by[of] >= 0
+                        and done[of] + cost > clock[rank]
+                    ):
+                        clock[rank] = done[of] + cost
+                        if noting:
+                            waited[place, rank] = by[of]
+                            costs[place, rank] = cost
+                    if what == IN_ORDER and come > done[of]:
+                        done[of], by[of] = come, rank
             elif what == POST:
                 # P = max_q t_q joins the ring; nobody waits.
                 newest = ends[1] % pending
@@ -317,10 +361,10 @@ def walk_events(
             elif what == COMPLETE:
                 # t_p = max(t_p + w_p + o, P + L) with the oldest post, if more than the lag are
                 # pending; else nothing is due yet.
-                done, by = 0.0, -1
+                due, whose = 0.0, -1
                 if ends[1] - ends[0] > lag:
                     oldest = ends[0] % pending
-                    done, by = posted[oldest] + cost, poster[oldest]
+                    due, whose = posted[oldest] + cost, poster[oldest]
                     if noting:
                         since[place] = posted_at[oldest]
                     ends[0] += 1
@@ -328,10 +372,10 @@ def walk_events(
                     clock[rank] += least
                     if noting:
                         costs[place, rank] = least
-                    if done > clock[rank]:
-                        clock[rank] = done
+                    if due > clock[rank]:
+                        clock[rank] = due
                         if noting:
-                            waited[place, rank] = by
+                            waited[place, rank] = whose
                             costs[place, rank] = cost
             elif what == SEND:
                 # s_p = t_p
@@ -356,6 +400,8 @@ def walk_events(
                     if noting:
                         costs[place, rank] = least
                     for edge in range(first[rank], first[rank + 1]):
+                        if silent.size and silent[event, edge]:
+                            continue
                         other = source[edge]
                         meet = exchanges_meet and sent[rank] > left[other]
                         arrival = (come_to[other] if meet else sent[other]) + cost

@@ -352,7 +352,13 @@ def body_block(block: Block) -> BodyBlock:
         local, work = local * left, work * left[:, :, None].astype(np.float32)
         local = np.maximum(local, work.sum(axis=2, dtype=np.float64))
     return BodyBlock(
-        start=start, duration=duration, local=local, kind=kind, work=work, absent=absent
+        start=start,
+        duration=duration,
+        local=local,
+        kind=kind,
+        work=work,
+        absent=absent,
+        group=block.variable("event_group") if run.has("event_group") else None,
     )
 
 

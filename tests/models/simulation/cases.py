@@ -12,7 +12,7 @@ from hindmost.models.events import EventKind
 from hindmost.models.simulation.blocks import EventBlock
 
 Edges = tuple[NDArray[np.int32], NDArray[np.int32]]
-NONE, REDUCE, POST, COMPLETE, SEND, RECEIVE = (int(kind) for kind in EventKind)
+NONE, REDUCE, POST, COMPLETE, SEND, RECEIVE, FROM_ROOT, TO_ROOT, IN_ORDER = map(int, EventKind)
 
 PATTERNS = {
     "blocking": [REDUCE, SEND, RECEIVE, REDUCE],
@@ -76,7 +76,9 @@ def case(name: str, lag: int, seed: int, *, single: bool = False) -> Case:
         ),
         start=np.cumsum(body, axis=0) - body,
         delay=np.where(random.random((bodies, ranks)) < 0.3, 0.4, 0.0),
-        latency=0.05 * random.random((len(kinds), len(EventKind))),
+        latency=np.pad(
+            0.05 * random.random((len(kinds), RECEIVE + 1)), ((0, 0), (0, IN_ORDER - RECEIVE))
+        ),
         edges=ring,
         lag=lag,
     )

@@ -15,8 +15,18 @@ from hindmost.models.ranks.critical_path import PathSum
 from hindmost.models.ranks.ideal_network import IdealNetwork, Meeting
 from hindmost.models.ranks.slopes import SlopeSum
 from hindmost.models.ranks.transfers import SlowTransfers
-from hindmost.models.simulation.blocks import EventBlock, Neighbours, whole_bodies
+from hindmost.models.simulation.blocks import (
+    FROM_ROOT,
+    IN_ORDER,
+    KINDS,
+    REDUCE,
+    TO_ROOT,
+    EventBlock,
+    Neighbours,
+    whole_bodies,
+)
 from hindmost.models.simulation.path import Waits
+from hindmost.models.simulation.recorded import moments, releases
 from hindmost.models.simulation.walker import Latencies, Walker
 
 FROZEN = json.loads((Path(__file__).parent / "frozen.json").read_text(encoding="utf-8"))
@@ -160,3 +170,47 @@ def test_what_follows_the_end_of_a_body_is_ignored() -> None:
         path.add(each)
         paths.append(path.result().seconds)
     np.testing.assert_array_equal(paths[0], paths[1])
+
+
+ONE_WAY = [
+    # kind, groups, when ranks leave that come at 1, 5, 3, 2 seconds; a message takes 0.5 s
+    (FROM_ROOT, [1, 1, 1, 1], [5.5, 5.0, 5.5, 5.5]),
+    (FROM_ROOT, [2, 2, 2, 2], [3.5, 5.0, 3.0, 3.5]),
+    (TO_ROOT, [0, 0, 0, 0], [5.5, 5.0, 3.0, 2.0]),
+    (TO_ROOT, [1, 1, 1, 1], [1.0, 5.0, 3.0, 2.0]),
+    (IN_ORDER, [-1, -1, -1, -1], [1.0, 5.0, 5.5, 5.5]),
+    (REDUCE, [0, 0, 2, 2], [5.5, 5.5, 3.5, 3.5]),
+    (FROM_ROOT, [1, 1, 2, 2], [5.5, 5.0, 3.0, 3.5]),
+    (IN_ORDER, [0, 1, 0, 1], [1.0, 5.0, 3.0, 5.5]),
+]
+
+
+@pytest.mark.parametrize(("kind", "group", "leave"), ONE_WAY)
+@pytest.mark.parametrize("interpret", [False, True])
+def test_collectives_in_which_not_all_wait_for_all(
+    kind: int, group: list[int], leave: list[float], interpret: bool
+) -> None:
+    none = np.empty(0, np.int32)
+    latency = np.zeros((1, KINDS))
+    latency[0, kind] = 0.5
+    neighbours = Neighbours.of_edges(4, none, none)
+    walker = Walker(4, neighbours, Latencies(latency=latency, overhead=np.zeros((1, KINDS))))
+    kinds = np.array([[kind]], np.uint8)
+    work = np.array([1.0, 5.0, 3.0, 2.0])[None, :, None]
+    groups = np.array(group)[None, :, None]
+    waits = Waits.of_places(2, 4)
+    walker.walk(kinds, work, np.zeros((1, 4)), group=groups, waits=waits, interpret=interpret)
+    np.testing.assert_allclose(walker.clock, leave)
+    block = EventBlock(
+        kind=kinds,
+        work=work,
+        duration=walker.clock[None, :, None] - work,
+        rest=np.zeros((1, 4)),
+        cycle_begins=np.array([True]),
+        group=groups,
+    )
+    come, left = moments(np.zeros((1, 4)), block)
+    released = releases(np.zeros((1, 4)), block, come, left, neighbours)[0, 0]
+    kept = waits.waited[0] >= 0
+    np.testing.assert_allclose(released[kept], np.array(leave)[kept] - 0.5)
+    assert (released[~kept] <= come[0, 0, ~kept]).all()

@@ -1,0 +1,97 @@
+"""Loops whose ranks wait for each other in many ways are recorded, and replayed as they were."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.conftest import Ranks
+from tests.programs.attaching import ATTACH, compiled
+
+import hindmost
+from hindmost.analysis.whatif.study import MISSES, program_of
+from hindmost.harness.runfile.reader import Run
+from hindmost.models.events import EventKind
+from hindmost.models.simulation.change import Change
+from hindmost.models.simulation.rerun import what_if
+
+pytestmark = pytest.mark.mpi
+
+REDUCE, SEND, RECEIVE = EventKind.REDUCE, EventKind.SEND, EventKind.RECEIVE
+KINDS = {
+    "rooted": [EventKind.FROM_ROOT, EventKind.TO_ROOT],
+    "gather": [EventKind.FROM_ROOT, EventKind.TO_ROOT],
+    "scan": [EventKind.IN_ORDER, EventKind.IN_ORDER],
+    "self": [SEND, RECEIVE],
+    "onlyself": [REDUCE],
+    "nobody": [SEND, RECEIVE, SEND, RECEIVE],
+    "persistent": [SEND, RECEIVE],
+    "any": [SEND, RECEIVE],
+    "some": [SEND, RECEIVE],
+    "neighbours": [SEND, RECEIVE],
+    "part": [REDUCE, EventKind.FROM_ROOT, SEND, RECEIVE],
+    "fence": [REDUCE, SEND, REDUCE],
+    "lock": [SEND, REDUCE],
+}
+"""Of an iteration."""
+ROOTS = {"rooted": 0, "gather": 1}
+
+
+@pytest.fixture(scope="module")
+def patterns(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return compiled(tmp_path_factory.mktemp("patterns"), "patterns", f"-I{ATTACH}")
+
+
+def recorded(patterns: Path, ranks: Ranks, how: str, *words: str, count: int = 2) -> Run:
+    marks = () if words else ("marks",)
+    done = ranks(
+        count, "attach", "--out", patterns.parent / how, *words, "--", patterns, how, *marks
+    )
+    assert done.returncode == 0, done.stderr
+    path = max((patterns.parent / how).glob("*.h5"), key=lambda each: each.stat().st_mtime)
+    return hindmost.open(path)
+
+
+def assert_replayed(run: Run) -> None:
+    replayed = what_if(program_of(run), Change()).recorded
+    assert replayed.total_s == pytest.approx(run.solve_time_s, rel=MISSES)
+
+
+@pytest.mark.parametrize("how", KINDS)
+def test_a_loop_is_replayed_as_it_was(how: str, patterns: Path, ranks: Ranks) -> None:
+    run = recorded(patterns, ranks, how)
+    kinds = run.variable("event_kind")
+    for row in kinds.tolist():
+        assert [each for each in row if each] == KINDS[how]
+    if how in ROOTS:
+        assert (
+            run.variable("event_group")[kinds[:, None, :].repeat(2, axis=1) > 0] == ROOTS[how]
+        ).all()
+    assert_replayed(run)
+
+
+@pytest.mark.parametrize("how", ["rooted", "self", "some"])
+def test_set_up_before_a_found_loop_is_not_replayed(how: str, patterns: Path, ranks: Ranks) -> None:
+    run = recorded(patterns, ranks, how, "--iterate-at", "auto")
+    assert run.starts[0].min() > 0.1 > run.lead_in.max()  # five times 20 ms
+    assert_replayed(run)
+
+
+def test_collectives_of_some_ranks(patterns: Path, ranks: Ranks) -> None:
+    run = recorded(patterns, ranks, "part", count=4)
+    group = run.variable("event_group")
+    assert group[5, :, 0].tolist() == [0, 0, 2, 2]
+    assert group[5, :, 1].tolist() == [0, 0, 2, 2]
+    assert (group[5, :, 2:] == -1).all()
+    assert_replayed(run)
+
+
+def test_access_to_files_is_not_the_network(patterns: Path, ranks: Ranks) -> None:
+    run = recorded(patterns, ranks, "file")
+    assert (run.phase("unclassified").sum(axis=0) > 0.0).all()
+    kinds = run.variable("event_kind")
+    inside = np.where(kinds[:, None, :] > 0, run.variable("event_duration"), 0.0).sum(axis=(0, 2))
+    halo_wait = run.phase("halo") + run.phase("wait") + run.phase("post")
+    np.testing.assert_allclose(inside, halo_wait.sum(axis=0), rtol=1e-3)
+    assert_replayed(run)
