@@ -220,7 +220,7 @@ VARIABLES = (
     *declare("iteration event", "u1", "", Range(0, len(EventKind) - 1), group="events",
         event_kind="kind of an event of a body",
     ),
-    *declare("iteration rank event", "i4", "1", Range(-1, MOST_INT32), group="alone",
+    *declare("iteration rank event", "i4", "1", Range(-1, "rank"), group="alone",
         event_group="rank that stands for those of a collective: its root, or any of them if it is "
         "over some ranks; -1 otherwise",
     ),

@@ -146,7 +146,7 @@ def test_a_run_whose_time_is_not_explained_is_refused(tmp_path: Path, header: He
 
 def test_runs_without_waits_are_refused(tmp_path: Path, header: Header) -> None:
     alone = write_whole(tmp_path, header, alone_values((1.0, 1.1, 1.2), 40))
-    with pytest.raises(DataError, match="No event in which ranks wait"):
+    with pytest.raises(DataError, match="No MPI call in which ranks wait"):
         main(["whatif", str(alone), "--latency", "2"])
 
 
