@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.analysis.runs.reduced_input import edges_of_columns
+from hindmost.harness.runfile.checks import check_values
 from hindmost.harness.runfile.reader import Run
+from hindmost.harness.runfile.schema import VARIABLE
 from hindmost.models.simulation.blocks import (
     EventBlock,
     Neighbours,
@@ -84,8 +86,17 @@ class Block:
             rest=np.maximum(rest, 0.0),
             cycle_begins=cycle_begins,
             absent=absent_ranks(self.variable("event_kind"), work, duration),
-            group=self.variable("event_group") if self.run.has("event_group") else None,
+            group=self.group,
         )
+
+    @property
+    def group(self) -> NDArray[np.int32] | None:
+        """Who stands for those of a collective, see `EventBlock`: compiled loops rely on it."""
+        if not self.run.has("event_group"):
+            return None
+        group = self.variable("event_group")
+        check_values(self.run.path, VARIABLE["event_group"], group, self.run.columns)
+        return group
 
 
 def clock_uncertainty(run: Run) -> float:

@@ -308,7 +308,7 @@ class Run:
         checked = ("start", "duration", "phase_duration")
         with self.reading() as file:
             rest = [each for each in VARIABLES if each.large and each.name not in checked]
-            check_values_in(file, rest)
+            check_values_in(file, rest, self.columns, self.bodies)
         self._verified = True
 
     @property

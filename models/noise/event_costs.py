@@ -14,7 +14,6 @@ from hindmost.models.simulation.blocks import KINDS, WAITING
 from hindmost.models.simulation.walker import Latencies
 
 
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventCosts:
     """What the events of a body cost, estimated on some bodies.

@@ -358,7 +358,7 @@ def body_block(block: Block) -> BodyBlock:
         kind=kind,
         work=work,
         absent=absent,
-        group=block.variable("event_group") if run.has("event_group") else None,
+        group=block.group,
     )
 
 

@@ -56,9 +56,9 @@ def test_other_ranks_are_written_and_every_verb_opens_them(
     assert 0 < found.bodies <= BODIES
     assert np.unique(found.edges.target).size == 16
     capsys.readouterr()
-    for verb in ("show", "ranks", "efficiency"):
-        assert main([verb, str(out)]) == 0, verb
-        assert "simulated" in capsys.readouterr().out, verb
+    for section in ((), ("--ranks",), ("--efficiency",)):
+        assert main(["show", *section, str(out)]) == 0, section
+        assert "simulated" in capsys.readouterr().out, section
     assert main(["whatif", str(out), "--latency", "x2"]) == 0
     assert "simulated" in capsys.readouterr().out
     page = tmp_path / "page.html"

@@ -305,7 +305,7 @@ def test_records_without_waits_or_with_impossible_clocks_are_refused() -> None:
     # Rank 1 comes to each reduction long after rank 0 left it.
     block = replace(whole_bodies(work, 0, np.arange(10) == 0), duration=np.full((10, 2, 1), 0.01))
     start = np.cumsum(work, axis=0) - work + np.array([0.0, 50.0])
-    with pytest.raises(DataError, match="100.0 % of this is at collectives of all"):
+    with pytest.raises(DataError, match="this is at collectives of all"):
         recorded_program(start, block, np.arange(10), np.zeros(2), NOBODY, NOBODY)
 
 
