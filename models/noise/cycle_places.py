@@ -2,29 +2,30 @@
 
 The work of a body (iteration) depends on its place in the restart cycle: each orthogonalises
 against one vector more than the one before (the paper sees it on a quiet machine, section 7). So
-the solve is split into the mean time of every place, of restarts, of bodies that only drain a
-pipeline (epilogue), and of what comes before and after, and reassembled for the requested length.
-Places that were never reached continue the line through the last third of the others. A restart is
-an update of the solution, in proportion to the cycle, and a residual, which costs as much as a
-first body.
+the recorded bodies are put together anew for the requested length, by the rules of a replay
+(`hindmost.models.simulation.length`), as those of a single rank that waits for nobody.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.errors import DataError, UsageError
+from hindmost.errors import DataError
 from hindmost.models.noise.all_ranks import AllRanks
 from hindmost.models.noise.times import SolveTimes
 from hindmost.models.results import ModelKind, Prediction
+from hindmost.models.simulation.blocks import EventBlock
+from hindmost.models.simulation.length import SolveShape, checked, choose_bodies, fit_growth
 from hindmost.text import counted, seconds
 
 QUARTERS = 4
+FEWEST_OF_A_QUARTER = 2
+"""Cycles, or iterations of a solver that does not restart."""
 SKEWED = 0.01
 """Share by which the bodies of one rank sum to more than the mean of all, if ranks do not wait for
 each other in every body."""
@@ -33,80 +34,71 @@ ROUNDING = 1e-3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SolveParts:
-    """The parts of one solve.
+class RecordedSolve:
+    """The bodies of one solve, and the time between them.
 
     Attributes
     ----------
-    iterations : int
-        Of the solver.
-    restart : int
-        Length of a restart cycle, 0 for solvers that do not restart.
-    extra : int
-        Bodies of a cycle beyond its iterations; a pipelined solver fills its pipeline (prologue).
-    place_s : float64 array, shape (place,), seconds
-        Mean time of each place in a cycle, or of each iteration of a solver that does not restart.
-    drain_s : float
-        Mean time of a body that drains the pipeline (epilogue); 0 if none does.
-    restart_s : float
-        Mean time between two cycles.
+    shape : SolveShape
+    block : EventBlock
+        The bodies as the work of one rank.
+    position : int32 array, shape (iteration,)
+        Place in the restart cycle.
     lead_s : float
         Before the first body and after the last; also between solves, where there are no cycles.
+    restarts_s : float64 array, shape (restart,), seconds
+        Time between two cycles.
     """
 
-    iterations: int
-    restart: int
-    extra: int
-    place_s: NDArray[np.float64]
-    drain_s: float
-    restart_s: float
+    shape: SolveShape
+    block: EventBlock
+    position: NDArray[np.int32]
     lead_s: float
+    restarts_s: NDArray[np.float64]
 
     def solve_time_s(self, iterations: int, restart: int) -> float:
         """Return the time of a solve of given length, with restart cycles of given length."""
-        if self.restart == 0:
-            return self.lead_s + self._without_cycles(iterations)
-        cycles, left = divmod(iterations, restart)
-        pauses = (cycles + (left > 0) - 1) * self._pause_s(restart)
-        bodies = cycles * self._cycle_s(restart) + (self._cycle_s(left) if left else 0.0)
-        return self.lead_s + bodies + pauses
+        wanted = replace(self.shape, iterations=iterations, restart=restart)
+        between = np.concatenate([[self.lead_s], self.restarts_s])[:, None]
+        chosen = choose_bodies(self.block, self.position, between, self.shape, wanted)
+        growth = fit_growth(self.block, self.position, self.shape.drain)
+        bodies = chosen.block(self.block, self.position, self.shape.drain, growth).work[:, 0, 0]
+        cycles = np.add.reduceat(bodies, np.flatnonzero(chosen.cycle_begins))
+        counts = chosen.counts
+        return float(cycles @ counts.times + chosen.between[:, 0] @ counts.before + counts.more_s)
 
-    def _without_cycles(self, iterations: int) -> float:
-        """Sum bodies; those beyond the recorded ones take the mean of the second half."""
-        bodies = iterations + self.place_s.size - self.iterations
-        known = float(self.place_s[:bodies].sum())
-        beyond = max(bodies - self.place_s.size, 0)
-        return known + beyond * float(self.place_s[self.place_s.size // 2 :].mean())
+    @property
+    def body_s(self) -> NDArray[np.float64]:
+        """Time of every body, shape (iteration,), seconds."""
+        return np.asarray(self.block.work[:, 0, 0], np.float64)
 
-    def _cycle_s(self, iterations: int) -> float:
-        """Return the time of a cycle's bodies, as many as it has iterations, and the extra ones."""
-        bodies = iterations + self.extra
-        drains = 1 if self.drain_s else 0
-        return self._places_s(bodies - drains) + self.drain_s
+    @property
+    def place_s(self) -> NDArray[np.float64]:
+        """Mean time of each place in a cycle, drains apart: shape (place,), seconds."""
+        kept = ~self.shape.drain
+        count = np.bincount(self.position[kept])
+        known = int(np.flatnonzero(np.append(count, 0) == 0)[0])
+        sums = np.bincount(self.position[kept], weights=self.body_s[kept])
+        return np.asarray(sums[:known] / count[:known])
 
-    def _places_s(self, count: int) -> float:
-        """Sum the time of the first places, continued in a line where none were recorded."""
-        known = self.place_s.size
-        recorded = float(self.place_s[:count].sum())
-        if count <= known:
-            return recorded
-        # The last ones say most of what follows: vectors fall out of one cache after the other.
-        upper = np.arange(known - max(known // 3, 2), known) if known > 1 else np.arange(known)
-        slope, level = (
-            np.polyfit(upper, self.place_s[upper], 1) if upper.size > 1 else (0.0, self.place_s[-1])
-        )
-        # More vectors are never less work: a falling line is noise.
-        rising = max(float(slope), 0.0)
-        begin = max(float(level + slope * known), 0.0)
-        beyond = count - known
-        return recorded + beyond * begin + rising * beyond * (beyond - 1) / 2.0
+    @property
+    def restart_s(self) -> float:
+        """Mean time between two cycles."""
+        return float(self.restarts_s.mean()) if self.restarts_s.size else 0.0
 
-    def _pause_s(self, restart: int) -> float:
-        """Return the time of a restart after cycles of another length."""
-        if self.restart_s <= 0.0:  # no restart was recorded
-            return float(self.place_s[0])
-        residual = min(float(self.place_s[0]), self.restart_s)
-        return residual + (self.restart_s - residual) * restart / self.restart
+    def quarters(self) -> list[float]:
+        """Return how long the bodies of each quarter take, over the mean of their places."""
+        whole = int(self.position.max()) + 1 if self.shape.restart else 1
+        size = self.body_s.size // QUARTERS
+        if size < FEWEST_OF_A_QUARTER * whole:
+            return []
+        if self.shape.restart:
+            _, place = np.unique(2 * self.position + self.shape.drain, return_inverse=True)
+            usual = (np.bincount(place, self.body_s) / np.bincount(place))[place]
+        else:
+            usual = np.full(self.body_s.size, self.body_s.mean())
+        parts = [slice(first * size, (first + 1) * size) for first in range(QUARTERS)]
+        return [float(self.body_s[rows].sum() / usual[rows].sum()) for rows in parts]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,19 +107,19 @@ class PlaceInCycle:
 
     Attributes
     ----------
-    solves : tuple of SolveParts
-        One a solve.
+    solves : tuple of RecordedSolve
     solve_times_s : tuple of float
         Measured, one a solve.
-    quarters : tuple of SolveParts
-        Those of a single solve, whose scatter stands in for that of repeats.
+    quarters : tuple of float
+        Of a single solve: how long its quarters take, over its mean. Their scatter stands in for
+        that of repeats.
     slowest_alone : bool
         Ranks do not wait for each other in every body, so bodies are of the slowest rank.
     """
 
-    solves: tuple[SolveParts, ...]
+    solves: tuple[RecordedSolve, ...]
     solve_times_s: tuple[float, ...]
-    quarters: tuple[SolveParts, ...] = ()
+    quarters: tuple[float, ...] = ()
     slowest_alone: bool = False
     name: str = "place-in-cycle"
     kind: ModelKind = ModelKind.PREDICTS
@@ -147,16 +139,12 @@ class PlaceInCycle:
         """
         from scipy import special  # not waited for by commands that fit nothing
 
-        first = self.solves[0]
-        count = first.iterations if iterations is None else iterations
-        length = first.restart if restart is None else restart
-        if count < 1 or (first.restart and length < 1):
-            raise UsageError(f"{count} iterations in cycles of {length}; both must be at least 1.")
-        if length and not first.restart:
-            raise UsageError("This solver does not restart, so it has no restart length.")
-        said = np.array([solve.solve_time_s(count, length) for solve in self.solves])
+        wanted = checked(self.solves[0].shape, iterations, restart)
+        said = np.array(
+            [solve.solve_time_s(wanted.iterations, wanted.restart) for solve in self.solves]
+        )
         middle = float(np.median(said))
-        spread = said if said.size > 1 else self._of_quarters(count, length)
+        spread = said if said.size > 1 else np.array(self.quarters)
         # The logarithms of solve times are assumed normal: noise only adds, in proportion.
         logs = np.log(spread)
         width = 0.0
@@ -182,7 +170,7 @@ class PlaceInCycle:
         own = self.predict()
         low, high = own.low_s / own.seconds - ROUNDING, own.high_s / own.seconds + ROUNDING
         ratios = [
-            measured / solve.solve_time_s(solve.iterations, solve.restart)
+            measured / solve.solve_time_s(solve.shape.iterations, solve.shape.restart)
             for measured, solve in zip(self.solve_times_s, self.solves, strict=True)
         ]
         worst = max(ratios, key=lambda ratio: abs(np.log(ratio)))
@@ -193,26 +181,24 @@ class PlaceInCycle:
             "bodies predict, outside the interval"
         )
 
-    def _of_quarters(self, iterations: int, restart: int) -> NDArray[np.float64]:
-        return np.array([part.solve_time_s(iterations, restart) for part in self.quarters])
-
     def explain(self, iterations: int | None = None) -> str:
         """Return what the model assumes of a solve of some length, in a sentence."""
-        first = self.solves[0]
         solves = counted(len(self.solves), "run")
         if self.slowest_alone:
             solves += " (slowest rank, as the iterations of the ranks differ in sum by over 1 %)"
-        if not first.restart:
-            rate = float(np.mean([c.place_s.mean() for c in self.solves]))
+        shape = self.solves[0].shape
+        if not shape.restart:
+            rate = float(np.mean([each.body_s.mean() for each in self.solves]))
             words = f"From {solves}: an iteration takes {seconds(rate)} in the mean"
-            if iterations is None or iterations <= first.iterations:
+            if iterations is None or iterations <= shape.iterations:
                 return f"{words}."
-            late = float(np.mean([c.place_s[c.place_s.size // 2 :].mean() for c in self.solves]))
+            halves = [each.body_s[each.body_s.size // 2 :].mean() for each in self.solves]
+            late = float(np.mean(halves))
             return f"{words}; further ones {seconds(late)}, as those of the second half."
         begin, end = (float(np.mean([c.place_s[at] for c in self.solves])) for at in (0, -1))
         pause = float(np.mean([c.restart_s for c in self.solves]))
         return (
-            f"From {solves}: in a cycle of {first.restart} a body takes {seconds(begin)} at the "
+            f"From {solves}: in a cycle of {shape.restart} a body takes {seconds(begin)} at the "
             f"start and {seconds(end)} at the end, a restart {seconds(pause)}."
         )
 
@@ -221,8 +207,8 @@ class PlaceInCycle:
         return {
             "solves": [
                 {
-                    "place_s": solve.place_s.tolist() if solve.restart else None,
-                    "drain_s": solve.drain_s,
+                    "place_s": solve.place_s.tolist() if solve.shape.restart else None,
+                    "drain_s": drain_s(solve),
                     "restart_s": solve.restart_s,
                     "lead_s": solve.lead_s,
                 }
@@ -252,13 +238,13 @@ def fit_places(solves: Sequence[SolveTimes]) -> PlaceInCycle:
             f"Solves of unlike restart length and iterations: {sorted(kinds)}; predict from alike."
         )
     read = [body_times(times) for times in solves]
-    pairs = list(zip(solves, read, strict=True))
-    taken_apart = tuple(parts_of_solve(times, body_s) for times, (body_s, _) in pairs)
-    quarters = () if len(solves) > 1 else quarters_of(solves[0], read[0][0])
+    recorded = tuple(
+        recorded_solve(times, body_s) for times, (body_s, _) in zip(solves, read, strict=True)
+    )
     return PlaceInCycle(
-        solves=taken_apart,
+        solves=recorded,
         solve_times_s=tuple(times.solve_time_s for times in solves),
-        quarters=quarters,
+        quarters=() if len(solves) > 1 else tuple(recorded[0].quarters()),
         slowest_alone=any(alone for _, alone in read),
     )
 
@@ -311,49 +297,39 @@ def body_times_of_all(times: SolveTimes, every: AllRanks) -> tuple[NDArray[np.fl
     return np.concatenate(rows), True
 
 
-def parts_of_solve(
-    times: SolveTimes, body_s: NDArray[np.float64], rows: slice = slice(None)
-) -> SolveParts:
-    """Split one solve into its parts, with means from all or some of its bodies.
+def recorded_solve(times: SolveTimes, body_s: NDArray[np.float64]) -> RecordedSolve:
+    """Return the bodies of a solve as those of one rank.
 
     Parameters
     ----------
     body_s : float64 array, shape (iteration,), seconds
         See `body_times`.
     """
-    solver_iterations = times.solver_iterations or times.iterations
-    drains = (
-        times.drain[rows] if times.drain is not None else np.zeros(times.iterations, bool)[rows]
-    )
-    position, taken = times.position[rows], body_s[rows]
-    if times.restart:
-        kept = ~drains
-        count = np.bincount(position[kept])
-        known = int(np.flatnonzero(np.append(count, 0) == 0)[0])
-        place_s = np.bincount(position[kept], weights=taken[kept])[:known] / count[:known]
-        cycles = int(np.count_nonzero(times.cycle_begins))
-        extra = (times.iterations - solver_iterations) // cycles
-    else:
-        place_s = taken if rows == slice(None) else np.full(times.iterations, taken.mean())
-        extra = 0
-    return SolveParts(
-        iterations=solver_iterations,
-        restart=times.restart,
-        extra=extra,
-        place_s=place_s,
-        drain_s=float(taken[drains].mean()) if times.restart and drains.any() else 0.0,
-        restart_s=float(times.restarts.mean()) if times.restarts.size else 0.0,
+    iterations = times.solver_iterations or times.iterations
+    begins = times.cycle_begins if times.restart else np.arange(times.iterations) == 0
+    work = np.asarray(body_s, np.float64)[:, None, None]
+    return RecordedSolve(
+        shape=SolveShape(
+            solver="",
+            iterations=iterations,
+            restart=times.restart,
+            drain=np.zeros(times.iterations, bool) if times.drain is None else times.drain,
+            extra=(times.iterations - iterations) // int(begins.sum()) if times.restart else 0,
+        ),
+        block=EventBlock(
+            kind=np.zeros((times.iterations, 1), np.uint8),
+            work=work,
+            duration=np.zeros_like(work),
+            rest=np.zeros(work.shape[:2]),
+            cycle_begins=begins,
+        ),
+        position=times.position,
         lead_s=times.between_s - (float(times.restarts.sum()) if times.restart else 0.0),
+        restarts_s=times.restarts if times.restart else np.empty(0),
     )
 
 
-def quarters_of(times: SolveTimes, body_s: NDArray[np.float64]) -> tuple[SolveParts, ...]:
-    """Split the quarters of a solve into parts, if each has a whole cycle."""
-    size = times.iterations // QUARTERS
-    cycle = int(times.position.max()) + 1 if times.restart else 1
-    if size < 2 * cycle:
-        return ()
-    return tuple(
-        parts_of_solve(times, body_s, slice(first * size, (first + 1) * size))
-        for first in range(QUARTERS)
-    )
+def drain_s(solve: RecordedSolve) -> float:
+    """Return the mean time of a body that drains the pipeline (epilogue); 0 if none does."""
+    drains = solve.shape.drain
+    return float(solve.body_s[drains].mean()) if solve.shape.restart and drains.any() else 0.0
