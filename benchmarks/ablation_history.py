@@ -6,9 +6,10 @@ an archive ``NAME-nightly.tar.gz`` or a folder that ``hindmost history`` reads. 
 - steps of 5, 10 and 20 % put into stretches of 60 real nights: recall and precision, in %;
 - false changes in 1000 nights of these stretches as they are, and permuted;
 - F1 of simulated series with known changes of three kinds, in %, and false changes in 1000 nights
-  of drifts and of machines that switch between two modes;
+  of drifts, of machines that switch between two modes, of uneven noise (one third of the nights six
+  times as noisy as the others) and of coarse values (0.05 s in a file with two decimals);
 - the share of the confirmed changes of 20 % or more that is missing on any later night and at the
-  end, in %, where one night after the other is added;
+  end, in %, where one night after the other is added (not for other settings);
 - processor time, in seconds.
 
 The first row gives the figures, every other one the differences from it, with the standard error
@@ -54,10 +55,12 @@ from hindmost.models.synthetic.scores import score_changes
 
 NIGHTS, TOLERANCE = 60, 0.05
 """Nights of a stretch, and the largest relative distance of the medians of its blocks."""
-LARGEST_SET, SIMULATED, FOLLOWED = 250, 150, 12
-"""Most stretches of a set, simulated series of a kind, and series of a set night by night."""
+LARGEST_SET, SIMULATED, FOLLOWED, LONG = 250, 150, 10, 60
+"""Most stretches of a set, simulated series of a kind, and series of a set night by night, which
+have so many nights or more."""
 FIRST_SEED = 11_000_000
 KINDS = ("shifts", "short segments", "double outliers")
+STEADY = ("uneven", "coarse")
 NEVER = 10**9
 ALPHAS = (1e-3, 3e-4, 1e-4, 3e-5, 1e-5)
 Counts = NDArray[np.float64]
@@ -93,6 +96,13 @@ ROWS = (
         patches=((noise, "local_factors", lambda steps, _: np.ones(steps.size + 1)),),
     ),
     Row(name="no noise of segments", patches=((noise, "PRIOR_NIGHTS", 1e12),)),
+    Row(
+        name="one noise for all nights",
+        patches=(
+            (noise, "local_factors", lambda steps, _: np.ones(steps.size + 1)),
+            (noise, "PRIOR_NIGHTS", 1e12),
+        ),
+    ),
     Row(name="noise from steps only", patches=((segments, "PASSES", 1),)),
     Row(name="no limit by rounding", patches=((noise, "OF_UNIT", 0.0),)),
     Row(
@@ -210,6 +220,7 @@ COLUMNS: tuple[tuple[str, str, Callable[[Counts], float]], ...] = (
     *((f"F1 {kind.split()[0]}", kind, f1) for kind in KINDS),
     ("drifts", "drift", false),
     ("modes", "two modes", false),
+    *((kind, kind, false) for kind in STEADY),
     ("ever", "stays", ever),
     ("end", "stays", at_end),
 )
@@ -257,9 +268,8 @@ class Data:
             found = stretches(series, 0, nights=NIGHTS, tolerance=TOLERANCE)
             found.sort(key=lambda part: zlib.crc32(f"sample {part[0]}".encode()))
             parts[name] = found[:LARGEST_SET]
-            followed |= {
-                f"{name}: {each}": values for each, values in some(series, FOLLOWED).items()
-            }
+            long = {each: values for each, values in series.items() if values.size >= LONG}
+            followed |= {f"{name}: {each}": values for each, values in some(long, FOLLOWED).items()}
         return cls(parts=parts, followed=followed)
 
     def steps(self, size: float, sets: Sequence[str]) -> Iterator[tuple[str, SimulatedNights]]:
@@ -278,7 +288,22 @@ class Data:
 def simulated(kind: str) -> Iterator[tuple[str, SimulatedNights]]:
     """Yield simulated series, each a cluster of its own."""
     for seed in range(FIRST_SEED, FIRST_SEED + SIMULATED):
-        yield str(seed), draw_nightly(kind, seed)
+        steady = kind in STEADY
+        yield str(seed), draw_steady(kind, seed) if steady else draw_nightly(kind, seed)
+
+
+def draw_steady(kind: str, seed: int) -> SimulatedNights:
+    """Draw 180 nights without a change, of one of the `STEADY` kinds."""
+    noise_of_all = np.random.default_rng(seed).standard_normal(180)
+    sizes = np.repeat([0.01, 0.06, 0.01], 60) if kind == "uneven" else np.full(180, 0.1)
+    values = 0.05 * np.exp(sizes * noise_of_all)
+    return SimulatedNights(
+        kind=kind,
+        values=np.round(values, 2) if kind == "coarse" else values,
+        changes=np.zeros(0, np.int64),
+        effects=np.zeros(0),
+        outliers=np.zeros(180, np.bool_),
+    )
 
 
 def measure(row: Row, data: Data) -> dict[str, dict[str, Counts]]:
@@ -291,9 +316,11 @@ def measure(row: Row, data: Data) -> dict[str, dict[str, Counts]]:
         }
         counts |= {kind: tally(row.found, data.plain(kind)) for kind in ("as they are", "permuted")}
         counts |= {
-            kind: tally(row.found, simulated(kind)) for kind in (*KINDS, "drift", "two modes")
+            kind: tally(row.found, simulated(kind))
+            for kind in (*KINDS, "drift", "two modes", *STEADY)
         }
-        counts["stays"] = stays(row, data.followed)
+        if not row.settings:
+            counts["stays"] = stays(row, data.followed)
     return counts
 
 
@@ -338,7 +365,9 @@ def main() -> int:
         took = time.process_time() - begin
         cells = []
         for _, source, figure in COLUMNS:
-            if base:
+            if source not in counts:
+                cells.append(f"{'':15}")
+            elif base:
                 difference, error = with_error(figure, counts[source], base[source])
                 cells.append(f"{f'{difference:+.2f} ± {error:.2f}':>15}")
             else:

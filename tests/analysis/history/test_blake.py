@@ -75,4 +75,4 @@ def test_one_night_more_goes_on_with_the_state(
         alike += [change["date"] for change in same["changes"]] == [
             change["date"] for change in each["changes"]
         ]
-    assert alike > 0.95 * len(at_once["series"])
+    assert alike > 0.85 * len(at_once["series"])
