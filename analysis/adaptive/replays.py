@@ -147,10 +147,6 @@ class Replays:
 DEFAULT_CHOICES = {
     "order": "curve",
     "threshold": 1.02,
-    "exchange": "persistent",
-    "scheme": 1,
-    "heat": "own",
-    "sums": "plain",
 }
 """Choices that titles leave out."""
 
@@ -161,7 +157,6 @@ def replayed(
     *,
     names: Sequence[str] | None = None,
     model: OfflineModel | None = None,
-    restarts: bool = True,
 ) -> Panel:
     """Run the predictors over cycles again: over the times of a run, or over other times.
 
@@ -169,12 +164,12 @@ def replayed(
     ----------
     spents : sequence of Spent, optional
         One per cycle; by default those of the run.
-    names, model, restarts
+    names, model
         See `hindmost.models.adaptive.panel.Panel`.
     """
     if spents is not None and len(spents) != len(run.works):
         raise DataError(f"{len(spents)} times for {len(run.works)} cycles; give one per cycle.")
-    panel = Panel(names, model=model, restarts=restarts)
+    panel = Panel(names, model=model)
     for work, spent in zip(run.works, run.spents if spents is None else spents, strict=True):
         panel.predict(work)
         panel.observe(spent)

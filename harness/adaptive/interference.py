@@ -1,17 +1,22 @@
 """Deliberate interference: a memory-bound job on chosen cores, in chosen cycles.
 
 As in M. M. Mathis and D. J. Kerbyson, "Dynamic performance prediction of an adaptive mesh
-application", section 4: constant from a cycle on, or on and off.
+application", section 4: constant from a cycle on, or on and off. A job is this module itself:
+``python -m ... CORE`` copies arrays larger than any cache, once woken, until the process that
+started it ends.
 """
 
 from __future__ import annotations
 
+import ctypes
 import os
 import re
 import signal
 import subprocess
 import sys
 from dataclasses import dataclass
+
+import numpy as np
 
 from hindmost.errors import MissingError, UsageError
 
@@ -20,6 +25,9 @@ RULE = (
     "'50-80,120-150@0' (twice, on core 0), '50-60@0+1' (on two cores)."
 )
 PART = re.compile(r"(\d+)(?:-(\d*))?")
+ARRAY_BYTES = 64 << 20
+DIE_WITH_PARENT = 1
+"""PR_SET_PDEATHSIG of prctl."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +102,7 @@ class InterferingJobs:
 def start(core: int) -> subprocess.Popen[bytes]:
     """Start a job and wait until it has its memory and sleeps."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "hindmost.harness.adaptive.interfering_job", str(core)],
+        [sys.executable, "-m", "hindmost.harness.adaptive.interference", str(core)],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         env={**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
@@ -108,3 +116,19 @@ def start(core: int) -> subprocess.Popen[bytes]:
             f"node ({os.cpu_count()} cores), or free 128 MB of memory."
         )
     return process
+
+
+def occupy(core: int) -> None:
+    """Copy without end on a core, once woken."""
+    ctypes.CDLL(None).prctl(DIE_WITH_PARENT, signal.SIGKILL)
+    os.sched_setaffinity(0, {core})
+    source = np.ones(ARRAY_BYTES // 8)
+    target = np.empty_like(source)
+    np.copyto(target, source)  # every page is there before the first cycle that is disturbed
+    os.kill(os.getpid(), signal.SIGSTOP)
+    while True:
+        np.copyto(target, source)
+
+
+if __name__ == "__main__":
+    occupy(int(sys.argv[1]))

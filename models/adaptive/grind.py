@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
@@ -41,47 +40,6 @@ class GrindCurve:
         low, high = points[after - 1], points[after]
         share = (place - low) / (high - low)
         return times[after - 1] + share * (times[after] - times[after - 1])
-
-
-class CurveTable:
-    """Several curves that are evaluated at once, in every cycle of a run.
-
-    Curves with points at the same cells, as a probe measures them, share one search.
-
-    Parameters
-    ----------
-    curves : sequence of GrindCurve
-    """
-
-    __slots__ = ("_count", "_groups")
-
-    def __init__(self, curves: Sequence[GrindCurve]) -> None:
-        self._count = len(curves)
-        places: dict[tuple[float, ...], list[int]] = {}
-        for number, each in enumerate(curves):
-            places.setdefault(each.log_cells, []).append(number)
-        # For each set of points: the numbers of its curves, and their times, point by point.
-        self._groups = [
-            (points, numbers, tuple(zip(*(curves[each].seconds for each in numbers), strict=True)))
-            for points, numbers in places.items()
-        ]
-
-    def seconds_per_cell(self, cells: float) -> list[float]:
-        """Return the time per cell of every curve; see `GrindCurve.seconds_per_cell`."""
-        place = math.log(cells) if cells > 0.0 else -math.inf
-        found = [0.0] * self._count
-        for points, numbers, times in self._groups:
-            after = bisect_right(points, place)
-            if after == 0 or after == len(points):
-                for number, each in zip(numbers, times[-1 if after else 0], strict=True):
-                    found[number] = each
-                continue
-            low, high = points[after - 1], points[after]
-            share = (place - low) / (high - low)
-            rows = zip(numbers, times[after - 1], times[after], strict=True)
-            for number, before, behind in rows:
-                found[number] = before + share * (behind - before)
-        return found
 
 
 def curve(points: tuple[GrindPoint, ...], phase: str, ranks_per_node: int) -> GrindCurve | None:

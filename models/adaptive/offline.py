@@ -10,13 +10,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from hindmost.errors import UsageError
 from hindmost.models.adaptive.application import Application
 from hindmost.models.adaptive.geometry import Curve, Pattern, Surface, contention
 from hindmost.models.adaptive.grind import (
-    CurveTable,
     GrindCurve,
     curve_of,
     event_curve,
@@ -30,29 +28,6 @@ from hindmost.text import counted, plural, seconds
 
 NOTHING = GrindCurve((0.0,), (0.0,))
 """The curve of a phase that was not measured."""
-
-
-class CellCosts(NamedTuple):
-    """What the parts of a cycle take for its cells, before the pace.
-
-    Attributes
-    ----------
-    hydro_s, heat_s, solve_s, adaption_s : float
-        Per cell, as in `GrindPoint.phase`.
-    exchange_s, reduce_s, loop_s : float
-        Of each call, on one rank.
-    messages_s : tuple of float
-        Of all messages of each of the application's exchanges.
-    """
-
-    hydro_s: float
-    heat_s: float
-    solve_s: float
-    adaption_s: float
-    exchange_s: float
-    reduce_s: float
-    loop_s: float
-    messages_s: tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,23 +112,17 @@ class OfflineModel:
         self._pulse_s = machine.pulse_of(self.on_node)
         now = None if pulse_s is None else self.pace_of(pulse_s)
         self.pace = self._pace(speed_s) if now is None else now
-        hydro = curve_of(machine, "hydro", self.on_node)
-        # Calls are timed on one rank, where nobody waits.
-        calls = [event_curve(machine, event, 1) for event in ("exchange", "reduce", "loop")]
-        self._curves = CurveTable(
-            [
-                hydro,
-                self._curve("heat", application.iterations > 0 or application.solves > 0),
-                *map(self._curve, ("heat-solve", "adaption")),
-                *calls,
-            ]
-        )
+        self._curves = {
+            "hydro": curve_of(machine, "hydro", self.on_node),
+            "heat": self._curve("heat", application.iterations > 0 or application.solves > 0),
+            "heat-solve": self._curve("heat-solve"),
+            "adaption": self._curve("adaption"),
+            # Calls are timed on one rank, where nobody waits.
+            **{event: event_curve(machine, event, 1) for event in ("exchange", "reduce", "loop")},
+        }
         self._balance_s = event_s(machine, "balance", self.on_node)
         self._allreduce_s = allreduce_s(machine, ranks, application.reduction_bytes)
         self._waiting = waiting_curve(machine.noise, ranks)
-        counts = (*(each.count for each in application.exchanges), application.reductions)
-        self._counts = [(each.per_cycle, each.per_step, each.per_iteration) for each in counts]
-        self._known: tuple[Work | None, CellCosts] = (None, CellCosts(*7 * (0.0,), ()))
         self._last: tuple[Work | None, float, tuple[float, ...], float] = (None, 0.0, (), 0.0)
         network = machine.network
         across = ranks > machine.ranks_per_node
@@ -238,10 +207,10 @@ class OfflineModel:
 
     def loop_s(self, work: Work) -> float:
         """Return the time outside all phases."""
-        return self.pace * work.steps * self._costs(work).loop_s
+        return self.pace * work.steps * self._curves["loop"].seconds_per_cell(work.cells)
 
     def phases_s(self, work: Work, iterations: float) -> tuple[float, ...]:
-        """Return the times in the order of `PHASES`; fast, because it runs in the cycle loop.
+        """Return the times in the order of `PHASES`.
 
         Unknown iterations (NaN) are those of the application. The last result is cached, because
         several predictors ask for the same cycle.
@@ -253,46 +222,32 @@ class OfflineModel:
     def _phases_s(self, work: Work, iterations: float) -> tuple[tuple[float, ...], float]:
         """Return the times of the phases, and what the halo's has of waiting for detours."""
         cells, steps, app, pace = work.cells, work.steps, self.application, self.pace
-        costs = self._costs(work)
-        if iterations != iterations:  # faster than math.isnan
+        cost_s = {name: curve.seconds_per_cell(cells) for name, curve in self._curves.items()}
+        if math.isnan(iterations):
             iterations = app.iterations
         solves = work.solves
         if solves is None:
             solves = app.solves if iterations else 0.0
-        hydro = pace * cells * steps * costs.hydro_s
-        heat = 0.0
-        if iterations:
-            heat = iterations * costs.heat_s
-        if solves:
-            heat += solves * costs.solve_s
-        heat *= pace * cells
+        hydro = pace * cells * steps * cost_s["hydro"]
+        heat = pace * cells * (iterations * cost_s["heat"] + solves * cost_s["heat-solve"])
         adaption = balance = 0.0
         if work.adapts:
-            adaption = pace * cells * costs.adaption_s
+            adaption = pace * cells * cost_s["adaption"]
             balance = self._balance_s + self._load_s(app.moved_share * cells)
-        exchanges = messages = count = 0.0
-        for each_s, (fixed, a_step, an_iteration) in zip(
-            (*costs.messages_s, 0.0), self._counts, strict=True
-        ):
+        exchanges = messages = 0.0
+        for each, each_s in zip(app.exchanges, self._messages_s(work), strict=True):
+            count = each.count.of(steps, iterations)
             exchanges += count
-            count = fixed + steps * a_step + iterations * an_iteration  # `Count.of`
             messages += count * each_s
-        reductions = count  # the last of the counts
-        reduction = reductions * (costs.reduce_s + self._allreduce_s)
-        halo, waiting = pace * costs.exchange_s * exchanges + messages, 0.0
+        reductions = app.reductions.of(steps, iterations)
+        reduction = reductions * (cost_s["reduce"] + self._allreduce_s)
+        halo, waiting = pace * cost_s["exchange"] * exchanges + messages, 0.0
         if self._waiting is not None:
             work_s = hydro + heat + adaption
             meetings = max(1.0, exchanges, reductions)
             waiting = work_s * self._waiting.seconds_per_cell(work_s / meetings)
             halo += waiting
         return (hydro, halo, heat, reduction, adaption, balance), waiting
-
-    def _costs(self, work: Work) -> CellCosts:
-        """Return the costs for a cycle's cells; the last ones are cached, whatever iterations."""
-        if self._known[0] is not work:
-            found = self._curves.seconds_per_cell(work.cells)
-            self._known = (work, CellCosts._make((*found, self._messages_s(work))))
-        return self._known[1]
 
     def explain(self, work: Work | None = None) -> str:
         """Describe a cycle in words, with the time of each part."""

@@ -26,9 +26,6 @@ class Panel:
         Names in `PREDICTORS`; by default all that are available.
     model : OfflineModel, optional
         Of a probed machine.
-    restarts : bool
-        Whether ``online-since`` and ``shape-level`` forget the cycles before a change that the
-        interference test detects. The paper's predictors never do.
     interference : Interference, optional
         The test; by default one with default settings.
     decides : str, optional
@@ -45,7 +42,6 @@ class Panel:
         names: Sequence[str] | None = None,
         *,
         model: OfflineModel | None = None,
-        restarts: bool = True,
         interference: Interference | None = None,
         decides: str | None = None,
     ) -> None:
@@ -60,7 +56,6 @@ class Panel:
         self._column = self.names.index(self.decides)
         self.ratios = Ratios()
         """One-step-ahead ratios of the predictor for decisions, for `TimeLimit`."""
-        self._restarts = restarts
         self._judge = CycleJudge(model, interference)
         self._rows: list[tuple[float, ...]] = []
         self._works: list[Work] = []
@@ -144,7 +139,7 @@ class Panel:
         self.verdicts.append(verdict)
         for predictor in self._predictors:
             predictor.observe(spent, work)
-        if self._restarts and verdict.change:
+        if verdict.change:
             for predictor in self._predictors:
                 predictor.restart(verdict.keep, verdict.step)
         return verdict

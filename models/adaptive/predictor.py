@@ -34,8 +34,6 @@ class Predictor:
         Mean time between failures, which determines when checkpoints are due.
     checkpoint : CheckpointCost, optional
         Known cost of a checkpoint; observed checkpoints refine it.
-    restarts : bool
-        Whether to forget the cycles before a change of the machine.
 
     Examples
     --------
@@ -59,7 +57,6 @@ class Predictor:
         margin_s: float = 0.0,
         mtbf_s: float | None = None,
         checkpoint: CheckpointCost | None = None,
-        restarts: bool = True,
     ) -> None:
         if not 0.0 < level < 1.0:
             raise UsageError(f"An interval at the level {level:g}; it must lie between 0 and 1.")
@@ -67,7 +64,6 @@ class Predictor:
             raise UsageError(f"A mean time between failures of {mtbf_s:g} s; it must be above 0.")
         self._predictor = make(method, model)
         self._judge = CycleJudge(model)
-        self._restarts = restarts
         self._level, self._mtbf_s = level, mtbf_s
         self._ratios = Ratios()
         self._checkpoint = CheckpointCost() if checkpoint is None else checkpoint
@@ -101,7 +97,7 @@ class Predictor:
             self._ratios.observe(spent.seconds / predicted_s)
         verdict = self._judge.observe(spent, done)
         self._predictor.observe(spent, done)
-        if self._restarts and verdict.change:
+        if verdict.change:
             self._predictor.restart(verdict.keep, verdict.step)
         self.elapsed_s += spent.seconds
         self.since_checkpoint_s += spent.seconds

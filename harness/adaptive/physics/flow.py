@@ -23,10 +23,7 @@ SPARE = 1.25
 
 
 class Scratch:
-    """Work arrays by name, allocated again only if too short.
-
-    They outlive a mesh: page faults of new memory cost a third of a cycle.
-    """
+    """Work arrays by name, allocated again only if too short."""
 
     def __init__(self) -> None:
         self._arrays: dict[str, NDArray[np.float64]] = {}

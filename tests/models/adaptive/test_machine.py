@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import copy
 import json
-import math
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,7 @@ import pytest
 from tests.models.adaptive.paper import ALPHASERVER_ES40, ITANIUM_2
 
 from hindmost.errors import DataError, UnknownSchemaError
-from hindmost.models.adaptive.grind import CurveTable, GrindCurve, curve, curve_of, event_s
+from hindmost.models.adaptive.grind import curve, curve_of, event_s
 from hindmost.models.adaptive.machine import (
     AllreduceTime,
     EventCost,
@@ -239,18 +238,6 @@ def test_a_grind_curve_is_linear_in_the_logarithm_and_flat_beyond() -> None:
     assert [found.seconds_per_cell(cells) for cells in (0.0, 1.0, 1e3, 1e4, 1e5, 1e9)] == (
         pytest.approx([30.0, 30.0, 30.0, 41.0, 52.0, 52.0])
     )
-
-
-def test_a_table_of_curves_is_each_of_its_curves() -> None:
-    random = np.random.default_rng(3)
-    places = [(2.0,), (7.0, 9.0, 11.5), (6.0, 6.5, 9.0, 14.0)]
-    curves = [
-        GrindCurve(places[k % 3], tuple(random.random(len(places[k % 3])).tolist()))
-        for k in range(8)
-    ]
-    table = CurveTable(curves)
-    for cells in (0.0, 1.0, math.exp(7.0), 1e3, 5e3, math.exp(9.0), 1e5, 1e9):
-        assert table.seconds_per_cell(cells) == [each.seconds_per_cell(cells) for each in curves]
 
 
 def test_memory_contention_is_interpolated_over_ranks_a_node() -> None:
