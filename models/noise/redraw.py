@@ -1,6 +1,8 @@
 """The simulation of section 6: iterations whose uniform laws are drawn anew.
 
-Each of K bodies (iterations) draws a_k and s_k from their laws (see `uniform_laws`), and takes the
+In iteration k the ranks are uniform on [a_k, a_k + s_k] (equation 11): a_k is the fastest rank, s_k
+the slowest less the fastest. Section 6 takes both as random, each with a Johnson SU law (Table 2).
+Each of K bodies (iterations) draws a_k and s_k from their laws, and takes the
 mean of the slowest of P ranks, a_k + s_k P / (P + 1) (equation 12), or of any rank, a_k + s_k / 2,
 if it need not wait for the slowest (equation 13). The printed parameters, seed and repetitions
 reproduce the printed time.
@@ -14,10 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.errors import UsageError
+from hindmost.errors import DataError, UsageError
+from hindmost.models.laws.johnsonsu import JohnsonSU, fit_johnsonsu
 from hindmost.models.noise.digest import Digest
 from hindmost.models.noise.times import SolveTimes
-from hindmost.models.noise.uniform_laws import UniformLaws, fit_uniforms
 from hindmost.models.results import ModelKind, Prediction
 from hindmost.text import counted, seconds
 
@@ -25,6 +27,34 @@ REPETITIONS = 400
 DRAWS_AT_ONCE = 1_000_000
 MOST_DRAWN = 100_000
 """Bodies of a repetition that are drawn; those of longer solves stand for more."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UniformLaws:
+    """The laws of a_k and s_k.
+
+    Attributes
+    ----------
+    least : JohnsonSU
+        Of a_k, in seconds.
+    span : JohnsonSU
+        Of s_k, in seconds. Its tail may reach below 0; it is not truncated, so that means remain
+        those of the closed form.
+    fitted : int
+        Iterations that both were fitted to; 0 if the laws are exact.
+    """
+
+    least: JohnsonSU
+    span: JohnsonSU
+    fitted: int = 0
+
+    def to_json(self) -> dict[str, Any]:
+        """Return scipy's parameters of both, with all their digits."""
+        return {
+            "least": self.least.to_json(),
+            "span": self.span.to_json(),
+            "fitted_iterations": self.fitted,
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,4 +203,37 @@ def fit_redrawn_uniform(
         fill_s=float(digest.middle[times.fill].sum()),
         repetitions=repetitions,
         seed=seed,
+    )
+
+
+def fit_uniforms(
+    fastest: NDArray[np.float64], slowest: NDArray[np.float64], ranks: int
+) -> UniformLaws:
+    """Fit the laws of a_k and s_k.
+
+    Parameters
+    ----------
+    fastest, slowest : float64 array, shape (iteration,), seconds
+        Of the ranks in every body, without bodies that only fill a pipeline (prologue).
+    ranks : int
+
+    Raises
+    ------
+    DataError
+        A single rank, or a_k or s_k that no Johnson SU law describes: too few, or constant.
+    """
+    if ranks < 2:
+        raise DataError(f"{ranks} rank has no span s_k from fastest to slowest; it needs 2.")
+    least, span = fastest, slowest - fastest
+    laws = {}
+    for name, values in (("fastest ranks a_k", least), ("spans s_k", span)):
+        try:
+            laws[name] = fit_johnsonsu(values)
+        except DataError as error:
+            raise DataError(
+                f"The {name} of {values.size} iterations, {seconds(values.min())} to "
+                f"{seconds(values.max())}, have no Johnson SU law. {error}"
+            ) from error
+    return UniformLaws(
+        least=laws["fastest ranks a_k"], span=laws["spans s_k"], fitted=int(least.size)
     )

@@ -19,8 +19,7 @@ from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.reader import open_run
 from hindmost.harness.runfile.writer import write_whole
 from hindmost.models.laws.johnsonsu import JohnsonSU
-from hindmost.models.noise.redraw import RedrawnUniform
-from hindmost.models.noise.uniform_laws import UniformLaws
+from hindmost.models.noise.redraw import RedrawnUniform, UniformLaws
 from hindmost.models.simulation.prospect import Prospect
 
 BODIES = 100

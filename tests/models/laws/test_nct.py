@@ -8,8 +8,7 @@ from scipy import special, stats
 from hindmost.errors import DataError
 from hindmost.models.laws.law import log_likelihood
 from hindmost.models.laws.maximum import maximum_moments
-from hindmost.models.laws.nct import NonCentralT, fit_nct, negative_log_likelihood
-from hindmost.models.laws.noncentral import log_density
+from hindmost.models.laws.nct import NonCentralT, fit_nct, log_density, negative_log_likelihood
 from hindmost.models.laws.sample import Sample, exact_sample
 
 TRUTH = stats.nct(4.0, 1.5, loc=1e-4, scale=1e-5)

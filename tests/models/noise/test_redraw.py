@@ -11,9 +11,13 @@ from scipy import stats
 
 from hindmost.errors import DataError
 from hindmost.models.laws.johnsonsu import JohnsonSU
-from hindmost.models.noise.redraw import RedrawnUniform, fit_redrawn_uniform
+from hindmost.models.noise.redraw import (
+    RedrawnUniform,
+    UniformLaws,
+    fit_redrawn_uniform,
+    fit_uniforms,
+)
 from hindmost.models.noise.times import SolveTimes
-from hindmost.models.noise.uniform_laws import UniformLaws, fit_uniforms
 from hindmost.models.results import ModelKind
 
 LEAST = JohnsonSU(a=-1.2, b=1.6, loc=4e-4, scale=3e-5)
