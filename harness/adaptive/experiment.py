@@ -32,7 +32,7 @@ from hindmost.harness.probes.pulse import slowest_pulse_s
 from hindmost.harness.probes.speed import speed
 from hindmost.harness.rank_failures import on_root
 from hindmost.harness.recorder.library import load
-from hindmost.harness.reduction.cycles import ALWAYS
+from hindmost.harness.reduction.reduced_file import ALWAYS
 from hindmost.harness.runfile.cycles import ADAPTIVE
 from hindmost.models.adaptive.checkpoints import CheckpointCost
 from hindmost.models.adaptive.machine import Machine

@@ -10,16 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import UsageError
-from hindmost.harness.reduction.every_rank import (
-    EveryRank,
-    histogram_of_all,
-    of_rank,
-    times_of_intervals,
-)
 from hindmost.harness.reduction.transfers import slow_transfers
 from hindmost.harness.runfile.bodies import NOT_WORK
 from hindmost.harness.runfile.contents import RankRun
+from hindmost.models.ranks.distributed_lateness import DistributedLateness
+from hindmost.models.ranks.histogram import empty_histogram
 from hindmost.models.ranks.keeping import BodiesOfRanks, keep
+from hindmost.models.ranks.reductions import Reductions
 from hindmost.text import counted
 
 if TYPE_CHECKING:
@@ -28,6 +25,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 INTERVALS = 200
 """Of the profiles that every rank keeps, at most."""
+BINS = 200
+"""Of the histogram of own work, from the least to the most of all bodies."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,8 +43,8 @@ class Kept:
         Time of every phase in the bodies of an interval.
     interval_bodies : int32 array, shape (interval,)
         Bodies of an interval, one after the other.
-    every : EveryRank
-        What is kept of this rank in any case.
+    every : dict of str to float, int or str
+        What is kept of this rank in any case, by variable of the file; see `of_rank`.
     shared : dict of str to array
         Variables about all ranks together.
     account : dict
@@ -56,7 +55,7 @@ class Kept:
     ranks: tuple[int, ...]
     profile: NDArray[np.float32]
     interval_bodies: NDArray[np.int32]
-    every: EveryRank
+    every: dict[str, Any]
     shared: dict[str, NDArray[Any]]
     account: dict[str, Any]
 
@@ -185,6 +184,94 @@ def interval_profile(
 def interval_edges(count: int, intervals: int = INTERVALS) -> NDArray[np.int64]:
     """Return the first iterations of the intervals, and the end."""
     return np.linspace(0, count, min(intervals, count) + 1).astype(np.int64)
+
+
+def of_rank(
+    run: RankRun,
+    work: NDArray[np.float64],
+    transfer: NDArray[np.float64] | None,
+    meeting: DistributedLateness,
+) -> dict[str, Any]:
+    """Return what is kept of this rank, by variable of the file.
+
+    Parameters
+    ----------
+    work : float64 array, shape (iteration,), seconds
+        Own work.
+    transfer : float64 array, shape (iteration, 1), seconds, or None
+        Slow transfers.
+    meeting : DistributedLateness
+        Of this rank alone.
+    """
+    steps = np.arange(work.size) - (work.size - 1) / 2.0
+    slope = float((steps * work).sum() / max(float((steps * steps).sum()), 1e-300))
+    mean = float(work.mean())
+    kept = {
+        "every_solve_time": run.bodies.solve_time_s,
+        # see `hindmost.models.ranks.lateness.Lateness`
+        "every_last": int(meeting.last[0]),
+        "every_waited": float(meeting.waited_s[0]),
+        "every_charged": float(meeting.charged_s[0]),
+        "every_lost": float(meeting.lost_s[0]),
+        # of its own work: over bodies, in one body, and by a line from the first to the last
+        "every_deviation": float(work.std()),
+        "every_longest": float(work.max()),
+        "every_longest_body": int(work.argmax()),
+        "every_drift": slope * (work.size - 1) / mean if mean > 0.0 else 0.0,
+        "every_host": run.host,
+    }
+    if transfer is not None:
+        kept["every_transfer"] = float(transfer.sum())
+        kept["every_transfer_charged"] = float(meeting.transfer_charged_s[0])
+    return kept
+
+
+def histogram_of_all(work: NDArray[np.float64], reductions: Reductions) -> dict[str, NDArray[Any]]:
+    """Count the own work of the bodies of all ranks; collective.
+
+    Returns
+    -------
+    dict of str to array, shape (bin,)
+        ``work_bin_from``, seconds, where bins begin; the first holds what is below the second, and
+        the last is what lies above. ``work_bin_count``.
+    """
+    least = float(reductions.least(np.array([work.min()]))[0])
+    most = float(reductions.most(np.array([work.max()]))[0])
+    low = max(least, 1e-9)
+    found = empty_histogram(low, max(most, low * 1.001), BINS).with_more(work, reductions)
+    return {
+        "work_bin_from": np.concatenate([[0.0], found.edges]),
+        "work_bin_count": np.concatenate([[found.below], found.counts, [found.above]]),
+    }
+
+
+def times_of_intervals(
+    run: RankRun, edges: NDArray[np.int64], reductions: Reductions
+) -> dict[str, NDArray[np.float64]]:
+    """Return when intervals of bodies begin, and how long their cycles last; collective.
+
+    Returns
+    -------
+    dict of str to float64 array, shape (interval,), seconds
+        ``interval_start``: when the first rank begins the interval, on the common clock.
+        ``interval_run_time``: of the restart cycles that begin in the interval, from the begin of
+        the first rank to the end of the last; no less than the longest that a rank spent in them.
+    """
+    bodies = run.bodies
+    end = bodies.start + bodies.duration
+    begins = np.flatnonzero(bodies.position == 0)
+    if not begins.size or begins[0] != 0:
+        begins = np.append(0, begins)
+    lasts = np.append(begins[1:], end.size) - 1
+    first = reductions.least(np.concatenate([bodies.start[edges[:-1]], bodies.start[begins]]))
+    spent = np.add.reduceat(bodies.duration, begins)
+    ended, longest = reductions.most(np.stack([end[lasts], spent]))
+    span = np.maximum(ended - first[edges.size - 1 :], longest)
+    interval = np.searchsorted(edges, begins, side="right") - 1
+    return {
+        "interval_start": first[: edges.size - 1],
+        "interval_run_time": np.bincount(interval, span, minlength=edges.size - 1),
+    }
 
 
 class RankReductions:

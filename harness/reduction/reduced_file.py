@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from hindmost.harness.reduction.bodies_of_all import bodies_of_all
-from hindmost.harness.reduction.cycles import cycles_of_all
-from hindmost.harness.reduction.decide import Kept
-from hindmost.harness.reduction.every_rank import variables
-from hindmost.harness.runfile.contents import Header, RankRun
+from hindmost.harness.reduction.decide import Kept, RankReductions, interval_edges
+from hindmost.harness.runfile.bodies import NOT_WORK, BodyKind
+from hindmost.harness.runfile.common_events import common_events
+from hindmost.harness.runfile.contents import Edges, Header, RankRun
+from hindmost.harness.runfile.cycles import COUNTS
 from hindmost.harness.runfile.gathering import gather_edges
 from hindmost.harness.runfile.naming import RunName
 from hindmost.harness.runfile.writer import write_run_as
+from hindmost.models.noise.all_ranks import BodyExtremes, EventExtremes
+from hindmost.models.ranks.body_extremes import extremes_of_bodies, extremes_of_events
+from hindmost.models.simulation.blocks import EventBlock
 
 if TYPE_CHECKING:
     from mpi4py import MPI
+
+
+OF_BODIES = {each.name: f"all_{each.name}" for each in fields(BodyExtremes)}
+"""Variables of a run file by the attributes of `BodyExtremes`."""
+OF_EVENTS = {each.name: f"all_event_{each.name}" for each in fields(EventExtremes)}
+"""The same of `EventExtremes`."""
+ALWAYS = (0,)
+"""Ranks of an adaptive run that are always kept: rank 0 has the predictions and the blocks."""
 
 
 def write_reduced_run(
@@ -27,7 +39,7 @@ def write_reduced_run(
     """Write a reduced run into a new, numbered file; collective.
 
     The kept ranks write their records among themselves, the first of them the file; what is of
-    every rank is gathered there. Of an adaptive run rank 0 must be kept, see `cycles.ALWAYS`.
+    every rank is gathered there. Of an adaptive run rank 0 must be kept, see `ALWAYS`.
 
     Returns
     -------
@@ -57,7 +69,7 @@ def write_reduced_run(
             "kept_rank": np.array(kept.ranks, np.int32),
             "profile_phase": np.stack([each[0] for each in of_all], axis=1),
             "interval_bodies": kept.interval_bodies,
-            **variables([each[1] for each in of_all]),
+            **{name: [each[1][name] for each in of_all] for name in kept.every},
             **kept.shared,
             **of_cycles,
             **of_bodies,
@@ -88,3 +100,92 @@ def none_of(edges: Any) -> Any:
             if getattr(edges, name) is not None
         },
     )
+
+
+def bodies_of_all(
+    run: RankRun, edges: Edges, communicator: MPI.Intracomm
+) -> dict[str, NDArray[Any]]:
+    """Return the variables on the bodies of all ranks, the same on every rank; collective.
+
+    Those of events only where all ranks have the same events in every body; none of an adaptive
+    run, whose cycles follow no law.
+
+    Parameters
+    ----------
+    edges : Edges
+        Who sends to whom; on rank 0 those of all ranks.
+    """
+    if run.cycles is not None:
+        return {}
+    bodies, reductions = run.bodies, RankReductions(communicator)
+    phases = bodies.phase_duration
+    own = [at for at, name in enumerate(bodies.phases) if name not in NOT_WORK]
+    found = extremes_of_bodies(
+        bodies.duration[:, None],
+        phases[:, own].astype(np.float64).sum(axis=1, keepdims=True),
+        bodies.kind == BodyKind.FILL,
+        reductions=reductions,
+    )
+    values = {variable: getattr(found, name) for name, variable in OF_BODIES.items()}
+    events, _ = common_events(bodies, edges, communicator)
+    # A sequence that was put in order may be another one among the ranks that are kept.
+    if all(communicator.allgather(events is not None and events is bodies.events)) and events:
+        block = EventBlock(
+            kind=events.kind,
+            work=events.work[:, None, :],
+            duration=events.duration[:, None, :],
+            rest=rest_of(bodies.duration, events.work, events.duration)[:, None],
+            cycle_begins=bodies.position == 0,
+            group=None if events.group is None else events.group[:, None, :],
+        )
+        extremes = extremes_of_events(block, reductions=reductions)
+        values |= {variable: getattr(extremes, name) for name, variable in OF_EVENTS.items()}
+    return values
+
+
+def rest_of(
+    duration: NDArray[np.float64], work: NDArray[np.float32], inside: NDArray[np.float32]
+) -> NDArray[np.float64]:
+    """Return the own work after the last event: float64, shape (iteration,), seconds."""
+    rest: NDArray[np.float64] = (
+        duration - work.sum(axis=1, dtype=np.float64) - inside.sum(axis=1, dtype=np.float64)
+    )
+    return rest
+
+
+def cycles_of_all(run: RankRun, communicator: MPI.Intracomm) -> dict[str, Any]:
+    """Return the variables on the cycles of all ranks, on rank 0; collective.
+
+    Sums and maxima of counts are exact, so the work of every cycle is known as if all ranks had
+    kept their records. No rank holds more than the cycles of one rank, and the profiles.
+
+    Returns
+    -------
+    dict of str to array
+        ``count_total`` and ``count_most``, shape (iteration, count); ``profile_count``, shape
+        (interval, rank, count); ``phase_least``, shape (iteration, phase), seconds. Empty on the
+        other ranks, and for runs without cycles.
+    """
+    from mpi4py import MPI
+
+    if run.cycles is None:
+        return {}
+    counts = np.stack([run.cycles.counts[name] for name in COUNTS], axis=1).astype(np.int64)
+    profile = np.add.reduceat(counts, interval_edges(len(counts))[:-1], axis=0)
+    phases = np.ascontiguousarray(run.bodies.phase_duration, np.float32)
+    found = {
+        "count_total": reduced(counts, MPI.SUM, communicator),
+        "count_most": reduced(counts, MPI.MAX, communicator),
+        "phase_least": reduced(phases, MPI.MIN, communicator),
+    }
+    profiles = communicator.gather(profile)
+    if profiles is None:
+        return {}
+    return {**found, "profile_count": np.stack(profiles, axis=1)}
+
+
+def reduced(mine: NDArray[Any], operation: Any, communicator: MPI.Intracomm) -> NDArray[Any]:
+    """Return a reduction over the ranks on rank 0; elsewhere what comes back has no meaning."""
+    result = np.empty_like(mine)
+    communicator.Reduce(np.ascontiguousarray(mine), result, op=operation, root=0)
+    return result
