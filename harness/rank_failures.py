@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from hindmost.errors import HindmostError, UsageError
 from hindmost.failure import describe, show_traceback
-from hindmost.output import unread_bytes, warn, write_lines
+from hindmost.output import warn, write_lines
 
 T = TypeVar("T")
 
@@ -23,8 +23,8 @@ STAGGER_S = 0.02
 LONGEST_STAGGER_S = 3.0
 LAUNCHER_S = 4.0
 """How long a launcher may take to end the other ranks when one has ended with an error."""
-READING_S = 2.0
-"""How long a launcher may take to read what a rank has said."""
+READING_S = 0.2
+"""For the launcher to read what a rank has said: MPICH's ends without a look at what is left."""
 
 
 def on_root(communicator: Any, action: Callable[[], T]) -> T:
@@ -96,7 +96,7 @@ def _end_others(communicator: Any, everybody: Any, error: BaseException, _: Any)
         status = 1 if getattr(sys, "last_value", None) is not None else 0  # else it was caught
     if status == 0 or MPI.Is_finalized() or everybody.Test():
         return
-    time.sleep(min(STAGGER_S * communicator.rank, LONGEST_STAGGER_S))
+    await_turn(communicator.rank)
     warn(
         f"rank {communicator.rank}: the recorded program failed here while other ranks were in it, "
         "so all ranks end."
@@ -123,7 +123,7 @@ def end_together(communicator: Any, message: str, status: int) -> int:
     deadline = time.monotonic() + GRACE_S
     while not everybody.Test():
         if time.monotonic() > deadline:
-            time.sleep(min(STAGGER_S * communicator.rank, LONGEST_STAGGER_S))
+            await_turn(communicator.rank)
             if message:
                 warn(f"rank {communicator.rank}: {message}")
             _abort(communicator, status)
@@ -132,21 +132,6 @@ def end_together(communicator: Any, message: str, status: int) -> int:
         warn(message)
     communicator.Barrier()
     return status
-
-
-def end_before_meeting(rank: int, error: HindmostError) -> int:
-    """End a process that failed before the ranks could meet; returns the status.
-
-    What was asked for is the same on every rank, and so is what is wrong with it: rank 0 speaks.
-    What a machine lacks may be so on one node only: rank 0 speaks at once, and when it ends the
-    launcher ends the others before it is their turn.
-    """
-    if rank > 0:
-        if isinstance(error, UsageError):
-            return error.exit_status
-        time.sleep(LAUNCHER_S + min(STAGGER_S * rank, LONGEST_STAGGER_S))
-    warn(f"rank {rank}: {error}" if rank > 0 else str(error))
-    return error.exit_status
 
 
 def perform_together(communicator: Any, action: Callable[[], int]) -> int:
@@ -166,33 +151,42 @@ def perform_together(communicator: Any, action: Callable[[], int]) -> int:
         return end_together(communicator, *describe(error))
 
 
-def end_all_ranks(rank: int, message: str, status: int) -> None:
-    """End all ranks of a command that failed on this one, where the others are not known to fail.
+def end_alone(rank: int, error: BaseException) -> int:
+    """End all ranks of a command that failed on this one, which cannot meet the others.
 
-    Rank 0 speaks at once and ends the others. Another rank gives it the time to do so, speaks, and
-    ends them itself. Before MPI has started there is nothing to end: the launcher does it when this
-    process returns its status.
+    What was asked for is the same on every rank, and so is what is wrong with it: rank 0 speaks.
+    What a machine lacks may be so on one node only: rank 0 speaks at once, and the others are ended
+    before it is their turn. Returns the status.
     """
+    message, status = describe(error)
     if rank > 0:
-        time.sleep(LAUNCHER_S + min(STAGGER_S * rank, LONGEST_STAGGER_S))
+        if isinstance(error, UsageError):
+            return status
+        time.sleep(LAUNCHER_S)
+        await_turn(rank)
     if message:
         warn(f"rank {rank}: {message}" if rank > 0 else message)
     mpi = sys.modules.get("mpi4py.MPI")
+    if isinstance(error, HindmostError):
+        return status  # the process ends in order, and the launcher ends the others
     if mpi is not None and mpi.Is_initialized() and not mpi.Is_finalized():
         _abort(mpi.COMM_WORLD, status)
+    return status
+
+
+def await_turn(rank: int) -> None:
+    """Let the ranks of lower numbers speak first: the first one that does ends the rest."""
+    time.sleep(min(STAGGER_S * rank, LONGEST_STAGGER_S))
 
 
 def _abort(communicator: Any, status: int) -> None:
     """End all ranks through MPI, once the launcher has read what this one has said.
 
-    MPICH's launcher ends without a look at what is left in the pipes of its ranks. MPICH's own
-    abort ends in ``exit``, where UCX takes down its connections under a thread that still serves
-    them: now and then that thread calls ``abort``, and the status is lost. So the
+    MPICH's own abort ends in ``exit``, where UCX takes down its connections under a thread that
+    still serves them: now and then that thread calls ``abort``, and the status is lost. So the
     first thing that ``exit`` does here is to end the process.
     """
-    deadline = time.monotonic() + READING_S
-    while unread_bytes() and time.monotonic() < deadline:
-        time.sleep(0.01)
+    time.sleep(READING_S)
     libc = ctypes.CDLL(None)
     if hasattr(libc, "on_exit"):
         libc.fflush(None)

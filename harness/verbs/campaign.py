@@ -12,7 +12,7 @@ from hindmost.errors import HindmostError
 from hindmost.harness.campaign import MeasuredExperiment, run_campaign
 from hindmost.harness.launch import assigned_rank, check_size, crowding_warnings
 from hindmost.harness.petsc import Parallel
-from hindmost.harness.rank_failures import end_before_meeting, perform_together, reporter
+from hindmost.harness.rank_failures import end_alone, perform_together, reporter
 from hindmost.harness.runfile.provenance import mpi_library
 from hindmost.harness.watchdog import add_most_seconds, checked, watching
 from hindmost.output import write_lines
@@ -93,7 +93,7 @@ def perform_campaign(
         parallel = experiment.start()
         check_size(parallel.communicator.size, mpi_library(), mine)
     except HindmostError as error:
-        return end_before_meeting(mine.rank, error)
+        return end_alone(mine.rank, error)
     communicator = parallel.communicator
     with watching(communicator, arguments.out, arguments.most_seconds):
         return perform_together(communicator, lambda: run(experiment, arguments.out, parallel))

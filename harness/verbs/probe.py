@@ -25,7 +25,7 @@ from hindmost.harness.probes.machine_file import (
 from hindmost.harness.probes.sections import SECTIONS
 from hindmost.harness.probes.sections.contract import ProbeResult, ProbeSection, ProbeSetting
 from hindmost.harness.probes.turns import nodes_of
-from hindmost.harness.rank_failures import end_before_meeting, on_root, perform_together, reporter
+from hindmost.harness.rank_failures import end_alone, on_root, perform_together, reporter
 from hindmost.harness.runfile.machine_file import read_document
 from hindmost.harness.runfile.provenance import (
     environment,
@@ -113,7 +113,7 @@ def perform(arguments: argparse.Namespace) -> int:
         communicator = mpi.start()
         check_size(communicator.size, mpi_library(), mine)
     except HindmostError as error:
-        return end_before_meeting(mine.rank, error)
+        return end_alone(mine.rank, error)
     return perform_together(communicator, lambda: probe_together(arguments, cells, communicator))
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 
-from hindmost.errors import HindmostError
 from hindmost.failure import describe, show_traceback
 from hindmost.output import drop_output, open_streams, warn
 
@@ -33,11 +32,9 @@ def fail(error: BaseException) -> int:
     show_traceback(error)
     mine = assigned_rank()
     if mine.size > 1:
-        from hindmost.harness.rank_failures import end_all_ranks, end_before_meeting
+        from hindmost.harness.rank_failures import end_alone
 
-        if isinstance(error, HindmostError):
-            return end_before_meeting(mine.rank, error)
-        end_all_ranks(mine.rank, message, status)
+        end_alone(mine.rank, error)
     elif message:
         warn(message)
     if isinstance(error, OSError):

@@ -8,15 +8,11 @@ line does not start another one.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import io
 import json
 import math
 import os
-import stat
-import struct
 import sys
-import termios
 from typing import Any
 
 from hindmost.printable import one_line, printable
@@ -147,16 +143,6 @@ def _indented(message: str) -> str:
 def is_terminal() -> bool:
     """Tell whether a person reads stdout."""
     return sys.stdout.isatty()
-
-
-def unread_bytes() -> int:
-    """Return how many bytes in the pipes of stdout and stderr wait for their reader."""
-    unread = 0
-    for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(OSError, ValueError):  # closed
-            if stat.S_ISFIFO(os.fstat(stream.fileno()).st_mode):
-                unread += struct.unpack("i", fcntl.ioctl(stream, termios.FIONREAD, b"\0" * 4))[0]
-    return unread
 
 
 def drop_output() -> None:
