@@ -28,8 +28,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.analysis.readers.formats.smpi_lines import CHAR
-from hindmost.analysis.readers.formats.smpi_trace import SMPI_TRACE
+from hindmost.analysis.readers.formats.smpi_trace import CHAR, SMPI_TRACE
 from hindmost.analysis.whatif.options import changes_of
 from hindmost.analysis.whatif.traces import EAGER_BYTES, Replaying, replay_trace
 from hindmost.models.adaptive.machine import Machine, Network

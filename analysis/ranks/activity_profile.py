@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from hindmost.analysis.ranks.read import own_share
-from hindmost.analysis.runs.block import Block
 from hindmost.analysis.runs.figures.run_figure import FigureChoice
 from hindmost.analysis.runs.figures.times import in_order, stacked
 from hindmost.analysis.runs.read import of_how_many, title_of
-from hindmost.analysis.runs.tallies import Wanted, tallied
+from hindmost.analysis.runs.tallies import Block, Wanted, tallied
 from hindmost.analysis.show.chart import Chart, Quantity
 from hindmost.errors import UsageError
 from hindmost.harness.runfile.reader import Run

@@ -9,8 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.analysis.runs.block import Block, clock_uncertainty, exchanges_meet_in
-from hindmost.analysis.runs.tallies import Wanted, tallied
+from hindmost.analysis.runs.tallies import (
+    Block,
+    Wanted,
+    clock_uncertainty,
+    exchanges_meet_in,
+    tallied,
+)
 from hindmost.errors import DataError, UsageError
 from hindmost.harness.runfile.bodies import IN_MPI, NOT_WORK, WAITING
 from hindmost.harness.runfile.reader import Run

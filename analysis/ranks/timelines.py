@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.harness.runfile.columns import blocks_of, columns_of
+from hindmost.harness.runfile.all_ranks import blocks_of, columns_of
 from hindmost.harness.runfile.reader import Run
 
 MOST_STEPS = 240

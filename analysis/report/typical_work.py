@@ -7,9 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.analysis.runs.block import Block
-from hindmost.analysis.runs.tallies import Wanted, tallied
-from hindmost.harness.runfile.columns import columns_of
+from hindmost.analysis.runs.tallies import Block, Wanted, tallied
+from hindmost.harness.runfile.all_ranks import columns_of
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.recurring import find_recurring
 

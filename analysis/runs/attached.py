@@ -1,4 +1,9 @@
-"""What the runs of an attached program say to a person first, in sentences."""
+"""What the runs of an attached program say to a person first, in sentences.
+
+How many solves or iterations there were and where their time went, which rank is the straggler and
+whether it waits or works, how much a pipelined solver could hide at most, and what to do next. Each
+sentence follows from numbers of the run file; where they do not allow it, the sentence says so.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +12,428 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hindmost.analysis.runs.attached_ranks import rank_times
-from hindmost.analysis.runs.attached_run import BOUND, AttachedRun
+import numpy as np
+from numpy.typing import NDArray
+
 from hindmost.analysis.runs.configuration import is_attached
-from hindmost.analysis.runs.finding import Finding, of_file
+from hindmost.analysis.runs.efficiency.withheld import why_withheld
+from hindmost.analysis.runs.finding import Finding, Topic, of_file
+from hindmost.analysis.runs.model_input import MOST_IN_MEMORY
 from hindmost.analysis.runs.summary import when
+from hindmost.harness.runfile.bodies import WAITING
 from hindmost.harness.runfile.reader import Run
 from hindmost.printable import shell_word
-from hindmost.text import counted
+from hindmost.text import counted, percent, seconds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankTimes:
+    """The bodies of a run, summed for each rank.
+
+    Attributes
+    ----------
+    work_s, wait_s, time_s : float64 array, shape (rank,), seconds
+        Own work, wait in halo exchange and collectives, and all of the bodies.
+    hidden_s : float64 array, shape (rank,), seconds
+        Wait in collectives that work of the same body could overlap.
+    amount : float64 array, shape (rank,), or None
+        Work that the program counted, in its own unit.
+    """
+
+    work_s: NDArray[np.float64]
+    wait_s: NDArray[np.float64]
+    time_s: NDArray[np.float64]
+    hidden_s: NDArray[np.float64]
+    amount: NDArray[np.float64] | None = None
+
+
+def rank_times(run: Run) -> RankTimes | None:
+    """Sum the bodies of a run for each rank; None if it is too large to be read for a glance."""
+    if run.bodies * run.columns > MOST_IN_MEMORY:
+        return None
+    work, wait, time, hidden, amount = np.zeros((5, run.columns))
+    counts = run.has("work_amount")
+    waits = [run.phases.index(name) for name in WAITING]
+    collective = run.phases.index("wait")
+    for rows in run.blocks():
+        phases = run.variable("phase_duration", rows).astype(np.float64)
+        own = run.own_work(phases)
+        work += own.sum(axis=0)
+        wait += phases[:, :, waits].sum(axis=(0, 2))
+        time += phases.sum(axis=(0, 2))
+        hidden += np.minimum(phases[:, :, collective], own).sum(axis=0)
+        if counts:
+            amount += run.variable("work_amount", rows).sum(axis=0)
+    return RankTimes(
+        work_s=work,
+        wait_s=wait,
+        time_s=time,
+        hidden_s=hidden,
+        amount=amount if counts and (amount > 0).all() else None,
+    )
+
+
+STANDS_OUT = 0.05
+"""Work of a rank above the mean of all ranks, as a share, from which on it may be a straggler."""
+COSTS = 0.02
+"""Share of the solve time that this additional work takes, from which on it is one."""
+MATTERS = 0.05
+"""Share of the time from which on something is worth advice."""
+LEAST_SHARE = 0.005
+"""Smaller shares are not mentioned."""
+MUCH_HALO = 0.20
+MUCH_OUTSIDE = 0.25
+MOST_INNER = 3
+IN_WORDS = {
+    "local": "local work",
+    "wait": "wait in collectives",
+    "halo": "halo exchange",
+    "post": "starts of non-blocking collectives",
+    "unclassified": "unclassified MPI calls",
+}
+DISTURBED = ("crowded", "outliers", "load", "neighbours", "context-switches", "slow-stretch")
+"""Codes of findings that call for a repeat before conclusions."""
+FIRST = ("crowded", "recurring", *DISTURBED[1:])
+"""Codes of findings to act on first, of equal severity in this order."""
+REMEDIES = {
+    "crowded": "repeat with a core for every rank before anything else",
+    "recurring": "write less often or asynchronously, if that is output or a checkpoint",
+    "drift": "find out whether the program does more later, or the machine became slower",
+    "repeats-differ": "repeat on a quieter machine before anything else",
+    "outliers": (
+        "if these iterations do no more than others (output, a checkpoint), repeat on a quiet "
+        "machine before anything else"
+    ),
+}
+"""What to do about those that a quiet machine alone does not cure."""
+BOUND = (
+    "The bound for a pipelined solver is the time in blocking reductions that local work of the "
+    "same iteration could overlap, on the rank for which it is least. It assumes the same number "
+    "of iterations, no additional work, and reductions that progress during work at no cost."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttachedRun:
+    """The solves of one kind, or the loop, of an attached program.
+
+    Attributes
+    ----------
+    run : Run
+    attached : dict
+        What its header says of the program.
+    times : RankTimes or None
+    findings : tuple of Finding
+    """
+
+    run: Run
+    attached: dict[str, Any]
+    times: RankTimes | None
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def solves(self) -> int:
+        """Solves in the run; 0 for a loop."""
+        return int(self.attached.get("solves", 0))
+
+    @property
+    def shares(self) -> dict[str, float]:
+        """Shares of the time of all solves, of all ranks together, by what it went to.
+
+        What lies outside of iterations comes last: set-up, restarts, changes of solve.
+        """
+        whole = max(float(self.run.solve_time.sum()), 1e-300)
+        inside = {name: spent / whole for name, spent in self.run.summary["phase_s"].items()}
+        return {**inside, "outside": max(1.0 - sum(inside.values()), 0.0)}
+
+    @property
+    def disturbed(self) -> list[Finding]:
+        """What calls for a repeat before conclusions."""
+        return [each for each in self.findings if each.code in DISTURBED]
+
+    @property
+    def worst(self) -> Finding | None:
+        """The finding to act on first, an error before a note; None if there is none."""
+        acted = [
+            each
+            for each in self.findings
+            if each.code in FIRST or (each.severity == "error" and Topic.TIMES in each.doubts)
+        ]
+
+        def rank(each: Finding) -> tuple[bool, int]:
+            return each.severity != "error", (*FIRST, each.code).index(each.code)
+
+        return min(acted, key=rank, default=None)
+
+    @property
+    def recurring(self) -> list[str]:
+        """What is said of iterations that come back longer."""
+        return [each.text for each in self.findings if each.code == "recurring"]
+
+    @property
+    def straggler(self) -> int | None:
+        """The rank that works clearly more than the mean, at a cost; None if none does."""
+        times = self.times
+        if times is None or self.run.header.ranks < 2 or why_withheld(self.run):
+            return None
+        worst = int(np.argmax(times.work_s))
+        return worst if self.excess > STANDS_OUT and self.imbalance > COSTS else None
+
+    @property
+    def excess(self) -> float:
+        """Work of the rank that works most, above the mean of all, as a share of that."""
+        if self.times is None:
+            return 0.0
+        mean = max(float(self.times.work_s.mean()), 1e-300)
+        return float(self.times.work_s.max()) / mean - 1.0
+
+    @property
+    def imbalance(self) -> float:
+        """Share of the solve time that would be saved at most if all ranks did the mean work."""
+        if self.times is None:
+            return 0.0
+        work = self.times.work_s
+        return float(work.max() - work.mean()) / max(self.run.solve_time_s, 1e-300)
+
+    @property
+    def hidden(self) -> float | None:
+        """Share of the solve time that a pipelined solver could hide at most; None if unknown.
+
+        On every rank the wait in blocking reductions is at most hidden behind the work of the same
+        iteration; the rank for which that is least still ends the solve.
+        """
+        header = self.run.header
+        if self.times is None or not self.solves or header.synchronisation != "blocking":
+            return None
+        if header.ranks < 2 or why_withheld(self.run):
+            return None
+        left = float((self.run.solve_time - self.times.hidden_s).max())
+        return max(1.0 - left / max(self.run.solve_time_s, 1e-300), 0.0)
+
+    def lines(self) -> list[str]:
+        """Return the sentences."""
+        return [
+            *self.why_incomplete(),
+            self.what(),
+            self.where(),
+            self.who(),
+            *self.counted_work(),
+            *self.inner(),
+            *self.bound(),
+            self.next(),
+        ]
+
+    def why_incomplete(self) -> list[str]:
+        """Say that this is not all of it, and why."""
+        if self.run.header.complete:
+            return []
+        return [f"INCOMPLETE: {self.run.header.spec.get('failure') or 'records were lost'}."]
+
+    def what(self) -> str:
+        """Say how much there is of what."""
+        header, attached = self.run.header, self.attached
+        time = seconds(self.run.solve_time_s)
+        if not self.solves:
+            each = f" ({header.iteration_is})" if header.iteration_is else ""
+            verb = "takes" if self.run.bodies == 1 else "take"
+            return (
+                f"{counted(self.run.bodies, 'iteration')} of its loop{each} {verb} {time}"
+                f"{self.of_program()}."
+            )
+        parts = [counted(header.iterations, "iteration") + " in all"]
+        for name, key in (("Newton step", "snes_steps"), ("time step", "time_steps")):
+            if key in attached:
+                first, last = attached[key]
+                parts.append(f"{name} {first}" if first == last else f"{name}s {first} to {last}")
+        if attached.get("without_iterations"):
+            parts.append(f"{attached['without_iterations']} without an iteration")
+        prefix = f" (options prefix {attached['prefix']})" if attached.get("prefix") else ""
+        verb = "takes" if self.solves == 1 else "take"
+        return (
+            f"{counted(self.solves, 'solve')} by {header.solver}{prefix}, {', '.join(parts)}, "
+            f"{verb} {time}{self.of_program()}."
+        )
+
+    def of_program(self) -> str:
+        """Say what part of the program that is, if it is known."""
+        whole = self.attached.get("program_s", 0.0)
+        if not whole >= self.run.solve_time_s >= LEAST_SHARE * whole > 0.0:
+            return ""
+        return (
+            f", {percent(self.run.solve_time_s / whole, 0)} of the {seconds(whole)} between "
+            "MPI_Init and MPI_Finalize"
+        )
+
+    def where(self) -> str:
+        """Say where the time went."""
+        shares = self.shares
+        outside = shares.pop("outside")
+        named = sorted(
+            ((share, IN_WORDS.get(name, f"phase {name}")) for name, share in shares.items()),
+            reverse=True,
+        )
+        words = [f"{percent(share, 0)} {name}" for share, name in named if share >= LEAST_SHARE]
+        if outside >= LEAST_SHARE:
+            what = " (set-up, restarts, ends)" if self.solves else ""
+            if not self.run.header.complete:
+                what = " (also those that were not kept)"
+            words.append(f"{percent(outside, 0)} outside iterations{what}")
+        return f"Where the time goes, over all ranks: {', '.join(words)}."
+
+    def who(self) -> str:
+        """Say which rank is the straggler, and whether it waits or works."""
+        run, times = self.run, self.times
+        if run.header.ranks == 1:
+            return "There is one rank, so nobody waits."
+        withheld = why_withheld(run)
+        if withheld:
+            return f"No rank is named as a straggler: {withheld}."
+        if times is None:
+            return (
+                f"The file is large; for stragglers: hindmost show {shell_word(run.path)} --ranks"
+            )
+        share = times.wait_s / np.maximum(times.time_s, 1e-300)
+        worst = self.straggler
+        if worst is None:
+            waiting = float(times.wait_s.sum() / max(float(times.time_s.sum()), 1e-300))
+            whole = (
+                "No rank is a straggler over all iterations"
+                if self.recurring
+                else ("No rank is a straggler")
+            )
+            return (
+                f"{whole}: the rank with the most time outside MPI has "
+                f"{percent(self.excess)} more than the mean, which is {percent(self.imbalance)} "
+                f"of the solve time. The ranks wait {percent(waiting, 0)} of their iterations."
+                f"{self.of_recurring('But ')}"
+            )
+        others = np.delete(share, worst)
+        host = f" on {run.hosts[worst]}" if len(set(run.hosts)) > 1 else ""
+        working = float(times.work_s[worst] / max(times.time_s[worst], 1e-300))
+        doubt = (
+            " The run was disturbed: this may not be its work."
+            if self.disturbed and not self.recurring
+            else ""
+        )
+        return (
+            f"Rank {worst}{host} is the straggler: it spends {percent(self.excess, 0)} more time "
+            f"outside MPI than the mean. That is {percent(working, 0)} of its iterations, and it "
+            f"waits {percent(float(share[worst]), 0)}; the others wait "
+            f"{percent(float(others.mean()), 0)}.{self.of_recurring()}{doubt}"
+        )
+
+    def of_recurring(self, also: str = "") -> str:
+        """Say which iterations come back longer, and where: the other ranks wait for them."""
+        return "".join(
+            f" {also}{each if also else each[:1].upper() + each[1:]}." for each in self.recurring
+        )
+
+    def counted_work(self) -> list[str]:
+        """Say how much work the program counts, and how long a unit of it takes."""
+        times = self.times
+        if times is None or times.amount is None:
+            return []
+        each = times.amount / self.run.bodies
+        rate_s = times.work_s / times.amount
+        most = int(np.argmax(rate_s))
+        said = (
+            f"The program counts {each.mean():,.4g} units of work an iteration on the mean rank "
+            f"({each.min():,.4g} to {each.max():,.4g}). A unit takes "
+            f"{seconds(float(times.work_s.sum() / times.amount.sum()))} of local work"
+        )
+        if self.run.columns > 1:
+            said += f", most on rank {most}: {seconds(float(rate_s[most]))}"
+        worst = self.straggler
+        if worst is not None:
+            more = percent(float(each[worst] / each.mean()) - 1.0, 0)
+            said += f". Rank {worst} counts {more} more units than the mean"
+        return [f"{said}."]
+
+    def inner(self) -> list[str]:
+        """Say what part of the time solves inside of these take, if there are any."""
+        whole = max(self.attached.get("seconds", 0.0), 1e-300)
+        words = [
+            f"{each['prefix'] or 'no prefix'} ({each['type']}, {each['count']:,} times) "
+            f"{percent(each['seconds'] / whole, 0)}"
+            for each in self.attached.get("inner", [])[:MOST_INNER]
+            if each["seconds"] >= MATTERS * whole
+        ]
+        return [f"Solves inside of these, on the first rank: {', '.join(words)}."] if words else []
+
+    def bound(self) -> list[str]:
+        """Say what a pipelined solver could hide at most."""
+        hidden = self.hidden
+        if hidden is not None:
+            return [f"A pipelined solver could save at most {percent(hidden)} of this time."]
+        if self.solves and self.run.header.synchronisation == "pipelined":
+            return [
+                f"{self.run.header.solver} is pipelined already: its wait in collectives "
+                f"({percent(self.shares.get('wait', 0.0), 0)}) was not hidden by its work."
+            ]
+        return []
+
+    def next(self) -> str:
+        """Say what to do next."""
+        shares, path = self.shares, shell_word(self.run.path)
+        if why_withheld(self.run):
+            return f"Next: hindmost check {path}"
+        first = self.worst
+        if first is not None:
+            remedy = REMEDIES.get(first.code, "")
+            if not remedy:
+                remedy = (
+                    "repeat on a quiet machine before anything else"
+                    if first.code in DISTURBED
+                    else first.advice
+                )
+            return f"Next: {remedy}: {first.text}."
+        prefix = self.attached.get("prefix", "")
+        hidden = self.hidden or 0.0
+        variants = [each for each in self.attached.get("pipelined", []) if isinstance(each, str)]
+        if self.straggler is not None and self.imbalance >= max(MATTERS, hidden):
+            return (
+                "Next: balance the work. With the mean work on every rank, at most "
+                f"{percent(self.imbalance)} would be saved: hindmost show --ranks {path}"
+            )
+        if hidden >= MATTERS and variants:
+            return (
+                f"Next: attach once more with -{prefix}ksp_type {variants[0]}, then compare the "
+                "two: hindmost compare."
+            )
+        if shares["outside"] >= MUCH_OUTSIDE:
+            return (
+                "Next: look at what is done once per solve or restart, such as the set-up of the "
+                "preconditioner (-log_view)."
+            )
+        if shares.get("halo", 0.0) >= MUCH_HALO:
+            return f"Next: see which ranks wait for whose messages: hindmost show --ranks {path}"
+        if shares.get("wait", 0.0) >= MATTERS:
+            return (
+                f"Next: see where ranks lose time to each other: hindmost show --efficiency {path}"
+            )
+        return (
+            "Next: communication is not what costs time here; fewer or cheaper iterations "
+            "(preconditioner, tolerance) would save more."
+            if self.solves
+            else "Next: communication is not what costs time here; the work itself is."
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the numbers behind the sentences."""
+        return {
+            "file": str(self.run.path),
+            "solver": self.run.header.solver,
+            "solves": self.solves or None,
+            "iterations": self.run.header.iterations,
+            "solve_time_s": self.run.solve_time_s,
+            "share": self.shares,
+            "straggler": self.straggler,
+            "excess_work": None if self.times is None else self.excess,
+            "imbalance": None if self.times is None else self.imbalance,
+            "pipelined_saves_at_most": self.hidden,
+            "text": " ".join([*self.lines(), *([BOUND] if self.hidden is not None else [])]),
+        }
+
 
 MOST_RUNS = 3
 """Kinds of solves of a program that get sentences, those that take longest."""

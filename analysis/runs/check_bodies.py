@@ -8,10 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.analysis.runs.block import Block
 from hindmost.analysis.runs.check_work import WorkCourse, look_at_recurring, whose_drift
 from hindmost.analysis.runs.finding import Remark, Topic
-from hindmost.analysis.runs.tallies import Wanted, tallied
+from hindmost.analysis.runs.tallies import Block, Wanted, tallied
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.recurring import excess_of, rules_in
 from hindmost.text import percent

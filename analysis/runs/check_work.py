@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.analysis.runs.block import Block
 from hindmost.analysis.runs.efficiency.withheld import mpi_unseen
 from hindmost.analysis.runs.finding import Remark, Topic
-from hindmost.analysis.runs.tallies import Wanted, tallied
+from hindmost.analysis.runs.tallies import Block, Wanted, tallied
+from hindmost.harness.runfile.all_ranks import columns_of
 from hindmost.harness.runfile.bodies import INJECTED
-from hindmost.harness.runfile.columns import columns_of
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.recurring import Recurring, as_by_clock, find_recurring, places_of_rules
 from hindmost.text import counted, percent, seconds

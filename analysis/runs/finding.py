@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Literal
 
 from hindmost.analysis.show.page import Caution, Part
+from hindmost.errors import DataError
 
 Severity = Literal["note", "error"]
 WIDTH = 100
@@ -172,3 +174,31 @@ def findings_json(findings: Iterable[Finding]) -> list[dict[str, Any]]:
 def caution_parts(findings: Iterable[Finding], topics: Collection[Topic]) -> list[Part]:
     """Return the parts below a table of a page whose numbers depend on some topics."""
     return [Caution(text) for text in cautions(findings, topics)]
+
+
+RUN_FILES = "*.h5"
+
+
+def findings_in(paths: Iterable[Path]) -> list[Finding]:
+    """Return the findings of run files, also of those in folders; a copy counts once.
+
+    Other files and damaged ones are skipped: their reader reports them, and copies.
+    """
+    files = [
+        file
+        for path in paths
+        for file in (sorted(path.rglob(RUN_FILES)) if path.is_dir() else [path])
+        if file.match(RUN_FILES) and file.is_file()
+    ]
+    if not files:  # other formats do not wait for HDF5
+        return []
+    from hindmost.analysis.runs.check import findings_of
+    from hindmost.analysis.runs.groups import group_runs
+    from hindmost.analysis.runs.read import DistinctRuns
+    from hindmost.harness.runfile.reader import open_run
+
+    runs = DistinctRuns()
+    for file in files:
+        with suppress(DataError):
+            runs.add(open_run(file))
+    return findings_of(group_runs(runs), read_large=False)

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.analysis.runs.block import Block
 from hindmost.analysis.runs.model_input import MOST_IN_MEMORY
-from hindmost.analysis.runs.tallies import Wanted, tallied
+from hindmost.analysis.runs.tallies import Block, Wanted, tallied
 from hindmost.analysis.show.heat_map import bodies_in_column, maxima
 from hindmost.harness.runfile.reader import Run
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from hindmost.analysis.runs.configuration import LOOP, injected_noise, is_attached
-from hindmost.analysis.runs.cycle_summary import AdaptiveSummary, summarise_cycles
+from hindmost.analysis.runs.cycles import AdaptiveSummary, summarise_cycles
 from hindmost.analysis.runs.efficiency.of_run import quick_efficiencies
 from hindmost.analysis.runs.efficiency.withheld import why_withheld
 from hindmost.analysis.show.table import RIGHT, Column, Table

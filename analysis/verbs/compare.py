@@ -12,8 +12,13 @@ from hindmost.analysis.history.pairing import WAYS
 from hindmost.analysis.history.ratio import LEVEL
 from hindmost.analysis.readers.read import read_history
 from hindmost.analysis.readers.remarks import few
-from hindmost.analysis.runs.doubts import findings_in
-from hindmost.analysis.runs.finding import OF_COMPARISON, cautions, findings_json, folded
+from hindmost.analysis.runs.finding import (
+    OF_COMPARISON,
+    cautions,
+    findings_in,
+    findings_json,
+    folded,
+)
 from hindmost.analysis.show.table import NAME, RIGHT, Column, Table
 from hindmost.analysis.show.terminal import print_table
 from hindmost.errors import DataError

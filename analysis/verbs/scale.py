@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 from hindmost.analysis.readers.format import OVER_RANKS
 from hindmost.analysis.readers.read import read_experiment
 from hindmost.analysis.readers.registry import EXPERIMENT_FORMATS
-from hindmost.analysis.runs.doubts import findings_in
-from hindmost.analysis.runs.finding import OF_COMPARISON, cautions, findings_json
+from hindmost.analysis.runs.finding import OF_COMPARISON, cautions, findings_in, findings_json
 from hindmost.analysis.verbs.extrap_habits import HABITS as HABITS
 from hindmost.errors import UsageError
 from hindmost.output import warn, warn_lines, write_lines, write_text

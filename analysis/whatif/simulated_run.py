@@ -15,8 +15,7 @@ from hindmost.analysis.whatif.study import Replayed, dict_of, program_of
 from hindmost.errors import UsageError
 from hindmost.harness.runfile.bodies import PHASES
 from hindmost.harness.runfile.contents import Header
-from hindmost.harness.runfile.naming import RunName
-from hindmost.harness.runfile.part_file import write_whole
+from hindmost.harness.runfile.part_file import RunName, write_whole
 from hindmost.harness.runfile.reader import Run
 from hindmost.harness.runfile.schema import SUFFIX
 from hindmost.models.events import EventKind

@@ -10,12 +10,12 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from hindmost.analysis.runs.block import Block
 from hindmost.analysis.runs.check import findings_of
 from hindmost.analysis.runs.configuration import injected_at_calls
 from hindmost.analysis.runs.finding import OF_MODELS, Finding, cautions, findings_json, folded
 from hindmost.analysis.runs.groups import Group
 from hindmost.analysis.runs.model_input import solve_times
+from hindmost.analysis.runs.tallies import Block
 from hindmost.analysis.show.table import LEFT, RIGHT, Column, Table
 from hindmost.analysis.whatif.assumptions import assumptions
 from hindmost.analysis.whatif.length_scatter import FEWEST_BODIES, WIDEST, length_scatter

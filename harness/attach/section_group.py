@@ -31,7 +31,7 @@ from hindmost.harness.attach.settings import FIND
 from hindmost.harness.krylov.memory import available_bytes
 from hindmost.harness.runfile.bodies import INJECTED, PHASES, RankBodies
 from hindmost.harness.runfile.contents import Edges, RankRun, SolveOfBody
-from hindmost.harness.runfile.naming import RunName
+from hindmost.harness.runfile.part_file import RunName
 from hindmost.harness.runfile.provenance import Origins
 from hindmost.harness.runfile.writer import write_run_as
 from hindmost.text import counted

@@ -45,7 +45,7 @@ from hindmost.harness.runfile import provenance
 from hindmost.harness.runfile.bodies import BodyKind, RankBodies
 from hindmost.harness.runfile.contents import Edges, Header
 from hindmost.harness.runfile.ending import KEY, Ending
-from hindmost.harness.runfile.naming import RunName
+from hindmost.harness.runfile.part_file import RunName
 from hindmost.harness.runfile.writer import write_run_as
 from hindmost.output import warn
 

@@ -49,7 +49,7 @@ from hindmost.harness.runfile import provenance
 from hindmost.harness.runfile.attributes import MOST_NAME
 from hindmost.harness.runfile.bodies import PHASES, BodyKind, RankBodies
 from hindmost.harness.runfile.contents import Edges, Header, RankRun
-from hindmost.harness.runfile.naming import RunName
+from hindmost.harness.runfile.part_file import RunName
 from hindmost.harness.runfile.writer import write_run_as
 from hindmost.harness.solo import Solo
 from hindmost.output import warn

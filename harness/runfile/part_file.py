@@ -1,10 +1,15 @@
-"""A run file under a preliminary name, and runs that are in one process, written without MPI."""
+"""A run file while it is written: its name, its variables as netCDF-4, and totals of the run.
+
+Its name is reserved before, and given to the complete file. The totals are computed while it is
+written, so that readers need not read all of it.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -12,16 +17,259 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.files import sync_folder
+from hindmost.errors import DataError, UsageError
+from hindmost.files import publish, sync_folder
 from hindmost.harness.runfile.bodies import PHASES
 from hindmost.harness.runfile.checksum import append_checksum
 from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.cycles import COUNTS, PULSES
 from hindmost.harness.runfile.disk import Disk
-from hindmost.harness.runfile.layout import fill, make_variables, write_attributes
-from hindmost.harness.runfile.naming import RunName, unwritable
-from hindmost.harness.runfile.schema import OPTIONAL, TEXTS, VARIABLES
-from hindmost.harness.runfile.totals import RunTotals
+from hindmost.harness.runfile.schema import (
+    CHUNK_EVENTS,
+    CHUNK_ITERATIONS,
+    CHUNK_RANKS,
+    FLAGS,
+    OPTIONAL,
+    SCHEMA,
+    SUFFIX,
+    TEXTS,
+    UNLIMITED,
+    VARIABLES,
+    VERSION,
+    Variable,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RunName:
+    """The name of a new run: the first free ``STEM-N.h5`` of a folder, or one path."""
+
+    folder: Path
+    stem: str
+    numbered: bool = True
+
+    @classmethod
+    def of(cls, folder: Path, header: Header) -> RunName:
+        """Return the name of a run in a folder."""
+        return cls(folder, f"{header.workload}-{header.solver}-p{header.ranks}")
+
+    def candidates(self) -> Iterator[Path]:
+        """Yield the possible names, in order."""
+        numbers: Iterable[str] = (f"-{n}" for n in count()) if self.numbered else ("",)
+        for number in numbers:
+            yield self.folder / f"{self.stem}{number}{SUFFIX}"
+
+    def refuse_taken(self) -> None:
+        """Raise a UsageError if no name is free, before the run."""
+        if not self.numbered and next(self.candidates()).exists():
+            raise UsageError(f"{next(self.candidates())} exists; hindmost never overwrites a run.")
+
+    def reserve(self) -> Path:
+        """Create the preliminary file of the first free name."""
+        for path in self.candidates():
+            part = path.with_name(path.name + ".part")
+            if path.exists():
+                continue
+            try:
+                part.touch(exist_ok=False)
+            except FileExistsError:
+                continue
+            except OSError as error:
+                raise unwritable(part, error) from error
+            return part
+        raise UsageError(f"{path} exists, or is being written; hindmost never overwrites a run.")
+
+    def publish(self, part: Path) -> Path:
+        """Give a finished file the first free name; never replace a file."""
+        for path in self.candidates():
+            try:
+                publish(part, path)
+            except FileExistsError:
+                continue
+            return path
+        raise UsageError(f"{path} appeared in the meantime; hindmost never overwrites a run.")
+
+
+def unwritable(path: Path, error: OSError) -> DataError:
+    """Say why a file cannot be written."""
+    return DataError(
+        f"{path} cannot be written: {error.strerror}. Nothing was left behind; free some space or "
+        "choose another folder with --out."
+    )
+
+
+def make_variables(
+    file: h5py.File,
+    sizes: dict[str, int],
+    names: dict[str, tuple[str, ...]],
+    absent: set[str],
+) -> None:
+    """Make the dimensions with their coordinates, and all variables, still empty.
+
+    Parameters
+    ----------
+    sizes : dict of str to int
+        Sizes of the dimensions with numeric coordinates.
+    names : dict of str to tuple of str
+        Coordinates of the others: phases, and predictors if there are any.
+    absent : set of str
+        Variables that this run lacks.
+    """
+    sizes = {**sizes, **{name: len(texts) for name, texts in names.items()}}
+    scales: dict[str, h5py.Dataset] = {}
+    for name, size in sizes.items():
+        limit = None if name in UNLIMITED else size
+        if name in names:
+            scale = file.create_dataset(name, data=list(names[name]), dtype=h5py.string_dtype())
+        else:
+            scale = file.create_dataset(
+                name,
+                data=np.arange(size, dtype="i4"),
+                maxshape=(limit,),
+                chunks=True if limit is None else None,
+            )
+        scale.make_scale(name)
+        scales[name] = scale
+    for variable in VARIABLES:
+        if variable.name not in absent:
+            make_variable(file, variable, sizes, scales)
+    for name, (dimension, long_name) in TEXTS.items():
+        if name not in absent:
+            text = file.create_dataset(name, (sizes[dimension],), dtype=h5py.string_dtype())
+            text.attrs["long_name"] = long_name
+            text.dims[0].attach_scale(scales[dimension])
+    for name in FLAGS.keys() - absent:
+        kinds = list(FLAGS[name])
+        file[name].attrs["flag_values"] = np.array(kinds, "u1")
+        file[name].attrs["flag_meanings"] = " ".join(kind.name.lower() for kind in kinds)
+
+
+def make_variable(
+    file: h5py.File, variable: Variable, sizes: dict[str, int], scales: dict[str, h5py.Dataset]
+) -> None:
+    """Make one variable, on dimensions whose coordinates are there."""
+    shape = tuple(sizes[name] for name in variable.dimensions)
+    chunk_of = {
+        **sizes,
+        **dict.fromkeys(UNLIMITED, CHUNK_ITERATIONS),
+        "rank": min(sizes["rank"], CHUNK_RANKS),
+    }
+    if "event" in sizes:  # bodies may have very many
+        chunk_of["event"] = max(1, min(sizes["event"], CHUNK_EVENTS))
+    grows = any(name in UNLIMITED for name in variable.dimensions)
+    dataset = file.create_dataset(
+        variable.name,
+        shape,
+        variable.type,
+        maxshape=tuple(None if name in UNLIMITED else sizes[name] for name in variable.dimensions),
+        chunks=tuple(chunk_of[name] for name in variable.dimensions) if grows else None,
+        fillvalue=np.nan if variable.type.startswith("f") else None,
+    )
+    attributes, dimensions = dataset.attrs, dataset.dims
+    attributes["long_name"] = variable.long_name
+    if variable.units:
+        attributes["units"] = variable.units
+    if variable.type.startswith("f"):
+        attributes["_FillValue"] = np.array(np.nan, variable.type)
+    for axis, name in enumerate(variable.dimensions):
+        dimensions[axis].attach_scale(scales[name])
+
+
+def write_attributes(file: h5py.File, header: Header) -> None:
+    """Write the metadata of the run."""
+    attributes = file.attrs
+    attributes["Conventions"] = "CF-1.11"
+    attributes["schema"] = SCHEMA
+    attributes["schema_version"] = VERSION
+    for name, value in header.to_attributes().items():
+        attributes[name] = np.uint8(value) if name == "complete" else value
+    file["start"].attrs["t0_utc"] = header.t0_utc
+
+
+def fill(file: h5py.File, values: Mapping[str, Any]) -> None:
+    """Write whole variables."""
+    for name, value in values.items():
+        file[name][...] = list(value) if name in TEXTS else value
+
+
+DECADES = (-10.0, 6.0)
+BINS = 1 << 18
+"""Bins of the histogram of log10(seconds): quantiles are exact to 0.01 %."""
+QUANTILES = {"median": 0.5, "quantile_99": 0.99}
+
+
+class RunTotals:
+    """Sums and quantiles of bodies and phases over blocks of a run.
+
+    Parameters
+    ----------
+    ranks : int
+    phases : sequence of str
+    """
+
+    def __init__(self, ranks: int, phases: tuple[str, ...]) -> None:
+        self._phases = phases
+        self._phase_s = np.zeros(len(phases))
+        self._rank_s = np.zeros(ranks)
+        self._histogram = np.zeros(BINS, np.int64)
+        self._least, self._most = np.inf, 0.0
+        self.counted = {"instructions": 0.0, "cycles": 0.0}
+
+    def add_durations(self, block: NDArray[np.float64]) -> None:
+        """Add bodies, shape (iteration, rank), seconds; raise a DataError unless positive."""
+        if not (np.isfinite(block).all() and (block > 0.0).all()):
+            raise DataError(
+                "The time of an iteration is not above 0, so the run cannot be written; the clock "
+                "or the recorder is faulty."
+            )
+        self._rank_s += block.sum(axis=0)
+        self._least = min(self._least, float(block.min()))
+        self._most = max(self._most, float(block.max()))
+        first, last = DECADES
+        place = (np.log10(block.ravel()) - first) * (BINS / (last - first))
+        index = np.clip(place.astype(np.int64), 0, BINS - 1)
+        self._histogram += np.bincount(index, minlength=BINS)
+
+    def add_phases(self, block: NDArray[np.float32]) -> None:
+        """Add phases, shape (iteration, rank, phase), seconds."""
+        self._phase_s += block.sum(axis=(0, 1), dtype=np.float64)
+
+    def add_counts(self, name: str, block: NDArray[np.float64]) -> None:
+        """Add instructions or cycles, shape (iteration, rank); NaN if not counted."""
+        self.counted[name] += float(np.nansum(block))
+
+    def result(
+        self, between_s: NDArray[np.float64], solve_time_s: NDArray[np.float64]
+    ) -> dict[str, Any]:
+        """Return the sums.
+
+        Parameters
+        ----------
+        between_s, solve_time_s : float64 array, shape (rank,), seconds
+            Time outside bodies, and of the whole solve.
+
+        Returns
+        -------
+        dict
+            ``body_s``: minimum, median, quantile_99 and maximum; ``phase_s``: by name, all ranks
+            together; ``counted``: instructions and cycles, 0 if they were not counted;
+            ``balance_s``: largest difference of a solve's time and the sum of its parts.
+        """
+        cumulative = np.cumsum(self._histogram)
+        first, last = DECADES
+        body = {"minimum": self._least, "maximum": self._most}
+        for name, share in QUANTILES.items():
+            place = int(np.searchsorted(cumulative, share * cumulative[-1]))
+            middle = 10.0 ** (first + (place + 0.5) * (last - first) / BINS)
+            body[name] = min(max(middle, self._least), self._most)
+        missed = np.abs(self._rank_s + between_s - solve_time_s)
+        return {
+            "body_s": body,
+            "phase_s": dict(zip(self._phases, self._phase_s.tolist(), strict=True)),
+            "counted": self.counted,
+            "balance_s": float(missed.max()),
+        }
+
 
 BY_ROW = (
     "duration",

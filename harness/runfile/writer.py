@@ -20,9 +20,7 @@ from hindmost.harness.runfile.gathering import (
     gathered_blocks,
     with_counts_everywhere,
 )
-from hindmost.harness.runfile.layout import fill, make_variables
-from hindmost.harness.runfile.naming import RunName
-from hindmost.harness.runfile.part_file import BY_ROW, PartFile
+from hindmost.harness.runfile.part_file import BY_ROW, PartFile, RunName, fill, make_variables
 from hindmost.harness.runfile.part_file import write_whole as write_whole
 from hindmost.harness.runfile.schema import OPTIONAL, TEXTS, VARIABLE
 

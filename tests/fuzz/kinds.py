@@ -15,7 +15,9 @@ import numpy as np
 from numpy.random import Generator
 from tests.analysis.adaptive.files import write_machine
 from tests.analysis.readers.experiment_files import SMALL, WRITERS
+from tests.analysis.readers.experiment_files import assert_sound as sound_experiment
 from tests.analysis.readers.history_files import WRITTEN
+from tests.analysis.readers.history_files import assert_sound as sound_history
 from tests.analysis.readers.saved_files import archive, document, version_3, version_4
 from tests.analysis.readers.smpi_files import ONE, ZERO, written
 from tests.analysis.watch.feeds import Feed
@@ -23,6 +25,7 @@ from tests.fuzz.hdf5_files import hostile_copy
 from tests.fuzz.texts import change_one
 from tests.jobs.conftest import STUDY, plan_of
 
+from hindmost.analysis.readers.read import read_experiment, read_history
 from hindmost.cli import main
 from hindmost.errors import HindmostError
 from hindmost.harness.adaptive.checkpoint import read_part, read_setting
@@ -228,7 +231,10 @@ def scaling(folder: Path) -> Specimen:
         folder / f"{name.replace(' ', '-')}.txt": write(SMALL)
         for name, (_, write) in WRITERS.items()
     }
-    return each_alone(folder, whole, {"scale": ("scale",), "scale --json": ("scale", "--json")})
+    made = each_alone(folder, whole, {"scale": ("scale",), "scale --json": ("scale", "--json")})
+    named = folder / "target" / "named.json"
+    made.calls["what is read is sound"] = lambda: sound_experiment(read_experiment(named))
+    return made
 
 
 def saved(folder: Path) -> Specimen:
@@ -261,7 +267,10 @@ def results(folder: Path) -> Specimen:
     """Return nightly results, in every format of text."""
     whole = {folder / f"{name}.json": text for name, text in WRITTEN.items()}
     calls = {"history": ("history",), "history --json": ("history", "--json")}
-    return each_alone(folder, whole, calls)
+    made = each_alone(folder, whole, calls)
+    named = folder / "target" / "named.json"
+    made.calls["what is read is sound"] = lambda: sound_history(read_history(named))
+    return made
 
 
 def tables(folder: Path) -> Specimen:

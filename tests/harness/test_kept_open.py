@@ -13,8 +13,8 @@ import pytest
 from tests.conftest import run_values
 
 from hindmost.errors import DamagedFileError
-from hindmost.harness.runfile import columns, hdf5
-from hindmost.harness.runfile.columns import blocks_of, columns_of
+from hindmost.harness.runfile import all_ranks, hdf5
+from hindmost.harness.runfile.all_ranks import blocks_of, columns_of
 from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.hdf5 import kept_open
 from hindmost.harness.runfile.reader import open_run
@@ -99,7 +99,7 @@ def test_columns_are_those_of_the_whole(
     )
     places, rows = np.array([2, 0]), slice(3, 17)
     for few in (1, 64):  # columns one by one, and out of whole rows
-        monkeypatch.setattr(columns, "FEW_OF", few)
+        monkeypatch.setattr(all_ranks, "FEW_OF", few)
         assert sum(each.stop - each.start for each in blocks_of(run, 2)) == run.bodies
         for name in ("duration", "phase_duration"):
             np.testing.assert_array_equal(

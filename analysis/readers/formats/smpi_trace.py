@@ -7,17 +7,434 @@ is ``RANK ACTION ARGUMENTS``. Requests are named by source, target and tag; data
 
 from __future__ import annotations
 
+import math
+from collections import deque
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from hindmost.analysis.readers.format import TraceFormat, TraceRequest
-from hindmost.analysis.readers.formats.smpi_actions import FIRST, RankReader
-from hindmost.analysis.readers.formats.smpi_lines import Line
 from hindmost.analysis.readers.text_files import first_line, head_of, read_text, split_lines
 from hindmost.errors import DataError, UsageError
-from hindmost.models.simulation.message_matching import RankTrace, message_program
-from hindmost.models.simulation.messages import MOST_OPERATIONS, MessageProgram
-from hindmost.parsing import shown
+from hindmost.models.simulation.message_matching import (
+    ANY,
+    NOBODY,
+    Begun,
+    RankTrace,
+    message_program,
+)
+from hindmost.models.simulation.messages import (
+    MOST_OPERATIONS,
+    Exchange,
+    JointCall,
+    MessageProgram,
+    Pattern,
+)
+from hindmost.parsing import LARGEST, plain_number, shown
+
+CHAR, DOUBLE = 2, 0
+BYTES = {
+    1: "2 6 8 9 16 17 21 45 57",
+    2: "3 10 18 22 46",
+    4: "1 5 11 15 19 23 38 39 47",
+    8: "0 4 7 12 13 20 24 25 28 29 30 33 34 35 40 42 48 59",
+    16: "14 26 31 32 36 37 43 49",
+    32: "27 50",
+}
+DATATYPE_BYTES = {
+    int(number): bytes for bytes, numbers in BYTES.items() for number in numbers.split()
+}
+"""Bytes by the number of a datatype, as SimGrid 3.32 has them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """A line of a trace.
+
+    Attributes
+    ----------
+    file : str
+    number : int
+    action : str
+    words : sequence of str
+        The arguments.
+    ranks : int
+        Of all traces.
+    default : int
+        The datatype of messages for which the line names none.
+    """
+
+    file: str
+    number: int
+    action: str
+    words: Sequence[str]
+    ranks: int
+    default: int = CHAR
+
+    def error(self, what: str) -> DataError:
+        """Return an error of this line."""
+        return DataError(f"{self.file}, line {self.number}: {what}")
+
+    def word(self, at: int) -> str:
+        """Return an argument."""
+        if at >= len(self.words):
+            raise self.error(
+                f"{self.action} has {len(self.words)} of at least {at + 1} arguments; the line is "
+                "truncated, or the trace is of another version."
+            )
+        return self.words[at]
+
+    def amount(self, at: int) -> float:
+        """Return an argument that is a finite number, not below 0."""
+        text = self.word(at)
+        try:
+            value = plain_number(text)
+        except ValueError:
+            value = math.nan
+        if not 0.0 <= value < LARGEST:
+            raise self.error(f"{shown(text)} is not an amount: a number from 0 to {LARGEST:.0e}.")
+        return value
+
+    def whole(self, at: int, least: int = 0, below: int = 1 << 31) -> int:
+        """Return an argument that is a whole number."""
+        text = self.word(at)
+        digits = text.removeprefix("-")
+        # Digits are counted first: Python refuses to read thousands of them.
+        if not (digits.isascii() and digits.isdecimal() and len(digits) <= 10):
+            raise self.error(f"{shown(text)} is not a whole number.")
+        if not least <= int(text) < below:
+            raise self.error(f"{text} is not from {least} to {below - 1}.")
+        return int(text)
+
+    def bytes_of(self, at: int) -> int:
+        """Return the bytes of a datatype; of the default if the argument is omitted."""
+        if at >= len(self.words):
+            return DATATYPE_BYTES[self.default]
+        number = self.whole(at, least=-1)
+        if number not in DATATYPE_BYTES:
+            raise self.error(
+                f"datatype {number} is none of MPI's own, so the trace does not say how many bytes "
+                "it has. Trace a program that sends, for instance, MPI_DOUBLE."
+            )
+        return DATATYPE_BYTES[number]
+
+
+Reads = Callable[[Line], JointCall]
+"""What reads a collective."""
+
+
+def simple(
+    name: str, pattern: Pattern, exchange: Exchange, *, type_at: int, root_at: int | None = None
+) -> Reads:
+    """Return what reads a collective whose first argument counts the elements of a message."""
+
+    def read(line: Line) -> JointCall:
+        return JointCall(
+            name=name,
+            pattern=pattern,
+            exchange=exchange,
+            root=optional_root(line, root_at),
+            bytes=line.amount(0) * line.bytes_of(type_at),
+        )
+
+    return read
+
+
+def each_its_own(
+    name: str, pattern: Pattern, exchange: Exchange, *, first: int, rooted: bool
+) -> Reads:
+    """Return what reads a collective with a count for every rank, from an argument on.
+
+    A rank that is not the root may write zeros. Messages are taken as alike, of the mean size.
+    """
+
+    def read(line: Line) -> JointCall:
+        ranks = line.ranks
+        count = sum(line.amount(first + each) for each in range(ranks)) / ranks
+        after = ranks + 1
+        root = optional_root(line, after if rooted else None)
+        bytes = count * line.bytes_of(after + rooted)
+        return JointCall(name=name, pattern=pattern, exchange=exchange, root=root, bytes=bytes)
+
+    return read
+
+
+def optional_root(line: Line, at: int | None) -> int:
+    """Return the root that an argument names; 0 if it is omitted or there is none."""
+    if at is None or at >= len(line.words):
+        return 0
+    return line.whole(at, below=line.ranks)
+
+
+def barrier(line: Line) -> JointCall:
+    """Read a barrier."""
+    return JointCall(name="barrier", pattern=Pattern.ALL, exchange=Exchange.NOTHING)
+
+
+def reduce_scatter(line: Line) -> JointCall:
+    """Read a reduction whose result is spread over the ranks."""
+    ranks = line.ranks
+    count = sum(line.amount(each) for each in range(ranks))
+    line.amount(ranks)
+    return JointCall(
+        name="reducescatter",
+        pattern=Pattern.ALL,
+        exchange=Exchange.HALVING,
+        bytes=count * line.bytes_of(ranks + 1),
+    )
+
+
+def gather_v(line: Line) -> JointCall:
+    """Read a gather of unlike many elements, of which each rank writes its own first."""
+    after = line.ranks + 1
+    return JointCall(
+        name="gatherv",
+        pattern=Pattern.TO_ROOT,
+        exchange=Exchange.GROWING,
+        root=optional_root(line, after),
+        bytes=line.amount(0) * line.bytes_of(after + 1),
+    )
+
+
+def all_to_all_v(line: Line) -> JointCall:
+    """Read an exchange of all with all, of which every rank sends others unlike many bytes."""
+    ranks = line.ranks
+    count = sum(line.amount(1 + each) for each in range(ranks)) / ranks
+    bytes = count * line.bytes_of(2 * ranks + 2)
+    return JointCall(name="alltoallv", pattern=Pattern.ALL, exchange=Exchange.PAIRS, bytes=bytes)
+
+
+COLLECTIVES: dict[str, Reads] = {
+    "barrier": barrier,
+    "bcast": simple("bcast", Pattern.FROM_ROOT, Exchange.SAME, root_at=1, type_at=2),
+    "reduce": simple("reduce", Pattern.TO_ROOT, Exchange.SAME, root_at=2, type_at=3),
+    "allreduce": simple("allreduce", Pattern.ALL, Exchange.ALLREDUCE, type_at=2),
+    "gather": simple("gather", Pattern.TO_ROOT, Exchange.GROWING, root_at=2, type_at=3),
+    "gatherv": gather_v,
+    "scatter": simple("scatter", Pattern.FROM_ROOT, Exchange.GROWING, root_at=2, type_at=3),
+    "scatterv": each_its_own("scatterv", Pattern.FROM_ROOT, Exchange.GROWING, first=0, rooted=True),
+    "allgather": simple("allgather", Pattern.ALL, Exchange.GROWING, type_at=2),
+    "allgatherv": each_its_own("allgatherv", Pattern.ALL, Exchange.GROWING, first=1, rooted=False),
+    "alltoall": simple("alltoall", Pattern.ALL, Exchange.PAIRS, type_at=2),
+    "alltoallv": all_to_all_v,
+    "reducescatter": reduce_scatter,
+    "scan": simple("scan", Pattern.PREFIX, Exchange.SAME, type_at=2),
+    "exscan": simple("exscan", Pattern.PREFIX, Exchange.SAME, type_at=2),
+}
+"""What all ranks do together."""
+
+COMBINED_AT = {"reduce": 1, "allreduce": 1, "scan": 1, "exscan": 1}
+"""Arguments that count the flops of what a reduction combines."""
+
+
+NO_RANK, ANY_TAG = "-333", "-444"
+"""As traces have them; the former is any rank to receive from, or none."""
+FIRST = "init"
+
+
+@dataclass(slots=True)
+class RankReader:
+    """Reads the actions of one rank.
+
+    Attributes
+    ----------
+    trace : RankTrace
+    flops_per_s : float
+    default : int
+        The datatype of messages that name none.
+    """
+
+    trace: RankTrace
+    flops_per_s: float
+    default: int = CHAR
+    state: str = "before"
+    last: int = 0
+    requests: dict[tuple[int, int, int], deque[Begun]] = field(default_factory=dict)
+    collectives: deque[int] = field(default_factory=deque)
+
+    def read(self, line: Line) -> None:
+        """Read one action."""
+        if self.state == "done":
+            raise line.error("an action after 'finalize'.")
+        if (self.state == "before") != (line.action == FIRST):
+            raise line.error(
+                f"{shown(line.action)} where the trace of a rank should begin with '{FIRST}'."
+                if self.state == "before"
+                else f"a second '{FIRST}'."
+            )
+        self.state, self.last = "within", line.number
+        name = line.action.removeprefix("i")
+        if action := ACTIONS.get(line.action):
+            action(self, line)
+        elif collective := COLLECTIVES.get(line.action):
+            self.trace.leave(line.number, self.enter(line, collective))
+            self.compute_after(line, line.action)
+        elif collective := COLLECTIVES.get(name):
+            self.collectives.append(self.enter(line, collective))
+        else:
+            raise line.error(
+                f"the action {shown(line.action)} is unknown. Known are "
+                f"{', '.join([*ACTIONS, *COLLECTIVES])}, and collectives that begin with i."
+            )
+
+    def close(self) -> RankTrace:
+        """Return what was read.
+
+        Raises
+        ------
+        DataError
+            The trace is cut off.
+        """
+        if self.state != "done":
+            raise DataError(
+                f"{self.trace.file}, line {self.last}: the trace of rank {self.trace.rank} ends "
+                "without 'finalize'. The file is truncated, or the program did not end."
+            )
+        self.trace.close()
+        return self.trace
+
+    def enter(self, line: Line, collective: Reads) -> int:
+        """Begin a collective."""
+        return self.trace.enter(line.number, collective(line))
+
+    def compute_after(self, line: Line, name: str) -> None:
+        """Work on what a reduction combines: the argument after its bytes, in flops."""
+        if (at := COMBINED_AT.get(name)) is not None:
+            self.trace.do(line.amount(at) / self.flops_per_s)
+
+    def other(self, line: Line, at: int, if_none: int) -> int:
+        """Return another rank that a line names; `ANY` or `NOBODY` if it names none."""
+        return if_none if line.word(at) == NO_RANK else line.whole(at, below=line.ranks)
+
+    def tag(self, line: Line, at: int) -> int:
+        """Return a tag, or `ANY`."""
+        return ANY if line.word(at) == ANY_TAG else line.whole(at)
+
+    def start(self, line: Line) -> None:
+        """Read the start of the trace, which says what datatypes default to."""
+        self.default = DOUBLE if line.words else CHAR
+
+    def finish(self, line: Line) -> None:
+        """Read the end of the trace."""
+        self.state = "done"
+
+    def compute(self, line: Line) -> None:
+        """Read work."""
+        self.trace.do(line.amount(0) / self.flops_per_s)
+
+    def sleep(self, line: Line) -> None:
+        """Read idle time, in seconds."""
+        self.trace.do(line.amount(0))
+
+    def skip(self, line: Line) -> None:
+        """Read what takes no time."""
+
+    def send(self, line: Line) -> Begun:
+        """Read the begin of a send."""
+        bytes = line.amount(2) * line.bytes_of(3)
+        ready = line.action.lower() in ("send", "isend")
+        return self.trace.send(
+            line.number, self.other(line, 0, NOBODY), self.tag(line, 1), bytes, ready=ready
+        )
+
+    def blocking_send(self, line: Line) -> None:
+        """Read a send that ends."""
+        self.trace.end(line.number, self.send(line))
+
+    def receive(self, line: Line) -> Begun:
+        """Read the begin of a receive."""
+        line.amount(2)
+        line.bytes_of(3)
+        return self.trace.receive(line.number, self.other(line, 0, ANY), self.tag(line, 1))
+
+    def blocking_receive(self, line: Line) -> None:
+        """Read a receive that ends."""
+        self.trace.end(line.number, self.receive(line))
+
+    def request_send(self, line: Line) -> None:
+        """Read a send that is waited for later."""
+        begun = self.send(line)
+        self.requests.setdefault((self.trace.rank, begun.other, begun.tag), deque()).append(begun)
+
+    def request_receive(self, line: Line) -> None:
+        """Read a receive that is waited for later."""
+        begun = self.receive(line)
+        self.requests.setdefault((begun.other, self.trace.rank, begun.tag), deque()).append(begun)
+
+    def exchange(self, line: Line) -> None:
+        """Read a send and a receive in one call, of which traces lack the tags."""
+        bytes = line.amount(0) * line.bytes_of(4)
+        line.amount(2)
+        came = self.trace.receive(line.number, self.other(line, 3, ANY), 0)
+        went = self.trace.send(line.number, self.other(line, 1, NOBODY), 0, bytes)
+        self.trace.end(line.number, came)
+        self.trace.end(line.number, went)
+
+    def pending(self, line: Line) -> deque[Begun]:
+        """Return the requests that a line names, by source, target and tag."""
+        source, target, tag = (line.whole(at, least=-LARGEST) for at in range(3))
+        for key in (
+            (source, target, tag),
+            (ANY, target, tag),
+            (source, target, ANY),
+            (ANY, target, ANY),
+        ):
+            if self.requests.get(key):
+                return self.requests[key]
+        return deque()
+
+    def wait(self, line: Line) -> None:
+        """Read the end of a request; collectives have tags below those of messages."""
+        found = self.pending(line)
+        if found:
+            self.trace.end(line.number, found.popleft())
+        elif line.whole(2, least=-LARGEST) < 0 and self.collectives:
+            self.trace.leave(line.number, self.collectives.popleft())
+        else:
+            raise line.error(
+                f"rank {self.trace.rank} waits for a message from rank {line.word(0)} to rank "
+                f"{line.word(1)} with tag {line.word(2)} that it did not begin to send or receive."
+            )
+
+    def wait_all(self, line: Line) -> None:
+        """Read the end of all open requests: as in SMPI's replay, whatever their number is."""
+        line.amount(0)
+        for queue in self.requests.values():
+            while queue:
+                self.trace.end(line.number, queue.popleft())
+        while self.collectives:
+            self.trace.leave(line.number, self.collectives.popleft())
+
+    def test(self, line: Line) -> None:
+        """Read a look at a request, which may have ended before."""
+        if found := self.pending(line):
+            self.trace.test(line.number, found[0])
+
+
+ACTIONS: dict[str, Callable[[RankReader, Line], object]] = {
+    FIRST: RankReader.start,
+    "finalize": RankReader.finish,
+    "compute": RankReader.compute,
+    "sleep": RankReader.sleep,
+    "location": RankReader.skip,
+    "comm_size": RankReader.skip,
+    "comm_split": RankReader.skip,
+    "comm_dup": RankReader.skip,
+    "send": RankReader.blocking_send,
+    "Ssend": RankReader.blocking_send,
+    "isend": RankReader.request_send,
+    "ISsend": RankReader.request_send,
+    "recv": RankReader.blocking_receive,
+    "irecv": RankReader.request_receive,
+    "sendRecv": RankReader.exchange,
+    "sendrecv": RankReader.exchange,
+    "wait": RankReader.wait,
+    "waitall": RankReader.wait_all,
+    "test": RankReader.test,
+}
+"""What a rank does by itself, or with another one."""
+
 
 MOST_FILES = 1 << 20
 

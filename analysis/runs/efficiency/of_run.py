@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.analysis.runs.block import Block, exchanges_meet_in
 from hindmost.analysis.runs.cache import cached, is_cached
 from hindmost.analysis.runs.efficiency.withheld import why_withheld
 from hindmost.analysis.runs.model_input import MOST_IN_MEMORY
-from hindmost.analysis.runs.tallies import Wanted, tallied
+from hindmost.analysis.runs.tallies import Block, Wanted, exchanges_meet_in, tallied
 from hindmost.errors import DataError
 from hindmost.harness.runfile.all_ranks import hosts_of_all, profiles_of, total_of
 from hindmost.harness.runfile.bodies import IN_MPI, sum_of_phases

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NotRequired, TypedDict
 
-from hindmost.analysis.runs.cycle_summary import AdaptiveSummary
+from hindmost.analysis.runs.cycles import AdaptiveSummary
 from hindmost.harness.runfile.ending import Ending
 from hindmost.json_forms.finding import Finding, Interval, Text
 

@@ -11,8 +11,7 @@ import pytest
 from tests.conftest import run_values
 from tests.documents import as_declared
 
-from hindmost.analysis.runs.attached import attached_programs
-from hindmost.analysis.runs.attached_run import AttachedRun
+from hindmost.analysis.runs.attached import AttachedRun, attached_programs
 from hindmost.analysis.runs.check import findings_of
 from hindmost.analysis.runs.configuration import configuration
 from hindmost.analysis.runs.finding import Finding, Severity, Topic

@@ -15,8 +15,7 @@ from tests.conftest import run_values
 from hindmost.analysis.report import remedies
 from hindmost.analysis.report.report import wanted_of
 from hindmost.analysis.runs import tallies
-from hindmost.analysis.runs.block import Block
-from hindmost.analysis.runs.tallies import Wanted, read_together, tallied
+from hindmost.analysis.runs.tallies import Block, Wanted, read_together, tallied
 from hindmost.analysis.verbs import report as verb
 from hindmost.cli import main
 from hindmost.errors import DamagedFileError, DataError
