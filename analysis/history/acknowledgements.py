@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from hindmost.analysis.history.name_patterns import ANY, fits
-from hindmost.analysis.readers.find import KNOWN_CHANGES
 from hindmost.analysis.readers.history import SeriesName
+from hindmost.analysis.readers.read import KNOWN_CHANGES
 from hindmost.documents import read_document
 from hindmost.errors import DataError, UsageError
 from hindmost.files import read_text, write_atomically

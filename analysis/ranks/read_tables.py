@@ -15,9 +15,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.analysis.readers.find import required_format
 from hindmost.analysis.readers.format import RankColumns
 from hindmost.analysis.readers.formats.tau import TAU, tau_files
+from hindmost.analysis.readers.read import required_format
 from hindmost.analysis.readers.registry import RANK_FORMATS
 from hindmost.errors import DataError, UsageError
 from hindmost.models.ranks.vectors import RankMetrics

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 from hindmost.analysis.report.looked_at import LookedAt
 from hindmost.analysis.runs.check import does_the_same
-from hindmost.analysis.runs.check_bodies import read_body_times, recurs
-from hindmost.analysis.runs.check_work import named, read_work_course
+from hindmost.analysis.runs.check_bodies import named, read_body_times, read_work_course, recurs
 from hindmost.analysis.runs.conclusion import Conclusion
 from hindmost.harness.runfile.bodies import INJECTED
 from hindmost.text import seconds

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hindmost.analysis.history.dates import SECONDS_A_DAY, newest
-from hindmost.analysis.readers.find import is_ours, recognise
-from hindmost.analysis.readers.read import DEPTH_OF_HISTORY, read_history
+from hindmost.analysis.readers.read import DEPTH_OF_HISTORY, is_ours, read_history, recognise
 from hindmost.analysis.readers.registry import EXPERIMENT_FORMATS, HISTORY_FORMATS
 from hindmost.errors import DataError, NotARunFileError, UsageError
 from hindmost.text import either

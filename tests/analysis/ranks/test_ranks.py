@@ -17,7 +17,7 @@ from hindmost import cli
 from hindmost.analysis.ranks.read import look_at_run
 from hindmost.analysis.ranks.study import report_run
 from hindmost.analysis.ranks.tables import summary_lines
-from hindmost.analysis.runs.check_machine import look_at_load
+from hindmost.analysis.runs.check import look_at_load
 from hindmost.analysis.runs.efficiency.of_run import efficiencies_of
 from hindmost.analysis.runs.model_input import solve_times
 from hindmost.analysis.runs.summary import summarise_run

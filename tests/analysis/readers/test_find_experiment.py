@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 from tests.analysis.readers.experiment_files import SMALL, WRITERS, json_document, text
 
-from hindmost.analysis.readers.find import recognise
-from hindmost.analysis.readers.read import read_experiment
+from hindmost.analysis.readers.read import read_experiment, recognise
 from hindmost.analysis.readers.registry import EXPERIMENT_FORMATS
 from hindmost.errors import DataError, UsageError
 

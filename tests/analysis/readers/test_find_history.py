@@ -21,8 +21,7 @@ from tests.analysis.readers.history_files import (
     write_night,
 )
 
-from hindmost.analysis.readers.find import recognise
-from hindmost.analysis.readers.read import read_history
+from hindmost.analysis.readers.read import read_history, recognise
 from hindmost.analysis.readers.registry import HISTORY_FORMATS
 from hindmost.errors import DataError, UsageError
 

@@ -9,9 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.analysis.readers.experiment_files import SMALL, WRITERS, Written, assert_sound
 
-from hindmost.analysis.readers.find import recognise
 from hindmost.analysis.readers.formats.csv_experiment import ROLES
-from hindmost.analysis.readers.read import read_experiment
+from hindmost.analysis.readers.read import read_experiment, recognise
 from hindmost.analysis.readers.registry import EXPERIMENT_FORMATS
 
 NUMBERS = st.floats(1e-300, 1e300)

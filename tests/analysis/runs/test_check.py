@@ -15,13 +15,14 @@ from tests.conftest import run_values
 
 from hindmost.analysis.runs.check_bodies import (
     BodyTimes,
+    WorkCourse,
+    growth_of,
     longest_stretch,
     look_at_bodies,
     look_at_work,
     read_body_times,
     relative_to_place,
 )
-from hindmost.analysis.runs.check_work import WorkCourse, growth_of
 from hindmost.cli import main
 from hindmost.harness.runfile.bodies import PHASES
 from hindmost.harness.runfile.checksum import TRAILER_LENGTH, append_checksum

@@ -9,8 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.analysis.readers.experiment_files import assert_sound
 
-from hindmost.analysis.readers.find import recognise
-from hindmost.analysis.readers.read import read_experiment
+from hindmost.analysis.readers.read import read_experiment, recognise
 from hindmost.analysis.readers.registry import EXPERIMENT_FORMATS
 from hindmost.errors import DataError, MissingError, UsageError
 

@@ -26,9 +26,8 @@ from tests.analysis.readers.saved_files import (
 )
 
 from hindmost.analysis.readers.experiment import Experiment
-from hindmost.analysis.readers.find import recognise
 from hindmost.analysis.readers.formats import extrap_saved
-from hindmost.analysis.readers.read import read_experiment
+from hindmost.analysis.readers.read import read_experiment, recognise
 from hindmost.analysis.readers.registry import EXPERIMENT_FORMATS
 from hindmost.errors import DataError
 

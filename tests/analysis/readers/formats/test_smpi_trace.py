@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from tests.analysis.readers.smpi_files import ONE, ZERO, written
 
-from hindmost.analysis.readers.find import recognise
 from hindmost.analysis.readers.format import TraceRequest
 from hindmost.analysis.readers.formats.smpi_trace import DATATYPE_BYTES, read_smpi_trace
+from hindmost.analysis.readers.read import recognise
 from hindmost.analysis.readers.registry import TRACE_FORMATS
 from hindmost.errors import DataError, UsageError
 from hindmost.models.simulation.messages import MessageProgram, Operation

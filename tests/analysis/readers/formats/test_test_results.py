@@ -11,9 +11,8 @@ from pathlib import Path
 import pytest
 from tests.analysis.readers.history_files import JUNIT, by_name
 
-from hindmost.analysis.readers.find import recognise
 from hindmost.analysis.readers.history import History
-from hindmost.analysis.readers.read import read_history
+from hindmost.analysis.readers.read import read_history, recognise
 from hindmost.analysis.readers.registry import HISTORY_FORMATS
 from hindmost.cli import main
 from hindmost.errors import DataError
