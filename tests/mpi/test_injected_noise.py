@@ -90,7 +90,7 @@ def test_the_books_close_with_noise(disturbed: dict[str, Run], solver: str) -> N
 
 def test_nobody_can_miss_it(disturbed: dict[str, Run], capsys: pytest.CaptureFixture[str]) -> None:
     file = str(disturbed["cg"].path)
-    for verb in (("show",), ("check",), ("fit",), ("efficiency",), ("ranks",)):
+    for verb in (("show",), ("check",), ("fit",), ("show", "--efficiency"), ("show", "--ranks")):
         main([*verb, file])
         said = " ".join(capsys.readouterr().out.split())
         assert "noise was injected" in said, verb
