@@ -52,11 +52,11 @@ def test_series_of_very_many_points_are_left_out(tmp_path: Path) -> None:
     "words",
     [
         ("show",),
-        ("ranks",),
+        ("show", "--ranks"),
         ("scale",),
         ("history",),
         ("watch", "--once"),
-        ("plan",),
+        ("study plan",),
         ("show", "--damaged"),
         ("compare", "pipe"),
     ],
@@ -67,7 +67,7 @@ def test_verbs_do_not_wait_for_a_pipe(
     monkeypatch.chdir(tmp_path)
     os.mkfifo("pipe")
     with pytest.raises(HindmostError, match="pipe"):
-        main([words[0], "pipe", *words[1:]])
+        main([*words[0].split(), "pipe", *words[1:]])
 
 
 def test_studies_are_not_read_from_pipes(tmp_path: Path) -> None:
