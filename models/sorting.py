@@ -1,6 +1,6 @@
 """Sorting inside compiled loops: Shell's sort with Knuth's gaps.
 
-Numpy's own sort and median are slow to compile, and series are short.
+Numpy's own sort is slow to compile, and series are short.
 """
 
 from __future__ import annotations
@@ -33,23 +33,3 @@ def sort_with(values: NDArray[np.float64], partners: NDArray[np.float64], size: 
                 at -= gap
             values[at], partners[at] = value, partner
         gap //= 3
-
-
-@part
-def ascending(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the values sorted."""
-    ordered = values.copy()
-    sort_with(ordered, np.empty(ordered.size), ordered.size)
-    return ordered
-
-
-@part
-def median(values: NDArray[np.float64]) -> float:
-    """Return the median; NaN of no values."""
-    if values.size == 0:
-        return np.nan
-    ordered = ascending(values)
-    half = values.size // 2
-    if values.size % 2:
-        return float(ordered[half])
-    return float(0.5 * (ordered[half - 1] + ordered[half]))
