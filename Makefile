@@ -152,7 +152,6 @@ bench-simulation: setup-simulation
 bench-scaling: setup-demo
 	@$(BIN)/python -m benchmarks.scaling_segments --extrap "$(EXTRAP)"
 	@$(BIN)/python -m benchmarks.scaling_models --extrap "$(EXTRAP)"
-	@$(BIN)/python -m benchmarks.scaling_new_points
 	@$(BIN)/python -m benchmarks.scaling_several --extrap "$(EXTRAP)"
 	@$(BIN)/python -m benchmarks.scaling_intervals
 	@$(BIN)/python -m benchmarks.scaling_far

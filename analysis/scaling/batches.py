@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from hindmost.analysis.readers.experiment import KernelSeries
 from hindmost.analysis.scaling.kernel import KernelScaling
-from hindmost.analysis.scaling.threshold_cache import cached_thresholds
 from hindmost.errors import UsageError
 from hindmost.models.pmnf.models import ScalingModels
 from hindmost.models.pmnf.noise import Noise
@@ -250,16 +249,15 @@ def fit_batch(
     values = stack(series, points)
     if len(parameters) > 1:
         return _fit_joint(series, values, parameters, options)
-    with cached_thresholds(points[:, 0]):
-        models = fit_segments(
-            points[:, 0],
-            values,
-            method=options.method,
-            space=options.chosen_space,
-            noise=options.noise,
-            parameter=parameters[0],
-            terms=options.terms,
-        )
+    models = fit_segments(
+        points[:, 0],
+        values,
+        method=options.method,
+        space=options.chosen_space,
+        noise=options.noise,
+        parameter=parameters[0],
+        terms=options.terms,
+    )
     return Batch(
         series=tuple(series),
         whole=models.whole,

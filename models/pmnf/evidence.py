@@ -63,14 +63,11 @@ class Candidates:
         Of one growth over all points: one of these.
     coarse : float64 array, shape (term, point of `padded`)
         Or two of these.
-    few : float64 array, shape (column, point of `padded`)
-        Some of `smooth`, which nearly all of them are near.
     """
 
     fine: NDArray[np.float64]
     smooth: NDArray[np.float64]
     coarse: NDArray[np.float64]
-    few: NDArray[np.float64]
 
 
 def candidates(points: NDArray[np.float64]) -> Candidates:
@@ -81,14 +78,10 @@ def candidates(points: NDArray[np.float64]) -> Candidates:
 @lru_cache(maxsize=8)
 def _candidates(of: bytes) -> Candidates:
     points = np.frombuffer(of)
-    smooth = padded(smooth_columns(points))
-    fine = frozenset(FINE.exponents)
-    among_fine = np.array([exponents in fine for exponents in lattice(*SMOOTH)])
     return Candidates(
         fine=unit(columns(FINE.exponents, points)),
-        smooth=smooth,
+        smooth=padded(smooth_columns(points)),
         coarse=padded(unit(columns(PAPER.exponents, points))),
-        few=smooth[np.append(among_fine, np.ones(KNEES, bool))],
     )
 
 
@@ -103,13 +96,6 @@ class Weighted:
 
     values: NDArray[np.float64]
     weights: NDArray[np.float64]
-
-    def __len__(self) -> int:
-        return int(self.values.shape[0])
-
-    def rows(self, kernels: NDArray[np.intp]) -> Weighted:
-        """Return those of some kernels."""
-        return Weighted(values=self.values[kernels], weights=self.weights[kernels])
 
 
 def weighted(values: NDArray[np.float64], shares: NDArray[np.float64], gamma: float) -> Weighted:
@@ -161,21 +147,6 @@ def sides(series: Weighted, growths: Candidates, *, placed: bool) -> Sides:
     )
 
 
-def lower(
-    series: Weighted,
-    smooth: NDArray[np.float64],
-    coarse: NDArray[np.float64],
-    one: NDArray[np.float64],
-) -> None:
-    """Lower residuals of whole series to the least of some growths, as in `Candidates`.
-
-    Parameters
-    ----------
-    one : float64 array, shape (kernel,)
-    """
-    whole_residuals(series.values, series.weights, smooth, coarse, one)
-
-
 def log_residuals(
     residuals: NDArray[np.float64], points: int, wider: NDArray[np.float64] | float = 1.0
 ) -> NDArray[np.float64]:
@@ -221,7 +192,7 @@ def evidence(
     growths = candidates(points)
     series = weighted(values, shares, gamma)
     found = sides(series, growths, placed=placed)
-    lower(series, growths.smooth, growths.coarse, found.one)
+    whole_residuals(series.values, series.weights, growths.smooth, growths.coarse, found.one)
     wider = np.ones(values.shape[0]) if wider is None else wider
     apart = log_residuals(found.two, points.size, wider[:, None])
     return Evidence(

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from hindmost.models.pmnf.evidence import Evidence, evidence
 from hindmost.models.pmnf.observations import Observations
 from hindmost.models.pmnf.segments.segmentation import LEAST_TOLD
-from hindmost.models.pmnf.segments.thresholds import least_thresholds, thresholds
+from hindmost.models.pmnf.segments.thresholds import thresholds
 from hindmost.models.pmnf.segments.unexplained import granted_for
 
 LEAST_WINDOWED = 2 * LEAST_TOLD
@@ -41,10 +41,7 @@ class StretchEvidence:
 
 
 def judge(
-    observations: Observations,
-    stretch: NDArray[np.intp],
-    kernels: NDArray[np.intp],
-    counts: float,
+    observations: Observations, stretch: NDArray[np.intp], kernels: NDArray[np.intp]
 ) -> StretchEvidence:
     """Judge some points of some kernels; under each kind of noise that there may be.
 
@@ -57,18 +54,15 @@ def judge(
     stretch : int array, shape (point,)
         Numbers of at least `LEAST_TOLD` points.
     kernels : int array, shape (kernel,)
-    counts : float
-        At most 0. An excess up to this makes no difference, and may be given too large, up to this.
     """
-    judged = judge_whole(observations, stretch, kernels, np.full(kernels.size, counts))
+    judged = judge_whole(observations, stretch, kernels)
     if stretch.size < LEAST_WINDOWED:
         return judged
     part = -(-2 * stretch.size // 3)
     for begin in (0, stretch.size - part):
         open_yet = np.flatnonzero(judged.excess <= 0.0)
         window = stretch[begin : begin + part]
-        beaten = np.maximum(judged.excess[open_yet], counts)
-        found = judge_whole(observations, window, kernels[open_yet], beaten + MARGIN)
+        found = judge_whole(observations, window, kernels[open_yet])
         better = found.excess - MARGIN > judged.excess[open_yet]
         rows = open_yet[better]
         judged.excess[rows] = found.excess[better] - MARGIN
@@ -78,32 +72,15 @@ def judge(
 
 
 def judge_whole(
-    observations: Observations,
-    stretch: NDArray[np.intp],
-    kernels: NDArray[np.intp],
-    counts: NDArray[np.float64],
+    observations: Observations, stretch: NDArray[np.intp], kernels: NDArray[np.intp]
 ) -> StretchEvidence:
-    """Judge a stretch for one change; the least evidence over the kinds of noise counts.
-
-    Simulating thresholds takes longer than all else. So they are simulated only if the evidence in
-    some kernel exceeds the least that they may be by more than what counts. The excess of other
-    kernels is that over the least thresholds.
-
-    Parameters
-    ----------
-    counts : float64 array, shape (kernel,)
-        An excess up to this makes no difference.
-    """
+    """Judge a stretch for one change; the least evidence over the kinds of noise counts."""
     points = observations.points[stretch]
     excess = np.full(kernels.size, np.inf)
     speaks = heard(observations, stretch, kernels)
-    least = least_thresholds(points.size)
     for gamma, each in zip(observations.noise.gammas, speaks, strict=True):
-        excess = np.minimum(excess, (each.ratio - least).max(axis=(1, 2)))
-        counting = excess > counts
-        if counting.any():
-            apart = each.ratio[counting] - thresholds(points, gamma)
-            excess[counting] = np.minimum(excess[counting], apart.max(axis=(1, 2)))
+        apart = (each.ratio - thresholds(points, gamma)).max(axis=(1, 2))
+        excess = np.minimum(excess, apart)
     return StretchEvidence(excess=excess, place=np.mean([each.place for each in speaks], axis=0))
 
 

@@ -45,8 +45,8 @@ class Segmentations:
     likely : int array, shape (kernel, point, 2)
         Where one begins, the first and the last point at which it may begin, at 90 %.
     excess : float64 array, shape (kernel,)
-        The most by which the evidence for a change exceeds what it must, log likelihood; no less
-        than that where it is far from it, infinite below 0 where points are too few.
+        The most by which the evidence for a change exceeds what it must, log likelihood; infinite
+        below 0 where points are too few.
     """
 
     observations: Observations
@@ -129,9 +129,8 @@ def segment(observations: Observations) -> Segmentations:
             stretch, kernels = waiting.pop()
             if stretch.size < LEAST_TOLD or not kernels.size:
                 continue
-            whole = stretch.size == own.size
-            judged = judge(observations, stretch, kernels, -NEAR if whole else 0.0)
-            if whole:
+            judged = judge(observations, stretch, kernels)
+            if stretch.size == own.size:
                 found.excess[kernels] = judged.excess
             split = kernels[judged.excess > 0.0]
             place = judged.place[judged.excess > 0.0]
