@@ -6,14 +6,18 @@ Run by ``make bench-scaling``. Speed is per CPU-second, results included.
 from __future__ import annotations
 
 import argparse
+import resource
+import subprocess
+import sys
+import tempfile
 import time
 from collections.abc import Callable
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from benchmarks.extrap import MOST_SETS, Peer, add_peer, some
-from benchmarks.scaling_new_points import experiment_text, processor_times
 from numpy.typing import NDArray
 
 from hindmost.models.pmnf import detect_segments, fit, fit_segments
@@ -179,11 +183,21 @@ def whole_process(random: np.random.Generator) -> None:
     """Print what `hindmost scale` takes on 1000 kernels, its start included."""
     points = GRIDS["2..1024"]
     values = measured(random, inside(random, points, 1000), noise=0.05, repetitions=5)
+    lines = ["PARAMETER p", "POINTS " + " ".join(f"{point:g}" for point in points), "METRIC time"]
+    for number, kernel in enumerate(values):
+        lines.append(f"REGION kernel-{number}")
+        lines += ["DATA " + " ".join(f"{value:.6g}" for value in point) for point in kernel]
     say("\nCPU-seconds of hindmost scale as a process, 1000 kernels of 10 points of 5 repetitions")
-    runs: dict[str, list[str]] = {"first": [], "again": [], "again, --json": ["--json"]}
-    times = processor_times(experiment_text(points, values), list(runs.values()))
-    for word, taken in zip(runs, times, strict=True):
-        say(f"  {word:26} {taken:9.2f}")
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "experiment.txt"
+        file.write_text("\n".join(lines) + "\n")
+        command = [sys.executable, "-m", "hindmost", "scale", str(file)]
+        for word, more in {"first, may compile": [], "again": [], "--json": ["--json"]}.items():
+            before = resource.getrusage(resource.RUSAGE_CHILDREN)
+            subprocess.run([*command, *more], check=True, stdout=subprocess.DEVNULL)
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            taken = after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+            say(f"  {word:26} {taken:9.2f}")
 
 
 if __name__ == "__main__":
