@@ -19,8 +19,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.models.pmnf.residuals import BLOCK as BLOCK
-from hindmost.models.pmnf.residuals import padded, side_residuals, whole_residuals
+from hindmost.models.pmnf.residuals import side_residuals, whole_residuals
 from hindmost.models.pmnf.space import FINE, PAPER, lattice
 from hindmost.models.pmnf.term import columns
 
@@ -57,11 +56,11 @@ class Candidates:
 
     Attributes
     ----------
-    fine : float64 array, shape (term, point)
+    fine : float64 array, shape (point, term)
         Of one growth on a side.
-    smooth : float64 array, shape (column, point of `padded`)
+    smooth : float64 array, shape (point, column)
         Of one growth over all points: one of these.
-    coarse : float64 array, shape (term, point of `padded`)
+    coarse : float64 array, shape (point, term)
         Or two of these.
     """
 
@@ -79,9 +78,9 @@ def candidates(points: NDArray[np.float64]) -> Candidates:
 def _candidates(of: bytes) -> Candidates:
     points = np.frombuffer(of)
     return Candidates(
-        fine=unit(columns(FINE.exponents, points)),
-        smooth=padded(smooth_columns(points)),
-        coarse=padded(unit(columns(PAPER.exponents, points))),
+        fine=np.ascontiguousarray(unit(columns(FINE.exponents, points)).T),
+        smooth=np.ascontiguousarray(smooth_columns(points).T),
+        coarse=np.ascontiguousarray(unit(columns(PAPER.exponents, points)).T),
     )
 
 

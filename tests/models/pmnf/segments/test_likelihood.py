@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from hindmost.errors import UsageError
 from hindmost.models.pmnf import detect_segments, fit_segments
-from hindmost.models.pmnf.evidence import BLOCK, LEAST, evidence, smooth_columns
+from hindmost.models.pmnf.evidence import LEAST, evidence, smooth_columns
 from hindmost.models.pmnf.noise import NoiseKind
 from hindmost.models.pmnf.segments.one_behaviour import (
     FAMILIES,
@@ -71,17 +71,6 @@ def test_the_evidence_is_that_of_least_squares_with_numpy(gamma: float) -> None:
         granted = 7.0 * np.array([0.005, 0.05]) ** 2
         expected = 3.5 * np.log((whole + granted) / (two + granted))
         np.testing.assert_allclose(floors, expected, rtol=2e-3, atol=2e-3)
-
-
-def test_the_evidence_of_many_series_is_that_of_each_alone() -> None:
-    random = np.random.default_rng(13)
-    values = measured(random, two_terms(random, POWERS[:6], BLOCK + 3), noise=0.1)[..., 0]
-    together = evidence(POWERS[:6], values, np.ones_like(values), 1.0)
-    for number in (0, BLOCK - 1, BLOCK, BLOCK + 2):
-        row = values[number : number + 1]
-        alone = evidence(POWERS[:6], row, np.ones_like(row), 1.0)
-        np.testing.assert_allclose(together.ratio[number], alone.ratio[0], atol=1e-9)
-        np.testing.assert_allclose(together.place[number], alone.place[0], atol=1e-9)
 
 
 @pytest.mark.parametrize("gamma", [0.0, 1.0])
