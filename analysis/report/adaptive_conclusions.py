@@ -10,13 +10,13 @@ from hindmost.analysis.adaptive.study import AdaptiveStudy, PredictionErrors
 from hindmost.analysis.fits.study import FittedGroup, FittedRun
 from hindmost.analysis.ranks.study import report_run
 from hindmost.analysis.report.looked_at import LookedAt
-from hindmost.analysis.report.remedies import Remedies
 from hindmost.analysis.report.time_balance import time_balance
 from hindmost.analysis.report.variation import busiest_of
 from hindmost.analysis.runs.conclusion import Certainty, Conclusion, Link
 from hindmost.analysis.runs.efficiency.of_run import efficiencies_of
 from hindmost.analysis.runs.finding import OF_CYCLES, Finding
 from hindmost.analysis.runs.groups import Group
+from hindmost.analysis.whatif.gains import Remedies
 from hindmost.text import counted, percent
 
 NOT_REPLAYED = "the cycles of an adaptive run do different work, so no replay applies"

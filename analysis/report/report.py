@@ -29,7 +29,6 @@ from hindmost.analysis.report.event_window import CAPTION, OF_PATH, event_window
 from hindmost.analysis.report.looked_at import LookedAt
 from hindmost.analysis.report.rank_orders import with_orders
 from hindmost.analysis.report.ranks_page import openings, rank_parts
-from hindmost.analysis.report.remedies import remedies_of, remedy_parts
 from hindmost.analysis.report.run_figures import figure_named
 from hindmost.analysis.report.runs_overview import Looked, overview_of
 from hindmost.analysis.report.scaling_page import scaling_sections
@@ -62,6 +61,7 @@ from hindmost.analysis.show.heat_map import HeatMap
 from hindmost.analysis.show.html_charts import Opens, live_chart
 from hindmost.analysis.show.page import Heading, Page, Paragraph, Part, Widget
 from hindmost.analysis.show.palette import MOST_LINES
+from hindmost.analysis.whatif.gains import remedies_of, remedy_parts
 from hindmost.errors import UsageError
 from hindmost.harness.runfile.ending import Ending
 from hindmost.harness.runfile.reader import Run

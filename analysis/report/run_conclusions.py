@@ -71,7 +71,8 @@ def network(looked: LookedAt) -> Iterator[Conclusion]:
             links,
         )
         return
-    cost_s, more = whole_s, ""
+    ideal, more = looked.remedies.network, ""
+    cost_s = whole_s if ideal is None else max(ideal.saved_s, 0.0)
     if disturbed_s > cost_s:
         more = (
             f" Another {seconds(disturbed_s)} in MPI are not typical, as where a rank loses its "
@@ -80,13 +81,19 @@ def network(looked: LookedAt) -> Iterator[Conclusion]:
     yield looked.loss(
         "Communication",
         cost_s,
-        f"Messages and MPI calls take {seconds(cost_s)} on the critical path, at their typical "
+        f"Messages and MPI calls take {seconds(whole_s)} on the critical path, at their typical "
         f"cost. {said}.{bytes_said}{more}",
-        f"An ideal network would save at most {seconds(cost_s)}.",
+        f"An ideal network would save at most {seconds(cost_s)}."
+        if ideal is None
+        else f"With an ideal network the replay takes {ideal.words}.",
         links,
+        range_s=None if ideal is None else ideal.saved_range_s,
+        estimated=ideal is not None and ideal.predicted_s is not None,
         brief=said,
-        certainty=Certainty.PREDICTED,
-        basis="critical path of the replay without noise",
+        certainty=Certainty.PREDICTED if ideal is None or ideal.sure else Certainty.OPEN,
+        basis="critical path of the replay without noise"
+        if ideal is None
+        else "replay on a network that costs nothing",
         topics=OF_MODELS,
     )
 
@@ -136,6 +143,22 @@ def pipelining(looked: LookedAt) -> Iterator[Conclusion]:
     header, parts = looked.run.header, looked.balance.parts_s
     if header.synchronisation != "blocking" or "petsc_options" not in header.spec:
         return
+    links = looked.links(phases="Phases by rank")
+    if (partner := looked.remedies.partner) is not None:
+        yield looked.loss(
+            PIPELINING,
+            max(partner.saved_s, 0.0),
+            "A pipelined solver hides reductions behind work, and does more work.",
+            f"With the pipelined solver the replay takes {partner.words}. 'hindmost run --pair' "
+            "measures both solvers.",
+            links,
+            range_s=partner.saved_range_s,
+            estimated=partner.predicted_s is not None,
+            certainty=Certainty.PREDICTED if partner.sure else Certainty.OPEN,
+            basis="replay with the events of the pipelined solver",
+            topics=OF_MODELS,
+        )
+        return
     waits = float(metric_of(looked.ranks, "wait").mean())
     halo = float(metric_of(looked.ranks, "halo").mean())
     elsewhere = f" Most waiting is in halo exchanges ({seconds(halo)})." if halo > waits else ""
@@ -149,7 +172,7 @@ def pipelining(looked: LookedAt) -> Iterator[Conclusion]:
         f"included.{elsewhere}",
         f"A pipelined solver hides them behind work: at most {seconds(hidden_s)} less, before "
         "its extra work. 'hindmost run --pair' measures both solvers.",
-        looked.links(phases="Phases by rank"),
+        links,
         certainty=Certainty.LIMIT,
         basis="time in blocking reductions, mean of the ranks",
     )

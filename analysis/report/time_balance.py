@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.analysis.ranks.study import RankReport
-from hindmost.analysis.report.remedies import Remedies
 from hindmost.analysis.runs.efficiency.of_run import RunEfficiencies
+from hindmost.analysis.whatif.gains import Remedies
 from hindmost.harness.runfile.bodies import INJECTED
 
 PARTS = (

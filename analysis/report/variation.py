@@ -15,12 +15,12 @@ from hindmost.analysis.report.rank_conclusions import (
     how_often,
     straggler,
 )
-from hindmost.analysis.report.remedies import INTERRUPTED
 from hindmost.analysis.report.time_balance import metric_of
 from hindmost.analysis.report.typical_work import WorkOfRank, work_of_rank
 from hindmost.analysis.runs.conclusion import Certainty, Conclusion, Link
 from hindmost.analysis.runs.configuration import injected_noise
 from hindmost.analysis.runs.finding import OF_MODELS, Topic
+from hindmost.analysis.whatif.gains import INTERRUPTED
 from hindmost.errors import UsageError
 from hindmost.harness.runfile.bodies import INJECTED
 from hindmost.harness.runfile.reader import Run
@@ -67,6 +67,8 @@ def imbalance(looked: LookedAt) -> Iterator[Conclusion]:
         )
         cost_s = 0.5 * sum(range_s)
     if balanced is not None and balanced.saved_s > 0.0:
+        # What unequal work costs is what equal work saves.
+        cost_s, range_s = balanced.saved_s, balanced.saved_range_s
         remedy = f"With equal work on all ranks the replay takes {balanced.words}."
         if balanced.predicted_s is None:
             remedy += " The lower end is without noise, the upper with all the time in MPI."
@@ -82,6 +84,7 @@ def imbalance(looked: LookedAt) -> Iterator[Conclusion]:
         remedy,
         looked.links(phases="Phases by rank", hindmost="Stragglers", work="Work map"),
         range_s=range_s,
+        estimated=balanced is not None and balanced.predicted_s is not None,
         brief=brief,
     )
 

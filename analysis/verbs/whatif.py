@@ -19,6 +19,7 @@ from hindmost.analysis.verbs.whatif_traces import (
 )
 from hindmost.analysis.whatif.at_scale import AtScale, scale_table, scaled
 from hindmost.analysis.whatif.balance import balance_lines, balanced_runs, read_balance
+from hindmost.analysis.whatif.gains import gain_lines, remedies_of
 from hindmost.analysis.whatif.options import LAWS, NOT_INJECTED, Named, changes_of
 from hindmost.analysis.whatif.simulated_run import name_of_file, write_at_scale, write_replay
 from hindmost.analysis.whatif.study import (
@@ -43,12 +44,14 @@ from hindmost.models.simulation.recipes import RECIPES
 from hindmost.output import write_json, write_lines
 
 DESCRIPTION = """\
+Without a change: what equal work, no noise, an ideal network or a pipelined solver would save.
 Replay recorded solves with another network, other speeds or other noise, or a deeper pipeline.
 Ranks do their recorded work again, and wait for each other anew. With --ranks, simulate them on
 other numbers of ranks, whose work is drawn from laws fitted to the recorded one.
 """
 EXAMPLES = f"""\
 examples:
+  hindmost whatif runs/
   hindmost whatif runs/ --latency x2
   hindmost whatif runs/laplacian-1d-gmres-p2-0.h5 --latency 1,2,4,8
   hindmost whatif runs/ --latency +5us --collective ring
@@ -327,10 +330,22 @@ def perform(arguments: argparse.Namespace) -> int:
             write_lines(*([""] if number else []), group.title)
         for run, found in zip(group.runs, replays, strict=True):
             doubts = of_file(findings, run.path)
+            asked = any(each.named.words for each in found)
+            gains = None if asked else remedies_of(run)
             if arguments.json:
                 answer += [each.to_json(doubts) for each in found]
+                if gains is not None:
+                    answer[-1]["gains"] = gains.gains_json()
                 continue
             write_lines(*replay_lines(found))
+            if gains is not None:
+                write_lines(
+                    *(
+                        part
+                        for line in gain_lines(gains)
+                        for part in textwrap.wrap(line, WIDTH, subsequent_indent="    ")
+                    )
+                )
             if len(found) > 1:
                 print_table(sweep_table(found))
             write_lines(*folded_lines(found[-1], doubts))

@@ -145,6 +145,10 @@ class Replayed:
             for name in after
             if max(after[name], before[name]) >= 0.0005
         ]
+        if not self.named.words:
+            shares = [f"{name} {percent(each)}" for name, each in after.items() if each >= 0.0005]
+            yield f"Critical path: {', '.join(shares)}."
+            return
         yield f"Critical path, in brackets as recorded: {', '.join(parts)}."
         yield from self._slowest()
 

@@ -24,6 +24,15 @@ class ExtrapolatedFrom(TypedDict):
     iterations_of_ranks: NotRequired[int]
 
 
+class Gain(TypedDict):
+    """The time of a run without one cause of its time."""
+
+    change: str
+    predicted_s: float | None
+    interval_s: Interval
+    saved_s: Interval
+
+
 class Replay(TypedDict):
     """A run with a change; other keys with --ranks and with --balance."""
 
@@ -35,6 +44,7 @@ class Replay(TypedDict):
     critical_path: list[OnPath]
     assumptions: list[str]
     findings: NotRequired[list[Finding]]
+    gains: NotRequired[list[Gain]]
     replayed_s: NotRequired[float]
     recorded_critical_path: NotRequired[list[OnPath]]
     ranks: NotRequired[int]

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 from tests.conftest import run_values
 
-from hindmost.analysis.report import remedies
 from hindmost.analysis.report.report import wanted_of
 from hindmost.analysis.runs import tallies
 from hindmost.analysis.runs.tallies import Block, Wanted, read_together, tallied
 from hindmost.analysis.verbs import report as verb
+from hindmost.analysis.whatif import gains
 from hindmost.cli import main
 from hindmost.errors import DamagedFileError, DataError
 from hindmost.harness.runfile import reader
@@ -137,7 +137,7 @@ def test_a_report_reads_a_large_run_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(verb, "MOST_IN_MEMORY", 300)  # no models are fitted to it
-    monkeypatch.setattr(remedies, "MOST_EVENTS", 300)  # nor is it replayed
+    monkeypatch.setattr(gains, "MOST_EVENTS", 300)  # nor is it replayed
     opened, plain = [], h5py.File
 
     def noted(*given: Any, **options: Any) -> h5py.File:

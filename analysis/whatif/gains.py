@@ -1,4 +1,7 @@
-"""What would help a run, and how much: its recorded solve, replayed with a change."""
+"""What would help a run, and how much: its recorded solve, replayed with a change.
+
+`whatif` and `report` have these numbers, and no others, for what a change would save.
+"""
 
 from __future__ import annotations
 
@@ -12,15 +15,25 @@ from hindmost.analysis.runs.cache import cached
 from hindmost.analysis.runs.configuration import injected_noise
 from hindmost.analysis.show.page import Paragraph, Part
 from hindmost.analysis.show.table import RIGHT, Column, Table
+from hindmost.analysis.whatif.length_scatter import WIDEST, length_scatter
 from hindmost.analysis.whatif.study import MISSES, program_of
 from hindmost.errors import DataError, HindmostError
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.simulation.change import Change
 from hindmost.models.simulation.program import Program
+from hindmost.models.simulation.recipes import RECIPES
 from hindmost.models.simulation.rerun import what_if
 from hindmost.text import percent, seconds, signed_percent
 
-KIND = "remedies"
+KIND = "gains"
+NAMES = {
+    "uninjected": "no injected noise",
+    "quiet": "no noise",
+    "balanced": "equal work",
+    "network": "an ideal network",
+    "partner": "the pipelined solver",
+}
+"""By the attribute of `Remedies`, what is changed."""
 MOST_EVENTS = 2_000_000
 """Events of all ranks up to which a report replays a run."""
 INTERRUPTED = 0.02
@@ -90,6 +103,10 @@ class Remedies:
         interval then ends where they still are, and where neither they are nor work varies.
     uninjected : Remedy or None
         Without the noise that was injected; that of the machine stays.
+    network : Remedy or None
+        Messages and reductions cost nothing once nobody is waited for.
+    partner : Remedy or None
+        The pipelined partner of a blocking solver, with its own vector operations.
     refused : str
         Why the run cannot be replayed; may be empty.
     """
@@ -97,7 +114,27 @@ class Remedies:
     quiet: Remedy | None = None
     balanced: Remedy | None = None
     uninjected: Remedy | None = None
+    network: Remedy | None = None
+    partner: Remedy | None = None
     refused: str = ""
+
+    def largest_first(self) -> list[tuple[str, Remedy]]:
+        """Return what was replayed, by name."""
+        found = [(name, getattr(self, name)) for name in NAMES]
+        known = [(NAMES[name], each) for name, each in found if each is not None]
+        return sorted(known, key=lambda each: -each[1].saved_s)
+
+    def gains_json(self) -> list[dict[str, Any]]:
+        """Return what each change would save, the largest gain first."""
+        return [
+            {
+                "change": name,
+                "predicted_s": each.predicted_s,
+                "interval_s": [each.low_s, each.high_s],
+                "saved_s": list(each.saved_range_s),
+            }
+            for name, each in self.largest_first()
+        ]
 
     def to_json(self) -> dict[str, Any]:
         """Return the remedies for the cache."""
@@ -106,10 +143,7 @@ class Remedies:
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> Remedies:
         """Return what `to_json` wrote."""
-        made = {
-            name: None if values[name] is None else Remedy(**values[name])
-            for name in ("quiet", "balanced", "uninjected")
-        }
+        made = {name: None if values[name] is None else Remedy(**values[name]) for name in NAMES}
         return cls(**made, refused=values["refused"])
 
 
@@ -149,7 +183,17 @@ def replayed(run: Run) -> Remedies:
         if balanced is not None and interrupted(balanced, quiet):
             balanced = with_less_waiting(run, program, balanced)
         uninjected = remedy(run, program, Change(uninjected=True)) if injected_noise(run) else None
-        return Remedies(quiet=quiet, balanced=balanced, uninjected=uninjected)
+        network = remedy(run, program, Change(latency=0.0), byte_share=0.0)
+        partner, recipe = None, RECIPES.get(run.header.solver)
+        if recipe is not None and run.header.synchronisation == "blocking":
+            partner = remedy(run, program, Change(solver=recipe.partner))
+        return Remedies(
+            quiet=quiet,
+            balanced=balanced,
+            uninjected=uninjected,
+            network=network,
+            partner=partner,
+        )
     except HindmostError as error:
         return Remedies(refused=str(error).rstrip("."))
 
@@ -177,10 +221,12 @@ def with_less_waiting(run: Run, program: Program, balanced: Remedy) -> Remedy | 
     return replace(balanced, predicted_s=None, low_s=low_s)
 
 
-def remedy(run: Run, program: Program, change: Change) -> Remedy | None:
+def remedy(
+    run: Run, program: Program, change: Change, byte_share: float | None = None
+) -> Remedy | None:
     """Replay a run with one change; None if the run does not show what that needs."""
     try:
-        result = what_if(program, change)
+        result = what_if(program, change, byte_share=byte_share)
     except HindmostError:
         return None
     miss = result.recorded.total_s / run.solve_time_s - 1.0
@@ -189,11 +235,12 @@ def remedy(run: Run, program: Program, change: Change) -> Remedy | None:
             f"Replayed without a change, the run misses its recorded time by {percent(abs(miss))}."
         )
     path = result.changed.path
+    wider = float(np.exp(min(length_scatter(run, change), np.log(WIDEST))))
     return Remedy(
         recorded_s=run.solve_time_s,
         predicted_s=None if result.open else result.predicted_s,
-        low_s=result.low_s,
-        high_s=result.high_s,
+        low_s=result.low_s / wider,
+        high_s=result.high_s * wider,
         network_s=float(path.cost.sum() + path.stay.sum()),
     )
 
@@ -208,13 +255,19 @@ def change_words(found: Remedy) -> str:
     return f"{low} to {high}"
 
 
+def gain_lines(remedies: Remedies) -> list[str]:
+    """Return what each change would save, the largest gain first, or why nothing is known."""
+    found = remedies.largest_first()
+    if not found:
+        return [f"What a change would save is unknown: {remedies.refused}."]
+    return [
+        f"With {name} the replay takes {each.words}{'' if each.sure else ': undecided'}."
+        for name, each in found
+    ]
+
+
 def remedy_parts(remedies: Remedies) -> list[Part]:
     """Return the table of replays, or why there are none."""
-    found = {
-        "no injected noise": remedies.uninjected,
-        "no noise": remedies.quiet,
-        "equal work": remedies.balanced,
-    }
     rows = [
         (
             name,
@@ -222,8 +275,7 @@ def remedy_parts(remedies: Remedies) -> list[Part]:
             f"{seconds(each.low_s)} to {seconds(each.high_s)}",
             change_words(each),
         )
-        for name, each in found.items()
-        if each is not None
+        for name, each in remedies.largest_first()
     ]
     if not rows:
         return [Paragraph(f"Not replayed: {remedies.refused}.", quiet=True)]
