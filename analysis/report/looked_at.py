@@ -9,11 +9,11 @@ from hindmost.analysis.fits.study import FittedGroup
 from hindmost.analysis.ranks.study import RankReport
 from hindmost.analysis.report.slowest_iteration import SlowestIteration
 from hindmost.analysis.report.time_balance import TimeBalance
-from hindmost.analysis.report.typical_work import WorkOfRank
 from hindmost.analysis.runs.check_bodies import LEAST_BODIES
 from hindmost.analysis.runs.conclusion import Certainty, Conclusion, Link
 from hindmost.analysis.runs.finding import Topic
 from hindmost.analysis.whatif.gains import Remedies
+from hindmost.analysis.whatif.typical_work import WorkOfRank
 from hindmost.harness.runfile.reader import Run
 from hindmost.text import counted
 

@@ -34,7 +34,6 @@ from hindmost.analysis.report.runs_overview import Looked, overview_of
 from hindmost.analysis.report.scaling_page import scaling_sections
 from hindmost.analysis.report.slowest_iteration import SlowestIteration, slowest_iteration
 from hindmost.analysis.report.time_balance import time_balance
-from hindmost.analysis.report.typical_work import typical_of_ranks
 from hindmost.analysis.report.variation import busiest_of
 from hindmost.analysis.runs.check import findings_of
 from hindmost.analysis.runs.conclusion import Conclusion
@@ -62,6 +61,7 @@ from hindmost.analysis.show.html_charts import Opens, live_chart
 from hindmost.analysis.show.page import Heading, Page, Paragraph, Part, Widget
 from hindmost.analysis.show.palette import MOST_LINES
 from hindmost.analysis.whatif.gains import remedies_of, remedy_parts
+from hindmost.analysis.whatif.typical_work import typical_of_ranks
 from hindmost.errors import UsageError
 from hindmost.harness.runfile.ending import Ending
 from hindmost.harness.runfile.reader import Run

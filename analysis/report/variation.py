@@ -16,11 +16,11 @@ from hindmost.analysis.report.rank_conclusions import (
     straggler,
 )
 from hindmost.analysis.report.time_balance import metric_of
-from hindmost.analysis.report.typical_work import WorkOfRank, work_of_rank
 from hindmost.analysis.runs.conclusion import Certainty, Conclusion, Link
 from hindmost.analysis.runs.configuration import injected_noise
 from hindmost.analysis.runs.finding import OF_MODELS, Topic
 from hindmost.analysis.whatif.gains import INTERRUPTED
+from hindmost.analysis.whatif.typical_work import WorkOfRank, work_of_rank
 from hindmost.errors import UsageError
 from hindmost.harness.runfile.bodies import INJECTED
 from hindmost.harness.runfile.reader import Run
