@@ -21,7 +21,7 @@ from hindmost.analysis.show.figure_style import FORMATS, new_figure, save
 from hindmost.analysis.show.matplotlib_charts import draw
 from hindmost.errors import UsageError
 from hindmost.models.pmnf.model import ScalingModel
-from hindmost.models.pmnf.segments.advice import geometric
+from hindmost.models.pmnf.segments.segmentation import geometric
 from hindmost.text import UNITS, either, percent, unit_for
 
 GRID = 121

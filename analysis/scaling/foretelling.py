@@ -16,8 +16,6 @@ LEAST_NAMED = 0.1
 """Weight from which a source of a prediction is named."""
 PLACES = 9
 """On the way from the last point to the target, both included, at which figures are foretold."""
-FAR_OFF = 1.5
-"""Factor by which a model is off at a kernel's last point that does not predict what follows."""
 OF_MODEL = "the model"
 """Where predictions come from among the measured points, over several parameters, with the method
 of Extra-P, and of kernels whose last points a function of all points foretells best."""
@@ -148,19 +146,6 @@ def foretold_paths(
     return found
 
 
-def meets_last(batch: Batch) -> NDArray[np.bool_]:
-    """Say of which kernels the model is about right at their last points: shape (kernel,)."""
-    found = np.ones(len(batch.series), bool)
-    if not batch.foretells:
-        return found
-    last = np.array([series.points[-1, 0] for series in batch.series])
-    for place in np.unique(last):
-        own = last == place
-        ratio = batch.predict((float(place),))[own] / batch.measured((float(place),))[own]
-        found[own] = (ratio > 1.0 / FAR_OFF) & (ratio < FAR_OFF)
-    return found
-
-
 def predict_all(batches: Sequence[Batch], at: tuple[float, ...]) -> Predictions:
     """Predict all kernels of a metric at a point.
 
@@ -188,8 +173,6 @@ def predict_all(batches: Sequence[Batch], at: tuple[float, ...]) -> Predictions:
     forecasts = foretell(groups, at[0]) if groups else []
     predicted = explained.copy()
     usable = np.isfinite(explained) & (explained > 0.0)
-    if numbers:
-        usable &= np.concatenate([meets_last(batch) for batch in batches])
     for kernels, forecast in zip(numbers, forecasts, strict=True):
         by_model[kernels] = forecast.follows_model & usable[kernels]
         predicted[kernels] = np.where(by_model[kernels], explained[kernels], forecast.predicted)

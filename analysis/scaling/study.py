@@ -18,7 +18,7 @@ from hindmost.analysis.scaling.target import TargetScale, choose_target
 from hindmost.errors import DataError
 from hindmost.executors import Executor, ThisProcess
 from hindmost.models.pmnf.observations import LEAST_POINTS
-from hindmost.models.pmnf.segments.advice import beyond, listed
+from hindmost.models.pmnf.segments.segmentation import beyond, listed
 from hindmost.text import quantity
 
 LEVEL = 0.9

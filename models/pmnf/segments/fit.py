@@ -15,10 +15,9 @@ from hindmost.models.pmnf.model import ScalingModel
 from hindmost.models.pmnf.models import ScalingModels
 from hindmost.models.pmnf.observations import LEAST_POINTS, Observations, observe
 from hindmost.models.pmnf.search import MOST_TERMS
-from hindmost.models.pmnf.segments.advice import advise
 from hindmost.models.pmnf.segments.likelihood import Segmentations, segment
 from hindmost.models.pmnf.segments.paper import PaperSegmentations, segment_by_paper
-from hindmost.models.pmnf.segments.segmentation import Segmentation
+from hindmost.models.pmnf.segments.segmentation import Segmentation, advise
 
 METHODS = ("likelihood", "paper")
 FEWEST = 2

@@ -15,14 +15,18 @@ from numpy.typing import NDArray
 from hindmost.models.pmnf.evidence import LEAST
 from hindmost.models.pmnf.hypotheses import patterns
 from hindmost.models.pmnf.observations import Observations
-from hindmost.models.pmnf.segments.change_evidence import NEAR, judge, place_change
+from hindmost.models.pmnf.segments.change_evidence import (
+    NEAR,
+    judge,
+    place_change,
+    unexplained_noise,
+)
 from hindmost.models.pmnf.segments.segmentation import (
     LEAST_TOLD,
     Change,
     Segmentation,
     SegmentVerdict,
 )
-from hindmost.models.pmnf.segments.unexplained import unexplained_noise
 from hindmost.models.pmnf.space import PAPER
 
 LIKELY = 0.9
