@@ -115,7 +115,7 @@ PAPER_FIGURES = (
     _of("Lee", "time profiles", "activities over time, all ranks", "activity-profile", "profile"),
     _of("Lee", "time profiles", "slopes within an iteration", "body-profile"),
     _of("Lee", "extrema tool", "ranks to look at", "outliers", "hindmost", "timeline"),
-    _of("Lee", "k-means", "groups of ranks and exemplars", "outliers", command="ranks"),
+    _of("Lee", "k-means", "groups of ranks and exemplars", "outliers", command="show --ranks"),
     _of(
         "Lee",
         "k-means results",
