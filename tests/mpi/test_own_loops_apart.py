@@ -139,12 +139,11 @@ def test_ranks_that_differ_are_put_in_order_or_left_out(ranks: Ranks, tmp_path: 
     assert chain.edges.target.tolist() == [1, 2, 3]
     workers = runs["workers"]
     assert workers.variable("event_kind")[0].tolist()[:4] == [SEND, RECEIVE, SEND, RECEIVE]
-    for name, why in {
-        "rows": "some MPI calls were among a part of the ranks",
-        "out_of_order": "collectives were completed in another order than they were started",
-    }.items():
-        assert not runs[name].has("event_kind")
-        assert runs[name].header.spec["events_left_out"] == why
-        assert why in compute_efficiencies(runs[name]).explain()
+    # Each row of two has a collective of its own, for which one rank of the row stands.
+    assert set(runs["rows"].variable("event_group").ravel().tolist()) >= {0, 2}
+    why = "collectives were completed in another order than they were started"
+    assert not runs["out_of_order"].has("event_kind")
+    assert runs["out_of_order"].header.spec["events_left_out"] == why
+    assert why in compute_efficiencies(runs["out_of_order"]).explain()
     # What a rank does alone is no meeting.
     assert set(runs["alone"].variable("event_kind").ravel().tolist()) == {SEND}

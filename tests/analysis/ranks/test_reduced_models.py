@@ -23,8 +23,9 @@ QUICK = FitOptions(families=False)
 
 
 @pytest.fixture(autouse=True)
-def few_models(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leave the law out that takes longest to fit."""
+def few_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave the law out that takes longest to fit, and what other tests kept of the same runs."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     members = {name: each for name, each in MODELS._members.items() if name != "stationary-nct"}
     monkeypatch.setattr(MODELS, "_members", members)
 

@@ -42,8 +42,12 @@ def first(tmp_path: Path, header: Header, values: dict[str, object]) -> Path:
 
 
 def test_fit_prints_a_table_a_configuration(
-    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    folder: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))  # nothing is kept of these runs
     monkeypatch.setattr("hindmost.analysis.fits.study.QUICK_S", 10.0)
     assert main(["fit", str(folder)]) == 0
     printed, announced = capsys.readouterr()
