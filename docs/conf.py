@@ -19,7 +19,7 @@ extensions = [
     "sphinx_copybutton",
     "from_code",
 ]
-exclude_patterns = ["_sphinx"]
+exclude_patterns = ["_sphinx", "records"]
 # Types in docstrings are prose, such as "float64 array, seconds"; its words are no references.
 suppress_warnings = ["ref.python"]
 

@@ -99,7 +99,7 @@ PAPER_FIGURES = (
         "Segments",
         "fig. 5",
         "share of data sets judged right",
-        command="docs/validation.md (Segments)",
+        command="docs/validation.md (Scaling models)",
     ),
     _of("Segments", "fig. 6", "measurements, both models, change", "scaling"),
     _of("Segments", "table 1", "nRSS of each window of five points", "window-errors"),
@@ -120,7 +120,7 @@ PAPER_FIGURES = (
         "Lee",
         "k-means results",
         "least idle ranks kept",
-        command="docs/validation.md (Ranks that are kept)",
+        command="docs/validation.md (Solves and noise)",
     ),
     _of(
         "Lee",

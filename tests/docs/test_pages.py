@@ -18,7 +18,9 @@ from hindmost.analysis.runs.figures.run_figure import FigureChoice
 from hindmost.analysis.show.matplotlib_charts import draw
 from hindmost.errors import UsageError
 
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+# Records say what was, also of files and commands that have gone.
+DOCS = [page for page in sorted((ROOT / "docs").rglob("*.md")) if page.parent.name != "records"]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *DOCS]
 WITH_COMMANDS = [*PAGES, *sorted((ROOT / "examples").rglob("*.yml"))]
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 COMMAND = re.compile(r"^(?:- |run: )?(?:[^#`]*?[\s/\"(])?hindmost ((?:[a-z]+|--?\w[\w-]*)\b.*)$")
