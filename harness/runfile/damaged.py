@@ -14,6 +14,7 @@ import h5py
 import numpy as np
 
 from hindmost.errors import DataError
+from hindmost.files import refuse_irregular
 from hindmost.harness.runfile.hdf5 import refusal, scalar_attributes
 from hindmost.output import write_lines
 from hindmost.printable import one_line
@@ -32,8 +33,12 @@ def lines_of_damaged(path: Path, longest_s: float = LONGEST_S) -> list[str]:
     Raises
     ------
     DataError
-        Nothing can be read: HDF5 refuses the file, crashes on it or hangs.
+        Nothing can be read: it is no file, or HDF5 refuses it, crashes on it or hangs.
     """
+    try:
+        refuse_irregular(path.stat().st_mode, path)
+    except OSError as error:
+        raise DataError(f"{path}: {error.strerror}") from None
     command = [sys.executable, "-m", __name__, str(path)]
     try:
         child = subprocess.run(
