@@ -27,9 +27,9 @@ SLURM_PACKAGES = (
     "slurm-wlm-basic-plugins",
 )
 SLURM_ACCOUNT_PACKAGES = ("slurmdbd", "mariadb-server")
-TEST_PACKAGES = ("gfortran", "chromium", "openssh-server", "openssh-client")
 PROGRAM_PACKAGES = ("gfortran", "lammps", "lammps-examples", "python3-dolfinx")
 SIMGRID_PACKAGES = ("libsimgrid-dev",)
+TEST_PACKAGES = ("gfortran", "chromium", "openssh-server", "openssh-client", *SIMGRID_PACKAGES)
 SOURCE_PACKAGES = ("build-essential", "libopenblas-dev")
 
 

@@ -42,7 +42,11 @@ def test_only_the_examples_of_petsc_stay(
 @pytest.mark.parametrize(
     ("stack", "rights", "wanted"),
     [
-        ("system", True, ["gfortran", "chromium", "openssh-server", "openssh-client"]),
+        (
+            "system",
+            True,
+            ["gfortran", "chromium", "openssh-server", "openssh-client", "libsimgrid-dev"],
+        ),
         ("system", False, []),
         ("source", True, []),
     ],
