@@ -31,7 +31,7 @@ def prepare(environment: Environment) -> None:
 
 
 def prepare_tests(environment: Environment) -> None:
-    """Install what tests start, such as a browser and sshd, where that may be done; else say how."""
+    """Install what tests start, such as a browser and sshd, if that may be done; else say how."""
     if environment.stack == "system":
         install_if_possible(
             environment,
