@@ -29,7 +29,14 @@ SLURM_PACKAGES = (
 SLURM_ACCOUNT_PACKAGES = ("slurmdbd", "mariadb-server")
 PROGRAM_PACKAGES = ("gfortran", "lammps", "lammps-examples", "python3-dolfinx")
 SIMGRID_PACKAGES = ("libsimgrid-dev",)
-TEST_PACKAGES = ("gfortran", "chromium", "openssh-server", "openssh-client", *SIMGRID_PACKAGES)
+TEST_PACKAGES = (
+    "gfortran",
+    "chromium",
+    "cmake",
+    "openssh-server",
+    "openssh-client",
+    *SIMGRID_PACKAGES,
+)
 SOURCE_PACKAGES = ("build-essential", "libopenblas-dev")
 
 

@@ -45,7 +45,14 @@ def test_only_the_examples_of_petsc_stay(
         (
             "system",
             True,
-            ["gfortran", "chromium", "openssh-server", "openssh-client", "libsimgrid-dev"],
+            [
+                "gfortran",
+                "chromium",
+                "cmake",
+                "openssh-server",
+                "openssh-client",
+                "libsimgrid-dev",
+            ],
         ),
         ("system", False, []),
         ("source", True, []),
