@@ -79,6 +79,13 @@ class Remedy:
         return self.high_s < self.recorded_s
 
     @property
+    def verdict(self) -> str:
+        """What the interval decides, as the end of a sentence; nothing where it saves time."""
+        if self.sure:
+            return ""
+        return ": it would cost time" if self.low_s > self.recorded_s else ": undecided"
+
+    @property
     def words(self) -> str:
         """The predicted time with its interval."""
         low, high = seconds(self.low_s), seconds(self.high_s)
@@ -260,10 +267,7 @@ def gain_lines(remedies: Remedies) -> list[str]:
     found = remedies.largest_first()
     if not found:
         return [f"What a change would save is unknown: {remedies.refused}."]
-    return [
-        f"With {name} the replay takes {each.words}{'' if each.sure else ': undecided'}."
-        for name, each in found
-    ]
+    return [f"With {name} the replay takes {each.words}{each.verdict}." for name, each in found]
 
 
 def remedy_parts(remedies: Remedies) -> list[Part]:
