@@ -1,0 +1,193 @@
+"""Call contexts: by which functions a program came to each of its MPI calls.
+
+A context is a chain of frames, from the outermost function to the one that called MPI. A frame of
+compiled code is a return address, as an offset in its module; a frame of Python is a line of a
+function. Both are equal on all ranks of a program, whatever addresses its libraries have there.
+
+A rank notes each context once, with a number from 1 on, and with each record the number of its
+context. 0 is a context that is not known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+PYTHON = -1
+"""In place of a frame's module: it is a line of Python."""
+NOWHERE = -2
+"""In place of a frame's module: code that no file contains, such as that of a JIT compiler."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Module:
+    """A program or a library that was loaded.
+
+    Attributes
+    ----------
+    path : str
+    identity : str
+        The build id, in hexadecimal digits; where the file has none, ``SIZE:MTIME``, in bytes and
+        nanoseconds since 1970.
+    """
+
+    path: str
+    identity: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PythonCode:
+    """A function of Python; ``<module>`` for the lines outside of any.
+
+    Attributes
+    ----------
+    file, function : str
+    first_line : int
+    """
+
+    file: str
+    function: str
+    first_line: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallContexts:
+    """The contexts of one rank, or of all ranks of a program.
+
+    Attributes
+    ----------
+    modules : tuple of Module
+    codes : tuple of PythonCode
+    module : int32 array, shape (frame,)
+        Index of each frame's module; `PYTHON` or `NOWHERE`.
+    offset : int64 array, shape (frame,)
+        The return address, as the virtual address in the module's file; of Python, the line that
+        makes the call; of `NOWHERE`, 0.
+    function : int64 array, shape (frame,)
+        Where the function begins, as the virtual address in the module's file, by its unwind
+        information; 0 where there is none. The ``.cold`` part of a function has a beginning of its
+        own. Of Python, the index of its code.
+    size : int64 array, shape (frame,)
+        Bytes from there on; 0 where they are not known.
+    start : int64 array, shape (context + 1,)
+        Where the chain of each context begins in `frames`. Context 0 has an empty one.
+    frames : uint32 array, shape (place,)
+        The chains one after the other, each from the outermost frame to the caller of MPI. Two
+        chains have the same frames if and only if they have the same numbers.
+    """
+
+    modules: tuple[Module, ...]
+    codes: tuple[PythonCode, ...]
+    module: NDArray[np.int32]
+    offset: NDArray[np.int64]
+    function: NDArray[np.int64]
+    size: NDArray[np.int64]
+    start: NDArray[np.int64]
+    frames: NDArray[np.uint32]
+
+    @property
+    def count(self) -> int:
+        """The number of contexts, with context 0."""
+        return self.start.size - 1
+
+    def chain(self, context: int) -> NDArray[np.uint32]:
+        """Return the frames of a context, shape (frame,), the outermost first."""
+        return self.frames[self.start[context] : self.start[context + 1]]
+
+    @classmethod
+    def none(cls) -> CallContexts:
+        """Return the contexts of a rank that noted none: context 0 alone."""
+        return cls(
+            modules=(),
+            codes=(),
+            module=np.empty(0, np.int32),
+            offset=np.empty(0, np.int64),
+            function=np.empty(0, np.int64),
+            size=np.empty(0, np.int64),
+            start=np.zeros(2, np.int64),
+            frames=np.empty(0, np.uint32),
+        )
+
+
+def merged(
+    ranks: Iterable[CallContexts],
+) -> tuple[CallContexts, tuple[NDArray[np.uint32], ...]]:
+    """Return one table for all ranks, and the number in it of each context of each rank.
+
+    Modules are equal if their files have the same name and identity, wherever each rank found them.
+
+    Parameters
+    ----------
+    ranks : iterable of CallContexts
+        In the order of ranks; one after the other is looked at.
+
+    Returns
+    -------
+    CallContexts
+        The order is that in which the ranks have them, so the first rank's numbers stay.
+    tuple of uint32 array, shape (context,)
+        For each rank, the number in the table of its contexts.
+    """
+    modules: dict[tuple[str, str], tuple[int, Module]] = {}
+    codes: dict[PythonCode, int] = {}
+    frames: dict[tuple[int, int, int, int], int] = {}
+    chains: dict[bytes, int] = {b"": 0}
+    numbers: list[NDArray[np.uint32]] = []
+    for each in ranks:
+        of_module = [
+            modules.setdefault((own.path.rpartition("/")[2], own.identity), (len(modules), own))[0]
+            for own in each.modules
+        ]
+        of_code = [codes.setdefault(own, len(codes)) for own in each.codes]
+        rows = zip(
+            each.module.tolist(),
+            each.offset.tolist(),
+            each.function.tolist(),
+            each.size.tolist(),
+            strict=True,
+        )
+        of_frame = np.array(
+            [
+                frames.setdefault(
+                    (
+                        of_module[module] if module >= 0 else module,
+                        offset,
+                        of_code[function] if module == PYTHON else function,
+                        size,
+                    ),
+                    len(frames),
+                )
+                for module, offset, function, size in rows
+            ],
+            np.uint32,
+        )
+        places = of_frame[each.frames].tobytes()
+        bounds = (each.start * of_frame.itemsize).tolist()
+        numbers.append(
+            np.array(
+                [
+                    chains.setdefault(places[begin:end], len(chains))
+                    for begin, end in pairwise(bounds)
+                ],
+                np.uint32,
+            )
+        )
+    table = np.array(list(frames), np.int64).reshape(-1, 4)
+    lengths = np.array([len(each) // np.uint32().itemsize for each in chains], np.int64)
+    return (
+        CallContexts(
+            modules=tuple(own for _, own in modules.values()),
+            codes=tuple(codes),
+            module=table[:, 0].astype(np.int32),
+            offset=table[:, 1].copy(),
+            function=table[:, 2].copy(),
+            size=table[:, 3].copy(),
+            start=np.concatenate([[0], np.cumsum(lengths)]),
+            frames=np.frombuffer(b"".join(chains), np.uint32),
+        ),
+        tuple(numbers),
+    )
