@@ -231,15 +231,16 @@ def add_scale(parser: argparse.ArgumentParser) -> None:
         action=Once,
         type=int,
         metavar="K",
-        help="of the machine to scale to (default: that of --machine)",
+        help="of the machine to scale to (default: that of --machine, else the cores of the "
+        "recording machine)",
     )
     parser.add_argument(
         "--scaling",
         action=Once,
         type=Scaling,
         choices=list(Scaling),
-        help="how the work of a rank changes: it stays (weak) or is divided (strong). Runs on "
-        "several numbers of ranks say it themselves",
+        help="how the work of a rank changes: it stays (weak) or is divided (strong). Default: as "
+        "runs on several numbers of ranks say, else strong",
     )
     parser.add_argument(
         "--grid",

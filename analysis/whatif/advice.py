@@ -27,7 +27,7 @@ FEWEST_REPEATS = 2
 """Of each solver, without which nothing is decided: one says nothing of how runs scatter."""
 REPEATS = 3
 """Of each solver, from which on the spread of repeats says something."""
-MAY_DIFFER = ("solver", "iterations", "options", "command", "warmup")
+MAY_DIFFER = ("solver", "iterations", "options", "command", "warmup", "phases", "events")
 """What is not alike in runs of two solvers on one problem and machine."""
 
 

@@ -19,6 +19,7 @@ from hindmost.analysis.whatif.targets import (
     grid_of,
     halo_bytes,
     network_of,
+    ranks_per_node,
     targets_of,
     work_model,
 )
@@ -45,12 +46,13 @@ class Basis:
 
     Attributes
     ----------
-    work, network, halos : str
+    work, network, nodes, halos : str
         In sentences; empty if there is nothing to say.
     """
 
     work: str
     network: str
+    nodes: str
     halos: str
 
 
@@ -189,7 +191,9 @@ class AtScale:
                 "interval has the case of none."
             )
         yield from (
-            each for each in (self.basis.work, self.basis.network, self.basis.halos) if each
+            each
+            for each in (self.basis.work, self.basis.network, self.basis.nodes, self.basis.halos)
+            if each
         )
         yield "The number of iterations is as recorded. Larger problems may need more."
         yield from change_assumptions(self.named, self.work)
@@ -299,7 +303,12 @@ def scale_runs(
     )
     found = []
     for number, (run, work) in enumerate(base):
-        basis = Basis(work=model.basis, network=network.basis, halos=grid_of(work, scale)[1])
+        basis = Basis(
+            work=model.basis,
+            network=network.basis,
+            nodes=ranks_per_node(run, scale)[1],
+            halos=grid_of(work, scale)[1],
+        )
         here = []
         simulated = partial(
             prospects,

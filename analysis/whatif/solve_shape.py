@@ -53,15 +53,16 @@ def entries_of(run: Run) -> int:
 def preconditioner_vectors(run: Run) -> float:
     """Return how many vectors a preconditioner reads and writes; 0 if not known.
 
-    Without an option it is that of the problem, as `hindmost run` chose it.
+    A solve of a program of one's own says which it has. For others without an option it is that of
+    the problem, as `hindmost run` chose it.
     """
     words = options_of(run).split()
-    if is_own_loop(run):
-        return 0.0
     chosen = "none" if run.header.workload == "diagonal" else "jacobi"
     for option, value in pairwise(words):
         if option == "-pc_type":
             chosen = value
+    if is_own_loop(run):
+        chosen = str(run.header.spec.get("pc_type"))
     return {"jacobi": JACOBI_VECTORS, "none": COPY_VECTORS}.get(chosen, 0.0)
 
 

@@ -15,6 +15,7 @@ from hindmost.harness.runfile.reader import Run
 from hindmost.models.adaptive.machine import Machine
 from hindmost.models.pmnf.fit import fit
 from hindmost.models.pmnf.observations import LEAST_POINTS
+from hindmost.models.simulation.blocks import COMPLETE, ONE_WAY, RECEIVE, REDUCE
 from hindmost.models.simulation.layout import NodeNetwork, grid_edges, nodes_of
 from hindmost.models.simulation.local_work import LocalWork
 from hindmost.models.simulation.network import Link, Piece
@@ -46,7 +47,8 @@ class Scale:
     Attributes
     ----------
     ranks : tuple of int
-    per_node : int
+    per_node : int or None
+        None if the recording machine is to say.
     scaling : Scaling or None
         None if the runs are to say.
     grid : int or None
@@ -54,7 +56,7 @@ class Scale:
     """
 
     ranks: tuple[int, ...]
-    per_node: int
+    per_node: int | None = None
     scaling: Scaling | None = None
     grid: int | None = None
 
@@ -71,17 +73,12 @@ def read_scale(
     Raises
     ------
     UsageError
-        Numbers that cannot be read, or no ranks per node.
+        Numbers that cannot be read.
     """
     counts = read_ranks(ranks)
     if per_node is None and machine is not None:
         per_node = machine.ranks_per_node
-    if per_node is None:
-        raise UsageError(
-            "How many ranks a node has is not known: give --ranks-per-node, or --machine with a "
-            "file of 'hindmost probe'."
-        )
-    if per_node < 1:
+    if per_node is not None and per_node < 1:
         raise UsageError(f"--ranks-per-node {per_node}: give 1 or more.")
     return Scale(ranks=counts, per_node=per_node, scaling=scaling, grid=grid)
 
@@ -131,7 +128,7 @@ def work_model(runs: Sequence[Run], works: Sequence[LocalWork], scale: Scale) ->
     """Return the work of a rank on other numbers of ranks.
 
     Runs on five numbers of ranks or more give a model of it. With fewer, weak or strong scaling is
-    assumed as asked for, or as the sizes of the runs say.
+    assumed as asked for, or as the sizes of the runs say, or else strong.
 
     Parameters
     ----------
@@ -144,19 +141,18 @@ def work_model(runs: Sequence[Run], works: Sequence[LocalWork], scale: Scale) ->
     Raises
     ------
     UsageError
-        Neither the runs nor the user say how work scales.
+        The sizes of runs on several numbers of ranks contradict each other.
     """
     base = runs[-1].header.ranks
     counts = sorted({run.header.ranks for run in runs})
     scaling = scale.scaling or scaling_of(runs)
-    if scaling is None:
+    if scaling is None and len(counts) > 1:
         raise UsageError(
-            f"The runs are all on {counted(base, 'rank')}, so they do not say how the work of a "
-            "rank changes: give --scaling weak (it stays) or --scaling strong (it is divided)."
-            if len(counts) == 1
-            else "The sizes of the runs are neither those of weak nor of strong scaling: give "
-            "--scaling weak or strong, and runs of one kind."
+            "The sizes of the runs are neither those of weak nor of strong scaling: give --scaling "
+            "weak or strong, and runs of one kind."
         )
+    if scaling is None:
+        return assumed(Scaling.STRONG, base, scale.ranks, asked=False)
     if len(counts) < LEAST_POINTS or scaling is not scaling_of(runs):
         return assumed(scaling, base, scale.ranks)
     pairs = list(zip(runs, works, strict=True))
@@ -188,8 +184,14 @@ def work_model(runs: Sequence[Run], works: Sequence[LocalWork], scale: Scale) ->
     )
 
 
-def assumed(scaling: Scaling, base: int, ranks: Sequence[int]) -> WorkModel:
-    """Return work that stays, or is divided."""
+def assumed(scaling: Scaling, base: int, ranks: Sequence[int], *, asked: bool = True) -> WorkModel:
+    """Return work that stays, or is divided.
+
+    Parameters
+    ----------
+    asked : bool
+        Whether the user or the runs say so; else it is the default.
+    """
     if scaling is Scaling.WEAK:
         return WorkModel(
             factors={each: WorkFactor() for each in ranks},
@@ -207,9 +209,9 @@ def assumed(scaling: Scaling, base: int, ranks: Sequence[int]) -> WorkModel:
         factors=factors,
         scaling=scaling,
         basis=(
-            f"Strong scaling: the work of a rank is that of {base} ranks, divided. Caches and work "
-            f"that is not divided are not modelled; runs on {LEAST_POINTS} numbers of ranks would "
-            "show them."
+            f"Strong scaling{'' if asked else ' (the default; or give --scaling weak)'}: the work "
+            f"of a rank is that of {counted(base, 'rank')}, divided. Caches and work that is not "
+            f"divided are not modelled; runs on {LEAST_POINTS} numbers of ranks would show them."
         ),
     )
 
@@ -284,21 +286,16 @@ def network_of(machine: Machine | None, works: Sequence[LocalWork]) -> NetworkBa
         raise DataError(
             f"The machine file of {machine.name} has no network: 'hindmost probe network' adds it."
         )
-    unit = Link(pieces=(Piece(from_bytes=0, latency_s=1.0, per_byte_s=0.0),))
     for work in works:
-        costs = work.program.costs
-        rounds = NodeNetwork(within=unit, across=unit).reduction_s(work.node)
-        shown = (costs.seen > 0) & ~costs.hidden & (costs.median_s > 0.0)
-        shown[:, [each for each in range(shown.shape[1]) if each not in (1, 3)]] = False
-        if rounds > 0.0 and shown.any():
-            message_s = float(np.median(costs.median_s[shown])) / rounds
+        message_s, where = message_of(work)
+        if message_s > 0.0:
             link = Link(pieces=(Piece(from_bytes=0, latency_s=message_s, per_byte_s=0.0),))
             nodes = np.unique(work.node).size
             return NetworkBasis(
                 network=NodeNetwork(within=link, across=link),
                 basis=(
                     f"Without --machine, every message takes {seconds(message_s)}, as in the "
-                    f"recorded reductions on {counted(nodes, 'node')}"
+                    f"recorded {where} on {counted(nodes, 'node')}"
                     + (
                         "; messages between nodes take longer, so the network's part is a lower "
                         "bound."
@@ -307,10 +304,32 @@ def network_of(machine: Machine | None, works: Sequence[LocalWork]) -> NetworkBa
                     )
                 ),
             )
+    one = all(work.program.ranks == 1 for work in works)
+    why = "are on one rank" if one else "hide messages and collectives behind work"
     raise DataError(
-        "The runs do not show what a reduction costs (they are on one rank, or work hides it): "
-        "give --machine with a file of 'hindmost probe network'."
+        f"The runs {why}, so they do not show what a message costs: give --machine with a file of "
+        "'hindmost probe network'."
     )
+
+
+def message_of(work: LocalWork) -> tuple[float, str]:
+    """Return what a message costs by a run, in seconds, and which events show it; 0 if none do.
+
+    Collectives take as many messages after each other as their algorithm has rounds.
+    """
+    costs, nodes = work.program.costs, work.node
+    unit = Link(pieces=(Piece(from_bytes=0, latency_s=1.0, per_byte_s=0.0),))
+    rounds = NodeNetwork(within=unit, across=unit).reduction_s(nodes)
+    shown = (costs.seen > 0) & ~costs.hidden & (costs.median_s > 0.0)
+    for kinds, messages, where in (
+        ((REDUCE, COMPLETE), rounds, "reductions"),
+        ((RECEIVE,), 1.0, "messages between neighbours"),
+        (ONE_WAY, rounds, "collectives"),
+    ):
+        found = costs.median_s[:, kinds][shown[:, kinds]]
+        if found.size and messages > 0.0:
+            return float(np.median(found)) / messages, where
+    return 0.0, ""
 
 
 def halo_bytes(run: Run) -> float:
@@ -340,9 +359,23 @@ def grid_of(work: LocalWork, scale: Scale) -> tuple[int, str]:
     )
 
 
+def ranks_per_node(run: Run, scale: Scale) -> tuple[int, str]:
+    """Return how many ranks a node has, and what that rests on; no words if it was given."""
+    if scale.per_node is not None:
+        return scale.per_node, ""
+    machine = run.header.environment.get("machine")
+    cores = machine.get("cores") if isinstance(machine, dict) else None
+    most = max(run.hosts.count(host) for host in set(run.hosts))
+    found, why = most, "as recorded"
+    if isinstance(cores, int) and cores > most:
+        found, why = cores, "as many as the recording machine has cores"
+    return found, f"A node has {counted(found, 'rank')}, {why}; --ranks-per-node changes it."
+
+
 def targets_of(run: Run, work: LocalWork, model: WorkModel, scale: Scale) -> list[Target]:
     """Return where a run is scaled to."""
     dimensions, _ = grid_of(work, scale)
+    per_node, _ = ranks_per_node(run, scale)
     found = []
     for ranks in scale.ranks:
         grow = 1.0
@@ -351,7 +384,7 @@ def targets_of(run: Run, work: LocalWork, model: WorkModel, scale: Scale) -> lis
         found.append(
             Target(
                 placement=Placement(
-                    node=nodes_of(ranks, scale.per_node), edges=grid_edges(ranks, dimensions)
+                    node=nodes_of(ranks, per_node), edges=grid_edges(ranks, dimensions)
                 ),
                 work=model.factors[ranks],
                 halo_bytes=grow * halo_bytes(run),

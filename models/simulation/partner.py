@@ -99,11 +99,6 @@ def as_partner(program: Program, solver: str) -> Program:
         raise UsageError(
             f"{solver} cannot be predicted from runs of {shape.solver}. Predicted are {known}."
         )
-    if not shape.preconditioner:
-        raise UsageError(
-            "The partner of a solver is predicted with Jacobi's preconditioner or none (-pc_type "
-            "jacobi, none), as the work of others is not known."
-        )
     theirs = RECIPES[solver]
     halo = program.has(RECEIVE)
     source = list(steps_of(ours.body, halo=halo, preconditioner=shape.preconditioner))
@@ -153,8 +148,9 @@ def rows_of(program: Program, source: list[Step]) -> NDArray[np.intp]:
     if len(kinds) > wanted.size or rows.size < FEWEST_BODIES:
         name = program.shape.solver if program.shape else ""
         raise UsageError(
-            f"{rows.size:,} of {program.bodies:,} iterations have the events of PETSc's {name}; "
-            f"its partner needs {FEWEST_BODIES}. Record more iterations, with events."
+            f"{rows.size:,} of {program.bodies:,} iterations have the events of PETSc's {name} and "
+            f"no others; its partner needs {FEWEST_BODIES}. Record more iterations, with a "
+            "preconditioner that waits for no other rank, such as jacobi, bjacobi or none."
         )
     return rows
 

@@ -1,8 +1,8 @@
 """What an iteration of PETSc's Krylov solvers does between the events in which ranks wait.
 
 Counted for PETSc 3.18, and held against the calls that its log counts (`-log_view`). A vector that
-is read, and one that is written, counts once each. A preconditioner is Jacobi's, three vectors, or
-none, a copy.
+is read, and one that is written, counts once each. A preconditioner is Jacobi's, three vectors; or
+none, a copy; or another that needs no other rank, whose time is fitted by itself.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ class Unit(IntEnum):
     """The product with the part of the matrix that needs no halo."""
     REST = 3
     """The product with the other part."""
+    PRECONDITIONER = 4
+    """A preconditioner whose vectors are not known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +107,7 @@ def steps_of(parts: tuple[Part, ...], *, halo: bool, preconditioner: float) -> I
     halo : bool
         Whether products exchange halos.
     preconditioner : float
-        Vectors that it reads and writes.
+        Vectors that it reads and writes; 0 if not known.
     """
     fixed, by_place = np.zeros((2, len(Unit)))
     for part in parts:
@@ -115,6 +117,7 @@ def steps_of(parts: tuple[Part, ...], *, halo: bool, preconditioner: float) -> I
             by_place[Unit.BASIS] += part.basis_by_place
         elif isinstance(part, Precondition):
             fixed[Unit.VECTOR] += preconditioner
+            fixed[Unit.PRECONDITIONER] += preconditioner == 0.0
         elif isinstance(part, Product):
             if halo:
                 yield Step(event=SEND, fixed=fixed, by_place=by_place)

@@ -171,6 +171,17 @@ def test_an_interval_of_absurd_width_is_none(
     assert " with noise no worse than recorded: undisturbed work " in printed
 
 
+def test_what_is_not_given_has_a_default_that_is_said(
+    run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (given,) = answer(capsys, run, "--ranks", "64", "--ranks-per-node", "3", "--scaling", "strong")
+    (found,) = answer(capsys, run, "--ranks", "64")
+    assert found["predicted_s"] == given["predicted_s"]
+    assumed = " ".join(found["assumptions"])
+    assert "Strong scaling (the default; or give --scaling weak)" in assumed
+    assert "A node has 3 ranks" in assumed
+
+
 def test_without_noise_nothing_rests_on_its_tail(
     run: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -186,8 +197,6 @@ def test_ranges_of_ranks_double() -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--ranks", "64"], "give --ranks-per-node"),
-        (["--ranks", "64", "--ranks-per-node", "4"], "give --scaling weak"),
         (["--ranks", "64", "--ranks-per-node", "0", "--scaling", "weak"], "give 1 or more"),
         (["--ranks", "many", *WEAK], "write 512, a list"),
         (["--ranks", "64..8", *WEAK], "a range ascends"),

@@ -16,8 +16,8 @@ from hindmost.models.simulation.program import Program, Times, TypicalCosts
 from hindmost.models.simulation.recipes import RECIPES, steps_of
 from hindmost.models.simulation.rerun import what_if
 
-UNIT_S = np.array([[5e-6, 4e-6, 90e-6, 10e-6], [6e-6, 5e-6, 80e-6, 12e-6]])
-"""Vector, vector of the basis, and the two parts of a product; on two ranks."""
+UNIT_S = np.array([[5e-6, 4e-6, 90e-6, 10e-6, 40e-6], [6e-6, 5e-6, 80e-6, 12e-6, 50e-6]])
+"""Vector, vector of the basis, the two parts of a product, a preconditioner; on two ranks."""
 RANKS, PAUSE_S, JACOBI = 2, 1e-4, 3.0
 LINE = np.array([0, 1], np.int32), np.array([1, 0], np.int32)
 
@@ -29,6 +29,7 @@ def solve(
     *,
     factor: Times | None = None,
     injected: Times | None = None,
+    preconditioner: float = JACOBI,
 ) -> Program:
     """Return a solve whose messages and reductions cost nothing, so that its time is known."""
     recipe = RECIPES[solver]
@@ -39,7 +40,7 @@ def solve(
     begins = places == 0
     drain = np.append(begins[1:], True) & bool(recipe.last)
     kinds = {
-        name: list(steps_of(parts, halo=True, preconditioner=JACOBI))
+        name: list(steps_of(parts, halo=True, preconditioner=preconditioner))
         for name, parts in (("body", recipe.body), ("first", recipe.first), ("last", recipe.last))
     }
     events = max(map(len, kinds.values())) - 1
@@ -75,7 +76,7 @@ def solve(
             iterations=iterations,
             restart=restart,
             drain=drain,
-            preconditioner=JACOBI,
+            preconditioner=preconditioner,
             extra=recipe.more,
         ),
         injected=injected,
@@ -110,6 +111,14 @@ def test_the_work_of_the_partner_is_found(solver: str, restart: int) -> None:
     assert found.doubt == pytest.approx((1.0, 1.0), abs=1e-6)
     predicted = what_if(recorded, Change(solver=partner)).predicted_s
     assert predicted == pytest.approx(what_if(true, Change()).predicted_s, rel=1e-6)
+
+
+@pytest.mark.parametrize("solver", ["cg", "bcgs"])
+def test_the_time_of_another_preconditioner_is_found(solver: str) -> None:
+    partner = RECIPES[solver].partner
+    found = as_partner(solve(solver, preconditioner=0.0), partner)
+    true = solve(partner, preconditioner=0.0)
+    assert work_of(found) == pytest.approx(work_of(true), rel=1e-6)
 
 
 def test_noise_goes_with_the_iterations() -> None:
@@ -158,9 +167,6 @@ def test_what_has_no_partner_is_refused() -> None:
         as_partner(recorded, "pgmres")
     with pytest.raises(UsageError, match="--solver cgs: did you mean bcgs or cg"):
         as_partner(recorded, "cgs")
-    other = replace(recorded, shape=replace(recorded.shape, preconditioner=0.0))
-    with pytest.raises(UsageError, match="Jacobi's preconditioner or none"):
-        as_partner(other, "pipecg")
     kind = np.full_like(recorded.block.kind, REDUCE)
     with pytest.raises(UsageError, match="0 of 90 iterations have the events of PETSc's cg"):
         as_partner(replace(recorded, block=replace(recorded.block, kind=kind)), "pipecg")
