@@ -8,6 +8,7 @@ from itertools import count
 from pathlib import Path
 
 import numpy as np
+from markupsafe import Markup
 
 from hindmost.analysis.ranks import figures as of_ranks
 from hindmost.analysis.ranks.figures import timeline_charts
@@ -27,13 +28,12 @@ from hindmost.analysis.runs.finding import OF_RANKS, Finding, caution_parts
 from hindmost.analysis.runs.first_screen import data_parts
 from hindmost.analysis.show.chart import Chart
 from hindmost.analysis.show.html_charts import Opens, choice_chart, live_chart
-from hindmost.analysis.show.page import Heading, Html, Page, Paragraph, Part, Subheading, Widget
+from hindmost.analysis.show.page import Heading, Page, Paragraph, Part, Subheading, Widget
 from hindmost.analysis.show.table import Column, Table
+from hindmost.analysis.show.templates import rendered
 from hindmost.errors import UsageError
 from hindmost.harness.runfile.reader import Run
-from hindmost.models.ranks.extrema import Extreme
 from hindmost.models.ranks.lateness import Lateness
-from hindmost.printable import escape
 from hindmost.text import percent, seconds
 
 CHART_INCHES = 2.8
@@ -182,12 +182,23 @@ def bars_open(report: RankReport, opens: Opens | None) -> Opens | None:
     return Opens(number=opens.number, places=names)
 
 
-def named(report: RankReport, place: int, opens: Opens | None) -> str:
-    """Return the number of a rank as HTML, linked to its timeline if there is one."""
-    name = str(report.numbers[place])
-    if opens is None or place not in opens.places:
-        return name
-    return f'<a href="{opens.address(opens.places[place])}">{name}</a>'
+def named(
+    report: RankReport, opens: Opens | None, places: Sequence[int], values: Sequence[str]
+) -> Markup:
+    """Return the numbers of ranks with their values, linked to their timelines if there are any."""
+    addresses = {} if opens is None else opens.places
+    return rendered(
+        "report/ranks.html",
+        "ranks",
+        [
+            (
+                opens.address(addresses[place]) if opens and place in addresses else "",
+                report.numbers[place],
+                value,
+            )
+            for place, value in zip(places, values, strict=True)
+        ],
+    )
 
 
 def extrema_table(report: RankReport, opens: Opens | None) -> Table:
@@ -202,7 +213,12 @@ def extrema_table(report: RankReport, opens: Opens | None) -> Table:
         rows=[
             (
                 CRITERIA.get(each.criterion, each.criterion),
-                Html(", ".join(ranks_by(report, each, opens))),
+                named(
+                    report,
+                    opens,
+                    each.ranks.tolist(),
+                    [metric_text(value, each.unit) for value in each.values],
+                ),
                 metric_text(each.typical, each.unit),
                 ", ".join(str(report.numbers[rank]) for rank in each.ranks[: each.standing_out])
                 or "none",
@@ -210,12 +226,6 @@ def extrema_table(report: RankReport, opens: Opens | None) -> Table:
             for each in report.extrema
         ],
     )
-
-
-def ranks_by(report: RankReport, extreme: Extreme, opens: Opens | None) -> Iterator[str]:
-    """Yield the first ranks by a criterion with their values, as HTML."""
-    for rank, value in zip(extreme.ranks, extreme.values, strict=True):
-        yield f"{named(report, int(rank), opens)} ({escape(metric_text(value, extreme.unit))})"
 
 
 def timeline_part(report: RankReport, run: Run, opens: Opens) -> Widget:
@@ -282,7 +292,7 @@ def groups_table(report: RankReport, opens: Opens | None) -> Table:
         rows=[
             (
                 str(size),
-                Html(named(report, place, opens)),
+                named(report, opens, [place], [""]),
                 *(metric_text(means[at], metrics.units[at]) for at in shown),
             )
             for size, place, means in zip(

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from hindmost.analysis.show.html_charts import SCRIPTS, embedded
 from hindmost.analysis.show.html_maps import packed
 from hindmost.analysis.show.page import Widget, shared_scripts
-from hindmost.printable import escape
+from hindmost.analysis.show.templates import rendered
 
 EVENT_SCRIPTS = (*SCRIPTS[:-1], *shared_scripts("events"), SCRIPTS[-1])
 """The last script starts all charts."""
@@ -165,34 +165,27 @@ def event_data(chart: EventChart) -> dict[str, Any]:
 
 def event_widget(chart: EventChart, numbers: Iterator[int], heading: str, caption: str) -> Widget:
     """Return the timeline as a part of a page."""
-    number = next(numbers)
     used = sorted({0, *np.unique(chart.kind[chart.kind > 0]).tolist()})
-    names = list(KINDS)
-    legend = "".join(
-        f'<li><span class="swatch" style="background: var(--fill-{LOOKS[names[kind]][0]}); '
-        f'height: {0.9 * LOOKS[names[kind]][1]:.2f}rem"></span>{escape(KINDS[names[kind]])}</li>'
-        for kind in used
-    )
-    if chart.path is not None:
-        legend += (
-            '<li><svg width="28" height="12" aria-hidden="true"><path d="M1 10H14V2H27" '
-            f'fill="none" style="stroke: var(--ink)" stroke-width="2.4"/></svg>{escape(PATH)}</li>'
-        )
-    rows = min(22.0, 5.0 + 1.6 * chart.ranks.size)
-    said = f" {chart.scope}" if chart.scope else ""
-    return Widget(
-        anchor=f"chart-{number}",
+    names = [list(KINDS)[kind] for kind in used]
+    anchor, path = f"chart-{next(numbers)}", "" if chart.path is None else PATH
+    html = rendered(
+        "show/charts.html",
+        "figure",
+        id=anchor,
+        kind="events",
         heading=heading,
-        name="events",
-        scripts=EVENT_SCRIPTS,
-        html=f'<figure class="chart" data-kind="events" id="chart-{number}">'
-        f"<h3>{escape(heading)}</h3>"
-        f'<div class="answering"><ul class="legend">{legend}<li>▼ last to arrive at a '
-        'reduction</li></ul><canvas tabindex="0" role="img" '
-        f'aria-label="{escape(f"{heading}: {chart.title}")}" style="height: {rows:g}rem"></canvas>'
-        f'<p class="path" role="status">{escape(chart.why_no_path)}</p>'
-        f'<p class="hover quiet" role="status">{escape(HINT)}</p>'
-        '<div class="numbers"></div></div>'
-        f"<figcaption>{escape(caption + said)}</figcaption>"
-        f'<script type="application/json">{embedded(event_data(chart))}</script></figure>',
+        label=f"{heading}: {chart.title}",
+        legend=rendered(
+            "show/charts.html",
+            "event_legend",
+            kinds=[(*LOOKS[name], KINDS[name]) for name in names],
+            path=path,
+        ),
+        height=f"{min(22.0, 5.0 + 1.6 * chart.ranks.size):g}",
+        below=rendered("show/charts.html", "path_words", chart.why_no_path),
+        hint=HINT,
+        picture="",
+        caption=f"{caption} {chart.scope}".rstrip(),
+        data=embedded(event_data(chart)),
     )
+    return Widget(html=html, anchor=anchor, heading=heading, name="events", scripts=EVENT_SCRIPTS)

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+import base64
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from markupsafe import Markup
 from numpy.typing import NDArray
 
 from hindmost.analysis.show.chart import Chart, Series, x_limits
 from hindmost.analysis.show.heat_map import HeatMap
 from hindmost.analysis.show.html_maps import map_data, map_legend, packed
-from hindmost.analysis.show.html_renderer import picture_html
 from hindmost.analysis.show.matplotlib_charts import picture
 from hindmost.analysis.show.page import Widget, shared_scripts
 from hindmost.analysis.show.palette import DASHES, LINES, fills_of
-from hindmost.printable import escape, page_json
+from hindmost.analysis.show.templates import rendered
+from hindmost.printable import page_json
 
 DIGITS = 5
 TINY = 1e-300
+Choices = Sequence[tuple[str, str, bool]]
+"""Value and text of each choice, and whether it can be chosen."""
 HINT = "Point at the chart for its numbers, drag to zoom; with the keyboard: arrows, +, -, 0."
 
 
@@ -59,10 +63,10 @@ def height_rem(content: Chart | HeatMap) -> float:
     return min(17.0, 5.0 + 2.5 * content.ranks) if isinstance(content, HeatMap) else 16.0
 
 
-def embedded(data: dict[str, Any]) -> str:
+def embedded(data: dict[str, Any]) -> Markup:
     """Write JSON so that nothing in it can end the element that it stands in."""
     text = page_json(data)
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+    return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))
 
 
 def rounded(values: NDArray[np.float64]) -> list[float | None]:
@@ -165,29 +169,14 @@ def series_data(series: Series, colour: str) -> dict[str, Any]:
     }
 
 
-def curve_legend(chart: Chart) -> str:
-    """Return the legend of curves, as words that wrap on narrow screens."""
+def curve_legend(chart: Chart, choices: Choices = (), what: str = "") -> Markup:
+    """Return the legend of curves, after a choice of what they are of if there is one."""
     entries = [
-        f"<li>{swatch(series, colour)}{escape(series.name)}</li>"
+        (series.name, series.look, colour, " ".join(f"{each:g}" for each in dash_of(colour)))
         for series, colour in zip(chart.series, colour_of(chart), strict=True)
     ]
-    return (
-        f'<ul class="legend"><li class="axis">{escape(chart.y.label)}:</li>{"".join(entries)}</ul>'
-    )
-
-
-def swatch(series: Series, colour: str) -> str:
-    """Return a little drawing of how a series looks."""
-    dash = " ".join(f"{each:g}" for each in dash_of(colour))
-    width = 12 if series.filled else 2
-    if series.look == "points":
-        return (
-            '<svg width="28" height="12" aria-hidden="true"><circle cx="14" cy="6" r="4" '
-            f'fill="none" style="stroke: var({colour})" stroke-width="1.4"/></svg>'
-        )
-    return (
-        f'<svg width="28" height="12" aria-hidden="true"><line x1="0" y1="6" x2="28" y2="6" '
-        f'style="stroke: var({colour})" stroke-width="{width}" stroke-dasharray="{dash}"/></svg>'
+    return rendered(
+        "show/charts.html", "curve_legend", chart.y.label, entries, choices=choices, what=what
     )
 
 
@@ -243,10 +232,7 @@ def choice_chart(
         What is chosen.
     """
     first = next(iter(charts.values()))
-    options = "".join(
-        f'<option value="{escape(key)}">{escape(labels[key])}</option>' for key in charts
-    )
-    legend = f"<label>{escape(what)} <select>{options}</select></label>{curve_legend(first)}"
+    legend = curve_legend(first, [(key, labels[key], True) for key in charts], what)
     return figure(
         number, first, heading, caption, picture(first, height), choice_data(charts), legend
     )
@@ -259,24 +245,25 @@ def figure(
     caption: str,
     png: bytes,
     data: dict[str, Any],
-    legend: str,
+    legend: Markup,
 ) -> Widget:
     """Return the figure: legend, canvas, words, picture, caption and the script's numbers."""
-    label = f"{heading}: {content.title}"
-    return Widget(
-        html=f'<figure class="chart" data-kind="{data["kind"]}" id="chart-{number}">'
-        f"<h3>{escape(heading)}</h3>"
-        f'<div class="answering">{legend}'
-        f'<canvas tabindex="0" role="img" aria-label="{escape(label)}" '
-        f'style="height: {height_rem(content):g}rem"></canvas>'
-        f'<p class="hover quiet" role="status">{escape(HINT)}</p></div>'
-        f"{picture_html(png, label)}"
-        f"<figcaption>{escape(caption)}</figcaption>"
-        f'<script type="application/json">{embedded(data)}</script></figure>',
-        anchor=f"chart-{number}",
+    anchor = f"chart-{number}"
+    html = rendered(
+        "show/charts.html",
+        "figure",
+        id=anchor,
+        kind=data["kind"],
         heading=heading,
-        scripts=SCRIPTS,
+        label=f"{heading}: {content.title}",
+        legend=legend,
+        height=f"{height_rem(content):g}",
+        hint=HINT,
+        picture=base64.b64encode(png).decode(),
+        caption=caption,
+        data=embedded(data),
     )
+    return Widget(html=html, anchor=anchor, heading=heading, scripts=SCRIPTS)
 
 
 def choice_data(charts: Mapping[str, Chart]) -> dict[str, Any]:

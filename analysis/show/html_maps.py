@@ -7,11 +7,12 @@ import zlib
 from typing import Any
 
 import numpy as np
+from markupsafe import Markup
 from numpy.typing import NDArray
 
 from hindmost.analysis.show.heat_map import HeatMap, RankOrder
 from hindmost.analysis.show.palette import COLOUR_MAP
-from hindmost.printable import escape
+from hindmost.analysis.show.templates import rendered
 
 MOST_CELLS = 150_000
 MOST_COLUMNS = 1200
@@ -124,29 +125,27 @@ def hex_colour(colour: NDArray[np.float64]) -> str:
     return "#" + "".join(f"{round(255 * channel):02x}" for channel in colour[:3].tolist())
 
 
-def map_legend(heat_map: HeatMap) -> str:
-    """Return the scale of colours with the times at its ends."""
+def map_legend(heat_map: HeatMap) -> Markup:
+    """Return the scale of colours with the times at its ends, and the choice of an order."""
     coarse = coarse_enough(heat_map)
-    low, high = (limit * coarse.unit.per_second for limit in coarse.colour_limits_s)
+    low, high = (
+        f"{limit * coarse.unit.per_second:.4g} {coarse.unit.sign}"
+        for limit in coarse.colour_limits_s
+    )
     far = float(coarse.times.max()) > FAR_BEYOND * coarse.colour_limits_s[1]
-    marked = f"<li>○ longest, over {FAR_BEYOND:g} times that</li>" if far else ""
-    return (
-        f'<ul class="legend"><li class="axis">{escape(coarse.y_label)}; {escape(coarse.what)}:</li>'
-        f'<li>{low:.4g} {coarse.unit.sign} and less <span class="scale"></span> '
-        f"{high:.4g} {coarse.unit.sign} and more</li>{marked}{order_choice(heat_map)}</ul>"
+    return rendered(
+        "show/charts.html",
+        "map_legend",
+        axis=f"{coarse.y_label}; {coarse.what}",
+        low=low,
+        high=high,
+        far=f"{FAR_BEYOND:g}" if far else "",
+        orders=order_choices(heat_map),
     )
 
 
-def order_choice(heat_map: HeatMap) -> str:
-    """Return what chooses the order of ranks; empty where there is nothing to choose."""
+def order_choices(heat_map: HeatMap) -> list[tuple[str, str, bool]]:
+    """Return the orders of ranks: key, label, and whether there is one; empty for no choice."""
     if not orders_of(heat_map) or heat_map.ranks < LEAST_ORDERED:
-        return ""
-    options = "".join(
-        f'<option value="{escape(each.key)}"{" disabled" if each.places is None else ""}>'
-        f"{escape(each.label)}</option>"
-        for each in heat_map.orders
-    )
-    return (
-        '<li><label>ranks ordered by <select class="order"><option value="">rank</option>'
-        f"{options}</select></label></li>"
-    )
+        return []
+    return [(each.key, each.label, each.places is not None) for each in heat_map.orders]

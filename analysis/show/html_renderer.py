@@ -1,44 +1,106 @@
-"""The HTML renderer: pages, tables and paragraphs."""
+"""The HTML renderer: pages by templates, in sections, with all scripts and styles inside."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
+import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from hindmost.analysis.show.html_frame import (
-    DARK,
-    FIRST_SCRIPTS,
-    LAST_SCRIPTS,
-    rail_html,
-    sections_html,
-    themed,
-    widgets_in,
-)
+from markupsafe import Markup
+
 from hindmost.analysis.show.page import (
-    Caution,
     Folded,
     Heading,
-    Html,
     Page,
-    Paragraph,
     Part,
-    Picture,
     SideBySide,
-    Subheading,
     Widget,
+    shared_scripts,
 )
 from hindmost.analysis.show.palette import DARK_FILLS, DARK_LINES, FILLS, LINES
-from hindmost.analysis.show.table import Graded, Table
+from hindmost.analysis.show.templates import rendered
 from hindmost.errors import UsageError
 from hindmost.files import write_output
-from hindmost.printable import escape
 
+FIRST_SCRIPTS, LAST_SCRIPTS = shared_scripts("address"), shared_scripts("frame")
+"""Of every page, before and after those that its parts ask for."""
+DARK = "@media screen and (prefers-color-scheme: dark)"
 SERIES = "verdicts"
 """The section with a table of all series of a history."""
 STYLE = Path(__file__).with_name("page.css")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageSection:
+    """A section of a page.
+
+    Attributes
+    ----------
+    anchor, text : str
+        Its id, and its entry in the contents; the first section of a page may have no entry.
+    facets : mapping of str to str
+        What it can be filtered by.
+    headed : bool
+        Whether it begins with a heading, and not with a widget that is an element by itself.
+    """
+
+    anchor: str
+    text: str
+    facets: Mapping[str, str] = field(default_factory=dict)
+    headed: bool = False
+    parts: list[Part] = field(default_factory=list)
+
+    @property
+    def entries(self) -> list[tuple[str, str]]:
+        """Anchors and names of the charts in the section."""
+        return [
+            (each.anchor, each.heading)
+            for each in widgets_in(self.parts)
+            if each.anchor and each.heading
+        ]
+
+    @property
+    def facets_json(self) -> str:
+        """What the section can be filtered by, for the script."""
+        return json.dumps(dict(self.facets))
+
+
+def widgets_in(parts: Iterable[Part]) -> Iterator[Widget]:
+    """Yield the widgets among parts and within them."""
+    for part in parts:
+        if isinstance(part, Widget):
+            yield part
+            yield from widgets_in(part.inner)
+        elif isinstance(part, SideBySide | Folded):
+            yield from widgets_in(part.parts)
+
+
+def sections_of(page: Page) -> Iterator[PageSection]:
+    """Divide the parts of a page at its headings and at widgets that begin a section."""
+    current = PageSection(anchor="", text="")
+    for number, part in enumerate(page.parts):
+        if isinstance(part, Heading) or (isinstance(part, Widget) and part.begins):
+            if current.parts:
+                yield current
+            current = begun(part, number)
+        current.parts.append(part)
+    yield current
+
+
+def begun(part: Heading | Widget, number: int) -> PageSection:
+    """Return the section that a part begins."""
+    if isinstance(part, Widget):
+        return PageSection(anchor=part.anchor, text=part.begins)
+    return PageSection(
+        anchor=part.anchor or f"section-{number}",
+        text=part.short or part.text,
+        facets=part.facets,
+        headed=True,
+    )
 
 
 def page_html(page: Page) -> str:
@@ -48,38 +110,22 @@ def page_html(page: Page) -> str:
     named by its hash: whatever else finds its way into the page stays dead. A page that is
     ``served`` may ask its own server.
     """
-    title = escape(page.title)
-    kind = 'p class="eyebrow"' if page.headed else "h1"
-    widgets = [widget for part in page.parts for widget in widgets_in(part)]
+    widgets = list(widgets_in(page.parts))
     asked = (path for each in widgets for path in each.scripts)
     code = live_script(dict.fromkeys([*FIRST_SCRIPTS, *asked, *LAST_SCRIPTS]))
     digest = base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
-    policy = f"; script-src 'sha256-{digest}'"
-    policy += "; connect-src 'self'" if page.served else ""
+    policy = f"; script-src 'sha256-{digest}'" + ("; connect-src 'self'" if page.served else "")
     style = themed(f"{colours()}{STYLE.read_text(encoding='utf-8')}{styles(widgets)}")
-    return with_places(f"""<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy"
- content="default-src 'none'; img-src data:; style-src 'unsafe-inline'{policy}">
-<title>{title}</title>
-<style>
-{style}</style>
-</head>
-<body>
-<a class="skip" href="#main">Skip the contents</a>
-{rail_html(page)}
-<main id="main">
-<{kind}>{title}</{kind[:2].strip()}>
-<p class="quiet">{escape(page.subtitle)}</p>
-{sections_html(page, part_html)}
-</main>
-<script>{code}</script>
-</body>
-</html>
-""")
+    made = rendered(
+        "show/page.html",
+        "page",
+        page,
+        sections=list(sections_of(page)),
+        style=Markup(style),
+        code=Markup(code),
+        policy=Markup(policy),
+    )
+    return with_places(str(made))
 
 
 def with_places(html: str) -> str:
@@ -114,80 +160,35 @@ def styles(widgets: Iterable[Widget]) -> str:
     return "".join(path.read_text(encoding="utf-8") for path in paths)
 
 
-def part_html(part: Part) -> str:
+def part_html(part: Part) -> Markup:
     """Return the HTML of a part of a page."""
-    match part:
-        case Heading(text):
-            return f"<h2>{escape(text)}</h2>"
-        case Subheading(text):
-            return f'<h3 class="part">{escape(text)}</h3>'
-        case Paragraph(text, quiet):
-            kind = ' class="quiet"' if quiet else ""
-            return f"<p{kind}>{as_html(text)}</p>"
-        case Caution(text):
-            return f'<p class="caution">{escape(text)}</p>'
-        case Folded(summary, parts, opened):
-            inner = "\n".join(map(part_html, parts))
-            kind = " open" if opened else ""
-            return f"<details{kind}><summary>{as_html(summary)}</summary>\n{inner}</details>"
-        case Picture(png, description, caption):
-            return (
-                f"<figure>{picture_html(png, description)}"
-                f"<figcaption>{escape(caption)}</figcaption></figure>"
-            )
-        case Table():
-            return table_html(part)
-        case SideBySide(parts):
-            inner = "\n".join(map(part_html, parts))
-            return f'<div class="beside">{inner}</div>'
-        case Widget():
-            return part.html
+    return rendered("show/parts.html", "part", part)
 
 
-def as_html(text: str) -> str:
-    """Return text as it stands on a page."""
-    return text if isinstance(text, Html) else escape(text)
+def themed(css: str) -> str:
+    """Return a style sheet whose dark colours can be chosen as well.
+
+    In a block for dark systems, every rule begins with ``:root``.
+    """
+    pieces = re.split(re.escape(DARK), css)
+    made = [pieces[0]]
+    for piece in pieces[1:]:
+        end = block_end(piece)
+        block, rest = piece[:end], piece[end:]
+        asked = block.replace(":root", ':root[data-theme="dark"]')
+        system = block.replace(":root", ':root:not([data-theme="light"])')
+        made += [f"{DARK}{system}\n@media screen{asked}", rest]
+    return "".join(made)
 
 
-def table_html(table: Table) -> str:
-    """Return a table in a box that scrolls on narrow screens, with its notes below it."""
-    caption = "<br>".join(map(escape, table.title))
-    heads = "".join(
-        f'<th scope="col" class="{column.kind}">{escape(column.head)}</th>'
-        for column in table.columns
-    )
-    rows = "".join(f"<tr>{row_html(table, row)}</tr>\n" for row in table.rows)
-    return (
-        f'<div class="scroll"><table>{f"<caption>{caption}</caption>" if caption else ""}'
-        f"<thead><tr>{heads}</tr></thead>\n<tbody>{rows}</tbody></table></div>"
-        + "".join(f'\n<p class="quiet">{as_html(note)}</p>' for note in table.notes)
-    )
-
-
-def row_html(table: Table, row: Sequence[str]) -> str:
-    """Return the cells of a row."""
-    return "".join(
-        f'<td class="{column.kind}">{cell_html(cell)}</td>'
-        for column, cell in zip(table.columns, row, strict=True)
-    )
-
-
-def cell_html(cell: str) -> str:
-    """Return a cell: a grade as a colour with its mark, leading spaces as a level."""
-    if isinstance(cell, Graded):
-        mark = f'<span class="mark">{escape(cell.mark)}</span>' if cell.mark.strip() else ""
-        value = escape(cell.removesuffix(cell.mark))
-        return f'<span class="grade {cell.grade}">{value}{mark}</span>'
-    level = (len(cell) - len(cell.lstrip(" "))) // 2
-    return (
-        f'<span class="level-{level}">{as_html(cell.lstrip())}</span>' if level else as_html(cell)
-    )
-
-
-def picture_html(png: bytes, description: str) -> str:
-    """Return a picture that travels inside the page."""
-    data = base64.b64encode(png).decode()
-    return f'<img src="data:image/png;base64,{data}" alt="{escape(description)}">'
+def block_end(text: str) -> int:
+    """Return where the first block in braces ends."""
+    depth = 0
+    for at, letter in enumerate(text):
+        depth += (letter == "{") - (letter == "}")
+        if letter == "}" and depth == 0:
+            return at + 1
+    return len(text)
 
 
 def colours() -> str:

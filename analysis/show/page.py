@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from markupsafe import Markup
+
 from hindmost.analysis.show.table import Table
 
 SHARED = Path(__file__).parent / "live"
@@ -22,7 +24,7 @@ class Widget:
 
     Attributes
     ----------
-    html : str
+    html : Markup
     scripts, styles : tuple of Path
         What it needs, in the order of the page; the last script starts the others.
     anchor : str
@@ -33,15 +35,18 @@ class Widget:
         By which contents list it; may be empty.
     begins : str
         What the section is called that it begins, as its HTML is one; may be empty.
+    inner : sequence of Widget
+        Those that stand within its HTML.
     """
 
-    html: str = ""
+    html: Markup
     anchor: str = ""
     name: str = ""
     heading: str = ""
     begins: str = ""
     scripts: tuple[Path, ...] = ()
     styles: tuple[Path, ...] = ()
+    inner: Sequence[Widget] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,16 +108,7 @@ class SideBySide:
     parts: Sequence[Widget]
 
 
-@dataclass(frozen=True, slots=True)
-class Picture:
-    """A picture that travels inside the page."""
-
-    png: bytes
-    description: str
-    caption: str
-
-
-Part = Heading | Subheading | Paragraph | Caution | Folded | Picture | Table | Widget | SideBySide
+Part = Heading | Subheading | Paragraph | Caution | Folded | Table | Widget | SideBySide
 """Anything that can stand on a page."""
 
 
@@ -135,9 +131,3 @@ class Page:
     parts: Sequence[Part]
     served: bool = False
     headed: bool = False
-
-
-class Html(str):
-    """Text that is HTML already; all other text on a page is escaped."""
-
-    __slots__ = ()

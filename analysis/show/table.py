@@ -52,7 +52,7 @@ class Table:
     columns : sequence of Column
     rows : sequence of sequences of str
         A cell per column. A page indents a cell by its leading spaces, two for each level; there a
-        cell may also be `page.Html`.
+        cell may also be `markupsafe.Markup`.
     title : tuple of str
         Lines above the heads.
     notes : tuple of str

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from hindmost.analysis.show.page import Heading, Page, Paragraph, Part, Widget, shared_scripts
+from hindmost.analysis.show.templates import rendered
 from hindmost.harness.runfile.feed import FeedHead
-from hindmost.printable import escape
 from hindmost.text import counted
 
 HERE = Path(__file__).parent
+TEMPLATE = "watch/watch.html"
 
 
 def watch_page(head: FeedHead, *, controls: bool) -> Page:
@@ -41,7 +42,7 @@ def watch_page(head: FeedHead, *, controls: bool) -> Page:
             quiet=True,
         ),
         Heading("Slowest ranks (stragglers)"),
-        Widget(html='<div id="hindmost"></div>'),
+        Widget(html=rendered(TEMPLATE, "stragglers")),
         Heading("Iteration times in the last frame"),
         canvas("times", "Counts of iteration times of all ranks", "10rem"),
     ]
@@ -52,9 +53,7 @@ def watch_page(head: FeedHead, *, controls: bool) -> Page:
 
 
 PROGRESS = Widget(
-    html='<p id="ending" role="alert" hidden></p><p id="progress" role="status">no data yet</p>'
-    '<div class="bar"><div id="bar"></div></div><p id="next"></p>'
-    '<div id="predictions"></div><p id="link" class="quiet"></p>',
+    html=rendered(TEMPLATE, "progress"),
     scripts=(*shared_scripts("chart", "elements"), HERE / "charts.js", HERE / "watch.js"),
     styles=(HERE / "watch.css",),
 )
@@ -63,23 +62,13 @@ PROGRESS = Widget(
 
 def controls_of(periods_s: Sequence[float], metrics: Sequence[str]) -> Widget:
     """Return the lists from which a viewer may choose."""
-    words = {period: f"every {period:g} s" if period else "auto" for period in periods_s}
-    periods = "".join(
-        f'<option value="{period:g}">{word}</option>' for period, word in words.items()
-    )
-    shown = "".join(f"<option>{escape(metric)}</option>" for metric in metrics)
-    return Widget(
-        html='<p class="chooser"><label>frames <select id="period">'
-        f'{periods}</select></label> <label>shown of ranks <select id="metric">{shown}'
-        '</select></label> <span id="asked" class="quiet" role="status"></span></p>'
-    )
+    periods = [
+        (f"{period:g}", f"every {period:g} s" if period else "auto")
+        for period in dict.fromkeys(periods_s)
+    ]
+    return Widget(html=rendered(TEMPLATE, "controls", periods, metrics))
 
 
 def canvas(name: str, description: str, height: str) -> Widget:
     """Return the place of a chart that the script draws."""
-    return Widget(
-        html=f'<figure class="chart live" id="{name}"><ul class="legend"></ul>'
-        f'<canvas role="img" aria-label="{escape(description)}" '
-        f'style="height: {height}"></canvas>'
-        '<p class="hover quiet" role="status"></p></figure>'
-    )
+    return Widget(html=rendered(TEMPLATE, "canvas", name, description, height))

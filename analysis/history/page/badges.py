@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from urllib.parse import quote
 
+from markupsafe import Markup
+
 from hindmost.analysis.history.judged_series import JudgedSeries
 from hindmost.analysis.history.study import HistoryStudy
 from hindmost.analysis.readers.history import SeriesName
-from hindmost.analysis.show.page import Html
+from hindmost.analysis.show.templates import rendered
 from hindmost.models.changepoint import ChangePoint
 from hindmost.models.changepoint.changes import more_and_less
 from hindmost.models.changepoint.verdicts import FAIL, PASS, UNKNOWN, WARN
-from hindmost.printable import escape
 
+SECTIONS = "history/page/sections.html"
 KNOWN = "known"
 LEVEL = 0.95
 """Of a method's intervals where its settings name no other."""
@@ -58,11 +60,11 @@ def factor_words(judged: JudgedSeries, before: float, after: float) -> str:
     return f"{factor:.3g}x {pair[0] if after > before else pair[1]}"
 
 
-def badge_html(badge: str) -> Html:
+def badge_html(badge: str) -> Markup:
     """Return a verdict as a coloured badge."""
-    return Html(f'<span class="badge {badge}" title="{MEANINGS[badge]}">{badge}</span>')
+    return rendered(SECTIONS, "badge", badge, MEANINGS[badge])
 
 
-def link_html(name: SeriesName, text: str) -> Html:
+def link_html(name: SeriesName, text: str) -> Markup:
     """Return a link that selects a series on the page."""
-    return Html(f'<a href="#{address_of(name)}">{escape(text)}</a>')
+    return rendered(SECTIONS, "link", address_of(name), text)

@@ -22,6 +22,7 @@ from hindmost.analysis.history.headline import (
 )
 from hindmost.analysis.history.page.badges import (
     BADGES,
+    SECTIONS,
     badge_html,
     change_badge,
     factor_words,
@@ -32,11 +33,11 @@ from hindmost.analysis.history.page.badges import (
 from hindmost.analysis.history.study import HistoryStudy
 from hindmost.analysis.history.terms import signed, timer_name
 from hindmost.analysis.readers.history import FailedRun
-from hindmost.analysis.show.page import Folded, Heading, Html, Paragraph, Part
+from hindmost.analysis.show.page import Folded, Heading, Paragraph, Part
 from hindmost.analysis.show.table import Column, Table
+from hindmost.analysis.show.templates import rendered
 from hindmost.models.changepoint.verdicts import WARN
 from hindmost.models.significance import p_number
-from hindmost.printable import escape
 from hindmost.text import counted, percent, signed_percent
 
 MOST_ROWS = 14
@@ -83,14 +84,12 @@ def summary(study: HistoryStudy) -> list[Part]:
         ),
         rows=rows,
     )
-    series = ", ".join(
-        f"{badge_html(badge)} {everything[badge]:,}" for badge in BADGES if everything[badge]
-    )
+    counts = [(badge_html(badge), everything[badge]) for badge in BADGES if everything[badge]]
     return [
         Paragraph(headline(study)),
         *(Paragraph(line) for line in (*islice(open_lines(study), 1), *ended_drift_lines(study))),
         *(Paragraph(line) for line in (*silence_lines(study), newest_line(study)) if line),
-        Paragraph(Html(f"{counted(len(study.judged), 'series')}: {series or 'none'}.")),
+        Paragraph(rendered(SECTIONS, "counts", counted(len(study.judged), "series"), counts)),
         Folded(f"Verdicts of {counted(len(cases), 'case')}", [table]),
     ]
 
@@ -140,8 +139,8 @@ def group_part(group: ChangeGroup, level: str, *, opened: bool = True) -> Part:
     rows = [row for finding in group.findings for row in change_rows(finding)]
     cases = {each.judged.series.name.case for each in group.findings}
     many = f"{counted(len(rows), 'change')} in {counted(len(cases), 'case')}"
-    commits = escape(group.commits or "unknown commits")
-    title = f"{badge_html(group_badge(group))} <b>{group.leading.date}</b>, {many}: {commits}"
+    badge, commits = badge_html(group_badge(group)), group.commits or "unknown commits"
+    title = rendered(SECTIONS, "group_title", badge, group.leading.date, many, commits)
     table = Table(
         columns=(
             Column("verdict"),
@@ -154,7 +153,7 @@ def group_part(group: ChangeGroup, level: str, *, opened: bool = True) -> Part:
         ),
         rows=rows,
     )
-    return Folded(Html(title), [table], opened=opened and len(rows) <= MOST_ROWS)
+    return Folded(title, [table], opened=opened and len(rows) <= MOST_ROWS)
 
 
 def change_rows(
@@ -171,16 +170,15 @@ def change_rows(
     judged, change = finding.judged, finding.change
     name = judged.series.name
     timer = link_html(name, timer_name(name.timer))
+    case = " ".join(part for part in (name.machine, name.case) if part)
+    label = rendered(SECTIONS, "timer", timer, len(within), case)
     if within:
-        label = f'<span class="part" style="padding-left: {len(within)}em">└ {timer}</span>'
         remarks_on = [f"{percent(difference(finding) / difference(within[-1]), 0)} of the above"]
     else:
-        case = escape(" ".join(part for part in (name.machine, name.case) if part))
-        label = f'<span class="quiet">{case}</span><br>{timer}'
         remarks_on = list(parts_words(finding))
     yield (
         badge_html(change_badge(judged, change)),
-        Html(label),
+        label,
         finding.date,
         factor_words(judged, change.before, change.after),
         signed_percent(change.effect, change.effect_interval),

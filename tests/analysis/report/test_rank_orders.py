@@ -18,7 +18,7 @@ from tests.analysis.report.first_screens import of_work
 from hindmost.analysis.report.rank_orders import by_group, by_node
 from hindmost.analysis.show.heat_map import heat_map, slowest_first
 from hindmost.analysis.show.html_charts import live_chart
-from hindmost.analysis.show.html_maps import map_data, map_legend, order_choice
+from hindmost.analysis.show.html_maps import map_data, map_legend, order_choices
 from hindmost.analysis.show.html_renderer import write_page
 from hindmost.analysis.show.page import Page
 from hindmost.cli import main
@@ -94,7 +94,7 @@ def test_a_cell_beyond_the_colours_is_marked(browser: Browser, tmp_path: Path) -
 
 def test_few_ranks_are_not_put_in_order() -> None:
     two = heat_map(np.ones((4, 2)), title="")
-    assert order_choice(replace(two, orders=(slowest_first(two),))) == ""
+    assert order_choices(replace(two, orders=(slowest_first(two),))) == []
 
 
 def test_the_order_is_chosen_by_pointer_key_and_address(

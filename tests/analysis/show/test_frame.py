@@ -13,7 +13,7 @@ import pytest
 from tests.analysis.browser import Browser, need_browser
 from tests.conftest import made_header, run_values
 
-from hindmost.analysis.show.html_frame import themed
+from hindmost.analysis.show.html_renderer import themed
 from hindmost.cli import main
 from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.writer import write_whole
