@@ -13,14 +13,26 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from hindmost.printable import one_line
+from hindmost.records import Rule
 
 PYTHON = -1
 """In place of a frame's module: it is a line of Python."""
 NOWHERE = -2
 """In place of a frame's module: code that no file contains, such as that of a JIT compiler."""
+
+
+def as_name(value: Any) -> Any:
+    """Return a name as it may be shown anywhere; anything but a text as it is."""
+    return one_line(value) if isinstance(value, str) else value
+
+
+Name = Annotated[str, Rule(read=as_name, words="text")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,8 +47,8 @@ class Module:
         nanoseconds since 1970.
     """
 
-    path: str
-    identity: str
+    path: Name
+    identity: Name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,8 +61,8 @@ class PythonCode:
     first_line : int
     """
 
-    file: str
-    function: str
+    file: Name
+    function: Name
     first_line: int
 
 
@@ -97,6 +109,11 @@ class CallContexts:
     def chain(self, context: int) -> NDArray[np.uint32]:
         """Return the frames of a context, shape (frame,), the outermost first."""
         return self.frames[self.start[context] : self.start[context + 1]]
+
+    @property
+    def known(self) -> bool:
+        """Whether any context but 0 is known."""
+        return self.count > 1
 
     @classmethod
     def none(cls) -> CallContexts:

@@ -210,6 +210,14 @@ class End:
         all ranks.
     aborted : int or None
         The code of an MPI_Abort.
+    in_call : str
+        The MPI call that the rank was in; empty if it was in none.
+    in_call_ns : int
+        When that call began, on the rank's own clock.
+    clock_ns : int
+        When this was written, on that clock.
+    last_context : int
+        Of the last recorded call, or of that one.
     """
 
     finalized: bool = False
@@ -223,3 +231,7 @@ class End:
     calls: Mapping[str, Count] = field(default_factory=dict)
     calls_of_some: Mapping[str, Count] = field(default_factory=dict)
     aborted: int | None = None
+    in_call: Text = ""
+    in_call_ns: Instant = 0
+    clock_ns: Instant = 0
+    last_context: Annotated[int, Rule(least=0, most=(1 << 32) - 1)] = 0

@@ -38,6 +38,16 @@ class Frame(IntEnum):
     PART = 9
     """A section so far, in JSON, after the records that it had more than at the part before it."""
     PART_RECORDS = 10
+    MODULES = 11
+    CODES = 12
+    PLACES = 13
+    CHAIN_ENDS = 14
+    CHAINS = 15
+    CONTEXTS = 16
+    """Of each record of the section, the number of its context."""
+    PART_CONTEXTS = 17
+    POLLS = 18
+    """By context, the calls that found nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,18 +12,20 @@ import mmap
 import resource
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import DamagedFileError, DataError
 from hindmost.files import matching, open_regular, read_text, reason
+from hindmost.harness.attach.contexts import NOWHERE, PYTHON, CallContexts, Module, PythonCode
 from hindmost.harness.attach.facts import ADDRESS, MOST_NS, End, Program, Section, as_text
 from hindmost.harness.attach.frames import Frame, Frames, Span, json_at
 from hindmost.harness.recorder.library import RECORD
 from hindmost.records import from_document
 
+T = TypeVar("T")
 VERSION = 1
 """Of raw files; a later one is refused."""
 SUFFIX = ".raw"
@@ -69,8 +71,15 @@ class RawSection:
         return np.concatenate(parts)
 
 
-ARRAYS = {Frame.RECORDS: RECORD, Frame.NORMS: NORM, Frame.EDGES: EDGE}
+ARRAYS = {
+    Frame.RECORDS: RECORD,
+    Frame.CONTEXTS: np.dtype("<u4"),
+    Frame.NORMS: NORM,
+    Frame.EDGES: EDGE,
+}
 """Frames that hold arrays of the section before them."""
+PARTS = {Frame.PART_RECORDS: Frame.RECORDS, Frame.PART_CONTEXTS: Frame.CONTEXTS}
+"""Frames that hold the first entries of arrays of a section that has not ended, and which."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +99,9 @@ class RawRank:
         status, or the negative number of a signal.
     torn : str
         Why the rest of the file cannot be read; empty if it was read whole.
+    contexts : CallContexts
+    polls : int64 array, shape (context,)
+        Calls that found nothing, such as an MPI_Test, by context; empty if the rank wrote none.
     """
 
     path: Path
@@ -99,7 +111,17 @@ class RawRank:
     options: dict[str, str]
     end: End | None
     torn: str
+    contexts: CallContexts
+    polls: NDArray[np.int64]
     status: int | None = None
+
+    def contexts_of(self, section: RawSection) -> NDArray[np.uint32]:
+        """Return the context of each record of a section, shape (record,); 0: not known."""
+        noted = section.array(Frame.CONTEXTS)
+        known = np.zeros(section.array(Frame.RECORDS).size, np.uint32)
+        known[: noted.size] = noted[: known.size]
+        known[known >= self.contexts.count] = 0  # the file is torn
+        return known
 
     @property
     def over(self) -> bool:
@@ -135,7 +157,8 @@ def read_rank(path: Path) -> RawRank:
     done: set[Frame] = set()
     sections: list[RawSection] = []
     open_part: Section | None = None
-    waiting: list[Span] = []
+    waiting: dict[Frame, list[Span]] = {}
+    noted = NotedContexts()
     options: dict[str, str] = {}
     try:
         for kind, at in frames:
@@ -148,10 +171,12 @@ def read_rank(path: Path) -> RawRank:
                 clocks.append(np.frombuffer(data, CLOCK, 1, at.offset))
             elif kind is Frame.SECTION:
                 facts = section_at(data, at)
-                sections.append(RawSection(facts=facts, at={Frame.RECORDS: waiting}, data=data))
-                done, waiting = set(), []
-            elif kind is Frame.PART_RECORDS:
-                waiting.append(span_of(Frame.RECORDS, at))
+                sections.append(RawSection(facts=facts, at=waiting, data=data))
+                done, waiting = set(), {}
+            elif kind in PARTS:
+                waiting.setdefault(PARTS[kind], []).append(span_of(PARTS[kind], at))
+            elif kind in NotedContexts.KINDS:
+                noted.read(kind, data, at)
             elif kind is Frame.PART:
                 open_part = section_at(data, at)
             elif kind in ARRAYS and sections:
@@ -171,8 +196,8 @@ def read_rank(path: Path) -> RawRank:
         frames.torn = f"frame {frames.number}: {error}"
     if open_part is not None:  # it was not ended, or its last records are not there
         if not waiting and sections:
-            waiting = sections.pop().at[Frame.RECORDS]
-        sections.append(RawSection(facts=open_part, at={Frame.RECORDS: waiting}, data=data))
+            waiting = sections.pop().at
+        sections.append(RawSection(facts=open_part, at=waiting, data=data))
     if program is None:
         raise DamagedFileError(f"{path} is no raw file of a rank: {frames.torn or 'it is empty'}.")
     return RawRank(
@@ -183,8 +208,104 @@ def read_rank(path: Path) -> RawRank:
         options=options,
         end=end,
         torn=frames.torn,
+        contexts=noted.table(),
+        polls=noted.polls,
         status=status_of(path),
     )
+
+
+PLACE = np.dtype(
+    [
+        ("offset", "<i8"),
+        ("function", "<i8"),
+        ("bytes", "<i8"),
+        ("module", "<i4"),
+        ("pad", "<i4"),
+    ]
+)
+
+
+class NotedContexts:
+    """The call contexts of a rank as its file brings them, those that are new in each frame.
+
+    Attributes
+    ----------
+    polls : int64 array, shape (context,)
+    """
+
+    KINDS = (
+        Frame.MODULES,
+        Frame.CODES,
+        Frame.PLACES,
+        Frame.CHAIN_ENDS,
+        Frame.CHAINS,
+        Frame.POLLS,
+    )
+
+    def __init__(self) -> None:
+        self.polls = np.empty(0, np.int64)
+        self._modules: list[Module] = []
+        self._codes: list[PythonCode] = []
+        self._places = [np.empty(0, PLACE)]
+        self._ends = [np.zeros(2, np.int64)]
+        self._chains = [np.empty(0, np.uint32)]
+
+    def read(self, kind: Frame, data: mmap.mmap, at: Span) -> None:
+        """Read one frame; raises a ValueError."""
+        if kind is Frame.MODULES:
+            self._modules += entries_of(Module, self._modules, json_at(data, at))
+        elif kind is Frame.CODES:
+            self._codes += entries_of(PythonCode, self._codes, json_at(data, at))
+        elif kind is Frame.PLACES:
+            self._places.append(array_at(data, at, PLACE))
+        elif kind is Frame.CHAIN_ENDS:
+            self._ends.append(array_at(data, at, np.dtype("<u4")).astype(np.int64))
+        elif kind is Frame.CHAINS:
+            self._chains.append(array_at(data, at, np.dtype("<u4")))
+        else:
+            self.polls = array_at(data, at, np.dtype("<i8"))
+
+    def table(self) -> CallContexts:
+        """Return the contexts; none if they do not fit together."""
+        places, start = np.concatenate(self._places), np.concatenate(self._ends)
+        inner_first = np.concatenate(self._chains)
+        module, function = places["module"], places["function"]
+        limit = np.where(module == PYTHON, len(self._codes), np.iinfo(np.int64).max)
+        if (
+            (np.diff(start) < 0).any()
+            or start[-1] != inner_first.size
+            or (inner_first >= places.size).any()
+            or ((module < NOWHERE) | (module >= len(self._modules))).any()
+            or ((function < 0) | (function >= limit) | (places["bytes"] < 0)).any()
+        ):
+            return CallContexts.none()
+        lengths = np.diff(start)
+        mirrored = np.repeat(start[:-1] + start[1:] - 1, lengths) - np.arange(inner_first.size)
+        return CallContexts(
+            modules=tuple(self._modules),
+            codes=tuple(self._codes),
+            module=module.astype(np.int32),
+            offset=places["offset"].astype(np.int64),
+            function=function.astype(np.int64),
+            size=places["bytes"].astype(np.int64),
+            start=start,
+            frames=inner_first[mirrored],
+        )
+
+
+def entries_of(kind: type[T], before: list[T], said: Any) -> list[T]:
+    """Return the modules, or the codes, of a frame; raises a ValueError."""
+    if not isinstance(said, dict) or said.get("first") != len(before):
+        raise ValueError("names of call contexts are missing")
+    entries = said.get("entries")
+    if not isinstance(entries, list):
+        raise ValueError("names of call contexts are no list")
+    return [from_document(kind, each, ignore_unknown=True) for each in entries]
+
+
+def array_at(data: mmap.mmap, at: Span, kind: np.dtype[Any]) -> NDArray[Any]:
+    """Return an array that a frame consists of, mapped, not read."""
+    return np.frombuffer(data, kind, at.count // kind.itemsize, at.offset)
 
 
 def section_at(data: mmap.mmap, at: Span) -> Section:

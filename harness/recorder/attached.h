@@ -44,6 +44,7 @@ static struct {
   char *origins; /* where the program runs, as JSON */
   char *injected; /* the law of injected noise */
   struct record *records;
+  uint32_t *contexts; /* of each record; NULL: they are not noted */
   int real_bytes;
   int watched_count, solver_count;
   struct watched watched[MOST_WATCHED];
@@ -271,9 +272,11 @@ static void add_calls(struct text *text, const char *key, const int64_t counts[]
   text_add(text, "}");
 }
 
-/* The last frame. `aborted` < 0: not by MPI_Abort. */
-static void write_end(int finalized, int64_t aborted) {
+/* The last frame. `aborted` < 0: not by MPI_Abort. `since_ns`: when the call began that the program is in. */
+static void write_end(int finalized, int64_t aborted, int64_t since_ns) {
   struct text text = {0};
+  write_contexts();
+  if (tables) raw_frame(RAW_POLLS, tables->polls, (chain_count + 1) * sizeof *tables->polls);
   text_add(&text, "{\"finalized\":%s", finalized ? "true" : "false");
   text_number(&text, "clock_ns", now());
   text_number(&text, "sections", attached.sections);
@@ -286,6 +289,11 @@ static void write_end(int finalized, int64_t aborted) {
   text_number(&text, "marks_in_solves", attached.lost_marks);
   add_calls(&text, "calls", calls_passed);
   add_calls(&text, "calls_of_some", calls_of_some);
+  if (open_call >= 0) {
+    text_string(&text, "in_call", hindmost_call_names[open_call]);
+    text_number(&text, "in_call_ns", since_ns);
+  }
+  text_number(&text, "last_context", context_now);
   if (aborted >= 0)
     text_number(&text, "aborted", aborted);
   else
@@ -299,11 +307,12 @@ static void write_end(int finalized, int64_t aborted) {
 /* Keeps what can be kept when the program ends otherwise than by MPI_Finalize. */
 static void attach_break(int64_t aborted) {
   if (!attached.on || !attached.begun || attached.ended || getpid() != attached.pid) return;
+  int64_t since_ns = read_ns;
   attached.ended = 1;
   end_solve_unfinished();
   end_loop(0);
   if (stretch) count_calls();
-  write_end(0, aborted);
+  write_end(0, aborted, since_ns);
 }
 
 __attribute__((destructor)) static void leave_process(void) { attach_break(-1); }
@@ -367,7 +376,7 @@ static void attach_end(void) {
     count_calls();
   }
   write_clock();
-  write_end(1, -1);
+  write_end(1, -1, 0);
   PMPI_Barrier(attached.own);
   PMPI_Comm_free(&attached.own);
 }

@@ -52,12 +52,16 @@ static void write_part(int64_t mark_ns) {
   int64_t kept = records_kept();
   sigfillset(&all);
   pthread_sigmask(SIG_BLOCK, &all, &before); /* a handler writes to the file, too */
+  write_contexts();
   raw_frame(RAW_PART_RECORDS, records + loop.written, (size_t)(kept - loop.written) * sizeof(struct record));
+  if (record_contexts)
+    raw_frame(RAW_PART_CONTEXTS, record_contexts + loop.written, (size_t)(kept - loop.written) * sizeof(uint32_t));
   begin_loop_section(&text);
   add_counts(&text, mark_ns, state->switches + involuntary_switches(), 0);
   text_frame(&text, RAW_PART);
   loop.written = kept;
   records = attached.records - kept; /* the memory is used again */
+  if (record_contexts) record_contexts = attached.contexts - kept;
   pthread_sigmask(SIG_SETMASK, &before, NULL);
   hindmost_next_body(); /* the last record is no longer in memory */
   loop.written_ns = now();
@@ -102,6 +106,7 @@ void hindmost_iteration(void) {
     attached.lost_marks++;
     return;
   }
+  NOTE_CONTEXT;
   loop_mark(now());
 }
 

@@ -138,7 +138,9 @@ static int get_memory(void) {
   int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
   void *memory = mmap(NULL, (size_t)capacity * sizeof(struct record), PROT_READ | PROT_WRITE, flags, -1, 0);
   void *norms = mmap(NULL, MOST_NORMS * sizeof(double), PROT_READ | PROT_WRITE, flags, -1, 0);
-  if (memory == MAP_FAILED || norms == MAP_FAILED) return ENOMEM;
+  void *contexts = mmap(NULL, (size_t)capacity * sizeof(uint32_t), PROT_READ | PROT_WRITE, flags, -1, 0);
+  if (memory == MAP_FAILED || norms == MAP_FAILED || contexts == MAP_FAILED) return ENOMEM;
+  attached.contexts = begin_contexts() ? contexts : NULL;
   norm_memory = norms;
   hindmost_memory_for(memory, capacity, capacity < RECORDS_TOUCHED ? capacity : RECORDS_TOUCHED);
   attached.records = memory;
@@ -207,6 +209,7 @@ static void count_calls(void) {
 
 /* Starts to record on this thread, without meeting the other ranks. */
 static void attach_arm(MPI_Comm comm, int size) {
+  record_contexts = attached.contexts;
   records = attached.records; /* the program may use hindmost itself, and its memory be gone */
   state->capacity = attached.capacity;
   hindmost_count_memory(NULL, 0);
@@ -227,6 +230,48 @@ static void begin_section(struct text *text, const char *what, double load_befor
   text_add(text, "{\"section\":%lld,\"what\":\"%s\"", (long long)attached.sections, what);
   text_real(text, "load_before", load_before);
   text_real(text, "load_after", load_of_host());
+}
+
+static void add_module(struct text *text, uint32_t number) {
+  text_string(text, "path", tables->modules[number].path);
+  text_string(text, "identity", tables->modules[number].identity);
+}
+
+static void add_code(struct text *text, uint32_t number) {
+  text_string(text, "file", tables->codes[number].file);
+  text_string(text, "function", tables->codes[number].function);
+  text_number(text, "first_line", tables->codes[number].first_line);
+}
+
+/* The entries from *written on, as a frame. */
+static void write_names(enum raw_kind kind, uint32_t *written, uint32_t count, void (*add)(struct text *, uint32_t)) {
+  struct text text = {0};
+  if (*written == count) return;
+  text_add(&text, "{\"first\":%u,\"entries\":[", *written);
+  for (uint32_t i = *written; i < count; i++) {
+    text_add(&text, i == *written ? "{" : ",{");
+    add(&text, i);
+    text_add(&text, "}");
+  }
+  text_add(&text, "]");
+  text_frame(&text, kind);
+  *written = count;
+}
+
+/* Writes what is new among the names, places and chains to which contexts of records refer. */
+static void write_contexts(void) {
+  static uint32_t modules, codes, places, chains;
+  if (!tables) return;
+  write_names(RAW_MODULES, &modules, module_count, add_module);
+  write_names(RAW_CODES, &codes, code_count, add_code);
+  if (places < place_count) raw_frame(RAW_PLACES, tables->places + places, (place_count - places) * sizeof(struct place));
+  places = place_count;
+  if (chains < chain_count) { /* where each ends among all places of chains, then these places */
+    uint32_t first = tables->chain_start[chains], last = tables->chain_start[chain_count];
+    raw_frame(RAW_CHAIN_ENDS, tables->chain_start + chains + 1, (chain_count - chains) * sizeof(uint32_t));
+    raw_frame(RAW_CHAINS, tables->chain_places + first, (last - first) * sizeof(uint32_t));
+  }
+  chains = chain_count;
 }
 
 static int64_t records_kept(void) { return state->seen < state->capacity ? state->seen : state->capacity; }
@@ -261,7 +306,10 @@ static void end_section(struct text *text, MPI_Comm communicator, int64_t writte
   add_counts(text, state->end_ns, state->switches, complete);
   count_calls();
   text_frame(text, RAW_SECTION);
-  raw_frame(RAW_RECORDS, records + written, (size_t)(records_kept() - written) * sizeof(struct record));
+  write_contexts();
+  size_t left = (size_t)(records_kept() - written);
+  raw_frame(RAW_RECORDS, records + written, left * sizeof(struct record));
+  if (record_contexts) raw_frame(RAW_CONTEXTS, record_contexts + written, left * sizeof(uint32_t));
   if (norms_seen) raw_frame(RAW_NORMS, norm_memory, (size_t)(norms_seen < MOST_NORMS ? norms_seen : MOST_NORMS) * sizeof(double));
   static int32_t ranks[PEERS];
   static int64_t messages[PEERS], bytes[PEERS];

@@ -35,6 +35,7 @@ SOURCES = tuple(
         "attached_solves.h",
         "calls.h",
         "clock.h",
+        "contexts.h",
         "counters.h",
         "fortran.h",
         "injection.h",
@@ -44,6 +45,7 @@ SOURCES = tuple(
         "petsc_events.h",
         "raw_file.h",
         "requests.h",
+        "unwind.h",
         "wrappers.h",
     )
 )

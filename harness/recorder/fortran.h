@@ -13,6 +13,7 @@
 extern void *hindmost_calls[4] __attribute__((weak));
 
 static void find_bindings(void) {}
+static int from_bindings(const void *address) { return (void)address, 0; }
 
 __attribute__((constructor)) static void fill_table(void) {
   if (!hindmost_calls) return;
@@ -49,7 +50,7 @@ static int note_bindings(struct dl_phdr_info *info, size_t size, void *unused) {
 
 static void find_bindings(void) { dl_iterate_phdr(note_bindings, NULL); }
 
-static inline int from_bindings(const void *address) {
+static int from_bindings(const void *address) {
   for (int i = 0; i < binding_count; i++)
     if ((uintptr_t)address - bindings[i].begin < bindings[i].size) return 1;
   return 0;

@@ -7,7 +7,8 @@
 #include <sys/uio.h>
 
 enum raw_kind { RAW_PROGRAM = 1, RAW_CLOCK, RAW_SECTION, RAW_RECORDS, RAW_NORMS, RAW_EDGES, RAW_END, RAW_OPTIONS,
-                RAW_PART, RAW_PART_RECORDS };
+                RAW_PART, RAW_PART_RECORDS, RAW_MODULES, RAW_CODES, RAW_PLACES, RAW_CHAIN_ENDS, RAW_CHAINS, RAW_CONTEXTS,
+                RAW_PART_CONTEXTS, RAW_POLLS };
 
 struct raw_head {
   char magic[4];   /* HMRW */

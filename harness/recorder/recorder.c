@@ -124,11 +124,13 @@ void hindmost_move_state(void *memory) {
 }
 
 #include "clock.h"
+#include "contexts.h"
 
 static inline void keep(int64_t begin_ns, int64_t end_ns, int32_t what, int phase, int flags, int count) {
   int64_t at = state->seen++;
-  if (at < state->capacity)
-    records[at] = (struct record){begin_ns, end_ns, what, (int8_t)phase, (uint8_t)flags, (uint16_t)count};
+  if (at >= state->capacity) return;
+  if (record_contexts) record_contexts[at] = context_now;
+  records[at] = (struct record){begin_ns, end_ns, what, (int8_t)phase, (uint8_t)flags, (uint16_t)count};
 }
 
 static int64_t idle_record = -1; /* record of a call that found nothing; the next such call extends it */
@@ -157,6 +159,7 @@ void hindmost_next_body(void) { idle_record = -1; }
 /* Touches the pages of the first `touched` records before the solve begins. */
 void hindmost_memory_for(struct record *memory, int64_t capacity, int64_t touched) {
   records = memory;
+  record_contexts = NULL;
   state->capacity = capacity;
   for (int64_t i = 0; i < touched; i++) records[i] = (struct record){0};
 }
@@ -300,8 +303,10 @@ int hindmost_clock_offset(MPI_Fint communicator, int trips, int64_t *offset_ns,
  * intervals, which read the clock twice and add to the running totals. */
 double hindmost_record_cost_ns(struct record *memory, int64_t room, int64_t count, int interval) {
   struct record *kept = records;
+  uint32_t *contexts = record_contexts;
   struct state before = *state;
   records = memory;
+  record_contexts = NULL;
   state->capacity = room;
   prepare_clock();
   int64_t begin = now();
@@ -315,6 +320,7 @@ double hindmost_record_cost_ns(struct record *memory, int64_t room, int64_t coun
   }
   double cost = (double)(now() - begin) / (double)count;
   records = kept;
+  record_contexts = contexts;
   *state = before;
   mpi_depth = 0;
   return cost;

@@ -22,12 +22,16 @@ static void write_due_part(int64_t end_ns);
  * end at a call, those among a part of the ranks. */
 static int64_t calls_passed[CALL_COUNT], calls_of_some[CALL_COUNT];
 
+/* The call that the recorded thread is in, -1 if none: it began at the clock's last reading. */
+static int open_call = -1;
+
 static inline void finish(int64_t begin_ns, int64_t end_ns, enum call call, enum phase phase, int flags,
                           int count) {
   if (halo_depth > 0) phase = HALO, flags = count = 0;
   state->phase_ns[phase] += end_ns - begin_ns;
   state->call_count[call]++;
   if (phase == OTHER) state->other_ns[call] += end_ns - begin_ns;
+  if (flags & INCOMPLETE && record_contexts) tables->polls[context_now]++;
   if (!(flags & INCOMPLETE))
     keep(begin_ns, end_ns, -1 - (int32_t)call, phase, flags, count);
   else if (!extend(end_ns - begin_ns, -1 - (int32_t)call, phase)) {
@@ -35,6 +39,7 @@ static inline void finish(int64_t begin_ns, int64_t end_ns, enum call call, enum
     keep(begin_ns, end_ns, -1 - (int32_t)call, phase, flags, count);
   }
   mpi_depth--;
+  open_call = -1;
   if (marking_call == NO_CALL) return;
   if (marking_call == FIND_CALL) write_due_part(end_ns);
   if (flags & (PART | ALONE))
@@ -45,7 +50,7 @@ static inline void finish(int64_t begin_ns, int64_t end_ns, enum call call, enum
 
 /* Whether to record a call: it comes from the recorded thread, and not from MPI itself, which may call
  * its own public names. Calls of other threads are counted. */
-static inline int enter(enum call call) {
+static inline __attribute__((always_inline)) int enter(enum call call) {
   if (!stretch) {
     int64_t before = __atomic_load_n(&calls_passed[call], __ATOMIC_RELAXED);
     __atomic_store_n(&calls_passed[call], before + 1, __ATOMIC_RELAXED);
@@ -57,6 +62,8 @@ static inline int enter(enum call call) {
     return 0;
   }
   if (injection.at_calls) take_detour();
+  NOTE_CONTEXT;
+  open_call = (int)call;
   mpi_depth++;
   return 1;
 }

@@ -1,0 +1,82 @@
+/* Calls of MPI by known chains of functions: tests/mpi/test_contexts.py knows them, too. */
+#include <dlfcn.h>
+#include <mpi.h>
+#include <signal.h>
+#include <string.h>
+
+#define PLAIN __attribute__((noinline, noclone, noipa))
+#define HERE __asm__ volatile("" ::: "memory") /* no call before it becomes a jump */
+
+static volatile double sink;
+
+PLAIN void exchange(int other) {
+  int sent = other, received;
+  MPI_Sendrecv(&sent, 1, MPI_INT, other, 0, &received, 1, MPI_INT, other, 0, MPI_COMM_SELF, MPI_STATUS_IGNORE);
+  HERE;
+}
+
+/* Its frame is moved to a multiple of 64 bytes. */
+PLAIN void aligned(int count) {
+  double room[8 * count] __attribute__((aligned(64)));
+  double first[8] __attribute__((aligned(64)));
+  memset(room, 0, sizeof room);
+  memset(first, 0, sizeof first);
+  MPI_Allreduce(room, first, 8, MPI_DOUBLE, MPI_SUM, MPI_COMM_SELF);
+  sink = first[count];
+  HERE;
+}
+
+PLAIN void step(int number) {
+  for (int i = 0; i < 3; i++) exchange(0);
+  aligned(1 + number % 2);
+  HERE;
+}
+
+PLAIN void deep(int levels) {
+  if (levels) deep(levels - 1);
+  else MPI_Barrier(MPI_COMM_SELF);
+  HERE;
+}
+
+PLAIN void at_signal(int number) {
+  (void)number;
+  MPI_Bcast(&number, 1, MPI_INT, 0, MPI_COMM_SELF);
+  HERE;
+}
+
+PLAIN void interrupted(void) {
+  raise(SIGUSR1);
+  HERE;
+}
+
+PLAIN void from_libraries(char *const path[], int count) {
+  for (int i = 0; i < count; i++) {
+    void *library = dlopen(path[i], RTLD_NOW);
+    void (*call)(void) = (void (*)(void))dlsym(library, "from_library");
+    call();
+    dlclose(library);
+  }
+  HERE;
+}
+
+PLAIN void poll_often(void) {
+  MPI_Request request;
+  int done, value;
+  MPI_Irecv(&value, 1, MPI_INT, 0, 7, MPI_COMM_SELF, &request);
+  for (int i = 0; i < 1000; i++) MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+  MPI_Cancel(&request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  HERE;
+}
+
+int main(int count, char **words) {
+  MPI_Init(&count, &words);
+  signal(SIGUSR1, at_signal);
+  for (int number = 0; number < 4; number++) step(number);
+  deep(40);
+  interrupted();
+  from_libraries(words + 1, count - 1);
+  poll_often();
+  MPI_Finalize();
+  return 0;
+}
