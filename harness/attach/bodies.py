@@ -23,6 +23,7 @@ from hindmost.harness.krylov.solvers import solver_named
 from hindmost.harness.recorder.bodies import Recording
 from hindmost.harness.recorder.clock import ClockReading, CommonClock, significant
 from hindmost.harness.recorder.events import MOST_CELLS
+from hindmost.harness.recorder.library import NOTED, RECORD
 from hindmost.harness.recorder.pattern import MONITOR
 from hindmost.harness.runfile.bodies import RankBodies, RankEvents
 
@@ -91,12 +92,20 @@ def on_common_clock(raw: RawRank, instant_ns: int) -> int:
 
 
 def recording_of(
-    each: RawSection, raw: RawRank, clock: CommonClock, *, seen: bool, injecting: bool = False
+    each: RawSection,
+    raw: RawRank,
+    clock: CommonClock,
+    numbers: NDArray[np.uint32],
+    *,
+    seen: bool,
+    injecting: bool = False,
 ) -> Recording:
     """Return a section as the recorder would return it.
 
     Parameters
     ----------
+    numbers : uint32 array, shape (context,)
+        In the table of all ranks, the numbers of this rank's contexts.
     seen : bool
         Whether the recorder saw the program's MPI calls.
     injecting : bool
@@ -104,6 +113,12 @@ def recording_of(
     """
     facts = each.facts
     records = each.array(Frame.RECORDS)[: facts.kept]
+    if raw.contexts.known:
+        noted = np.empty(records.size, NOTED)
+        for name in RECORD.names or ():
+            noted[name] = records[name]
+        noted["context"] = numbers[raw.contexts_of(each)[: records.size]]
+        records = noted
     monitored = records["end_ns"][records["what"] == ord(MONITOR)]
     return Recording(
         records=records,
@@ -248,7 +263,7 @@ def joined_events(parts: Sequence[RankBodies]) -> tuple[RankEvents | None, str]:
         return None, f"a body has {width:,} events, too many to keep of {bodies:,} bodies"
     shape = (bodies, width)
     kind, work, duration = np.zeros(shape, np.uint8), np.zeros(shape, "f4"), np.zeros(shape, "f4")
-    group = np.full(shape, -1, np.int32)
+    group, context = np.full(shape, -1, np.int32), np.zeros(shape, np.uint32)
     at = 0
     for each in known:
         rows, columns = each.kind.shape
@@ -257,6 +272,13 @@ def joined_events(parts: Sequence[RankBodies]) -> tuple[RankEvents | None, str]:
         duration[at : at + rows, :columns] = each.duration
         if each.group is not None:
             group[at : at + rows, :columns] = each.group
+        if each.context is not None:
+            context[at : at + rows, :columns] = each.context
         at += rows
-    grouped = any(each.group is not None for each in known)
-    return RankEvents(kind=kind, work=work, duration=duration, group=group if grouped else None), ""
+    return RankEvents(
+        kind=kind,
+        work=work,
+        duration=duration,
+        group=group if any(each.group is not None for each in known) else None,
+        context=context if any(each.context is not None for each in known) else None,
+    ), ""

@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 
 from hindmost.errors import DamagedFileError, DataError
 from hindmost.files import matching, open_regular, read_text, reason
-from hindmost.harness.attach.contexts import NOWHERE, PYTHON, CallContexts, Module, PythonCode
 from hindmost.harness.attach.facts import ADDRESS, MOST_NS, End, Program, Section, as_text
 from hindmost.harness.attach.frames import Frame, Frames, Span, json_at
 from hindmost.harness.recorder.library import RECORD
+from hindmost.harness.runfile.contexts import CallContexts, Module, PythonCode
 from hindmost.records import from_document
 
 T = TypeVar("T")
@@ -268,29 +268,25 @@ class NotedContexts:
     def table(self) -> CallContexts:
         """Return the contexts; none if they do not fit together."""
         places, start = np.concatenate(self._places), np.concatenate(self._ends)
-        inner_first = np.concatenate(self._chains)
-        module, function = places["module"], places["function"]
-        limit = np.where(module == PYTHON, len(self._codes), np.iinfo(np.int64).max)
-        if (
-            (np.diff(start) < 0).any()
-            or start[-1] != inner_first.size
-            or (inner_first >= places.size).any()
-            or ((module < NOWHERE) | (module >= len(self._modules))).any()
-            or ((function < 0) | (function >= limit) | (places["bytes"] < 0)).any()
-        ):
+        inner_first, lengths = np.concatenate(self._chains), np.diff(start)
+        if (lengths < 0).any() or start[-1] != inner_first.size:  # the file is torn
             return CallContexts.none()
-        lengths = np.diff(start)
         mirrored = np.repeat(start[:-1] + start[1:] - 1, lengths) - np.arange(inner_first.size)
-        return CallContexts(
+        found = CallContexts(
             modules=tuple(self._modules),
             codes=tuple(self._codes),
-            module=module.astype(np.int32),
+            module=places["module"].astype(np.int32),
             offset=places["offset"].astype(np.int64),
-            function=function.astype(np.int64),
+            function=places["function"].astype(np.int64),
             size=places["bytes"].astype(np.int64),
             start=start,
             frames=inner_first[mirrored],
         )
+        try:
+            found.check()
+        except ValueError:
+            return CallContexts.none()
+        return found
 
 
 def entries_of(kind: type[T], before: list[T], said: Any) -> list[T]:

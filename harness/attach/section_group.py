@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hindmost.files import make_folder
 from hindmost.harness.attach.bodies import (
@@ -31,6 +33,7 @@ from hindmost.harness.attach.settings import FIND
 from hindmost.harness.krylov.memory import available_bytes
 from hindmost.harness.runfile.bodies import INJECTED, PHASES, RankBodies
 from hindmost.harness.runfile.contents import Edges, RankRun, SolveOfBody
+from hindmost.harness.runfile.contexts import CallContexts, merged
 from hindmost.harness.runfile.part_file import RunName
 from hindmost.harness.runfile.provenance import Origins
 from hindmost.harness.runfile.writer import write_run_as
@@ -60,6 +63,28 @@ class Chosen:
     def none(self) -> int:
         """Solves that ended before their first iteration."""
         return sum(each.bodies is None for each in self.found)
+
+
+@dataclass(frozen=True, slots=True)
+class CommonContexts:
+    """The call contexts of all ranks of a run, and what each rank's own are in them.
+
+    Attributes
+    ----------
+    table : CallContexts
+    numbers : tuple of uint32 array, shape (context,)
+        Of each rank.
+    """
+
+    table: CallContexts
+    numbers: tuple[NDArray[np.uint32], ...]
+
+    def polls_of(self, rank: int, raw: RawRank) -> NDArray[np.int64]:
+        """Return the calls of a rank that found nothing, shape (context,)."""
+        known = np.minimum(raw.polls.size, self.numbers[rank].size)
+        found = np.zeros(self.table.count, np.int64)
+        np.add.at(found, self.numbers[rank][:known], np.maximum(raw.polls[:known], 0))
+        return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,16 +138,19 @@ class SectionGroup:
     def write(self) -> list[Path]:
         """Write the run files: one, or two if some solves left their pattern."""
         refuse_without_memory(self.program, self.sections, available_bytes())
-        return on_ranks(len(self.raws), self.write_rank)[0]
+        contexts = CommonContexts(*merged(raw.contexts for raw in self.raws))
+        return on_ranks(len(self.raws), partial(self.write_rank, contexts))[0]
 
-    def write_rank(self, communicator: Any) -> list[Path]:
+    def write_rank(self, contexts: CommonContexts, communicator: Any) -> list[Path]:
         """Find the bodies of a rank and write its part of the run files; collective."""
-        found = self.found_on(communicator)
+        found = self.found_on(communicator, contexts)
         if communicator.rank == 0:
             tell_none(self.program, found, self.report)
-        return [self.write_run(each, communicator) for each in choices(self.sections, found)]
+        return [
+            self.write_run(each, contexts, communicator) for each in choices(self.sections, found)
+        ]
 
-    def found_on(self, communicator: Any) -> list[Found]:
+    def found_on(self, communicator: Any, contexts: CommonContexts) -> list[Found]:
         """Return the bodies of each section on a rank; collective."""
         rank, raws = communicator.rank, self.raws
         zero_ns = on_common_clock(raws[0], self.sections[0].parts[0].facts.begin_ns)
@@ -131,7 +159,9 @@ class SectionGroup:
         found = []
         for each in self.sections:
             part = each.parts[rank]
-            recording = recording_of(part, raws[rank], clock, seen=seen, injecting=injecting)
+            recording = recording_of(
+                part, raws[rank], clock, contexts.numbers[rank], seen=seen, injecting=injecting
+            )
             if part.facts.what == LOOP:
                 names = own_phases(each, injecting=injecting)
                 found.append(loop_bodies(part, recording, communicator, names, self.calls_at))
@@ -139,7 +169,7 @@ class SectionGroup:
                 found.append(solve_bodies(part, recording, communicator, cut=not each.whole))
         return found
 
-    def write_run(self, chosen: Chosen, communicator: Any) -> Path:
+    def write_run(self, chosen: Chosen, contexts: CommonContexts, communicator: Any) -> Path:
         """Write a run file, unless an interrupted conversion wrote it; collective."""
         rank, seen = communicator.rank, self.mpi_seen
         run = f"{self.number}{'-generic' if chosen.generic else ''}"
@@ -168,6 +198,9 @@ class SectionGroup:
             make_folder(self.out, "--out")
         header = communicator.bcast(header)
         mine = rank_run(self.raws[rank], rank, chosen, bodies, norms, seen=seen)
+        if contexts.table.known:
+            polls = contexts.polls_of(rank, self.raws[rank])
+            mine = replace(mine, contexts=contexts.table, polls_by_context=polls)
         path = write_run_as(RunName.of(self.out, header), header, mine, communicator)
         if rank == 0:
             self.journal.note(run, path)

@@ -47,6 +47,7 @@ struct address {
 
 struct module {
   const char *path, *identity;
+  uint64_t base, begin, end; /* where it is loaded; an empty range: it may be no more */
 };
 
 struct code {
@@ -107,7 +108,7 @@ static uint32_t place_numbered(const struct place *place) {
 /* ---- modules ---- */
 
 struct sought {
-  uint64_t address, base;
+  uint64_t address, base, begin, end;
   char path[PATH_MAX], identity[80];
   int found;
 };
@@ -131,7 +132,9 @@ static int note_module(struct dl_phdr_info *info, size_t size, void *given) {
   (void)size;
   for (int i = 0; i < info->dlpi_phnum && !sought->found; i++) {
     const ElfW(Phdr) *part = &info->dlpi_phdr[i];
-    sought->found = part->p_type == PT_LOAD && sought->address - (info->dlpi_addr + part->p_vaddr) < part->p_memsz;
+    sought->begin = info->dlpi_addr + part->p_vaddr;
+    sought->end = sought->begin + part->p_memsz;
+    sought->found = part->p_type == PT_LOAD && sought->address - sought->begin < part->p_memsz;
   }
   if (!sought->found) return 0;
   sought->base = info->dlpi_addr;
@@ -149,13 +152,27 @@ static int note_module(struct dl_phdr_info *info, size_t size, void *given) {
   return 1;
 }
 
-static int32_t module_numbered(const struct sought *sought) {
+/* The module that an address lies in; OF_NO_FILE if there is none. */
+static int32_t module_numbered(uint64_t address) {
   for (uint32_t i = 0; i < module_count; i++)
-    if (!strcmp(tables->modules[i].identity, sought->identity) && !strcmp(tables->modules[i].path, sought->path))
-      return (int32_t)i;
-  if (module_count == MOST_MODULES) return OF_NO_FILE;
-  tables->modules[module_count] = (struct module){keep_name(sought->path), keep_name(sought->identity)};
-  return (int32_t)module_count++;
+    if (address >= tables->modules[i].begin && address < tables->modules[i].end) return (int32_t)i;
+  struct sought sought = {.address = address};
+  dl_iterate_phdr(note_module, &sought);
+  if (!sought.found) return OF_NO_FILE;
+  uint32_t number = 0;
+  while (number < module_count && (strcmp(tables->modules[number].identity, sought.identity) ||
+                                   strcmp(tables->modules[number].path, sought.path)))
+    number++;
+  if (number == MOST_MODULES) return OF_NO_FILE;
+  struct module *module = &tables->modules[number];
+  if (number == module_count) {
+    *module = (struct module){keep_name(sought.path), keep_name(sought.identity), 0, 0, 0};
+    module_count++;
+  }
+  module->base = sought.base;
+  module->begin = sought.begin;
+  module->end = sought.end;
+  return (int32_t)number;
 }
 
 /* ---- Python ---- */
@@ -264,7 +281,7 @@ static int python_frames(uint32_t places[], uint8_t entries[]) {
 
 /* ---- addresses ---- */
 
-static void *own_base; /* of the recorder */
+static uint64_t own_begin, own_bytes; /* the recorder's code */
 
 /* The slot of an address, free if it is new; NULL if there is no more room. */
 static inline struct address *address_slot(uint64_t key) {
@@ -276,21 +293,23 @@ static inline struct address *address_slot(uint64_t key) {
 }
 
 static void learn_address(struct address *slot, uint64_t address) {
-  struct sought sought = {.address = address - 1};
   struct place place = {.module = OF_NO_FILE};
-  uint64_t function = 0, bytes = 0;
-  dl_iterate_phdr(note_module, &sought);
+  uint64_t function = 0, bytes = 0, base = 0;
   slot->rule = find_rule(address, &function, &bytes);
-  int left_out = (void *)sought.base == own_base || from_bindings((void *)(address - 1));
-  if (sought.found && !left_out) {
-    place.module = module_numbered(&sought);
-    place.offset = (int64_t)(address - sought.base);
-    place.function = function ? (int64_t)(function - sought.base) : 0;
-    place.bytes = (int64_t)bytes;
+  if (address - 1 - own_begin < own_bytes || from_bindings((void *)(address - 1))) {
+    slot->place = LEFT_OUT;
+  } else {
+    place.module = module_numbered(address - 1);
+    if (place.module >= 0) {
+      base = tables->modules[place.module].base;
+      place.offset = (int64_t)(address - base);
+      place.function = function ? (int64_t)(function - base) : 0;
+      place.bytes = (int64_t)bytes;
+    }
+    slot->place = place_numbered(&place);
   }
-  slot->of_interpreter = python.evaluates && sought.found && sought.base == python.base;
+  slot->of_interpreter = python.evaluates && place.module >= 0 && base == python.base;
   slot->evaluates = slot->of_interpreter && function == (uint64_t)python.evaluates;
-  slot->place = left_out ? LEFT_OUT : place_numbered(&place);
   slot->key = address;
   address_count++;
 }
@@ -397,6 +416,7 @@ static __attribute__((noinline)) uint32_t context_of(const uint64_t *frame) {
     __atomic_store_n(&addresses_stale, 0, __ATOMIC_SEQ_CST);
     memset(tables->addresses, 0, sizeof tables->addresses);
     address_count = 0;
+    for (uint32_t i = 0; i < module_count; i++) tables->modules[i].begin = tables->modules[i].end = 0;
   }
   walk_stack(&walk, frame);
   for (int i = 0; i < walk.count; i++) {
@@ -421,10 +441,10 @@ static int begin_contexts(void) {
   tables = memory;
 #ifndef HINDMOST_LINKED
   dl_iterate_phdr(note_module, &own);
-  own_base = (void *)own.base;
+  own_begin = own.begin;
+  own_bytes = own.end - own.begin;
 #else
   (void)own;
-  own_base = (void *)-1;
 #endif
   find_python();
   return 1;

@@ -60,7 +60,7 @@ def events_of_bodies(
     ----------
     begin, end : int64 array, shape (body,), nanoseconds
     calls : structured array, shape (call,)
-        MPI intervals in the order of time.
+        MPI intervals in the order of time; perhaps with a ``context`` each.
     classes : tuple of str
         Of MPI calls, by their number in the records.
 
@@ -127,7 +127,13 @@ def events_of_bodies(
         at = event[grouped]
         group = np.full(shape, NO_GROUP, np.int32)
         group[body_of[at], number[at]] = calls["count"][call[grouped]]
-    return RankEvents(kind=kinds, work=works, duration=durations, group=group), ""
+    context = None
+    if "context" in (calls.dtype.names or ()):
+        at, of = np.flatnonzero(kind != NO_EVENT)[::-1], np.zeros(body_of.size, np.uint32)
+        of[event[at]] = calls["context"][call[at]]  # that of its first call comes last
+        context = np.zeros(shape, np.uint32)
+        context[body_of, number] = of
+    return RankEvents(kind=kinds, work=works, duration=durations, group=group, context=context), ""
 
 
 def among(

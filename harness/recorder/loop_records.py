@@ -146,7 +146,7 @@ def with_regions(
     records["begin_ns"][place] = np.where(first, begins[within], before)
     records["end_ns"][place[last]] = ends[within[last]]
     empty = regions[np.setdiff1d(np.arange(len(regions)), within)]
-    alone = np.zeros(len(empty), RECORD)
+    alone = np.zeros(len(empty), records.dtype)
     alone["begin_ns"], alone["end_ns"] = empty[:, 0], empty[:, 1]
     alone["phase"] = MPI_PHASES.index("halo")
     alone["what"] = -1 - no_call

@@ -81,12 +81,16 @@ class RankEvents:
     group : int32 array, shape (body, event), or None
         The rank that stands for those that take part in a collective: its root, or any of them if
         it is over some ranks only; `NO_GROUP` for other events. None: all events are such.
+    context : uint32 array, shape (body, event), or None
+        Context of the first call of each event, by the run's `CallContexts`; 0 where it is not
+        known. None: none is.
     """
 
     kind: NDArray[np.uint8]
     work: NDArray[np.float32]
     duration: NDArray[np.float32]
     group: NDArray[np.int32] | None = None
+    context: NDArray[np.uint32] | None = None
 
     def first(self, bodies: int) -> RankEvents:
         """Return the events of the first bodies."""
@@ -96,6 +100,7 @@ class RankEvents:
             work=self.work[:bodies],
             duration=self.duration[:bodies],
             group=None if self.group is None else self.group[:bodies],
+            context=None if self.context is None else self.context[:bodies],
         )
 
 

@@ -83,7 +83,11 @@ def check_variables(path: Path, file: h5py.File, header: Header) -> dict[str, in
     groups = {each.group for each in VARIABLES if each.name in held} - {"alone"}
     there = [each for each in VARIABLES if each.name in held or each.group in groups]
     names = {name for variable in there for name in variable.dimensions}
+    names |= {dimension for name, (dimension, _) in TEXTS.items() if name in held}
     texts = {"host"} | ({"every_host"} if "ranks" in groups else set())
+    texts |= {
+        name for name in TEXTS if name.startswith(("module", "code")) and "contexts" in groups
+    }
     for name in names | texts | {variable.name for variable in there}:
         if name not in held:
             raise DamagedFileError(f"{path} lacks the variable '{name}'.")
@@ -93,7 +97,7 @@ def check_variables(path: Path, file: h5py.File, header: Header) -> dict[str, in
     sizes = {name: int(held[name].shape[0]) for name in names}
     for name, (dimension, _) in TEXTS.items():
         if name in held and held[name].shape != (sizes.get(dimension),):
-            raise DamagedFileError(f"{path}: '{name}' should have a text for every rank.")
+            raise DamagedFileError(f"{path}: '{name}' should have a text for every {dimension}.")
     for variable in there:
         dataset = held[variable.name]
         wanted = tuple(sizes[name] for name in variable.dimensions)

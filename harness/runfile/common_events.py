@@ -69,6 +69,8 @@ def common_events(
         events = aligned
     if any(communicator.allgather(events.group is not None)) and events.group is None:
         events = replace(events, group=np.full(events.kind.shape, NO_GROUP, np.int32))
+    if any(communicator.allgather(events.context is not None)) and events.context is None:
+        events = replace(events, context=np.zeros(events.kind.shape, np.uint32))
     if events.group is not None and (kept := communicator.bcast(kept)) is not None:
         # Nobody waits for a root that is not kept.
         column = np.minimum(np.searchsorted(kept, events.group), kept.size - 1)
@@ -138,6 +140,7 @@ def aligned_events(
         work=widened(events.work, width),
         duration=widened(events.duration, width),
         group=None if events.group is None else widened(events.group, width, NO_GROUP),
+        context=None if events.context is None else widened(events.context, width),
     )
     for row, sequence, place in zip(rows, sequences, own, strict=True):
         result.kind[row] = 0
@@ -146,6 +149,7 @@ def aligned_events(
             (result.work, events.work, 0.0),
             (result.duration, events.duration, 0.0),
             (result.group, events.group, NO_GROUP),
+            (result.context, events.context, 0),
         ):
             if values is not None and before is not None:
                 values[row] = none

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from hindmost.harness.runfile.attributes import OBJECTS, check_value, read_object
 from hindmost.harness.runfile.bodies import RankBodies
+from hindmost.harness.runfile.contexts import CallContexts
 from hindmost.harness.runfile.cycles import RankCycles
 from hindmost.parsing import shown
 from hindmost.text import counted, percent
@@ -229,6 +230,10 @@ class RankRun:
         Counts and predictions of an adaptive run.
     solves : SolveOfBody or None
         Of an attached program; that of rank 0 is written.
+    contexts : CallContexts or None
+        Of all ranks of an attached program; that of rank 0 is written.
+    polls_by_context : int64 array, shape (context,), or None
+        Where there are contexts, `polls` by them.
     """
 
     bodies: RankBodies
@@ -247,3 +252,5 @@ class RankRun:
     polls: int = 0
     cycles: RankCycles | None = None
     solves: SolveOfBody | None = None
+    contexts: CallContexts | None = None
+    polls_by_context: NDArray[np.int64] | None = None

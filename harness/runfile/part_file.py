@@ -282,6 +282,7 @@ BY_ROW = (
     "event_work",
     "event_duration",
     "event_group",
+    "event_context",
     "activity_duration",
     "injected",
     *COUNTS,

@@ -26,6 +26,7 @@ from hindmost.harness.runfile.checks import (
 )
 from hindmost.harness.runfile.checksum import verify_checksum
 from hindmost.harness.runfile.contents import Edges, Header, Json
+from hindmost.harness.runfile.contexts import CallContexts, Module, PythonCode
 from hindmost.harness.runfile.hdf5 import VerifiedFile, scalar_attributes
 from hindmost.harness.runfile.interchange import as_dataset, as_frame, as_html
 from hindmost.harness.runfile.schema import VARIABLE, VARIABLES
@@ -284,6 +285,38 @@ class Run:
             messages=self.variable("edge_messages") if self.has("edge_messages") else None,
             epoch=self.variable("edge_epoch") if self.has("edge_epoch") else None,
         )
+
+    @property
+    def contexts(self) -> CallContexts:
+        """The call contexts of its events; of other runs than attached ones, context 0 alone."""
+        if not self.has("chain_end"):
+            return CallContexts.none()
+        lines = self.variable("code_line").tolist()
+        found = CallContexts(
+            modules=tuple(
+                Module(path=path, identity=identity)
+                for path, identity in zip(
+                    self.texts("module_path"), self.texts("module_identity"), strict=True
+                )
+            ),
+            codes=tuple(
+                PythonCode(file=file, function=function, first_line=line)
+                for file, function, line in zip(
+                    self.texts("code_file"), self.texts("code_function"), lines, strict=True
+                )
+            ),
+            module=self.variable("frame_module"),
+            offset=self.variable("frame_offset"),
+            function=self.variable("frame_function"),
+            size=self.variable("frame_bytes"),
+            start=np.concatenate([[0], self.variable("chain_end")]),
+            frames=self.variable("chain_frame"),
+        )
+        try:
+            found.check()
+        except ValueError as error:
+            raise DamagedFileError(f"{self.path}: {error}.") from None
+        return found
 
     def verify(self) -> None:
         """Read and check all times in the file, once: it may not change while it is open.

@@ -9,12 +9,13 @@ from dataclasses import dataclass, replace
 
 from hindmost.harness.runfile.attributes import MOST_COUNT
 from hindmost.harness.runfile.bodies import PHASES, BodyKind
+from hindmost.harness.runfile.contexts import NOWHERE
 from hindmost.models.events import EventKind
 
 SCHEMA = "hindmost-run"
-VERSION = 3
-"""Increased if a reader of the old version would misread new files. Since 2, a file may have
-columns of some ranks only; since 3, ``unclassified`` is a separate phase."""
+VERSION = 4
+"""Since 2, a file may have columns of some ranks only; since 3, ``unclassified`` is a separate
+phase; since 4, a file may have the call contexts of its events."""
 
 SUFFIX = ".h5"
 
@@ -22,7 +23,10 @@ CHUNK_ITERATIONS = 256
 CHUNK_RANKS = 1024
 CHUNK_EVENTS = 24
 
-UNLIMITED = ("iteration", "restart", "edge", "block", "block_edge")
+UNLIMITED = (
+    *("iteration", "restart", "edge", "block", "block_edge"),
+    *("frame", "chain_place", "module", "code"),
+)
 """Dimensions that may be empty or grow."""
 NAMED = ("phase", "predictor", "count", "activity")
 """Dimensions whose coordinates are names."""
@@ -224,6 +228,28 @@ VARIABLES = (
         event_group="rank that stands for those of a collective: its root, or any of them if it is "
         "over some ranks; -1 otherwise",
     ),
+    *declare("iteration rank event", "u4", "1", COUNT, group="alone",
+        event_context="context of the first call of an event; 0 where it is not known",
+    ),
+    *declare("context", "i8", "1", COUNT, group="contexts",
+        chain_end="where the chain of a context ends in chain_frame; the next begins there",
+        context_polls="calls that found nothing, such as an MPI_Test, of all ranks, by context",
+    ),
+    *declare("chain_place", "u4", "1", COUNT, group="contexts",
+        chain_frame="frames of the chains one after the other, each from the outermost on",
+    ),
+    *declare("frame", "i4", "1", Range(NOWHERE, MOST_INT32), group="contexts",
+        frame_module="module of a frame; -1: a line of Python, -2: code of no file",
+    ),
+    *declare("frame", "i8", "1", Range(0, 1 << 62), group="contexts",
+        frame_offset="return address in the file of the module, or the line of Python",
+        frame_function="where the function begins in that file, 0 if not known; of Python, its "
+        "code",
+        frame_bytes="bytes of the function; 0 if not known",
+    ),
+    *declare("code", "i4", "1", Range(0, MOST_INT32), group="contexts",
+        code_line="first line of a function of Python",
+    ),
     *declare("iteration rank event", "f4", "s", TIME, group="events",
         event_work="own work before an event, since the previous event or the start of the body",
         event_duration="time in an event",
@@ -355,6 +381,10 @@ TEXTS = {
     "host": ("rank", "host of the rank"),
     "cpuset": ("rank", "cores that the rank may use"),
     "every_host": ("every_rank", "host of every rank, in files with columns of some ranks only"),
+    "module_path": ("module", "program or library that was loaded"),
+    "module_identity": ("module", "its build id, or SIZE:MTIME of its file"),
+    "code_file": ("code", "file of a function of Python"),
+    "code_function": ("code", "name of a function of Python"),
 }
 """Variables of text, by name: dimension and meaning; all but ``host`` are optional."""
 

@@ -150,6 +150,7 @@ def gather_into(
             "lead_out": bodies.lead_out_s,
             "solve_time": bodies.solve_time_s,
             **({} if bodies.injected is None else {"injected_outside": bodies.injected_outside_s}),
+            **({} if run.contexts is None else {"context_polls": run.polls_by_context}),
         }
     )
     if target is not None and per_rank is not None:
@@ -226,6 +227,10 @@ def write_head(
         whole["event_kind"] = events.kind
     if run.solves is not None:
         whole |= run.solves.variables()
+    if run.contexts is not None:
+        whole |= run.contexts.variables()
+        whole["context_polls"] = np.array(whole["context_polls"]).sum(axis=0)
+        sizes |= run.contexts.sizes
     if run.cycles is not None:
         names["predictor"] = run.cycles.predictions.names
         whole |= run.cycles.whole()
@@ -242,11 +247,10 @@ def columns_of(
     run: RankRun, bodies: RankBodies, events: RankEvents | None
 ) -> dict[str, NDArray[Any]]:
     """Return the variables with a column of this rank."""
-    columns = {name: getattr(bodies, name, None) for name in BY_ROW}
+    columns: dict[str, NDArray[Any] | None] = {name: getattr(bodies, name, None) for name in BY_ROW}
     if events is not None:
         columns |= {"event_work": events.work, "event_duration": events.duration}
-        if events.group is not None:
-            columns["event_group"] = events.group
+        columns |= {"event_group": events.group, "event_context": events.context}
     if run.cycles is not None:
         columns |= run.cycles.columns()
     return {name: column for name, column in columns.items() if column is not None}

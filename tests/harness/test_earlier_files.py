@@ -11,7 +11,7 @@ import pytest
 
 import hindmost
 from hindmost.cli import main
-from hindmost.harness.runfile.bodies import EARLIER_PHASES, NOT_WORK
+from hindmost.harness.runfile.bodies import EARLIER_PHASES, NOT_WORK, PHASES
 from hindmost.harness.runfile.schema import VERSION
 
 STORED = Path(__file__).parent / "earlier_files"
@@ -36,7 +36,9 @@ def test_an_earlier_file_is_read(earlier: Path, name: str) -> None:
     run.verify()
     assert run.header.ranks == 2
     assert run.columns == (1 if "reduced" in name else 2)
-    assert run.phases[: len(EARLIER_PHASES)] == EARLIER_PHASES
+    first = EARLIER_PHASES if name < "version-3" else PHASES
+    assert run.phases[: len(first)] == first
+    assert run.contexts.count == 1
     work = sum(run.phase(each) for each in run.phases if each not in NOT_WORK)
     np.testing.assert_allclose(run.work, work)
     assert (run.unclassified_share >= 0.0).all()

@@ -13,12 +13,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.conftest import BIN
+from tests.conftest import BIN, starter
 from tests.programs.attaching import PROGRAMS, alone, compiled, compiled_fortran
 
-from hindmost.harness.attach.contexts import NOWHERE, PYTHON, CallContexts, merged
+import hindmost
 from hindmost.harness.attach.frames import Frame
 from hindmost.harness.attach.raw import RawProgram, RawRank, read_program
+from hindmost.harness.runfile.contexts import NOWHERE, PYTHON, CallContexts, merged
 from hindmost.harness.stack import current_stack
 
 pytestmark = pytest.mark.mpi
@@ -236,3 +237,27 @@ def test_chains_of_petsc4py(tmp_path: Path) -> None:
     assert any(names[:4] == outer and names[4:] == ("MPI_Allreduce",) for names in calls)
     between = (*outer, "PETSc", "mult", "apply", "PETSc", petsc, "MPI_Allreduce")
     assert calls[between] > 1, calls
+
+
+def test_a_run_file_has_the_contexts_of_its_events(tmp_path: Path) -> None:
+    """Of each event that of its first call, in one table for all ranks."""
+    program = compiled(tmp_path, "contexts", "-O2", "-ldl")
+    words = ("attach", "--out", "runs", "--iterate-at", "MPI_Allreduce", "--", program)
+    done = starter(tmp_path)(2, *words)
+    assert done.returncode == 0, done.stderr
+    (path,) = (tmp_path / "runs").glob("*.h5")
+    run = hindmost.open(path)
+    table = run.contexts
+    leaf = {
+        context: symbols(program)[1][
+            bisect_right(symbols(program)[0], int(table.offset[table.chain(context)[-1]]) - 1) - 1
+        ]
+        for context in range(1, table.count)
+    }
+    kind, context = run.variable("event_kind"), run.variable("event_context")
+    named = [[leaf[each] for each in row if each] for row in context[:, 0].tolist()]
+    assert named == [["exchange"] * 2 * 3 + ["aligned"]] * 3 or named == [["aligned"]] * 3, named
+    assert (context[:, 0] == context[:, 1]).all()
+    assert ((context > 0) == (kind > 0)[:, None, :]).all()
+    polls = run.variable("context_polls")
+    assert {leaf[each]: int(polls[each]) for each in np.flatnonzero(polls)} == {"poll_often": 2000}

@@ -115,6 +115,49 @@ class CallContexts:
         """Whether any context but 0 is known."""
         return self.count > 1
 
+    def variables(self) -> dict[str, Any]:
+        """Return what a run file has of them, by the names that it has there."""
+        return {
+            "chain_end": self.start[1:],
+            "chain_frame": self.frames,
+            "frame_module": self.module,
+            "frame_offset": self.offset,
+            "frame_function": self.function,
+            "frame_bytes": self.size,
+            "code_line": np.array([each.first_line for each in self.codes], np.int32),
+            "code_file": [each.file for each in self.codes],
+            "code_function": [each.function for each in self.codes],
+            "module_path": [each.path for each in self.modules],
+            "module_identity": [each.identity for each in self.modules],
+        }
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """The sizes of the dimensions of `variables`."""
+        return {
+            "context": self.count,
+            "chain_place": self.frames.size,
+            "frame": self.module.size,
+            "module": len(self.modules),
+            "code": len(self.codes),
+        }
+
+    def check(self) -> None:
+        """Raise a ValueError if parts of it do not fit together: it comes from a file."""
+        of_python = self.module == PYTHON
+        if (
+            self.start.size < 2
+            or self.start[0]
+            or self.start[1]
+            or (np.diff(self.start) < 0).any()
+            or self.start[-1] != self.frames.size
+            or (self.frames >= self.module.size).any()
+            or ((self.module < NOWHERE) | (self.module >= len(self.modules))).any()
+            or (np.minimum(self.function, self.size) < 0).any()
+            or (self.function[of_python] >= len(self.codes)).any()
+        ):
+            raise ValueError("call contexts do not fit together")
+
     @classmethod
     def none(cls) -> CallContexts:
         """Return the contexts of a rank that noted none: context 0 alone."""

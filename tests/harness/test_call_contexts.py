@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hindmost.harness.attach.contexts import PYTHON, CallContexts, Module, PythonCode, merged
+from hindmost.harness.runfile.contexts import PYTHON, CallContexts, Module, PythonCode, merged
 
 PROGRAM = Module(path="/home/a/solve", identity="beef")
 LIBRARY = Module(path="/usr/lib/libfield.so", identity="4096:17")
