@@ -36,10 +36,9 @@ import numpy as np
 
 from hindmost.analysis.runs.groups import Group
 from hindmost.analysis.runs.read import find_runs
-from hindmost.analysis.whatif.beside import NAIVE, PAPER
+from hindmost.analysis.whatif.baseline import NAIVE, PAPER
 from hindmost.analysis.whatif.options import NOT_INJECTED, changes_of
-from hindmost.analysis.whatif.prediction import predict_solves
-from hindmost.analysis.whatif.prediction_at_scale import predict_at_scale
+from hindmost.analysis.whatif.prediction import predict_at_scale, predict_solves
 from hindmost.analysis.whatif.targets import Scale, Scaling
 from hindmost.errors import HindmostError
 from hindmost.harness.runfile.machine_file import read_machine
@@ -205,14 +204,14 @@ def judge(tally: Tally, base: Sequence[Run], later: Sequence[Run], **change: obj
     changes = changes_of(**change)  # type: ignore[arg-type]
     probed = {"restart", "unknowns"} & change.keys()
     machine = read_machine(base[0].path.parents[2] / MACHINE) if probed else None
-    (found,) = predict_solves([Group(tuple(base))], changes, machine)
+    (found,) = predict_solves(Group(tuple(base)), changes, machine)
     predicted = found.prediction
     said_s = predicted.seconds if predicted.known else 0.5 * (predicted.low_s + predicted.high_s)
     tally.errors.append(percent(said_s, middle_s))
     tally.floors.append(floor_of(measured))
     tally.inside += sum(predicted.low_s <= one <= predicted.high_s for one in measured)
     tally.tried += len(measured)
-    for each in found.beside:
+    for each in found.others:
         if each.prediction.known:
             errors = {NAIVE: tally.naive, PAPER: tally.paper}[each.name]
             errors.append(percent(each.prediction.seconds, middle_s))
@@ -243,7 +242,7 @@ def judge_ranks(tally: Tally, alone: Sequence[Run], base: Sequence[Run], machine
     scale = Scale(ranks=(2,), per_node=2, scaling=Scaling.STRONG)
     (found,) = predict_at_scale(list(alone), scale, changes_of(), read_machine(machine))
     predicted = found.prediction
-    shown_s = float(np.median([one.result.shown_s for one in found.simulated]))
+    shown_s = float(np.median([one.middle_s for one in found.found]))
     said_s = predicted.seconds if predicted.known else shown_s
     tally.errors.append(percent(said_s, middle_s))
     tally.naive.append(percent(0.5 * float(np.median([r.solve_time_s for r in alone])), middle_s))

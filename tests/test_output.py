@@ -173,7 +173,6 @@ VERBS_OF_RUNS = [
     ["show", "--ranks", "--keep", "50%"],
     ["check"],
     ["show", "--efficiency", "--windows", "2", "--places"],
-    ["predict"],
     ["scale", "--metric", "wait"],
     ["history"],
     ["plot", "--csv", "--format", "svg", "--figure", "work"],

@@ -1,14 +1,14 @@
-"""``hindmost whatif``: recorded solves replayed on another machine."""
+"""``hindmost whatif``: what recorded solves would take with a change."""
 
 from __future__ import annotations
 
 import argparse
-import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from hindmost.analysis.runs.finding import of_file
+from hindmost.analysis.runs.finding import OF_MODELS, cautions, folded, of_file
 from hindmost.analysis.runs.groups import group_runs
 from hindmost.analysis.runs.read import find_runs, fittable_runs
 from hindmost.analysis.show.terminal import print_table
@@ -17,53 +17,53 @@ from hindmost.analysis.verbs.whatif_traces import (
     perform_traces,
     refuse_trace_options,
 )
-from hindmost.analysis.whatif.at_scale import AtScale, scale_table, scaled
+from hindmost.analysis.whatif.advice import Advice, Compared, advise
+from hindmost.analysis.whatif.at_scale import Simulated
 from hindmost.analysis.whatif.balance import balance_lines, balanced_runs, read_balance
-from hindmost.analysis.whatif.gains import gain_lines, remedies_of
+from hindmost.analysis.whatif.baseline import baseline_table, known_to_paper
+from hindmost.analysis.whatif.gains import Remedies, gain_lines, pooled, remedies_of
 from hindmost.analysis.whatif.options import LAWS, NOT_INJECTED, Named, changes_of
-from hindmost.analysis.whatif.simulated_run import name_of_file, write_at_scale, write_replay
-from hindmost.analysis.whatif.study import (
-    WIDTH,
-    announce_replays,
-    folded_lines,
-    group_findings,
-    replay_lines,
-    replay_run,
-    sweep_table,
+from hindmost.analysis.whatif.prediction import (
+    Outcome,
+    SolvePrediction,
+    predict_at_scale,
+    predict_solves,
+    predictions_table,
 )
+from hindmost.analysis.whatif.simulated_run import name_of_file, write_at_scale, write_replay
+from hindmost.analysis.whatif.study import wrapped
 from hindmost.analysis.whatif.targets import Scale, Scaling, read_scale, scalable
 from hindmost.analysis.whatif.traces import traces_among
-from hindmost.errors import UsageError
+from hindmost.errors import DataError, UsageError
 from hindmost.harness.runfile.hdf5 import kept_open
 from hindmost.harness.runfile.machine_file import read_machine
-from hindmost.harness.runfile.reader import Run
+from hindmost.harness.runfile.part_file import RunName
 from hindmost.models.adaptive.machine import Machine
 from hindmost.models.simulation.network import Collective
 from hindmost.models.simulation.objects import Strategy
 from hindmost.models.simulation.recipes import RECIPES
-from hindmost.output import write_json, write_lines
+from hindmost.output import warn, write_json, write_lines
 
 DESCRIPTION = """\
-Without a change: what equal work, no noise, an ideal network or a pipelined solver would save.
-Replay recorded solves with another network, other speeds or other noise, or a deeper pipeline.
-Ranks do their recorded work again, and wait for each other anew. With --ranks, simulate them on
-other numbers of ranks, whose work is drawn from laws fitted to the recorded one.
+Without a change: what equal work, no noise, an ideal network or a pipelined solver would save, and
+how long the next run takes. With changes: the time of the solve with each of them, from all
+repeats, with a 90 % interval. With --ranks: on other numbers of ranks. With --against: whether a
+pipelined solver pays off. Ranks do their recorded work again, and wait for each other anew.
 """
 EXAMPLES = f"""\
 examples:
   hindmost whatif runs/
-  hindmost whatif runs/ --latency x2
-  hindmost whatif runs/laplacian-1d-gmres-p2-0.h5 --latency 1,2,4,8
-  hindmost whatif runs/ --latency +5us --collective ring
+  hindmost whatif runs/ --latency 1,2,4,+5us
   hindmost whatif runs/ --noise none
   hindmost whatif runs/ --noise {LAWS["fixed"]} --json
-  hindmost whatif runs/ --iterations 20000 --latency x2
-  hindmost whatif runs/ --speed 'rank 1: x0.8'
-  hindmost whatif runs/*-pgmres-* --latency +100us --pipeline-depth 1,2,3
+  hindmost whatif runs/ --iterations 20000 --speed 'rank 1: x0.8'
+  hindmost whatif runs/ --ranks 512
+  hindmost whatif runs/ --ranks 64..4096 --ranks-per-node 64 --scaling weak --solver pipecg
+  hindmost whatif cg-runs/ --against pipecg-runs/ --latency +5us,+50us,+500us
   hindmost whatif adaptive/ --balance greedy,refine,none
-  hindmost whatif runs/ --ranks 64..4096 --ranks-per-node 64 --scaling weak --noise x2
   hindmost whatif trace.ti --machine machine.json --flops-per-second 1e9 --latency x2
 
+To run the adaptive kernel within a time budget, see: hindmost whatif --adaptive --help
 docs/whatif.md says what is assumed, what intervals cover, and how to read a result.
 """
 JSON_VERSION = 1
@@ -88,12 +88,12 @@ class Once(argparse.Action):
 
 COMMON = (
     "--latency",
-    "--bandwidth",
     "--speed",
     "--noise",
     "--ranks",
     "--solver",
-    "--machine",
+    "--iterations",
+    "--against",
     "--json",
 )
 """What --help lists; --help-all has the others."""
@@ -116,6 +116,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="reductions in flight, for pipelined solvers (recorded: 1)",
     )
     add_scale(parser)
+    parser.add_argument(
+        "--against",
+        nargs="+",
+        type=Path,
+        metavar="FILE",
+        help="runs of a pipelined solver: tell whether it pays off against the blocking one",
+    )
     parser.add_argument(
         "--out",
         type=Path,
@@ -271,19 +278,19 @@ def scale_from(arguments: argparse.Namespace, machine: Machine | None) -> Scale 
     )
 
 
-def changes_from(arguments: argparse.Namespace, pipeline_depth: str | None = None) -> list[Named]:
+def changes_from(arguments: argparse.Namespace) -> list[Named]:
     """Return the changes that were asked for."""
     return changes_of(
         latency=arguments.latency,
         bandwidth=arguments.bandwidth,
         noise=arguments.noise,
         speed=arguments.speed,
-        pipeline_depth=pipeline_depth,
+        pipeline_depth=arguments.pipeline_depth,
         collective=arguments.collective,
-        iterations=getattr(arguments, "iterations", None),
-        restart=getattr(arguments, "restart", None),
-        solver=getattr(arguments, "solver", None),
-        unknowns=getattr(arguments, "unknowns", None),
+        iterations=arguments.iterations,
+        restart=arguments.restart,
+        solver=arguments.solver,
+        unknowns=arguments.unknowns,
         progress=arguments.progress == "async",
     )
 
@@ -291,13 +298,13 @@ def changes_from(arguments: argparse.Namespace, pipeline_depth: str | None = Non
 @kept_open()
 def perform(arguments: argparse.Namespace) -> int:
     """Replay and print."""
-    changes = changes_from(arguments, arguments.pipeline_depth)
+    changes = changes_from(arguments)
     if traces := traces_among(arguments.file):
         return perform_traces(traces, changes, arguments, JSON_VERSION)
     refuse_trace_options(arguments)
     if arguments.balance is not None:
         others = [word for each in changes for word, _ in each.words]
-        others += [name for name in ("ranks", "out") if getattr(arguments, name) is not None]
+        others += [n for n in ("ranks", "out", "against") if getattr(arguments, n) is not None]
         if others:
             named = ", ".join(f"--{word}" for word in dict.fromkeys(others))
             raise UsageError(f"--balance stands alone; omit {named}.")
@@ -306,62 +313,145 @@ def perform(arguments: argparse.Namespace) -> int:
     scale = scale_from(arguments, machine)
     name = None if arguments.out is None else name_of_file(arguments.out)
     runs = fittable_runs(find_runs(arguments.file, complete=True))
-    answer = []
-    if scale is not None:
-        for number, alike in enumerate(scalable(runs)):
-            simulated = scaled(alike, scale, changes, machine, arguments.executor)
-            if name is not None:
-                refuse_several(sum(map(len, simulated)))
-                write_at_scale(simulated[0][0], name)
-            answer += perform_at_scale(alike, simulated, arguments.json, blank=number > 0)
-        if arguments.json:
-            write_json({"version": JSON_VERSION, "runs": answer})
-        return 0
-    announce_replays(runs, changes)
-    groups = group_runs(runs)
-    for number, group in enumerate(groups):
-        replays = [
-            replay_run(run, changes, machine, executor=arguments.executor) for run in group.runs
-        ]
+    if arguments.against is not None:
         if name is not None:
-            refuse_several(sum(map(len, replays)))
-            write_replay(replays[0][0], name)
-        findings = group_findings(group)
-        if not arguments.json:
-            write_lines(*([""] if number else []), group.title)
-        for run, found in zip(group.runs, replays, strict=True):
-            doubts = of_file(findings, run.path)
-            asked = any(each.named.words for each in found)
-            gains = None if asked else remedies_of(run)
-            if arguments.json:
-                answer += [each.to_json(doubts) for each in found]
-                if gains is not None:
-                    answer[-1]["gains"] = gains.gains_json()
-                continue
-            write_lines(*replay_lines(found))
-            if gains is not None:
-                write_lines(
-                    *(
-                        part
-                        for line in gain_lines(gains)
-                        for part in textwrap.wrap(line, WIDTH, subsequent_indent="    ")
-                    )
-                )
-            if len(found) > 1:
-                print_table(sweep_table(found))
-            write_lines(*folded_lines(found[-1], doubts))
+            raise UsageError("--out writes one simulated solve: omit --against.")
+        against = fittable_runs(find_runs(arguments.against, complete=True))
+        advice = advise(runs, against, changes, machine, scale, arguments.executor)
+        return print_advice(advice, arguments.json)
+    if scale is not None:
+        changes = with_recorded_solver(changes)
+    answers: list[list[SolvePrediction]] = []
+    refused: list[DataError] = []
+    kinds = [list(each.runs) for each in group_runs(runs)] if scale is None else scalable(runs)
+    for alike in kinds:
+        try:
+            if scale is not None:
+                found = predict_at_scale(alike, scale, changes, machine, arguments.executor)
+            else:
+                (group,) = group_runs(alike)
+                found = predict_solves(group, changes, machine, arguments.executor)
+            answers.append(found)
+        except DataError as why:
+            refused.append(why)
+    if not answers:
+        raise refused[0]
+    if name is not None:
+        write_simulated([one for found in answers for each in found for one in each.found], name)
+    for error in refused:
+        warn(str(error))
+    gains = [gains_of(found) for found in answers]
     if arguments.json:
-        write_json({"version": JSON_VERSION, "runs": answer})
+        write_json(
+            {
+                "version": JSON_VERSION,
+                "runs": [
+                    each
+                    for found, gained in zip(answers, gains, strict=True)
+                    for each in runs_json(found, gained)
+                ],
+                "predictions": [each.to_json() for found in answers for each in found],
+            }
+        )
+        return 0
+    for number, (found, gained) in enumerate(zip(answers, gains, strict=True)):
+        write_lines(*([""] if number else []), found[0].group.title)
+        print_answer(found, gained)
     return 0
 
 
-def refuse_several(count: int) -> None:
-    """Raise a UsageError unless there is one result, which is what a file has."""
-    if count != 1:
+def with_recorded_solver(changes: Sequence[Named]) -> list[Named]:
+    """Return every change of the solver after the same one without it."""
+    found = {}
+    for each in changes:
+        words = tuple(word for word in each.words if word[0] != "solver")
+        found[words] = Named(change=replace(each.change, solver=None), words=words)
+        found[each.words] = each
+    return list(found.values())
+
+
+def gains_of(found: Sequence[SolvePrediction]) -> list[Remedies]:
+    """Return what changes would save each of some runs; none if a change was asked for."""
+    first = found[0]
+    if len(found) > 1 or first.named.words or first.places is None:
+        return []
+    return [remedies_of(each.run) for each in first.found]
+
+
+def runs_json(
+    found: Sequence[SolvePrediction], gained: Sequence[Remedies]
+) -> Iterator[dict[str, Any]]:
+    """Yield the entries of single runs."""
+    findings = found[0].findings
+    for number, one in enumerate(found[0].found):
+        doubts = of_file(findings, one.run.path)
+        for each in found:
+            gains = {"gains": gained[number].gains_json()} if gained else {}
+            yield {**each.found[number].to_json(doubts), **gains}
+
+
+def print_answer(found: Sequence[SolvePrediction], gained: Sequence[Remedies]) -> None:
+    """Print what is predicted of a configuration: its sentences, its table, what is assumed."""
+    first, last = found[0], found[-1]
+    write_lines(*wrapped(first.check_line()))
+    if gained:
+        write_lines(*(part for line in gain_lines(pooled(gained)) for part in wrapped(line)))
+    elif not first.found and not first.named.words:
+        write_lines("What a change would save is unknown: the solve cannot be replayed, see below.")
+    for answer in partners(found):
+        write_lines(*wrapped(answer))
+    if len(found) == 1:
+        write_lines(*first.lines())
+        asked = first.named.words or first.places is None
+        if asked and known_to_paper(first.named.change):
+            print_table(baseline_table(first.models()))
+    else:
+        if last.places is None:
+            write_lines(*last.lines())
+        print_table(predictions_table(found))
+    write_lines(*last.notes(), *last.cautions())
+
+
+def partners(found: Sequence[SolvePrediction]) -> Iterator[str]:
+    """Yield whether the partner of a solver pays off on other ranks, where both are predicted."""
+    for each in found:
+        recorded = tuple(word for word in each.named.words if word[0] != "solver")
+        solver, header = each.named.change.solver, each.group.runs[0].header
+        if solver is None or each.places is not None:
+            continue
+        (other,) = (one for one in found if one.ranks == each.ranks and one.named.words == recorded)
+        sides = (header.solver, solver), (other.found, each.found)
+        if header.synchronisation == "pipelined":
+            sides = sides[0][::-1], sides[1][::-1]
+        yield Compared.of(other.named, *sides[1]).answer(sides[0])
+
+
+def print_advice(found: Advice, as_json: bool) -> int:
+    """Print whether a pipelined solver pays off."""
+    if as_json:
+        write_json({"version": JSON_VERSION, "runs": [], "advice": found.to_json()})
+        return 0
+    for line in found.explain().splitlines():
+        write_lines(*wrapped(line))
+    if len(found.compared) > 1:
+        print_table(found.table())
+    for line in found.assumptions():
+        write_lines(*wrapped(f"Assumed: {line}"))
+    write_lines(*folded(cautions(found.findings, OF_MODELS)))
+    return 0
+
+
+def write_simulated(found: Sequence[Outcome], name: RunName) -> None:
+    """Write the one solve that was replayed or simulated as a run file."""
+    if len(found) != 1:
         raise UsageError(
-            f"--out writes one simulated solve, and these are {count}: give one run, one change "
-            "and one number of ranks."
+            f"--out writes one simulated solve, and these are {len(found)}: give one run, one "
+            "change and one number of ranks."
         )
+    if isinstance(found[0], Simulated):
+        write_at_scale(found[0], name)
+    else:
+        write_replay(found[0], name)
 
 
 def perform_balance(files: Sequence[Path], balance: str, as_json: bool) -> int:
@@ -374,33 +464,5 @@ def perform_balance(files: Sequence[Path], balance: str, as_json: bool) -> int:
     for number, replays in enumerate(found):
         write_lines(*([""] if number else []))
         for line in balance_lines(replays):
-            write_lines(*textwrap.wrap(line, WIDTH, subsequent_indent="    "))
+            write_lines(*wrapped(line))
     return 0
-
-
-def perform_at_scale(
-    runs: Sequence[Run], found: Sequence[Sequence[AtScale]], as_json: bool, *, blank: bool
-) -> list[dict[str, Any]]:
-    """Print runs of one kind on other numbers of ranks, or return them for JSON."""
-    (group,) = group_runs([each[0].run for each in found])
-    findings = group_findings(group)
-    if not as_json:
-        write_lines(*([""] if blank else []), group.title)
-    answer = []
-    for replays in found:
-        doubts = of_file(findings, replays[0].run.path)
-        if as_json:
-            answer += [each.to_json(doubts) for each in replays]
-            continue
-        write_lines(*scale_lines(replays))
-        if len(replays) > 1:
-            print_table(scale_table(replays))
-        write_lines(*folded_lines(replays[-1], doubts))
-    return answer
-
-
-def scale_lines(found: Sequence[AtScale]) -> list[str]:
-    """Return what is said of a run on other ranks, before the table."""
-    last = found[-1]
-    lines = [f"{last.run.path.name}, simulated:", *last.lines()]
-    return [part for each in lines for part in textwrap.wrap(each, WIDTH, subsequent_indent="    ")]

@@ -9,7 +9,7 @@ from pathlib import Path
 from hindmost.analysis.readers.format import TraceFormat
 from hindmost.analysis.show.terminal import print_table
 from hindmost.analysis.whatif.options import Named
-from hindmost.analysis.whatif.study import folded_lines
+from hindmost.analysis.whatif.study import wrapped
 from hindmost.analysis.whatif.traces import (
     EAGER_BYTES,
     Replaying,
@@ -55,7 +55,7 @@ def perform_traces(
     json_version: int,
 ) -> int:
     """Print traces of other tools, replayed on a machine."""
-    for option in ("ranks", "ranks_per_node", "scaling", "grid", "balance", "out"):
+    for option in ("ranks", "ranks_per_node", "scaling", "grid", "balance", "against", "out"):
         if getattr(arguments, option) is not None:
             name = option.replace("_", "-")
             raise UsageError(f"--{name} needs a recorded run; {traces[0][0]} is a trace.")
@@ -71,7 +71,8 @@ def perform_traces(
         write_lines(*([""] if number else []), *trace_lines(found))
         if len(found) > 1:
             print_table(trace_table(found))
-        write_lines(*folded_lines(found[-1], ()))
+        for line in found[-1].assumptions():
+            write_lines(*wrapped(f"Assumed: {line}"))
     if arguments.json:
         write_json({"version": json_version, "runs": answer})
     return 0

@@ -15,6 +15,13 @@ if TYPE_CHECKING:
     from hindmost.analysis.whatif.study import Replayed
 
 
+OTHER_SOLVER = (
+    "The other solver reads and writes as many vectors as PETSc's does, each in the time that they "
+    "take in this run. The interval leaves out one step after the other."
+)
+"""What the prediction of a partner assumes."""
+
+
 def assumptions(found: Replayed) -> Iterator[str]:
     """Yield what the prediction assumes, where the run cannot say."""
     change = found.named.change
@@ -64,10 +71,7 @@ def assumptions(found: Replayed) -> Iterator[str]:
             "longer than usual these took."
         )
     if change.solver is not None and change.solver != found.run.header.solver:
-        yield (
-            "The other solver reads and writes as many vectors as PETSc's does, each in the "
-            "time that they take in this run. The interval leaves out one step after the other."
-        )
+        yield OTHER_SOLVER
     if change.unknowns is not None:
         yield (
             "Work grows with the unknowns, and as the probe of the memory says. Messages cost what "

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from hindmost.analysis.runs.finding import Finding, findings_json
-from hindmost.analysis.show.table import LEFT, RIGHT, Column, Table
-from hindmost.analysis.whatif.options import Named
-from hindmost.analysis.whatif.study import dict_of, program_of
+from hindmost.analysis.whatif.assumptions import OTHER_SOLVER
+from hindmost.analysis.whatif.options import Named, dict_of
+from hindmost.analysis.whatif.study import program_of
 from hindmost.analysis.whatif.targets import (
     NetworkBasis,
     Scale,
@@ -27,14 +27,18 @@ from hindmost.errors import DataError
 from hindmost.executors import Executor, ThisProcess
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.adaptive.machine import Machine
+from hindmost.models.simulation.change import Change
 from hindmost.models.simulation.local_work import FEW_RANKS, LocalWork, fit_local_work
 from hindmost.models.simulation.prospect import Prospect, prospects
+from hindmost.models.simulation.rerun import changed_program
 from hindmost.models.simulation.scaleup import REPLICAS, simulated_rows
 from hindmost.output import announce_work
 from hindmost.text import counted, percent, seconds, signed_percent
 
 FEWEST_REPLICAS = 5
 """Of each repeat, which share the replicas."""
+TIMES_RARER = 20
+"""Recorded iterations for every rank of a target, to know its slowest rank without the tail."""
 SEGMENTS_PER_S = 5e6
 """Parts of bodies of all ranks that a replica passes in a second, with its share of the other
 readings, measured on one core."""
@@ -57,7 +61,7 @@ class Basis:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AtScale:
+class Simulated:
     """A run on another number of ranks, with a change.
 
     Attributes
@@ -83,10 +87,15 @@ class AtScale:
         return None if self.result.open else self.result.seconds
 
     @property
-    def title(self) -> str:
-        """Where, and with which change."""
-        where = f"{counted(self.result.ranks, 'rank')} ({counted(self.result.nodes, 'node')})"
-        return f"{where} with {self.named.title}" if self.named.words else where
+    def ranks(self) -> int:
+        """Number of ranks."""
+        return self.result.ranks
+
+    @property
+    def where(self) -> str:
+        """On how many ranks and nodes, and from what that is extrapolated."""
+        where = f"{counted(self.ranks, 'rank')} ({counted(self.result.nodes, 'node')}"
+        return f"{where}; {self.extrapolated})" if self.extrapolated else f"{where})"
 
     @property
     def extrapolated(self) -> str:
@@ -96,41 +105,32 @@ class AtScale:
         return f"extrapolated from {counted(self.result.recorded_ranks, 'rank')}"
 
     @property
-    def interval(self) -> str:
-        """The interval, for people."""
-        if self.result.missed or self.result.absurd:
-            return "undecided"
-        low, high = self.result.low_s, self.result.high_s
-        if not np.isfinite(high):
-            return f"at least {seconds(low)}"
-        return f"{seconds(low)} to {seconds(high)}"
+    def recorded_s(self) -> float:
+        """The recorded time of the solve."""
+        return self.run.solve_time_s
+
+    @property
+    def miss(self) -> float:
+        """Error of the simulation on the recorded ranks, as a share."""
+        return self.result.miss
+
+    @property
+    def missed(self) -> bool:
+        """Whether the laws do not describe the run, so that nothing can be told."""
+        return self.result.missed
+
+    @property
+    def middle_s(self) -> float:
+        """The predicted time, to sort repeats by."""
+        return self.result.shown_s
+
+    @property
+    def network_share(self) -> float:
+        """Share of the network in the time."""
+        return self.result.network_s / self.result.shown_s
 
     def lines(self) -> Iterator[str]:
-        """Yield what is predicted, the most important sentence first."""
-        result = self.result
-        basis = f"; {self.extrapolated}" if self.extrapolated else ""
-        if self.predicted_s is not None:
-            yield (
-                f"On {self.title}: predicted {seconds(result.seconds)} (interval {self.interval}"
-                f"{basis}). The run took {seconds(result.recorded_s)} on "
-                f"{counted(result.recorded_ranks, 'rank')}."
-            )
-        elif result.missed or result.absurd:
-            yield f"On {self.title}: undecided{basis}. {self.withheld}"
-        else:
-            yield (
-                f"On {self.title}: no single prediction, but {self.interval}{basis}. "
-                f"{self.withheld}"
-            )
-        if not result.missed:
-            yield self._parts()
-        yield (
-            f"Simulated on the recorded ranks: {seconds(result.check_s)} "
-            f"({signed_percent(result.miss)})."
-        )
-
-    def _parts(self) -> str:
-        """Return what the time consists of."""
+        """Yield what the time consists of, in sentences."""
         result = self.result
         parts = {
             "undisturbed work": result.work_s,
@@ -141,33 +141,34 @@ class AtScale:
         total_s = sum(parts.values())
         limited = " with noise no worse than recorded" if result.limited else ""
         words = ", ".join(f"{name} {percent(part / total_s)}" for name, part in parts.items())
-        return f"Of {seconds(result.shown_s)}{limited}: {words}."
+        yield f"Of {seconds(result.shown_s)}{limited}: {words}."
 
     @property
     def withheld(self) -> str:
-        """Why there is no prediction."""
+        """Why there is no prediction, and what to record."""
         result = self.result
         if result.missed:
             return (
-                f"The simulation misses the recorded time by {signed_percent(result.miss)}: the "
+                f"the simulation misses the recorded time by {signed_percent(result.miss)}, so the "
                 "laws do not describe this run."
             )
+        capped = f"If no detour exceeds the longest recorded one: {seconds(result.as_recorded_s)}."
         if result.wide and not result.on_tail:
             return (
-                "The recorded noise is too little for a single number: redrawn, its tail gives "
-                f"times this far apart. If no detour exceeds the longest recorded one: "
-                f"{seconds(result.as_recorded_s)}."
+                "the recorded noise is too little for a single number: redrawn, its tail gives "
+                f"times this far apart. {capped}"
             )
         why = f"{percent(result.beyond)} of the simulated time is noise beyond the longest recorded"
         if not np.isfinite(result.high_s):
             why = (
-                f"The tail fitted to the noise has no mean (index {self.work.tail_index:.2g}; a "
-                "mean needs less than 1), so its rarest detours decide"
+                f"the tail fitted to the noise has no mean (index {self.work.tail_index:.2g}; a "
+                "mean needs less than 1), and its rarest detours decide"
             )
-        return (
-            f"{why}. If no detour exceeds the longest recorded one: "
-            f"{seconds(result.as_recorded_s)}. Longer runs on a quieter machine would say more."
-        )
+        wanted = TIMES_RARER * result.ranks
+        record = f"Record at least {wanted:,} iterations of all ranks in one run"
+        if result.samples >= wanted:
+            record = "Record longer runs"
+        return f"{why}. {capped} {record} (here: {result.samples:,}) on a quieter machine."
 
     def assumptions(self) -> Iterator[str]:
         """Yield what the prediction assumes."""
@@ -178,7 +179,7 @@ class AtScale:
             f"{percent(depends.node)} of the variance is common to its ranks; an iteration "
             f"correlates by {depends.time:.2f} with the next."
         )
-        if result.ranks > result.samples / 20 and result.case.noise > 0.0:
+        if TIMES_RARER * result.ranks > result.samples and result.case.noise > 0.0:
             yield (
                 f"The slowest of {result.ranks:,} ranks is rarer than what {result.samples:,} "
                 "iterations show, so it rests on the fitted tail of the laws. The interval has the "
@@ -203,7 +204,7 @@ class AtScale:
         result = self.result
         return {
             "file": str(self.run.path),
-            "recorded_s": result.recorded_s,
+            "recorded_s": self.recorded_s,
             "predicted_s": self.predicted_s,
             "interval_s": interval_json(result),
             "changes": dict_of(self.named.words),
@@ -256,11 +257,13 @@ def change_assumptions(named: Named, work: LocalWork) -> Iterator[str]:
         )
     if change.detours is not None:
         yield "The noise is added to the recorded one, independent on every rank."
+    if change.solver is not None:
+        yield OTHER_SOLVER
 
 
-def fitted_work(run: Run) -> LocalWork:
-    """Return the local work of a run as laws."""
-    program = program_of(run)
+def fitted_work(run: Run, solver: str | None = None) -> LocalWork:
+    """Return the local work of a run as laws; of its solver's partner if that is named."""
+    program = changed_program(program_of(run), Change(solver=solver))
     _, node = np.unique(np.array(run.hosts), return_inverse=True)
     try:
         return fit_local_work(program, node)
@@ -275,7 +278,7 @@ def scale_runs(
     changes: Sequence[Named],
     network: NetworkBasis,
     executor: Executor | None = None,
-) -> list[list[AtScale]]:
+) -> list[list[Simulated]]:
     """Simulate the runs on most ranks on other numbers of ranks.
 
     Parameters
@@ -289,7 +292,7 @@ def scale_runs(
 
     Returns
     -------
-    list of list of AtScale
+    list of list of Simulated
         For each run on most ranks: all changes on the first number of ranks, then on the next.
     """
     model = work_model(runs, works, scale)
@@ -313,7 +316,7 @@ def scale_runs(
         simulated = partial(
             prospects,
             work,
-            changes=[each.change for each in changes],
+            changes=[replace(each.change, solver=None) for each in changes],
             network=network.network,
             halo_bytes=halo_bytes(run),
             replicas=replicas,
@@ -322,7 +325,14 @@ def scale_runs(
         targets = targets_of(run, work, model, scale)
         for results in (executor or ThisProcess()).map(simulated, targets):
             here += [
-                AtScale(run=run, named=named, result=result, work=work, basis=basis, seed=number)
+                Simulated(
+                    run=run,
+                    named=named,
+                    result=result.doubted(*work.program.doubt),
+                    work=work,
+                    basis=basis,
+                    seed=number,
+                )
                 for named, result in zip(changes, results, strict=True)
             ]
         found.append(here)
@@ -342,49 +352,23 @@ def scaled(
     changes: Sequence[Named],
     machine: Machine | None,
     executor: Executor | None = None,
-) -> list[list[AtScale]]:
-    """Fit and simulate; see `scale_runs`."""
-    works = [fitted_work(run) for run in runs]
-    return scale_runs(runs, works, scale, changes, network_of(machine, [works[-1]]), executor)
-
-
-def scale_table(found: Sequence[AtScale]) -> Table:
-    """Return a table of one run on several numbers of ranks, or with several changes."""
-    rows = []
-    for each in found:
-        result = each.result
-        iterations = each.run.header.iterations
-        rows.append(
-            (
-                f"{result.ranks:,}",
-                each.named.title if each.named.words else "",
-                "-" if each.predicted_s is None else seconds(each.predicted_s),
-                each.interval,
-                "-" if result.missed else seconds(result.as_recorded_s),
-                "-" if each.predicted_s is None else seconds(each.predicted_s / iterations),
-                *(
-                    "-" if result.missed else percent(part / result.shown_s)
-                    for part in (result.work_s, result.noise_s, result.network_s)
-                ),
-                each.extrapolated or "as recorded",
-            )
-        )
-    return Table(
-        columns=(
-            Column("ranks", RIGHT),
-            Column("with", LEFT),
-            Column("predicted", RIGHT),
-            Column("interval", RIGHT),
-            Column("recorded noise", RIGHT),
-            Column("per iteration", RIGHT),
-            Column("work", RIGHT),
-            Column("noise", RIGHT),
-            Column("network", RIGHT),
-            Column("simulated", LEFT),
-        ),
-        rows=rows,
-        notes=(
-            "recorded noise: the time if no detour exceeds the longest recorded one, for which the "
-            "shares are. -: the runs do not say enough for a single number.",
-        ),
-    )
+) -> list[list[Simulated]]:
+    """Fit and simulate; see `scale_runs`. Another solver has laws of its own."""
+    by_solver = dict[str | None, list[Named]]()
+    for each in changes:
+        by_solver.setdefault(each.change.solver, []).append(each)
+    found: dict[tuple[int, int, tuple[tuple[str, str], ...]], Simulated] = {}
+    network = None
+    for solver, named in by_solver.items():
+        works = [fitted_work(run, solver) for run in runs]
+        network = network or network_of(machine, [works[-1]])
+        every = scale_runs(runs, works, scale, named, network, executor)
+        found |= {
+            (number, one.ranks, one.named.words): one
+            for number, each in enumerate(every)
+            for one in each
+        }
+    return [
+        [found[number, ranks, each.words] for ranks in scale.ranks for each in changes]
+        for number in range(len(every))
+    ]

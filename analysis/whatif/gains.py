@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -92,8 +93,9 @@ class Remedy:
         if self.predicted_s is None:
             return f"between {low} and {high}"
         change = signed_percent(self.predicted_s / self.recorded_s - 1.0)
-        if low == high:  # the replay has no reading in which this change differs
-            return f"{seconds(self.predicted_s)} ({change}; all else as recorded)"
+        if low == high:  # in the digits that are shown
+            half = max(self.high_s - self.low_s, 0.0) / (2.0 * self.predicted_s)
+            return f"{seconds(self.predicted_s)} ({change}; to {percent(half)})"
         return f"{seconds(self.predicted_s)} ({change}; interval {low} to {high})"
 
 
@@ -152,6 +154,27 @@ class Remedies:
         """Return what `to_json` wrote."""
         made = {name: None if values[name] is None else Remedy(**values[name]) for name in NAMES}
         return cls(**made, refused=values["refused"])
+
+
+def pooled(every: Sequence[Remedies]) -> Remedies:
+    """Return what replays of repeats say: medians, with the ends of the widest interval.
+
+    What not all of them say is left out.
+    """
+    found: dict[str, Remedy] = {}
+    for name in NAMES:
+        known = [each for each in (getattr(one, name) for one in every) if each is not None]
+        if known and len(known) == len(every):
+            recorded_s = float(np.median([each.recorded_s for each in known]))
+            predicted = [each.predicted_s for each in known if each.predicted_s is not None]
+            found[name] = Remedy(
+                recorded_s=recorded_s,
+                predicted_s=float(np.median(predicted)) if len(predicted) == len(known) else None,
+                low_s=recorded_s * min(each.low_s / each.recorded_s for each in known),
+                high_s=recorded_s * max(each.high_s / each.recorded_s for each in known),
+                network_s=float(np.median([each.network_s for each in known])),
+            )
+    return Remedies(**found, refused=next((one.refused for one in every if one.refused), ""))
 
 
 def remedies_of(run: Run) -> Remedies:

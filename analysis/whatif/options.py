@@ -62,6 +62,15 @@ def in_words(change: tuple[str, str]) -> str:
     return counted(int(value), plural) if name in ("iterations", "unknowns") else f"{name} {value}"
 
 
+def dict_of(words: Sequence[tuple[str, str]]) -> dict[str, str]:
+    """Return changes by name; several of one name are joined."""
+    found = dict[str, str]()
+    for name, value in words:
+        key = name.replace(" ", "_")
+        found[key] = f"{found[key]}; {value}" if key in found else value
+    return found
+
+
 def changes_of(
     *,
     latency: str | None = None,

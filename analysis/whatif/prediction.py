@@ -1,14 +1,13 @@
-"""The time of a later solve, also of one that was never run, from the repeats of an earlier one.
+"""The time of a solve with a change, on its ranks or others, from the repeats of a recorded one.
 
-Each repeat is replayed with the change, as ``hindmost whatif`` does; the prediction is the median
+Each repeat is replayed with the change, or simulated on other ranks; the prediction is the median
 over the repeats. Its interval has the scatter of the repeats and what a replay cannot know. Where a
-run cannot be replayed, the times of the places in its restart cycle predict.
+run cannot be replayed, the times of the places in its restart cycle predict another length.
 """
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,33 +17,38 @@ from scipy import special
 from hindmost.analysis.runs.check import findings_of
 from hindmost.analysis.runs.configuration import solves_in
 from hindmost.analysis.runs.finding import OF_MODELS, Finding, cautions, findings_json, folded
-from hindmost.analysis.runs.groups import Group
+from hindmost.analysis.runs.groups import Group, group_runs
 from hindmost.analysis.runs.model_input import solve_times
 from hindmost.analysis.runs.read import of_how_many
-from hindmost.analysis.show.table import Table
-from hindmost.analysis.whatif.beside import Beside, beside, comparison
+from hindmost.analysis.show.table import LEFT, RIGHT, Column, Table
+from hindmost.analysis.whatif.at_scale import Simulated, scaled
+from hindmost.analysis.whatif.baseline import Baseline, baselines
+from hindmost.analysis.whatif.length_scatter import FEWEST_BODIES, WIDEST
 from hindmost.analysis.whatif.options import Named
-from hindmost.analysis.whatif.study import WIDTH, Replayed, announce_replays, replay_run
+from hindmost.analysis.whatif.study import Replayed, announce_replays, replay_run, wrapped
+from hindmost.analysis.whatif.targets import Scale, Scaling, scaling_of
 from hindmost.errors import DataError, UsageError
+from hindmost.executors import Executor
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.adaptive.machine import Machine
 from hindmost.models.noise.cycle_places import PlaceInCycle, fit_places
 from hindmost.models.noise.times import SolveTimes
 from hindmost.models.results import ModelKind, Prediction
 from hindmost.models.simulation.change import Change
-from hindmost.text import counted, difference, seconds
+from hindmost.models.simulation.prospect import MISSES
+from hindmost.text import counted, difference, percent, seconds, signed_percent
 
 ALONE = "; assumes that later runs vary no more than the parts of this one"
 """What an interval from a single run assumes."""
 REPEATED = "; assumes that later runs vary no more than these"
 """What an interval from several runs assumes."""
-FEWEST_BODIES = 20
-"""Bodies of a run without which there is no interval."""
-WIDEST = 10.0
-"""The factor between a prediction and the ends of its interval from which on none is given."""
-REPLAY = "replay"
+REPLAY, SIMULATION = "replay", "simulation"
 CHANCE = 2
 """Repeats that may agree by chance, so that their parts count as well."""
+DESCRIBED = 0.5
+"""Share of the repeats that the laws must describe, to pool these."""
+Outcome = Replayed | Simulated
+"""A run with a change, on its ranks or others."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,23 +58,23 @@ class SolvePrediction:
     Attributes
     ----------
     group : Group
-        The earlier solves.
+        The earlier solves; those on most ranks if they are scaled.
     named : Named
         What is unlike them.
+    ranks : int
+        Of the later solve.
     prediction : Prediction
         NaN in place of the seconds if the runs do not show what decides them, and in place of the
         interval if it would be meaningless.
     no_interval : str
         Why there is no interval; empty if there is one.
-    replays : tuple of Replayed
+    found : tuple of Replayed or of Simulated
         One a run that can be replayed.
-    places : PlaceInCycle
-        The parts of the runs.
-    why_not : str
-        Why no run is replayed; empty if one is.
+    places : PlaceInCycle or None
+        The parts of the runs; None on other ranks.
     left_out : tuple of str
-        Why others are not.
-    beside : tuple of Beside
+        Why runs are not replayed.
+    others : tuple of Baseline
         What others predict.
     findings : tuple of Finding
         Of the earlier solves.
@@ -78,111 +82,211 @@ class SolvePrediction:
 
     group: Group
     named: Named
+    ranks: int
     prediction: Prediction
     no_interval: str
-    replays: tuple[Replayed, ...]
-    places: PlaceInCycle
-    why_not: str
+    found: tuple[Outcome, ...]
+    places: PlaceInCycle | None
     left_out: tuple[str, ...]
-    beside: tuple[Beside, ...]
+    others: tuple[Baseline, ...]
     findings: tuple[Finding, ...]
 
     @property
     def name(self) -> str:
         """The name of the model."""
-        return self.places.name if self.why_not else REPLAY
+        if self.places is None:
+            return SIMULATION
+        return REPLAY if self.found else self.places.name
 
     @property
     def own_miss(self) -> str:
         """Which recorded solve the model misses; replays that do are refused."""
-        return self.places.own_miss if self.why_not else ""
+        return "" if self.found or self.places is None else self.places.own_miss
+
+    @property
+    def recorded_s(self) -> float:
+        """The recorded time, the median of the runs."""
+        return float(np.median([run.solve_time_s for run in self.group.runs]))
+
+    @property
+    def described(self) -> list[Outcome]:
+        """The repeats that count: those that the model describes."""
+        return described(self.found)
+
+    @property
+    def middle(self) -> Outcome | None:
+        """The repeat whose time is in the middle; None if none counts."""
+        kept = sorted(self.described, key=lambda each: each.middle_s)
+        return kept[(len(kept) - 1) // 2] if kept else None
+
+    @property
+    def subject(self) -> str:
+        """What is predicted, as the begin of a sentence."""
+        with_change = f" with {self.named.title}" if self.named.words else ""
+        if self.places is None:
+            return f"On {self.found[0].where}{with_change}"
+        solves = max(map(solves_in, self.group.runs))
+        if solves > 1:
+            return f"A later run of all {solves} solves{with_change}"
+        return f"With {self.named.title}" if self.named.words else "A later run"
+
+    def sentence(self) -> str:
+        """Return the answer in a sentence."""
+        found = self.prediction
+        if self.found and not self.described:
+            return f"{self.subject}: undecided. {self.no_interval}"
+        if not found.known:
+            kept = self.described
+            without = [each for each in kept if each.predicted_s is None]
+            few = f"in {len(without)} of {len(kept)} repeats " if len(without) < len(kept) else ""
+            where = "" if self.ends.startswith("at least") else "from "
+            return (
+                f"{self.subject}: undecided, {where}{self.ends}, because {few}{without[0].withheld}"
+            )
+        change = signed_percent(found.seconds / self.recorded_s - 1.0)
+        change = f"{change}; " if self.named.words or self.places is None else ""
+        interval = f"no interval: {self.no_interval}"
+        if not self.no_interval:
+            assumed = REPEATED if len(self.found or self.group.runs) > 1 else ALONE
+            interval = f"90 % prediction interval {self.ends}{assumed}"
+        return f"{self.subject}: predicted {seconds(found.seconds)} ({change}{interval})."
+
+    @property
+    def ends(self) -> str:
+        """The ends of the interval, for people."""
+        low_s, high_s = self.prediction.low_s, self.prediction.high_s
+        if not np.isfinite(high_s):
+            return f"at least {seconds(low_s)}"
+        return f"{seconds(low_s)} to {seconds(high_s)}"
 
     def lines(self) -> list[str]:
-        """Return the prediction in a few lines, before its table."""
-        solves = max(map(solves_in, self.group.runs))
-        later = "later run" + (f" of all {solves} solves" if solves > 1 else "")
-        if self.named.words:
-            later += f" with {self.named.title}"
-        said = f"predicted {seconds(self.prediction.seconds)} ({self._interval()})"
-        if not self.prediction.known:
-            said = (
-                f"between {seconds(self.prediction.low_s)} and {seconds(self.prediction.high_s)}; "
-                "the runs do not show enough for a single prediction"
-            )
-        return [
-            self.group.title,
-            f"{later}: {said}",
-            *([f"error: {self.own_miss}"] if self.own_miss else []),
-        ]
+        """Return the prediction, and what its time consists of in the middle repeat."""
+        found = [self.sentence()]
+        if self.own_miss:
+            found.append(f"error: {self.own_miss}")
+        if self.middle is not None:
+            found += self.middle.lines()
+        return [part for each in found for part in wrapped(each)]
+
+    def check_line(self) -> str:
+        """Return what was recorded, and how well the model gives that without a change."""
+        runs = [each.run for each in self.found] or self.group.runs
+        times_s = sorted(run.solve_time_s for run in runs)
+        what = runs[0].path.name if len(runs) == 1 else f"{len(runs)} runs"
+        recorded = " to ".join(dict.fromkeys(map(seconds, (times_s[0], times_s[-1]))))
+        if not self.found:
+            return f"{what}: recorded {recorded}."
+        misses = sorted(each.miss for each in self.found)
+        by = " to ".join(
+            dict.fromkeys(signed_percent(each, decimals=2) for each in (misses[0], misses[-1]))
+        )
+        how = "replayed without a change"
+        if self.places is None:
+            how = "simulated on the recorded ranks"
+        return f"{what}: recorded {recorded}; {how}, that comes back ({by})."
 
     def notes(self) -> list[str]:
         """Return what the prediction assumes, and what puts it in doubt."""
-        lines = self.places.explain(self.named.change.iterations).splitlines()
-        if self.why_not:
-            lines.append(f"Not replayed, but put together from these means: {self.why_not}")
-        lines += [f"Left out: {each}" for each in self.left_out]
-        assumed = dict.fromkeys(each for one in self.replays for each in one.assumptions())
-        lines += [f"Assumed: {each}" for each in assumed]
-        lines = [part for each in lines for part in wrapped(each)]
-        return [*lines, *self._of_ranks(), *folded(cautions(self.findings, OF_MODELS))]
-
-    def table(self) -> Table:
-        """Return the prediction and what others say."""
-        own = Beside(name=self.name, what="this prediction", prediction=self.prediction)
-        return comparison(own, self.beside)
-
-    def _of_ranks(self) -> list[str]:
-        """Say of how many ranks the times of reduced runs are."""
+        lines = []
+        if self.places is not None and (self.named.change.iterations or not self.found):
+            lines += self.places.explain(self.named.change.iterations).splitlines()
+        if not self.found:
+            lines.append(f"Not replayed, but put together from these means: {self.left_out[0]}")
+        else:
+            lines += [f"Left out: {each}" for each in self.left_out]
+        if self.middle is not None:
+            lines += [f"Assumed: {each}" for each in self.middle.assumptions()]
         first = self.group.runs[0]
-        if not first.reduced:
-            return []
-        ranks = counted(first.header.ranks, "rank")
-        of = "of the slowest rank" if self.places.slowest_alone else f"means of all {ranks}"
-        return [
-            f"full records of {of_how_many(first)}: body times are {of}, restarts of kept ranks"
-        ]
+        if first.reduced and self.places is not None:
+            of = "of the slowest rank"
+            if not self.places.slowest_alone:
+                of = f"means of all {counted(first.header.ranks, 'rank')}"
+            kept = f"body times are {of}, restarts of kept ranks"
+            lines.append(f"full records of {of_how_many(first)}: {kept}")
+        return [part for each in lines for part in wrapped(each)]
 
-    def _interval(self) -> str:
-        """Return the prediction interval in words."""
-        low_s, high_s = self.prediction.low_s, self.prediction.high_s
-        if self.no_interval:
-            return f"no interval: {self.no_interval}"
-        assumed = REPEATED if len(self.replays or self.group.runs) > 1 else ALONE
-        return f"90 % prediction interval {seconds(low_s)} to {seconds(high_s)}{assumed}"
+    def cautions(self) -> list[str]:
+        """Return what puts the runs in doubt."""
+        return list(folded(cautions(self.findings, OF_MODELS)))
+
+    def models(self) -> list[Baseline]:
+        """Return the prediction, and what others say."""
+        own = Baseline(name=self.name, what="this prediction", prediction=self.prediction)
+        return [own, *self.others]
+
+    def row(self) -> tuple[str, ...]:
+        """Return the row of a table of changes and ranks."""
+        found, kept = self.prediction, self.described
+        known = found.known and bool(kept or not self.found)
+        shares = [each.network_share for each in kept]
+        interval = "undecided" if self.found and not kept else self.ends
+        return (
+            f"{self.ranks:,}",
+            self.named.title,
+            seconds(found.seconds) if known else "-",
+            "none" if self.no_interval and kept else interval,
+            signed_percent(found.seconds / self.recorded_s - 1.0) if known else "-",
+            percent(float(np.median(shares))) if shares else "-",
+        )
 
     def to_json(self) -> dict[str, Any]:
-        """Return the entry of a configuration in ``hindmost predict --json``."""
-        header, change = self.group.runs[0].header, self.named.change
+        """Return the entry of ``predictions`` in ``hindmost whatif --json``."""
+        header, change, found = self.group.runs[0].header, self.named.change, self.prediction
+        high_s = found.high_s if np.isfinite(found.high_s) else None
+        first = self.group.runs[0]
+        parts: dict[str, Any] = {"recorded_ranks": header.ranks}
+        if self.places is not None:
+            parts = {
+                "kept_ranks": first.columns if first.reduced else None,
+                "explanation": self.places.explain(change.iterations),
+                "own_miss": self.own_miss or None,
+                "left_out": list(self.left_out) if self.found else [],
+            }
         return {
             "files": [str(run.path) for run in self.group.runs],
             "workload": header.workload,
             "solver": change.solver or header.solver,
-            "ranks": header.ranks,
-            "kept_ranks": self.group.runs[0].columns if self.group.runs[0].reduced else None,
+            "ranks": self.ranks,
             "iterations": change.iterations or header.iterations,
             "restart": change.restart or header.restart,
             "changes": dict(self.named.words),
             "name": self.name,
             "kind": str(ModelKind.PREDICTS),
-            "predicted_s": self.prediction.seconds if self.prediction.known else None,
-            "interval_s": None
-            if self.no_interval
-            else [self.prediction.low_s, self.prediction.high_s],
+            "predicted_s": found.seconds if found.known else None,
+            "interval_s": None if self.no_interval else [found.low_s, high_s],
             "no_interval": self.no_interval or None,
-            "beside": [each.to_json() for each in self.beside],
-            "explanation": self.places.explain(change.iterations),
-            "own_miss": self.own_miss or None,
-            "left_out": list(self.left_out),
+            "beside": [each.to_json() for each in self.others],
+            **parts,
             "findings": findings_json(self.findings),
         }
 
 
+def predictions_table(found: Sequence[SolvePrediction]) -> Table:
+    """Return a table of several changes, or numbers of ranks."""
+    return Table(
+        columns=(
+            Column("ranks", RIGHT),
+            Column("with", LEFT),
+            Column("predicted", RIGHT),
+            Column("90 % interval", RIGHT),
+            Column("change", RIGHT),
+            Column("network", RIGHT),
+        ),
+        rows=[each.row() for each in found],
+        notes=(
+            "change: against the recorded time; network: share of the critical path, or of the "
+            "simulated time. -: the runs do not show enough.",
+        ),
+    )
+
+
 def predict_solves(
-    groups: Iterable[Group],
+    group: Group,
     changes: Sequence[Named] = (Named(change=Change(), words=()),),
     machine: Machine | None = None,
+    executor: Executor | None = None,
 ) -> list[SolvePrediction]:
-    """Predict a later run of each group, with each of some changes.
+    """Predict a later run of a group on its ranks, with each of some changes.
 
     Raises
     ------
@@ -192,59 +296,141 @@ def predict_solves(
     DataError
         Runs that cannot be replayed, with a change that only replays can answer.
     """
-    predicted = []
-    for group in groups:
-        findings = tuple(findings_of([group]))
-        for number, named in enumerate(changes):
-            change = named.change
-            times = [times_of(run, change.iterations, change.restart) for run in group.runs]
-            places = fit_places(times)
-            if number == 0:
-                every, why_not = replays_of(group, changes, machine)
-            if not every and not of_length_alone(change):
-                raise DataError(why_not[0])
-            replays = tuple(each[number] for each in every)
-            prediction = pooled(replays, places, change, least=parts_width(times))
-            why_none = why_no_interval(times, prediction, change)
-            if why_none:
-                prediction = replace(prediction, low_s=float("nan"), high_s=float("nan"))
-            predicted.append(
-                SolvePrediction(
-                    group=group,
-                    named=named,
-                    prediction=prediction,
-                    no_interval=why_none,
-                    replays=replays,
-                    places=places,
-                    why_not="" if every else why_not[0],
-                    left_out=tuple(why_not) if every else (),
-                    beside=tuple(beside(times, change, unknowns_of(group))),
-                    findings=findings,
-                )
+    findings, predicted = tuple(findings_of([group])), []
+    times = [[times_of(run, each.change) for run in group.runs] for each in changes]
+    every, why_not = replays_of(group, changes, machine, executor)
+    if not every and not all(of_length_alone(each.change) for each in changes):
+        raise DataError(why_not[0])
+    for number, named in enumerate(changes):
+        change = named.change
+        places = fit_places(times[number])
+        found = tuple(each[number] for each in every)
+        prediction = places.predict(change.iterations, change.restart)
+        if found:
+            width = parts_width(times[number])
+            if len(found) == 1:
+                scatter = found[0].scatter
+                width = max(places.own_width, scatter if np.isfinite(scatter) else 0.0)
+            prediction = pooled(found, width)
+        why_none = why_no_interval(times[number], prediction, change)
+        if found and np.isinf(min(each.scatter for each in found)) and prediction.known:
+            why_none = why_none or f"it rests on fewer than {FEWEST_BODIES} recorded iterations"
+        if why_none:
+            prediction = replace(prediction, low_s=float("nan"), high_s=float("nan"))
+        unknowns = group.runs[0].header.spec.get("unknowns")
+        others = baselines(
+            times[number], change, unknowns=unknowns if isinstance(unknowns, int) else 0
+        )
+        predicted.append(
+            SolvePrediction(
+                group=group,
+                named=named,
+                ranks=group.runs[0].header.ranks,
+                prediction=prediction,
+                no_interval=why_none,
+                found=found,
+                places=places,
+                left_out=tuple(why_not),
+                others=tuple(others),
+                findings=findings,
             )
+        )
     return predicted
 
 
-def wrapped(line: str) -> list[str]:
-    """Return a line in lines of a page's width."""
-    return textwrap.wrap(line, WIDTH, subsequent_indent="    ")
+def predict_at_scale(
+    runs: Sequence[Run],
+    scale: Scale,
+    changes: Sequence[Named],
+    machine: Machine | None = None,
+    executor: Executor | None = None,
+) -> list[SolvePrediction]:
+    """Predict a solve on other numbers of ranks, with each of some changes.
+
+    Parameters
+    ----------
+    runs : sequence of Run
+        That differ in size and ranks only, those on most ranks last; these are scaled.
+
+    Returns
+    -------
+    list of SolvePrediction
+        All changes on the first number of ranks, then on the next.
+    """
+    every = scaled(runs, scale, changes, machine, executor)
+    (group,) = group_runs([each[0].run for each in every])
+    findings, predicted = tuple(findings_of([group])), []
+    strong = (scale.scaling or scaling_of(runs) or Scaling.STRONG) is Scaling.STRONG
+    times = [solve_times(run) for run in group.runs]
+    for found in zip(*every, strict=True):
+        kept, ranks = described(found), found[0].result.ranks
+        prediction = pooled(kept or found, 0.0)
+        why_none = "" if kept else undecided(found)
+        if kept and prediction.known and np.isfinite(prediction.high_s):
+            why_none = too_wide(prediction, [each.solve_time_s for each in times])
+        if why_none:
+            prediction = replace(prediction, low_s=float("nan"), high_s=float("nan"))
+        if not kept:
+            prediction = replace(prediction, seconds=float("nan"))
+        missed = [each for each in found if each.result.missed]
+        share = group.runs[0].header.ranks / ranks if strong else 1.0
+        predicted.append(
+            SolvePrediction(
+                group=group,
+                named=found[0].named,
+                ranks=ranks,
+                prediction=prediction,
+                no_interval=why_none,
+                found=found,
+                places=None,
+                left_out=tuple(f"{each.run.path.name}. {misses_of([each])}" for each in missed),
+                others=tuple(baselines(times, found[0].named.change, ranks=ranks, work=share)),
+                findings=findings,
+            )
+        )
+    return predicted
 
 
-def unknowns_of(group: Group) -> int:
-    """Return the size of the system; 0 if not known."""
-    found = group.runs[0].header.spec.get("unknowns")
-    return found if isinstance(found, int) else 0
+def described(found: Sequence[Outcome]) -> list[Outcome]:
+    """Return the repeats that the model describes; none if these are too few to stand for all."""
+    kept = [each for each in found if not each.missed]
+    return kept if len(kept) > DESCRIBED * len(found) else []
+
+
+def misses_of(missed: Sequence[Simulated]) -> str:
+    """Return by how much simulations miss the recorded time, in a sentence."""
+    found = sorted(each.result.miss for each in missed)
+    by = signed_percent(found[0])
+    if len(found) > 1:
+        by += f" to {signed_percent(found[-1])}"
+    return (
+        f"Simulated on the recorded ranks, the solve misses the recorded time by {by} (at most "
+        f"{percent(MISSES)} is accepted), so the laws of local work do not describe it."
+    )
+
+
+def undecided(simulated: Sequence[Simulated]) -> str:
+    """Return why nothing can be said, and what to record, in sentences."""
+    missed = [each for each in simulated if each.missed]
+    runs = "" if len(simulated) == 1 else f"In {len(missed)} of {len(simulated)} repeats: "
+    samples = min(each.result.samples for each in missed)
+    return (
+        f"{runs}{misses_of(missed)} The laws take disturbances as short and random; long or rare "
+        f"ones do not repeat as recorded. Record at least {4 * samples:,} iterations of all ranks "
+        f"(here: {samples:,}) on cores that nothing else uses; the findings below say what "
+        "disturbed these."
+    )
 
 
 def replays_of(
-    group: Group, changes: Sequence[Named], machine: Machine | None
+    group: Group, changes: Sequence[Named], machine: Machine | None, executor: Executor | None
 ) -> tuple[list[list[Replayed]], list[str]]:
     """Return the replays of the runs that can be replayed, and why others cannot."""
     found, why_not = [], []
     announce_replays(group.runs, changes)
     for run in group.runs:
         try:
-            found.append(replay_run(run, changes, machine))
+            found.append(replay_run(run, changes, machine, executor=executor))
         except DataError as error:
             why_not.append(str(error))
     return found, why_not
@@ -265,31 +451,25 @@ def parts_width(times: Sequence[SolveTimes]) -> float:
     return float(np.median([fit_places([each]).own_width for each in times]))
 
 
-def pooled(
-    replays: Sequence[Replayed], places: PlaceInCycle, change: Change, *, least: float = 0.0
-) -> Prediction:
-    """Return the median over the replays of all repeats, with a 90 % prediction interval.
+def pooled(found: Sequence[Outcome], least: float) -> Prediction:
+    """Return the median over all repeats, with a 90 % prediction interval.
 
     Parameters
     ----------
-    replays : sequence of Replayed
-    places : PlaceInCycle
-        Where there are no replays, or only one.
-    change : Change
     least : float
         The scatter of repeats is taken as no less than this half width, a logarithm.
     """
-    if not replays:
-        return places.predict(change.iterations, change.restart)
     low_s, high_s = (
-        float(np.median([one.result.low_s for one in replays])),
-        float(np.median([one.result.high_s for one in replays])),
+        float(np.median([one.result.low_s for one in found])),
+        float(np.median([one.result.high_s for one in found])),
     )
-    known = [one.predicted_s for one in replays if one.predicted_s is not None]
-    if len(known) < len(replays):
+    known = [one.predicted_s for one in found if one.predicted_s is not None]
+    if len(known) < len(found):
+        if high_s > WIDEST**2 * low_s:  # says no more than its lower end
+            high_s = float("inf")
         return Prediction(seconds=float("nan"), low_s=low_s, high_s=high_s)
     middle_s = float(np.median(known))
-    width = max(repeat_width(known), least) if len(known) > 1 else places.own_width
+    width = max(repeat_width(known), least) if len(known) > 1 else least
     # What repeats differ by and what a replay does not know are independent of each other.
     below = np.hypot(width, np.log(middle_s / min(low_s, middle_s))) if low_s > 0.0 else np.inf
     above = np.hypot(width, np.log(max(high_s, middle_s) / middle_s))
@@ -314,7 +494,7 @@ def why_no_interval(times: Sequence[SolveTimes], found: Prediction, change: Chan
         return ""
     fewest = min(each.iterations for each in times)
     if fewest < FEWEST_BODIES:
-        return f"{counted(fewest, 'recorded body')}, and at least {FEWEST_BODIES} are needed"
+        return f"{counted(fewest, 'recorded iteration')}, and at least {FEWEST_BODIES} are needed"
     first = times[0]
     recorded = first.solver_iterations or first.iterations
     if recorded < first.restart and (change.iterations or recorded) > recorded:
@@ -351,7 +531,7 @@ def repeat_width(times_s: Sequence[float]) -> float:
     return float(factor * logs.std(ddof=1))
 
 
-def times_of(run: Run, iterations: int | None, restart: int | None) -> SolveTimes:
+def times_of(run: Run, change: Change) -> SolveTimes:
     """Return the times of a run; several solves as a stretch of bodies without cycles.
 
     Each of several solves ends within a cycle, so the cycles of the whole do not tell its length.
@@ -359,7 +539,7 @@ def times_of(run: Run, iterations: int | None, restart: int | None) -> SolveTime
     solves = solves_in(run)
     if solves == 1:
         return solve_times(run, some_ranks=True)
-    if iterations is not None or restart is not None:
+    if change.iterations is not None or change.restart is not None:
         raise UsageError(
             f"{run.path} has {solves} solves, and --iterations and --restart are of one: record "
             "one solve (hindmost attach --most 1), or omit them."

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from hindmost.analysis.whatif.at_scale import AtScale
-from hindmost.analysis.whatif.options import Named
-from hindmost.analysis.whatif.study import Replayed, dict_of, program_of
+from hindmost.analysis.whatif.at_scale import Simulated
+from hindmost.analysis.whatif.options import Named, dict_of
+from hindmost.analysis.whatif.study import Replayed, program_of
 from hindmost.errors import UsageError
 from hindmost.harness.runfile.bodies import PHASES
 from hindmost.harness.runfile.contents import Header
@@ -75,7 +75,7 @@ def write_replay(found: Replayed, name: RunName) -> Path:
     return write_timeline(name, header, line, values)
 
 
-def write_at_scale(found: AtScale, name: RunName) -> Path:
+def write_at_scale(found: Simulated, name: RunName) -> Path:
     """Write a run on other ranks as a run file: the iterations that were simulated."""
     run, target = found.run, found.result.target
     script, rows = scaled_script(found.work, target.placement, found.result.case, found.seed)

@@ -6,21 +6,18 @@ import math
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
-from hindmost.analysis.runs.check import findings_of
 from hindmost.analysis.runs.configuration import injected_at_calls
-from hindmost.analysis.runs.finding import OF_MODELS, Finding, cautions, findings_json, folded
-from hindmost.analysis.runs.groups import Group
+from hindmost.analysis.runs.finding import Finding, findings_json
 from hindmost.analysis.runs.model_input import solve_times
 from hindmost.analysis.runs.tallies import Block
-from hindmost.analysis.show.table import LEFT, RIGHT, Column, Table
 from hindmost.analysis.whatif.assumptions import assumptions
-from hindmost.analysis.whatif.length_scatter import FEWEST_BODIES, WIDEST, length_scatter
+from hindmost.analysis.whatif.length_scatter import WIDEST, length_scatter
 from hindmost.analysis.whatif.measured import MeasuredNetwork
-from hindmost.analysis.whatif.options import Named
+from hindmost.analysis.whatif.options import Named, dict_of
 from hindmost.analysis.whatif.solve_shape import shape_of, with_memory
 from hindmost.errors import DataError, UsageError
 from hindmost.executors import Executor
@@ -44,13 +41,6 @@ EVENTS_PER_S = 5e6
 """Events of all ranks that replays pass in a second, measured on one core."""
 READINGS = 4
 """Replays of a change that draws no noise, at least."""
-
-
-class Assuming(Protocol):
-    """A result that rests on assumptions."""
-
-    def assumptions(self) -> Iterator[str]:
-        """Yield what is assumed, in sentences."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,47 +88,62 @@ class Replayed:
 
     @property
     def interval_s(self) -> tuple[float, float] | None:
-        """The interval, with the scatter of bodies; None if too wide."""
-        if self.scatter > np.log(WIDEST):
+        """The interval, with the scatter of bodies; None if too wide, or if nothing is changed."""
+        if self.scatter > np.log(WIDEST) or not self.named.words:
             return None
-        wider = float(np.exp(self.scatter))
+        wider = float(np.exp(self.scatter)) * (1.0 + abs(self.miss))
         return self.result.low_s / wider, self.result.high_s * wider
 
     @property
-    def interval(self) -> str:
-        """The interval in words."""
-        ends = self.interval_s
-        if ends is not None:
-            return f"interval {seconds(ends[0])} to {seconds(ends[1])}"
-        if np.isinf(self.scatter):
-            return f"no interval: it rests on fewer than {FEWEST_BODIES} recorded iterations"
-        return f"no interval: the recorded iterations leave a factor of over {WIDEST:g} open"
+    def ranks(self) -> int:
+        """Number of ranks, as recorded."""
+        return self.run.header.ranks
+
+    @property
+    def where(self) -> str:
+        """On how many ranks."""
+        return counted(self.ranks, "rank")
+
+    @property
+    def miss(self) -> float:
+        """Error of the replay without a change, as a share."""
+        return self.result.recorded.total_s / self.recorded_s - 1.0
+
+    @property
+    def missed(self) -> bool:
+        """Whether the replay does not describe the run; such a run is refused instead."""
+        return False
+
+    @property
+    def middle_s(self) -> float:
+        """The predicted time, to sort repeats by."""
+        return self.result.predicted_s
+
+    @property
+    def network_share(self) -> float:
+        """Share of the network in the critical path with the change."""
+        return of_path(self.result.changed)["network"]
+
+    @property
+    def withheld(self) -> str:
+        """Why there is no prediction."""
+        return (
+            "the run does not show enough of the network. Give --machine with a file of 'hindmost "
+            "probe network' on as many ranks."
+        )
 
     def all_assumptions(self) -> Iterator[str]:
         """Yield what the prediction assumes, and what the interval of this run leaves out."""
         yield from self.assumptions()
-        if self.named.words and self.interval_s is not None:
+        if self.interval_s is not None:
             bodies = " and the scatter of the recorded iterations" if self.scatter else ""
             yield (
                 f"The interval has what a replay cannot know{bodies}. It leaves out how much whole "
-                "runs scatter: 'hindmost predict' has that, over repeats."
+                "runs scatter: the prediction over repeats has that."
             )
 
     def lines(self) -> Iterator[str]:
-        """Yield what the change does, in sentences."""
-        if not self.named.words:
-            pass  # the time is the recorded one
-        elif self.predicted_s is None:
-            yield (
-                f"With {self.named.title}: {self.interval}. The run does not show enough of the "
-                "network for a single prediction."
-            )
-        else:
-            change = signed_percent(self.predicted_s / self.recorded_s - 1.0)
-            yield (
-                f"With {self.named.title}: predicted {seconds(self.predicted_s)} ({change}; "
-                f"{self.interval})."
-            )
+        """Yield what the time consists of, in sentences."""
         before, after = of_path(self.result.recorded), of_path(self.result.changed)
         parts = [
             f"{name} {percent(after[name])} ({percent(before[name])})"
@@ -182,15 +187,6 @@ class Replayed:
             "assumptions": list(self.all_assumptions()),
             "findings": findings_json(findings),
         }
-
-
-def dict_of(words: Sequence[tuple[str, str]]) -> dict[str, str]:
-    """Return changes by name; several of one name are joined."""
-    found = dict[str, str]()
-    for name, value in words:
-        key = name.replace(" ", "_")
-        found[key] = f"{found[key]}; {value}" if key in found else value
-    return found
 
 
 def by_rank(walked: Walked) -> np.ndarray[Any, np.dtype[np.float64]]:
@@ -343,60 +339,6 @@ def replay_run(
     return found
 
 
-def sweep_table(found: Sequence[Replayed]) -> Table:
-    """Return a table of one run with several changes."""
-    rows = [
-        (
-            each.named.title,
-            "-" if each.predicted_s is None else seconds(each.predicted_s),
-            "none" if each.interval_s is None else each.interval.removeprefix("interval "),
-            "-"
-            if each.predicted_s is None
-            else signed_percent(each.predicted_s / each.recorded_s - 1.0),
-            percent(of_path(each.result.changed)["network"]),
-        )
-        for each in found
-    ]
-    return Table(
-        columns=(
-            Column("with", LEFT),
-            Column("predicted", RIGHT),
-            Column("interval", RIGHT),
-            Column("change", RIGHT),
-            Column("network", RIGHT),
-        ),
-        rows=rows,
-        notes=(
-            "network: share of the critical path. -: the run does not show enough of the network.",
-        ),
-    )
-
-
-def group_findings(group: Group) -> list[Finding]:
-    """Return what puts replays of a group in doubt."""
-    return findings_of([group])
-
-
-def replay_lines(found: Sequence[Replayed]) -> list[str]:
-    """Return what is said of a run with one change or several, before their table."""
-    first = found[0]
-    replayed_s = first.result.recorded.total_s
-    miss = signed_percent(replayed_s / first.recorded_s - 1.0, decimals=2)
-    lines = [
-        f"{first.run.path.name}: recorded {seconds(first.recorded_s)}; replayed without a change "
-        f"{seconds(replayed_s)} ({miss})."
-    ]
-    if len(found) == 1:
-        lines += first.lines()
-    return [part for each in lines for part in textwrap.wrap(each, WIDTH, subsequent_indent="    ")]
-
-
-def folded_lines(found: Assuming, findings: Sequence[Finding]) -> list[str]:
-    """Return the assumptions of a replay and the doubts about its run, for a terminal."""
-    assumed = found.all_assumptions() if isinstance(found, Replayed) else found.assumptions()
-    lines = [
-        part
-        for each in assumed
-        for part in textwrap.wrap(f"Assumed: {each}", WIDTH, subsequent_indent="    ")
-    ]
-    return [*lines, *folded(cautions(findings, OF_MODELS))]
+def wrapped(line: str) -> list[str]:
+    """Return a line in lines of a page's width."""
+    return textwrap.wrap(line, WIDTH, subsequent_indent="    ", break_on_hyphens=False)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -14,8 +13,8 @@ from hindmost.analysis.readers.format import TraceFormat, TraceRequest
 from hindmost.analysis.readers.read import recognise
 from hindmost.analysis.readers.registry import TRACE_FORMATS
 from hindmost.analysis.show.table import LEFT, RIGHT, Column, Table
-from hindmost.analysis.whatif.options import Named
-from hindmost.analysis.whatif.study import WIDTH, by_rank, dict_of, of_path, path_json
+from hindmost.analysis.whatif.options import Named, dict_of
+from hindmost.analysis.whatif.study import by_rank, of_path, path_json, wrapped
 from hindmost.analysis.whatif.targets import NetworkBasis, network_of
 from hindmost.errors import DataError, UsageError
 from hindmost.executors import Executor, ThisProcess
@@ -283,4 +282,4 @@ def trace_table(found: Sequence[TraceReplay]) -> Table:
 def trace_lines(found: Sequence[TraceReplay]) -> list[str]:
     """Return what is said of a trace with one change or several, before their table."""
     lines = [found[0].title_line(), *(found[0].lines() if len(found) == 1 else ())]
-    return [part for each in lines for part in textwrap.wrap(each, WIDTH, subsequent_indent="    ")]
+    return [part for each in lines for part in wrapped(each)]

@@ -1,4 +1,4 @@
-"""``hindmost predict adaptive``: for a time budget, how to run a deck on a probed machine."""
+"""``hindmost whatif --adaptive``: for a time budget, how to run a deck on a probed machine."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ less time.
 """
 EXAMPLES = """\
 examples:
-  hindmost predict adaptive --machine machine.json --deck timing-a --ranks 2 --cycles 200 \\
+  hindmost whatif --adaptive --machine machine.json --deck timing-a --ranks 2 --cycles 200 \\
                             --budget 10m
-  hindmost predict adaptive --machine machine.json --run runs/adaptive-timing-b-p2-0.h5 \\
+  hindmost whatif --adaptive --machine machine.json --run runs/adaptive-timing-b-p2-0.h5 \\
                             --ranks 16 --cycles 5000 --budget 2h --json
 
 A deck does not say how many iterations its heat needs, how its mesh grows and how fast the load

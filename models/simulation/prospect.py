@@ -142,6 +142,10 @@ class Prospect:
         """Whether the interval is too wide for a single number to mean anything."""
         return self.high_s > WIDEST * self.low_s
 
+    def doubted(self, low: float, high: float) -> Prospect:
+        """Return it with an interval wider by factors of the time that its program may have."""
+        return replace(self, low_s=self.low_s * low, high_s=self.high_s * high)
+
 
 def prospects(
     work: LocalWork,
@@ -340,12 +344,11 @@ def refuse_change(work: LocalWork, change: Change) -> None:
             "A speed of one rank has no meaning on other numbers of ranks: give one for all, such "
             "as --speed x0.8."
         )
-    other = (change.iterations, change.restart, change.solver, change.unknowns)
+    other = (change.iterations, change.restart, change.unknowns)
     if change.uninjected or any(each is not None for each in other):
         raise UsageError(
-            "On other numbers of ranks a solve keeps its recorded solver, size, iterations, "
-            "restart length and injected noise: omit --solver, --unknowns, --iterations, "
-            "--restart and --noise not-injected."
+            "On other numbers of ranks a solve keeps its recorded size, iterations, restart length "
+            "and injected noise: omit --unknowns, --iterations, --restart and --noise not-injected."
         )
     if change.depth is not None and (work.program.depth != 1):
         raise UsageError(

@@ -29,9 +29,7 @@ VERBS = {
     "watch": ("hindmost.analysis.verbs.watch", "follow a running solve"),
     "check": ("hindmost.analysis.verbs.check", "check whether runs support conclusions"),
     "fit": ("hindmost.analysis.verbs.fit", "fit noise models to run files"),
-    "predict": ("hindmost.analysis.verbs.predict", "predict the time of a later solve"),
-    "whatif": ("hindmost.analysis.verbs.whatif", "replay a solve on another machine"),
-    "advise": ("hindmost.analysis.verbs.advise", "tell whether a pipelined solver pays off"),
+    "whatif": ("hindmost.analysis.verbs.whatif", "what a change would save, here or on more ranks"),
     "scale": ("hindmost.analysis.verbs.scale", "fit scaling models to kernels and rank them"),
     "history": ("hindmost.analysis.verbs.history", "find changes in nightly results"),
     "compare": ("hindmost.analysis.verbs.compare", "compare two sets of results"),
@@ -50,7 +48,7 @@ VERBS = {
 BRANCHES = {
     ("run", "adaptive"): "hindmost.harness.verbs.run_adaptive",
     ("run", "collectives"): "hindmost.harness.verbs.run_collectives",
-    ("predict", "adaptive"): "hindmost.harness.verbs.predict_adaptive",
+    ("whatif", "--adaptive"): "hindmost.harness.verbs.predict_adaptive",
     ("study", "plan"): "hindmost.jobs.verbs.plan",
     ("study", "submit"): "hindmost.jobs.verbs.submit",
     ("study", "status"): "hindmost.jobs.verbs.status",
@@ -60,7 +58,7 @@ BRANCHES = {
 }
 """Modules of verbs of two words."""
 
-SHARED = ("whatif", "predict", "scale", "history")
+SHARED = ("whatif", "scale", "history")
 """Verbs whose work the ranks share when mpiexec starts several."""
 
 START = """\
@@ -300,10 +298,12 @@ def parser_of(words: Sequence[str]) -> tuple[Parser, Verb | None, list[str]]:
         )
         if name == chosen:
             after = words.index(name) + 1
-            branch = (name, *words[after : after + 1])
-            if branch in BRANCHES:
-                module = BRANCHES[branch]
-                sub.prog += f" {words.pop(after)}"
+            options = (each for each in words[after:] if each.startswith("-"))
+            for branch in dict.fromkeys([*words[after : after + 1], *options]):
+                if (name, branch) in BRANCHES:
+                    module = BRANCHES[name, branch]
+                    words.remove(branch)
+                    sub.prog += f" {branch}"
             verb = load(module)
             verb.add_arguments(sub)
             common: Sequence[str] = getattr(verb, "COMMON", ())

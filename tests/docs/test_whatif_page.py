@@ -26,8 +26,8 @@ def test_the_study_of_the_page_can_be_planned(
 
 
 def test_options_of_the_page_exist() -> None:
-    known = "".join(help_of([verb]) for verb in ("whatif", "advise", "show"))
-    blocks = re.findall(r"^    hindmost (?:whatif|advise|show) .*$", PAGE, re.MULTILINE)
+    known = "".join(help_of([verb]) for verb in ("whatif", "show"))
+    blocks = re.findall(r"^    hindmost (?:whatif|show) .*$", PAGE, re.MULTILINE)
     asked = {word for line in blocks for word in re.findall(r"--[a-z][a-z-]*", line.split("#")[0])}
     assert len(asked) > 10
     assert {word for word in asked if f"{word} " not in known} == set()

@@ -99,7 +99,6 @@ def krylov(folder: Path) -> Specimen:
     target, good = folder / "run.h5", folder / "good.h5"
     extra = {
         "fit --json": verb("fit", target, "--json"),
-        "predict": verb("predict", target),
         "compare": verb("compare", target, good),
         "plot": verb("plot", target, "--out", folder),
     }
@@ -115,7 +114,7 @@ def adaptive(folder: Path) -> Specimen:
     """Return run files of adaptive runs."""
     target = folder / "run.h5"
     extra = {
-        "predict adaptive": verb("report", target, "--out", folder / "page.html"),
+        "whatif --adaptive": verb("report", target, "--out", folder / "page.html"),
         "plot": verb("plot", target, "--out", folder),
     }
     return run_files(folder, "version-1-adaptive", extra=extra)
@@ -176,12 +175,12 @@ def feed(folder: Path) -> Specimen:
 def machine(folder: Path) -> Specimen:
     """Return files of machines, and decks."""
     path, deck = write_machine(folder / "machine.json"), folder / "deck.toml"
-    words = ("predict", "adaptive", "--machine", path, "--deck", deck, "--ranks", "4")
+    words = ("whatif", "--adaptive", "--machine", path, "--deck", deck, "--ranks", "4")
     whole = {path: path.read_text(), deck: DECK}
     deck.write_text(DECK)
     return Specimen(
         change=lambda random: change_one(whole, random),
-        calls={"predict adaptive": verb(*words, "--cycles", "10", "--budget", "10m")},
+        calls={"whatif --adaptive": verb(*words, "--cycles", "10", "--budget", "10m")},
     )
 
 

@@ -63,13 +63,6 @@ class Replay(TypedDict):
     moved_cells: NotRequired[float]
 
 
-class Whatif(TypedDict):
-    """What ``hindmost whatif --json`` prints."""
-
-    version: int
-    runs: list[Replay]
-
-
 class Beside(TypedDict):
     """What another model says."""
 
@@ -103,13 +96,6 @@ class Prediction(TypedDict):
     findings: list[Finding]
 
 
-class Predict(TypedDict):
-    """What ``hindmost predict --json`` prints."""
-
-    version: int
-    predictions: list[Prediction]
-
-
 class SolverFiles(TypedDict):
     """A solver and its files."""
 
@@ -126,26 +112,18 @@ class Ratio(TypedDict):
 
 
 class Compared(Ratio):
-    """Seconds of an iteration, and the ratio of pipelined to blocking."""
+    """Seconds of an iteration, and the ratio of pipelined to blocking; on a number of ranks."""
 
     changes: dict[str, str]
     blocking_s: float
-    blocking_interval_s: Interval
+    blocking_interval_s: NotRequired[Interval]
     pipelined_s: float
-    pipelined_interval_s: Interval
-
-
-class ComparedAtScale(Ratio):
-    """Both solvers on a number of ranks; seconds of an iteration."""
-
-    ranks: int
-    nodes: int
-    changes: dict[str, str]
-    origin: str
-    extrapolated_from: ExtrapolatedFrom
-    blocking_s: float
-    pipelined_s: float
-    with_recorded_noise: Ratio
+    pipelined_interval_s: NotRequired[Interval]
+    ranks: NotRequired[int]
+    nodes: NotRequired[int]
+    origin: NotRequired[str]
+    extrapolated_from: NotRequired[ExtrapolatedFrom]
+    with_recorded_noise: NotRequired[Ratio]
 
 
 class Advice(TypedDict):
@@ -157,14 +135,16 @@ class Advice(TypedDict):
     recorded: NotRequired[Compared]
     changes: NotRequired[list[Compared]]
     to_tolerance: NotRequired[Compared | None]
-    at_scale: NotRequired[list[ComparedAtScale]]
+    at_scale: NotRequired[list[Compared]]
     iterations_ratio: NotRequired[float]
     assumptions: list[str]
     findings: list[Finding]
 
 
-class Advise(TypedDict):
-    """What ``hindmost advise --json`` prints."""
+class Whatif(TypedDict):
+    """What ``hindmost whatif --json`` prints; ``advice`` with --against, in place of the others."""
 
     version: int
-    advice: Advice
+    runs: list[Replay]
+    predictions: NotRequired[list[Prediction]]
+    advice: NotRequired[Advice]

@@ -195,7 +195,7 @@ class AdaptiveChoice(TypedDict):
 
 
 class PredictAdaptive(TypedDict):
-    """What ``hindmost predict adaptive --json`` prints."""
+    """What ``hindmost whatif --adaptive --json`` prints."""
 
     version: int
     deck: str

@@ -121,15 +121,15 @@ def test_check_finds_cycles_that_nothing_foresaw(
     assert found == ["disturbed-cycles", "machine-slower"]
 
 
-def test_fit_and_predict_refuse_what_does_not_do_the_same_work(
+def test_fit_and_whatif_refuse_what_does_not_do_the_same_work(
     folder: Path, header: Header, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for verb in ("fit", "predict"):
+    for verb in ("fit", "whatif"):
         with pytest.raises(UsageError, match="cycles of an adaptive run do different work"):
             main([verb, str(folder)])
     solve = run_values(iterations=40, ranks=3, restart=10, seed=1)
     write_whole(folder, header, solve)
-    assert main(["predict", str(folder)]) == 0
+    assert main(["whatif", str(folder)]) == 0
     captured = capsys.readouterr()
     assert captured.err.count("left out") == 3
     assert "gmres on laplacian-1d" in captured.out

@@ -72,9 +72,9 @@ def test_the_verbs_say_on_how_many_ranks_figures_rest(
     [entry] = json.loads(capsys.readouterr().out)["runs"]
     assert entry["kept_ranks"] == 3
     assert {model["ranks_used"] for model in entry["models"]} == {RANKS}
-    assert cli.main(["predict", path]) == 0
+    assert cli.main(["whatif", path]) == 0
     assert "means of all 24 ranks" in " ".join(capsys.readouterr().out.split())
-    assert cli.main(["predict", "--json", path]) == 0
+    assert cli.main(["whatif", "--json", path]) == 0
     [entry] = json.loads(capsys.readouterr().out)["predictions"]
     assert (entry["kept_ranks"], entry["ranks"]) == (3, RANKS)
 

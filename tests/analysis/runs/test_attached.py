@@ -274,13 +274,13 @@ def test_several_solves_are_predicted_as_a_whole(
     run = write()
     (group,) = group_runs([run])
     assert group.time_name == "time of 4 solves"
-    (found,) = predict_solves([group])
+    (found,) = predict_solves(group)
     assert found.prediction.seconds == pytest.approx(run.solve_time_s, rel=1e-9)
     text = "\n".join(found.lines())
-    assert "later run of all 4 solves: predicted" in text
+    assert "A later run of all 4 solves: predicted" in text
     assert "do not rely" not in text
     with pytest.raises(UsageError, match="has 4 solves"):
-        main(["predict", str(run.path), "--iterations", "60"])
+        main(["whatif", str(run.path), "--iterations", "60"])
 
 
 def test_a_loop_is_not_called_a_solve(write: Any, header: Header) -> None:
@@ -298,7 +298,7 @@ def test_a_loop_is_not_called_a_solve(write: Any, header: Header) -> None:
     assert "loop time " in text
     assert "solve" not in text
     assert "restart" not in text
-    (found,) = predict_solves([group])
+    (found,) = predict_solves(group)
     assert "solve" not in "\n".join(found.lines())
 
 

@@ -82,7 +82,6 @@ WORDS = "error: laplacian-1d-gmres-p2-0.h5: 1 body lasts over 3 times the median
 VERBS: dict[str, tuple[tuple[str, ...], str, str]] = {
     "show": ((), "times", "runs"),
     "fit": ((), "models", "runs"),
-    "predict": ((), "models", "predictions"),
     "show --efficiency": ((), "times", "runs"),
     "show --ranks": ((), "times", "files"),
 }
@@ -230,10 +229,10 @@ def apart(tmp_path: Path, header: Header) -> Path:
 def test_a_run_whose_ranks_do_not_meet_is_predicted_from_its_slowest(
     apart: Path, told: Told
 ) -> None:
-    [said] = json.loads(told("predict", "--json", apart))["predictions"]
+    [said] = json.loads(told("whatif", "--json", apart))["predictions"]
     assert said["predicted_s"] == pytest.approx(1.2, rel=1e-3)
     assert said["own_miss"] is None
-    assert "with 1 iteration: predicted" in told("predict", "--iterations", "1", apart)
+    assert "With 1 iteration: predicted" in told("whatif", "--iterations", "1", apart)
 
 
 def test_models_that_a_run_contradicts_are_marked(apart: Path, told: Told) -> None:

@@ -322,19 +322,19 @@ def test_predict_says_how_long_a_later_solve_takes(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     files = [str(path) for path in sorted(folder.glob("laplacian-1d-gmres-*.h5"))]
-    assert main(["predict", *files, "--json"]) == 0
+    assert main(["whatif", *files, "--json"]) == 0
     (same,) = json.loads(capsys.readouterr().out)["predictions"]
     assert same["kind"] == "predicts"
     measured = [hindmost.open(file).solve_time_s for file in files]
     assert same["predicted_s"] == pytest.approx(np.median(measured), rel=1e-6)
     assert same["interval_s"][0] < same["predicted_s"] < same["interval_s"][1]
-    assert main(["predict", *files, "--iterations", "80", "--json"]) == 0
+    assert main(["whatif", *files, "--iterations", "80", "--json"]) == 0
     (twice,) = json.loads(capsys.readouterr().out)["predictions"]
     assert twice["predicted_s"] == pytest.approx(2 * same["predicted_s"], rel=0.05)
-    assert main(["predict", *files, "--restart", "20"]) == 0
-    assert "later run with restart 20: predicted" in capsys.readouterr().out
+    assert main(["whatif", *files, "--restart", "20"]) == 0
+    assert "With restart 20: predicted" in capsys.readouterr().out
     with pytest.raises(UsageError, match="at least 1"):
-        main(["predict", *files, "--iterations", "0"])
+        main(["whatif", *files, "--iterations", "0"])
 
 
 @pytest.mark.parametrize("again", ["itself", "folder", "copy"])
@@ -343,7 +343,7 @@ def test_a_run_that_is_given_twice_is_no_repeat(
 ) -> None:
     one = sorted(folder.glob("*-gmres-*.h5"))[0]
     other = {"itself": one, "folder": folder, "copy": Path(shutil.copy(one, tmp_path / "c.h5"))}
-    assert main(["predict", str(one), str(other[again]), "--json"]) == 0
+    assert main(["whatif", str(one), str(other[again]), "--json"]) == 0
     printed = capsys.readouterr()
     files = [len(each["files"]) for each in json.loads(printed.out)["predictions"]]
     assert files == ([2, 1] if again == "folder" else [1])

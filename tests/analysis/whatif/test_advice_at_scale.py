@@ -1,4 +1,4 @@
-"""``hindmost advise --ranks``: whether a pipelined solver pays off where nothing was recorded."""
+"""``hindmost whatif --against --ranks``: whether a pipelined solver pays off on other ranks."""
 
 from __future__ import annotations
 
@@ -100,14 +100,15 @@ SCALE = ("--ranks", "16..256", "--ranks-per-node", "16", "--scaling", "weak")
 
 
 def advice(capsys: pytest.CaptureFixture[str], *words: object) -> dict[str, Any]:
-    assert main(["advise", *map(str, words), "--json"]) == 0
+    ours, theirs, *others = map(str, words)
+    assert main(["whatif", ours, "--against", theirs, *others, "--json"]) == 0
     return dict(json.loads(capsys.readouterr().out)["advice"])
 
 
 def test_simulations_that_take_some_seconds_are_announced(
     files: list[Path], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = ["advise", *map(str, files), "--ranks", "16", *SCALE[2:]]
+    words = ["whatif", str(files[0]), "--against", str(files[1]), "--ranks", "16", *SCALE[2:]]
     monkeypatch.setattr("hindmost.analysis.whatif.at_scale.SEGMENTS_PER_S", 1e3)
     assert main(words) == 0
     announced = capsys.readouterr().err
@@ -172,7 +173,7 @@ def test_deeper_pipelines_apply_to_the_pipelined_solver(
 def test_what_to_measure_and_what_is_assumed_are_said(
     files: list[Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["advise", *map(str, files), *SCALE]) == 0
+    assert main(["whatif", str(files[0]), "--against", str(files[1]), *SCALE]) == 0
     printed = " ".join(capsys.readouterr().out.split())
     assert "To be surer, record 3 repeats of each solver" in printed
     assert "To be surer of the noise, record about 5,120 iterations of all ranks" in printed
@@ -194,7 +195,7 @@ def test_times_that_the_table_withholds_stand_under_a_condition(
 def test_a_ratio_too_wide_to_mean_anything_is_no_face_value(
     files: list[Path], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hindmost.analysis.whatif.compared_at_scale.WIDEST", 1.0)
+    monkeypatch.setattr("hindmost.analysis.whatif.advice.WIDEST", 1.0)
     found = advice(capsys, *files, "--ranks", "256", *SCALE[2:])
     (at,) = found["at_scale"]
     low, high = at["ratio_interval"]
@@ -263,11 +264,11 @@ def test_runs_of_several_kinds_are_refused(
     tmp_path: Path, files: list[Path], header: Header
 ) -> None:
     with pytest.raises(UsageError, match="name a blocking solver's runs first"):
-        main(["advise", str(files[1]), str(files[0]), *SCALE])
+        main(["whatif", str(files[1]), "--against", str(files[0]), *SCALE])
     both = tmp_path / "both"
     both.mkdir()
     noise = np.zeros((BODIES, RANKS))
     write(both, header, noise, pipelined=False)
     write(both, header, noise, pipelined=True)
     with pytest.raises(UsageError, match="differ in more than ranks and size"):
-        main(["advise", str(both), str(files[1]), *SCALE])
+        main(["whatif", str(both), "--against", str(files[1]), *SCALE])

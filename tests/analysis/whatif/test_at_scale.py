@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from tests.conftest import run_values
 
-from hindmost.analysis.whatif.prediction_at_scale import on_ranks
+from hindmost.analysis.whatif.baseline import on_ranks
 from hindmost.analysis.whatif.targets import Scaling, read_ranks, scalable, scaling_of
 from hindmost.cli import main
 from hindmost.errors import UsageError
@@ -140,8 +140,7 @@ def test_sentences_come_first_and_say_what_is_extrapolated(
 ) -> None:
     assert main(["whatif", str(run), "--ranks", "64..256", *WEAK, "--noise", "x2"]) == 0
     printed = " ".join(capsys.readouterr().out.split())
-    assert "On 256 ranks (64 nodes) with noise x2: predicted " in printed
-    assert "extrapolated from 3 ranks" in printed
+    assert "On 256 ranks (64 nodes; extrapolated from 3 ranks) with noise x2: predicted " in printed
     assert "messages between nodes take longer, so the network's part is a lower bound" in printed
     assert "rests on the fitted tail of the laws" in printed
     assert "Assumed: Weak scaling: every rank has the work of a recorded one." in printed
@@ -153,9 +152,10 @@ def test_laws_that_do_not_describe_the_run_tell_nothing(
     monkeypatch.setattr("hindmost.models.simulation.prospect.MISSES", 0.0)
     assert main(["whatif", str(run), "--ranks", "64,256", *WEAK]) == 0
     printed = " ".join(capsys.readouterr().out.split())
-    assert "On 256 ranks (64 nodes): undecided; extrapolated from 3 ranks. The" in printed
+    assert "64 no change - undecided - -" in printed
+    assert "256 no change - undecided - -" in printed
     assert "undisturbed work" not in printed
-    assert "64 - undecided - - - - -" in printed
+    assert "On 256 ranks (64 nodes; extrapolated from 3 ranks): undecided. Simulated on" in printed
     (found,) = answer(capsys, run, "--ranks", "64", *WEAK)
     assert found["interval_s"] == [None, None]
 
@@ -167,7 +167,7 @@ def test_an_interval_of_absurd_width_is_none(
         monkeypatch.setattr(f"hindmost.models.simulation.prospect.{name}", 1.0)
     assert main(["whatif", str(run), "--ranks", "64", *WEAK]) == 0
     printed = " ".join(capsys.readouterr().out.split())
-    assert "On 64 ranks (16 nodes): undecided; extrapolated" in printed
+    assert "On 64 ranks (16 nodes; extrapolated from 3 ranks): undecided, " in printed
     assert " with noise no worse than recorded: undisturbed work " in printed
 
 
@@ -220,7 +220,7 @@ def test_predict_gives_the_median_of_whatif_over_repeats(
     runs = [write(tmp_path, header, slower=slower) for slower in (1.0, 1.1)]
     words = ("--ranks", "8,16", "--ranks-per-node", "4", "--scaling", scaling)
     both = answer(capsys, *runs, *words)
-    assert main(["predict", *map(str, runs), *words, "--json"]) == 0
+    assert main(["whatif", *map(str, runs), *words, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)["predictions"]
     assert [each["ranks"] for each in found] == [8, 16]
     recorded = np.median([each["recorded_s"] for each in both])
@@ -254,11 +254,11 @@ def test_a_prediction_says_which_repeats_the_laws_miss(
     monkeypatch.setattr(Prospect, "missed", property(is_missed))
     recorded_s = [open_run(path).solve_time_s for path in (run, *others)]
     missed.append(recorded_s[2])
-    assert main(["predict", *words]) == 0
+    assert main(["whatif", *words]) == 0
     printed = " ".join(capsys.readouterr().out.split())
-    assert "on 64 ranks (16 nodes): predicted " in printed
+    assert "On 64 ranks (16 nodes; extrapolated from 3 ranks): predicted " in printed
     assert f"Left out: {others[1].name}. Simulated on the recorded ranks, the" in printed
-    assert main(["predict", *words, "--json"]) == 0
+    assert main(["whatif", *words, "--json"]) == 0
     (found,) = json.loads(capsys.readouterr().out)["predictions"]
     every = answer(capsys, *words)
     kept = [each["predicted_s"] for each in every if each["file"] != str(others[1])]
@@ -266,26 +266,24 @@ def test_a_prediction_says_which_repeats_the_laws_miss(
     assert found["predicted_s"] == np.median(kept)
 
     missed.append(recorded_s[0])
-    assert main(["predict", *words]) == 0
+    assert main(["whatif", *words]) == 0
     printed = " ".join(capsys.readouterr().out.split())
-    assert "on 64 ranks (16 nodes): undecided. In 2 of 3 repeats: Simulated on the" in printed
+    assert "extrapolated from 3 ranks): undecided. In 2 of 3 repeats: Simulated on the" in printed
     assert "(at most 25.0 % is accepted)" in printed
     assert "iterations of all ranks (here: " in printed
     assert "at least" not in printed.partition("Record at least")[0]
-    assert main(["predict", *words, "--json"]) == 0
+    assert main(["whatif", *words, "--json"]) == 0
     (found,) = json.loads(capsys.readouterr().out)["predictions"]
     assert (found["predicted_s"], found["interval_s"]) == (None, None)
     assert found["no_interval"].startswith("In 2 of 3 repeats: ")
 
 
 def test_a_prediction_on_other_ranks_is_told(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["predict", str(run), "--ranks", "64", *WEAK]) == 0
-    printed = capsys.readouterr().out
-    assert "on 64 ranks (16 nodes): predicted " in printed
-    assert "redrawn-uniform" in printed
-    assert "as it is" in printed
+    assert main(["whatif", str(run), "--ranks", "64", *WEAK]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "On 64 ranks (16 nodes; extrapolated from 3 ranks): predicted " in printed
     with pytest.raises(UsageError, match="--scaling needs --ranks"):
-        main(["predict", str(run), "--scaling", "weak"])
+        main(["whatif", str(run), "--scaling", "weak"])
 
 
 def test_the_papers_simulation_divides_its_law_of_the_fastest_rank() -> None:
@@ -304,10 +302,10 @@ def test_repeats_far_apart_give_no_interval_on_other_ranks(
 ) -> None:
     slow = write(tmp_path, header, slower=16.0)
     words = [str(run), str(slow), "--ranks", "3", *WEAK, "--noise", "none"]
-    assert main(["predict", *words]) == 0
+    assert main(["whatif", *words]) == 0
     printed = " ".join(capsys.readouterr().out.split())
     assert "repeats differ by a factor of 16.0)" in printed
-    assert main(["predict", *words, "--json"]) == 0
+    assert main(["whatif", *words, "--json"]) == 0
     (found,) = json.loads(capsys.readouterr().out)["predictions"]
     assert found["interval_s"] is None
     assert "repeats differ" in found["no_interval"]

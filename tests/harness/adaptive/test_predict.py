@@ -1,4 +1,4 @@
-"""``hindmost predict adaptive``: what it takes from decks and runs, and what it answers."""
+"""``hindmost whatif --adaptive``: what it takes from decks and runs, and what it answers."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ def test_a_deck_is_chosen_for_by_what_the_machine_does_with_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     machine = write_machine(tmp_path / "machine.json")
-    words = ["predict", "adaptive", "--machine", str(machine), "--deck", "timing-a", "--json"]
+    words = ["whatif", "--adaptive", "--machine", str(machine), "--deck", "timing-a", "--json"]
     words += ["--ranks", "1", "--cycles", "100", "--cells", "1000,4000,64000"]
     # By hand, on one rank: cells x (steps x 33 ns + a look at the mesh of 300 ns) a cycle.
     a_cell_s = 100 * (DECKS["timing-a"].steps * 33e-9 + 300e-9)
     assert main([*words, "--budget", f"{1.01 * 4000 * a_cell_s:.4f}s"]) == 0
-    answer = as_declared("predict adaptive", capsys.readouterr().out)
+    answer = as_declared("whatif --adaptive", capsys.readouterr().out)
     best, *others = answer["choices"]
     assert (best["cells"], best["fits"]) == (4000, True)
     assert best["seconds"] == pytest.approx(4000 * a_cell_s)
@@ -60,7 +60,7 @@ def test_an_earlier_run_tells_what_a_deck_does_not(
     tmp_path: Path, header: Header, capsys: pytest.CaptureFixture[str]
 ) -> None:
     machine = write_machine(tmp_path / "machine.json")
-    words = ["predict", "adaptive", "--machine", str(machine)]
+    words = ["whatif", "--adaptive", "--machine", str(machine)]
     later = ["--ranks", "2", "--cycles", "10", "--budget", "1h"]
     own = tmp_path / "own.toml"
     own.write_text(replace(DECKS["timing-b"], name="own").to_toml())
@@ -108,7 +108,7 @@ def test_imbalance_is_what_adaptions_add(tmp_path: Path, header: Header) -> None
 
 def test_what_cannot_be_answered_is_refused(tmp_path: Path, run_file: Path, header: Header) -> None:
     machine = write_machine(tmp_path / "machine.json")
-    words = ["predict", "adaptive", "--machine", str(machine), "--ranks", "2", "--cycles", "9"]
+    words = ["whatif", "--adaptive", "--machine", str(machine), "--ranks", "2", "--cycles", "9"]
     with pytest.raises(UsageError, match="does not contain the counts of a deck"):
         main([*words, "--budget", "9s", "--run", str(run_file)])
     with pytest.raises(UsageError, match="--budget 10: a duration is"):
@@ -116,7 +116,7 @@ def test_what_cannot_be_answered_is_refused(tmp_path: Path, run_file: Path, head
     with pytest.raises(UsageError, match="--cells few: give numbers"):
         main([*words, "--budget", "9s", "--deck", "timing-a", "--cells", "few"])
     with pytest.raises(UsageError, match="required: --machine"):
-        main(["predict", "adaptive", "--deck", "timing-a"])
+        main(["whatif", "--adaptive", "--deck", "timing-a"])
 
 
 @pytest.mark.parametrize("name", ["timing-a", "timing-b"])

@@ -1,4 +1,4 @@
-"""What stands beside a prediction: the naive answer, and the paper's simulation before the run."""
+"""The baselines of a prediction: the naive answer, and the paper's simulation before the run."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ import numpy as np
 
 from hindmost.analysis.show.table import LEFT, RIGHT, Column, Table
 from hindmost.errors import DataError
-from hindmost.models.noise.redraw import fit_redrawn_uniform
+from hindmost.models.laws.johnsonsu import JohnsonSU
+from hindmost.models.noise.redraw import RedrawnUniform, fit_redrawn_uniform
 from hindmost.models.noise.times import SolveTimes
 from hindmost.models.results import Prediction
 from hindmost.models.simulation.change import Change
 from hindmost.text import seconds
 
 NAIVE, PAPER = "naive", "redrawn-uniform"
-NO_LAW = "the paper's simulation: its laws cannot be fitted to these iterations"
 NOTHING = Prediction(seconds=float("nan"), low_s=float("nan"), high_s=float("nan"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Beside:
+class Baseline:
     """A prediction by another model.
 
     Attributes
@@ -64,8 +64,8 @@ class Beside:
         }
 
 
-def comparison(own: Beside, others: Sequence[Beside]) -> Table:
-    """Return the table of a prediction and what others say."""
+def baseline_table(rows: Sequence[Baseline]) -> Table:
+    """Return the table of a prediction and its baselines."""
     return Table(
         columns=(
             Column("model", LEFT),
@@ -73,11 +73,18 @@ def comparison(own: Beside, others: Sequence[Beside]) -> Table:
             Column("interval", RIGHT),
             Column("", LEFT),
         ),
-        rows=[each.row() for each in (own, *others)],
+        rows=[each.row() for each in rows],
     )
 
 
-def beside(times: Sequence[SolveTimes], change: Change, unknowns: int = 0) -> Iterator[Beside]:
+def baselines(
+    times: Sequence[SolveTimes],
+    change: Change,
+    *,
+    unknowns: int = 0,
+    ranks: int | None = None,
+    work: float = 1.0,
+) -> Iterator[Baseline]:
     """Yield what others predict of a later solve.
 
     Parameters
@@ -87,49 +94,76 @@ def beside(times: Sequence[SolveTimes], change: Change, unknowns: int = 0) -> It
     change : Change
     unknowns : int
         Of the earlier solves; 0 if not known.
+    ranks : int, optional
+        Of the later solve; by default as recorded.
+    work : float
+        Share of the recorded work that each of these ranks has.
     """
     first = times[0]
     iterations = first.solver_iterations or first.iterations
-    share = (change.iterations or iterations) / iterations
+    longer = (change.iterations or iterations) / iterations
     if change.unknowns is not None and unknowns:
-        share *= change.unknowns / unknowns
-    measured_s = float(np.median([each.solve_time_s for each in times])) * share
-    yield Beside(
+        longer *= change.unknowns / unknowns
+    naive_s = float(np.median([each.solve_time_s for each in times])) * longer * work
+    how = "in proportion to iterations and unknowns"
+    if ranks is not None:
+        how = "as it is" if work == 1.0 else "divided by the ranks"
+    yield Baseline(
         name=NAIVE,
-        what="the recorded time, in proportion to iterations and unknowns",
-        prediction=Prediction(seconds=measured_s, low_s=measured_s, high_s=measured_s),
+        what=f"the recorded time, {how}",
+        prediction=Prediction(seconds=naive_s, low_s=naive_s, high_s=naive_s),
     )
-    yield of_paper(times, change, share)
+    yield of_paper(times, change, longer, ranks, work)
 
 
-def of_paper(times: Sequence[SolveTimes], change: Change, share: float) -> Beside:
-    """Return the simulation of section 6: uniform laws drawn anew, for more bodies or fewer.
+def of_paper(
+    times: Sequence[SolveTimes], change: Change, longer: float, ranks: int | None, work: float
+) -> Baseline:
+    """Return the simulation of sections 6 and 7.1: laws drawn anew, for more bodies or ranks.
 
     It has no restart cycles and no time between bodies, and knows no other machine or noise. Of the
     partner of a solver it knows that ranks wait for the slowest, or do not, with the same laws.
     """
-    name = PAPER
-    plain = Change(iterations=change.iterations, restart=change.restart, solver=change.solver)
-    if change != plain:
-        return Beside(name=name, what="the paper's simulation says nothing of this change")
+    if not known_to_paper(change):
+        return Baseline(name=PAPER, what="the paper's simulation says nothing of this change")
     try:
         models = [fit_redrawn_uniform(each) for each in times]
     except DataError:
-        return Beside(name=name, what=NO_LAW)
+        why = "the paper's simulation: its laws cannot be fitted to these iterations"
+        return Baseline(name=PAPER, what=why)
     if change.solver is not None:  # whether a body waits for the slowest rank, or for none
         models = [replace(each, blocking=not each.blocking) for each in models]
-    said = [
-        replace(
-            each, bodies=max(round(each.bodies * share), 1), fill_s=each.fill_s * share
-        ).predict()
-        for each in models
-    ]
+    said = []
+    for model in models:
+        there = model if ranks is None else on_ranks(model, ranks, work)
+        bodies = max(round(there.bodies * longer), 1)
+        said.append(replace(there, bodies=bodies, fill_s=there.fill_s * longer).predict())
     middle = [
         float(np.median([getattr(each, end) for each in said]))
         for end in ("seconds", "low_s", "high_s")
     ]
-    return Beside(
-        name=name,
-        what="the paper's simulation (section 6)",
+    sections = "section 6" if ranks is None else "sections 6 and 7.1"
+    return Baseline(
+        name=PAPER,
+        what=f"the paper's simulation ({sections})",
         prediction=Prediction(seconds=middle[0], low_s=middle[1], high_s=middle[2]),
     )
+
+
+def known_to_paper(change: Change) -> bool:
+    """Tell whether the paper's simulation says anything of a change."""
+    return change == Change(
+        iterations=change.iterations, restart=change.restart, solver=change.solver
+    )
+
+
+def on_ranks(model: RedrawnUniform, ranks: int, work: float) -> RedrawnUniform:
+    """Return the paper's simulation on another number of ranks.
+
+    With strong scaling the law of the fastest rank shifts with its work, and that of the span stays
+    about as it is (Figure 8).
+    """
+    law = model.laws.least
+    least = JohnsonSU(a=law.a, b=law.b, loc=work * law.loc, scale=work * law.scale)
+    laws = replace(model.laws, least=least)
+    return replace(model, ranks=ranks, laws=laws, fill_s=work * model.fill_s)
