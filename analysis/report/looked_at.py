@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from hindmost.analysis.fits.study import FittedGroup
@@ -12,6 +12,7 @@ from hindmost.analysis.report.time_balance import TimeBalance
 from hindmost.analysis.runs.check_bodies import LEAST_BODIES
 from hindmost.analysis.runs.conclusion import Certainty, Conclusion, Link
 from hindmost.analysis.runs.finding import Topic
+from hindmost.analysis.show.page import Widget
 from hindmost.analysis.whatif.gains import Remedies
 from hindmost.analysis.whatif.typical_work import WorkOfRank
 from hindmost.harness.runfile.reader import Run
@@ -39,6 +40,8 @@ class LookedAt:
         Name of a figure, or of a section, to its place on the page.
     of : str
         What the configuration is called, where a page has several.
+    pictures : sequence of Widget
+        What shows where its time went: the map of work and the timeline.
     """
 
     fitted: FittedGroup
@@ -49,6 +52,7 @@ class LookedAt:
     remedies: Remedies
     anchors: Mapping[str, str]
     of: str
+    pictures: Sequence[Widget] = ()
 
     @property
     def run(self) -> Run:

@@ -106,6 +106,14 @@ def straggler(ranks: RankReport) -> str:
     return f"{said} {listed(shares)} of the waiting for slower ranks{why}."
 
 
+def slow_ranks(ranks: RankReport) -> list[int]:
+    """Return the places of the ranks that the others wait for, which a map points at."""
+    late = ranks.lateness
+    blameless = late is None or ranks.withheld or ranks.numbers.size < 2
+    found = [] if blameless or late is None else stragglers(late)
+    return found if len(found) < ranks.numbers.size else []
+
+
 def listed(words: Sequence[str]) -> str:
     """Write words as a list: ``a, b and c``."""
     return " and ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else words[0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
@@ -27,6 +27,7 @@ from hindmost.analysis.report.adaptive_page import adaptive_parts, cycles_anchor
 from hindmost.analysis.report.comparison import comparable, solvers_table
 from hindmost.analysis.report.event_window import CAPTION, OF_PATH, event_window, without_events
 from hindmost.analysis.report.looked_at import LookedAt
+from hindmost.analysis.report.rank_conclusions import slow_ranks
 from hindmost.analysis.report.rank_orders import with_orders
 from hindmost.analysis.report.ranks_page import openings, rank_parts
 from hindmost.analysis.report.run_figures import figure_named
@@ -47,7 +48,13 @@ from hindmost.analysis.runs.efficiency.page_parts import run_parts, scaling_part
 from hindmost.analysis.runs.efficiency.scaling import efficiencies_over_ranks
 from hindmost.analysis.runs.figures.compare_runs import COMPARISON_FIGURES, apart
 from hindmost.analysis.runs.figures.run_figure import FigureChoice, RunFigure
-from hindmost.analysis.runs.finding import OF_COMPARISON, OF_MODELS, Topic, caution_parts
+from hindmost.analysis.runs.finding import (
+    OF_COMPARISON,
+    OF_MODELS,
+    Finding,
+    Topic,
+    caution_parts,
+)
 from hindmost.analysis.runs.first_screen import data_parts
 from hindmost.analysis.runs.groups import group_runs
 from hindmost.analysis.runs.one_pass import for_charts
@@ -58,7 +65,8 @@ from hindmost.analysis.scaling.study import ScalingStudy
 from hindmost.analysis.show.event_chart import event_widget
 from hindmost.analysis.show.heat_map import HeatMap
 from hindmost.analysis.show.html_charts import Opens, live_chart
-from hindmost.analysis.show.page import Heading, Page, Paragraph, Part, Widget
+from hindmost.analysis.show.html_renderer import widgets_in
+from hindmost.analysis.show.page import Folded, Heading, Page, Paragraph, Part, Widget
 from hindmost.analysis.show.palette import MOST_LINES
 from hindmost.analysis.whatif.gains import remedies_of, remedy_parts
 from hindmost.analysis.whatif.typical_work import typical_of_ranks
@@ -68,22 +76,23 @@ from hindmost.harness.runfile.reader import Run
 from hindmost.models.adaptive.machine import Machine
 from hindmost.text import counted
 
-ON_PAGE = (
-    "map",
-    "work",
-    "histogram",
-    "cycle",
-    "phases",
-    "phases-over-time",
-    "activities",
-    "activity-shares",
-    "efficiency",
-    "efficiency-cycle",
-)
-"""Figures of the median run of each configuration."""
+LEADING = "work"
+"""The map that shows the finding, above the timeline of single iterations."""
+FOLDED = {
+    "Iterations with waiting, and their distribution": ("map", "histogram", "cycle"),
+    "Phases, activities and efficiencies": (
+        "phases",
+        "phases-over-time",
+        "activities",
+        "activity-shares",
+        "efficiency",
+        "efficiency-cycle",
+    ),
+}
+"""Figures of the median run of each configuration, under the words that unfold them."""
+IN_DOUBT = "Findings that put these numbers in doubt"
 OF_MODELS_TABLE = "Models that explain the measured time, or bound it, and what each assumes:"
 OF_RUNS = "Each column is the median of all runs by itself."
-EVENTS_AFTER = "work"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,7 +145,7 @@ def report_page(contents: Contents) -> Page:
         further += prediction_conclusions(study, anchors, found)
         looked += [looked_at(*pair, found) for pair in zip(study.errors, anchors, strict=True)]
     experiments, grown = scaling_sections(contents.studies, numbers)
-    overview = overview_of(
+    overview, leading = overview_of(
         Looked(
             configurations=looked,
             compared=compared,
@@ -155,7 +164,7 @@ def report_page(contents: Contents) -> Page:
             overview,
             *solvers,
             *scaling,
-            *(part for _, parts in sections for part in parts),
+            *(part for _, parts in sections for part in parts if part not in leading),
             *cycles,
             *experiments,
             *(history_parts(contents.history) if contents.history is not None else ()),
@@ -212,8 +221,8 @@ def comparison(members: Sequence[FittedGroup], place: int, numbers: Iterator[int
             anchor=f"solvers-{place}",
         ),
         solvers_table(members),
-        *caution_parts((each for fitted in members for each in fitted.findings), OF_COMPARISON),
         Paragraph(what_is_compared(to_tolerance), quiet=True),
+        *doubts([each for fitted in members for each in fitted.findings], OF_COMPARISON),
     ]
     reduced = [each.run for fitted in members for each in fitted.runs if each.run.reduced]
     if reduced:
@@ -226,10 +235,16 @@ def comparison(members: Sequence[FittedGroup], place: int, numbers: Iterator[int
     elif len(members) <= MOST_LINES:
         figure = next(each for each in COMPARISON_FIGURES if each.name == "ecdf")
         content = figure.make([each.run for fitted in members for each in fitted.runs])
-        parts.append(
-            live_chart(content, "Distribution of body times", figure.caption, numbers, height=2.8)
-        )
+        heading = "Distribution of iteration times"
+        drawn = live_chart(content, heading, figure.caption, numbers, height=2.8)
+        parts.append(Folded(heading, [drawn]))
     return parts
+
+
+def doubts(findings: Sequence[Finding], topics: Collection[Topic]) -> list[Part]:
+    """Return the findings that put some numbers in doubt, folded: the first screen names them."""
+    cautions = caution_parts(findings, topics)
+    return [Folded(IN_DOUBT, cautions)] if cautions else []
 
 
 def what_is_compared(to_tolerance: Sequence[Ending]) -> str:
@@ -282,6 +297,14 @@ def described(
     anchor : str
         Of the section.
     """
+    middle = fitted.median_run.run
+    ranks, slowest = report_run(middle), slowest_iteration(middle)
+    opens = openings(ranks, next(numbers)) if middle.header.ranks > 1 else None
+    pictures = [
+        *run_chart(figure_named(LEADING), middle, ranks, numbers, opens),
+        *event_parts(middle, ranks, numbers, slowest),
+    ]
+    efficiencies, remedies = efficiencies_of(middle), remedies_of(middle)
     parts: list[Part] = [
         Heading(
             fitted.group.title,
@@ -289,37 +312,24 @@ def described(
             short=name or "The run",
             facets=facets_of(fitted, name),
         ),
-        Paragraph(OF_MODELS_TABLE, quiet=True),
-        models_table(fitted, explained=True),
-        *caution_parts(fitted.findings, OF_MODELS),
-        *map(Paragraph, (*contradictions(fitted), *refusals(fitted), *assumption_lines(fitted))),
-        *([laws_table(laws)] if (laws := fitted.median_run.laws) else []),
-        Paragraph(
-            " ".join(LEGEND.split()) + (f" {OF_RUNS}" if len(fitted.runs) > 1 else ""), quiet=True
-        ),
+        *pictures,
         runs_table([summarise_run(each.run, with_efficiency=False) for each in fitted.runs]),
+        *(Paragraph(drawn, quiet=True) for drawn in which_run(fitted)),
+        *run_parts([efficiencies_of(each.run) for each in fitted.runs], efficiencies),
+        *doubts(fitted.findings, (Topic.PHASES,)),
+        *remedy_parts(remedies),
+        Folded("Models of the measured time", models_parts(fitted)),
     ]
-    middle = fitted.median_run.run
-    efficiencies = efficiencies_of(middle)
-    parts += run_parts([efficiencies_of(each.run) for each in fitted.runs], efficiencies)
-    parts += caution_parts(fitted.findings, (Topic.PHASES,))
-    remedies = remedies_of(middle)
-    parts += remedy_parts(remedies)
-    if len(fitted.runs) > 1:
-        drawn = f"The charts show {middle.path.name}, {which_run(len(fitted.runs))}."
-        parts.append(Paragraph(drawn, quiet=True))
-    ranks, slowest = report_run(middle), slowest_iteration(middle)
-    opens = openings(ranks, next(numbers)) if middle.header.ranks > 1 else None
-    for each in ON_PAGE:
-        figure = figure_named(each)
-        clicked = opens if figure.of_ranks else None
-        if clicked is not None and figure.by_rank:  # rows are the ranks with full records
-            clicked = of_columns(clicked, middle)
-        parts += run_chart(figure, middle, ranks, numbers, clicked)
-        if each == EVENTS_AFTER:
-            parts += event_parts(middle, ranks, numbers, slowest)
-    parts += rank_parts(ranks, middle, opens, numbers)
-    charts = [each for each in parts if isinstance(each, Widget) and each.name]
+    for words, names in FOLDED.items():
+        charts = [
+            part
+            for each in names
+            for part in run_chart(figure_named(each), middle, ranks, numbers, opens)
+        ]
+        parts += [Folded(words, charts)] if charts else []
+    if of_ranks := rank_parts(ranks, middle, opens, numbers):
+        parts.append(Folded("Ranks", of_ranks))
+    charts = [each for each in widgets_in(parts) if each.name]
     looked = LookedAt(
         fitted=fitted,
         ranks=ranks,
@@ -329,15 +339,33 @@ def described(
         remedies=remedies,
         anchors={"section": anchor, "runs": anchor} | {each.name: each.anchor for each in charts},
         of=name,
+        pictures=[each for each in pictures if isinstance(each, Widget)],
     )
     return looked, parts
 
 
-def which_run(runs: int) -> str:
-    """Say which of several runs the charts show: the median one, or one next to the median."""
+def models_parts(fitted: FittedGroup) -> list[Part]:
+    """Return the models of a configuration, what each assumes, and what contradicts it."""
+    laws = fitted.median_run.laws
+    legend = " ".join(LEGEND.split()) + (f" {OF_RUNS}" if len(fitted.runs) > 1 else "")
+    return [
+        Paragraph(OF_MODELS_TABLE, quiet=True),
+        models_table(fitted, explained=True),
+        *caution_parts(fitted.findings, OF_MODELS),
+        *map(Paragraph, (*contradictions(fitted), *refusals(fitted), *assumption_lines(fitted))),
+        *([laws_table(laws)] if laws else []),
+        Paragraph(legend, quiet=True),
+    ]
+
+
+def which_run(fitted: FittedGroup) -> Iterator[str]:
+    """Yield which of several runs the charts show: the median one, or one next to the median."""
+    runs, file = len(fitted.runs), fitted.median_run.run.path.name
     if runs == 2:
-        return "one of the two runs"
-    return f"the run {'with' if runs % 2 else 'next to'} the median solve time"
+        yield f"The charts show {file}, one of the two runs."
+    elif runs > 2:
+        which = "with" if runs % 2 else "next to"
+        yield f"The charts show {file}, the run {which} the median solve time."
 
 
 def event_parts(
@@ -378,7 +406,7 @@ def run_chart(
     run: Run,
     ranks: RankReport,
     numbers: Iterator[int],
-    opens: Opens | None = None,
+    opens: Opens | None,
 ) -> list[Part]:
     """Return a figure of a run as a chart, if the run allows it."""
     try:
@@ -386,7 +414,17 @@ def run_chart(
     except UsageError:
         return []
     if isinstance(content, HeatMap):
-        content = with_orders(content, run, ranks)
+        content = replace(with_orders(content, run, ranks), marked=rows_of(slow_ranks(ranks), run))
+    if not figure.of_ranks:
+        opens = None
+    elif opens is not None and figure.by_rank:  # rows are the ranks with full records
+        opens = of_columns(opens, run)
     height = figure.height_inches(run.header.ranks)
     drawn = live_chart(content, figure.heading, figure.caption, numbers, height=height, opens=opens)
     return [replace(drawn, name=figure.name)]
+
+
+def rows_of(places: Sequence[int], run: Run) -> tuple[int, ...]:
+    """Return the rows of ranks in a map, of those that have full records."""
+    rows = {rank: row for row, rank in enumerate(run.kept_ranks.tolist())}
+    return tuple(rows[place] for place in places if place in rows)

@@ -72,9 +72,12 @@ MOST_JUDGED = 20
 """Kernels of a metric, the worst first, whose models are looked at for the verdict on the data."""
 
 
-def overview_of(looked: Looked) -> Widget:
-    """Return the first screen."""
+def overview_of(looked: Looked) -> tuple[Widget, Sequence[Widget]]:
+    """Return the first screen, and the pictures on it, which lead: those of the costliest loss."""
     of_runs = run_conclusions(looked)
+    said = worth_saying(of_runs)
+    leading = leading_of(looked, said)
+    pictures = () if leading is None else leading.pictures
     of_nights = [] if looked.history is None else history_conclusions(looked.history)
     groups = {
         "Runs": [*of_runs, *looked.further],
@@ -82,15 +85,16 @@ def overview_of(looked: Looked) -> Widget:
         "Nightly results": of_nights,
     }
     judged = judge_all(looked)
-    return overview_widget(
+    overview = overview_widget(
         Overview(
-            headline=" ".join(headlines(looked, worth_saying(of_runs))),
+            headline=" ".join(headlines(looked, said)),
             ran=[*what_ran(looked.configurations), *what_was_read(looked)],
             data=judged[0],
             others=judged[1:],
             parts=PARTS,
             meanings=MEANINGS,
             bars=[bar_of(one) for one in looked.configurations],
+            pictures=pictures,
             statements=[
                 replace(each, group=name)
                 for name, found in groups.items()
@@ -100,6 +104,14 @@ def overview_of(looked: Looked) -> Widget:
             nothing=" ".join(nothing_found(looked)),
         )
     )
+    return overview, pictures
+
+
+def leading_of(looked: Looked, said: Sequence[Conclusion]) -> LookedAt | None:
+    """Return the configuration with the costliest loss; the first one without any."""
+    by_name = {one.of: one for one in looked.configurations}
+    first = next((each.of for each in said if each.of in by_name), None)
+    return next(iter(looked.configurations), None) if first is None else by_name[first]
 
 
 def face_value(looked: Looked) -> str:
@@ -135,11 +147,13 @@ def run_conclusions(looked: Looked) -> list[Conclusion]:
 
 def headlines(looked: Looked, said: Sequence[Conclusion]) -> Iterator[str]:
     """Yield the most important sentence on runs, experiments and nights."""
-    if looked.configurations:
-        balances = {one.of: one.balance for one in looked.configurations}
-        of = next((each.of for each in said if each.of in balances), next(iter(balances)))
-        balance = balances[of]
+    leading = leading_of(looked, said)
+    if leading is not None:
+        balance = leading.balance
         work_share = balance.work_share if balance.parts_s else None
+        losses = [each.cost_s for each in said if not each.relative]
+        if said and said[0].relative and abs(said[0].cost_s) > max(losses, default=0.0):
+            yield f"{said[0].text.rstrip('.')} ({said[0].certainty})."
         yield capital(headline_of(said, work_share, looked.findings))
     if looked.studies and looked.studies[0].metrics:
         metric = looked.studies[0].metrics[0]

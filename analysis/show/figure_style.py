@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+import numpy as np
+
 from hindmost.analysis.show.palette import INK
 from hindmost.errors import UsageError
 from hindmost.extras import imported
@@ -115,10 +117,15 @@ def write_figure(figure: Figure, file: BinaryIO, kind: str, dpi: int) -> None:
         figure.savefig(file, format=kind, dpi=dpi)
 
 
+FEW_COLOURS = 48
+"""Of a picture on a page: a third of the bytes, with no difference to the eye."""
+
+
 def write_picture(figure: Figure, file: BinaryIO) -> None:
     """Write a figure of a given resolution as PNG, laid out by one look at its words."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.transforms import Bbox
+    from PIL import Image
 
     show_names_as_they_are(figure)
     with warnings.catch_warnings():
@@ -138,7 +145,9 @@ def write_picture(figure: Figure, file: BinaryIO) -> None:
             right=max(now.right + (width - room - words.x1) / width, left + LEAST_PART),
             top=max(now.top + (height - room - words.y1) / height, bottom + LEAST_PART),
         )
-        canvas.print_png(file)
+        canvas.draw()
+        drawn = Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")
+        drawn.quantize(FEW_COLOURS).save(file, "PNG", optimize=True)
 
 
 def show_names_as_they_are(figure: Figure) -> None:

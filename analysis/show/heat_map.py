@@ -61,6 +61,8 @@ class HeatMap:
         Of all bodies that are shown.
     orders : tuple of RankOrder
         In which the ranks can be shown on a page, apart from that of their numbers.
+    marked : tuple of int
+        Rows that stand out; a page points at them.
     """
 
     title: str
@@ -75,6 +77,7 @@ class HeatMap:
     of_how_many: str = ""
     totals_s: NDArray[np.float64] | None = None
     orders: tuple[RankOrder, ...] = ()
+    marked: tuple[int, ...] = ()
 
     @property
     def unit(self) -> Unit:

@@ -25,7 +25,10 @@ DIGITS = 5
 TINY = 1e-300
 Choices = Sequence[tuple[str, str, bool]]
 """Value and text of each choice, and whether it can be chosen."""
-HINT = "Point at the chart for its numbers, drag to zoom; with the keyboard: arrows, +, -, 0."
+HINT = (
+    "Point at the chart for its numbers. Drag, or turn the wheel with Ctrl, to zoom. Keys: arrows "
+    "point, w and s zoom, a and d move, 0 shows all."
+)
 
 
 SCRIPTS = shared_scripts("chart", "downloads", "curves", "choice", "heat_map", "unpack", "start")

@@ -69,6 +69,7 @@ def map_data(heat_map: HeatMap) -> dict[str, Any]:
         "colour_limits": [limit * unit.per_second for limit in coarse.colour_limits_s],
         "colours": [hex_colour(colour) for colour in colours],
         "far_beyond": FAR_BEYOND,
+        "marked": coarse.marked,
         "matrices": len(matrices),
         "orders": [
             {"key": each.key, "matrix": matrix, "sections": each.sections}

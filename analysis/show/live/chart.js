@@ -166,6 +166,14 @@ class Chart {
     this.draw();
   }
 
+  scale(x, factor, at = (x - this.view[0]) / (this.view[1] - this.view[0])) { // a share of the view stays left of x
+    const span = (this.view[1] - this.view[0]) * factor;
+    this.zoom(x - at * span, x + (1 - at) * span);
+  }
+  move(by) {
+    const [first, last] = this.data.x.limits, room = clamp(by, first - this.view[0], last - this.view[1]);
+    if (room) this.zoom(this.view[0] + room, this.view[1] + room);
+  }
   listen() {
     let from = null;
     this.canvas.addEventListener("pointerdown", (event) => { from = this.point(event)[0]; });
@@ -177,17 +185,21 @@ class Chart {
       else this.click(to, up);
       from = null;
     });
+    this.canvas.addEventListener("wheel", (event) => { // with Ctrl, as pages scroll without
+      if (!event.ctrlKey) return;
+      event.preventDefault();
+      this.scale(this.point(event)[0], event.deltaY < 0 ? 0.8 : 1.25);
+    }, { passive: false });
     this.canvas.addEventListener("dblclick", () => this.zoom(0, 0));
     this.canvas.addEventListener("blur", () => this.point_at(null));
     this.canvas.addEventListener("keydown", (event) => {
       const [low, high] = this.view, [x, up] = this.cursor ?? [(low + high) / 2, 0.5];
-      const factors = { "+": 0.5, "=": 0.5, "-": 2 };
+      const factors = { "+": 0.5, "=": 0.5, w: 0.5, "-": 2, s: 2 }, moves = { a: -0.25, d: 0.25 };
       if (event.key === "Enter") this.click(x, up);
       else if (event.key.startsWith("Arrow")) this.point_at(this.moved(event.key, x, up));
-      else if (factors[event.key]) {
-        const half = (high - low) * factors[event.key] / 2;
-        this.zoom(x - half, x + half);
-      } else if (event.key === "0" || event.key === "Escape") this.zoom(0, 0);
+      else if (factors[event.key]) this.scale(x, factors[event.key], 0.5);
+      else if (moves[event.key]) this.move(moves[event.key] * (high - low));
+      else if (event.key === "0" || event.key === "Escape") this.zoom(0, 0);
       else return;
       event.preventDefault();
     });

@@ -157,10 +157,14 @@ class Events extends Chart {
     pen.strokeStyle = pen.fillStyle = ink("--quiet");
     pen.lineWidth = 0.6;
     pen.textAlign = "left";
+    let free = -Infinity; // where a name hides no other
     for (const place of this.places) {
       const x = this.toX(this.data.begin[place]);
       pen.strokeRect(x, box.y, 0, box.h);
-      if (this.places.length < 20) pen.fillText(this.data.iterations[place], x + 2, box.y + 9);
+      const name = String(this.data.iterations[place]);
+      if (x < free) continue;
+      pen.fillText(name, x + 2, box.y + 9);
+      free = x + pen.measureText(name).width + 6;
     }
   }
   mark(pen, box) {

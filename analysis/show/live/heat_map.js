@@ -107,6 +107,16 @@ class HeatMap extends Chart {
     const [first, last] = this.data.x.limits, other = this.figure.closest("section")?.querySelector('[data-kind="events"]');
     if (other && (this.view[0] > first || this.view[1] < last)) LIVE.get(other.id)?.choose(`${Math.max(Math.ceil(this.view[0]), 0)}-${Math.floor(this.view[1])}`);
   }
+  handles(pen, box) { // and an arrow at each rank that stands out
+    super.handles(pen, box);
+    pen.fillStyle = ink("--accent");
+    for (const rank of this.data.marked ?? []) {
+      const x = box.x + box.w + 3, y = this.toY(this.places.get(rank) ?? rank);
+      pen.beginPath();
+      for (const [dx, dy] of [[0, 0], [11, -6], [11, 6]]) pen.lineTo(x + dx, y + dy);
+      pen.fill();
+    }
+  }
   rows() { // a row for every column of the map, as it travels: the slowest of what was pooled
     const { rows, columns, row_height: height, bodies, bodies_a_column: width, first_body: first, stride } = this.data;
     const called = (row) => { const at = row * height; return `rank ${this.named[at]}${height > 1 ? " and next" : ""} [${this.data.unit}]`; };

@@ -18,6 +18,9 @@ async function begin(figure) {
   chart.draw();
   LIVE.set(figure.id, chart);
 }
+document.addEventListener("toggle", (event) => { // what was folded had no size
+  LIVE.forEach((chart) => { if (event.target.contains(chart.figure)) chart.draw(); });
+}, true);
 const redraw = () => LIVE.forEach((chart) => chart.draw());
 const figures = [...document.querySelectorAll("figure.chart[data-kind]")];
 Promise.allSettled(figures.map((figure) => begin(figure).catch(() => figure.classList.remove("live")))).then(() => {

@@ -124,7 +124,7 @@ def test_the_timeline_says_what_the_file_has(
     opened(browser, page)
     run = hindmost.open(run_path)
     # A row of the map of work, by the pointer.
-    work = 3
+    work = 2
     assert browser.evaluate(f"document.querySelector('#chart-{work}').dataset.kind") == "map"
     browser.click(*place(browser, work, 0.5, (SLOW + 0.5) / RANKS))
     browser.wait(f"{CHOSEN} === '{SLOW}'")

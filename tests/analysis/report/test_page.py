@@ -84,7 +84,7 @@ def test_charts_are_drawn_and_answer(page: Path, browse: Browse) -> None:
     assert charts == 14  # nobody waited for the detour, so no rank is blamed
     assert f'data-charts="{charts}"' in dom
     assert re.findall(r'data-drawn="(\w+)"', dom) == [
-        *["map"] * 2, "events", *["curves"] * 7, "choice", *["curves"] * 3,
+        "map", "events", "map", *["curves"] * 7, "choice", *["curves"] * 3,
     ]  # fmt: skip
     told = re.fullmatch(
         r"body 25, rank 1: ([\d,.]+) µs; a click or Enter opens its timeline", words_of(dom, 2)
@@ -92,7 +92,7 @@ def test_charts_are_drawn_and_answer(page: Path, browse: Browse) -> None:
     assert told is not None
     expected = 1e6 * (DETOUR_S + 60e-6)
     assert float(told[1].replace(",", "")) == pytest.approx(expected, rel=0.01)
-    assert words_of(dom, 3).startswith("Point at the chart")
+    assert words_of(dom, 4).startswith("Point at the chart")
     assert "taken" not in dom.split("</title>")[0]
     dom = browse(f"{page.as_uri()}#chart-7@2,0.5")
     told = re.fullmatch(

@@ -110,8 +110,8 @@ def test_the_order_is_chosen_by_pointer_key_and_address(
 
     def at(up: float, order: str) -> str:
         """Return what the map of work says of a place."""
-        browser.open(f"{page.as_uri()}#chart-3@10,{up}&order={order}", READY)
-        return str(browser.evaluate("document.querySelector('#chart-3 .hover').textContent"))
+        browser.open(f"{page.as_uri()}#chart-2@10,{up}&order={order}", READY)
+        return str(browser.evaluate("document.querySelector('#chart-2 .hover').textContent"))
 
     assert "rank 5: " in at(0.99, "rank")
     assert "rank 3: " in at(0.99, "time")
