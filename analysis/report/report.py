@@ -321,12 +321,12 @@ def described(
         Folded("Models of the measured time", models_parts(fitted)),
     ]
     for words, names in FOLDED.items():
-        charts = [
+        folded = [
             part
             for each in names
             for part in run_chart(figure_named(each), middle, ranks, numbers, opens)
         ]
-        parts += [Folded(words, charts)] if charts else []
+        parts += [Folded(words, folded)] if folded else []
     if of_ranks := rank_parts(ranks, middle, opens, numbers):
         parts.append(Folded("Ranks", of_ranks))
     charts = [each for each in widgets_in(parts) if each.name]
