@@ -32,7 +32,7 @@ from hindmost.analysis.report.rank_orders import with_orders
 from hindmost.analysis.report.ranks_page import openings, rank_parts
 from hindmost.analysis.report.run_figures import figure_named
 from hindmost.analysis.report.runs_overview import Looked, overview_of
-from hindmost.analysis.report.scaling_page import scaling_sections
+from hindmost.analysis.report.scaling_page import scaling_page
 from hindmost.analysis.report.slowest_iteration import SlowestIteration, slowest_iteration
 from hindmost.analysis.report.time_balance import time_balance
 from hindmost.analysis.report.variation import busiest_of
@@ -144,13 +144,14 @@ def report_page(contents: Contents) -> Page:
         anchors = [cycles_anchor(place) for place in range(len(study.errors))]
         further += prediction_conclusions(study, anchors, found)
         looked += [looked_at(*pair, found) for pair in zip(study.errors, anchors, strict=True)]
-    experiments, grown = scaling_sections(contents.studies, numbers)
+    experiments = scaling_page(contents.studies, numbers)
     overview, leading = overview_of(
         Looked(
             configurations=looked,
             compared=compared,
             further=further,
-            grown=grown,
+            grown=experiments.conclusions,
+            growing=experiments.pictures,
             findings=findings,
             files=sum(len(fitted.runs) for fitted in groups) + len(contents.adaptive),
             studies=contents.studies,
@@ -166,7 +167,7 @@ def report_page(contents: Contents) -> Page:
             *scaling,
             *(part for _, parts in sections for part in parts if part not in leading),
             *cycles,
-            *experiments,
+            *experiments.parts,
             *(history_parts(contents.history) if contents.history is not None else ()),
             *data_parts(findings),
         ],

@@ -19,6 +19,7 @@ from hindmost.analysis.history.study import HistoryStudy
 from hindmost.analysis.report.comparison import solver_conclusions
 from hindmost.analysis.report.looked_at import LookedAt
 from hindmost.analysis.report.run_conclusions import PIPELINING, conclusions_on
+from hindmost.analysis.report.scaling_page import by_share
 from hindmost.analysis.report.time_balance import MEANINGS, PARTS
 from hindmost.analysis.runs.conclusion import Conclusion, worth_saying
 from hindmost.analysis.runs.finding import Finding
@@ -50,6 +51,8 @@ class Looked:
         On predictions of cycles.
     grown : sequence of Conclusion
         On kernels of experiments.
+    growing : sequence of Widget
+        Their charts.
     findings : sequence of Finding
         On all run files.
     files : int
@@ -62,6 +65,7 @@ class Looked:
     compared: Sequence[Sequence[FittedGroup]]
     further: Sequence[Conclusion]
     grown: Sequence[Conclusion]
+    growing: Sequence[Widget]
     findings: Sequence[Finding]
     files: int
     studies: Sequence[ScalingStudy]
@@ -77,7 +81,7 @@ def overview_of(looked: Looked) -> tuple[Widget, Sequence[Widget]]:
     of_runs = run_conclusions(looked)
     said = worth_saying(of_runs)
     leading = leading_of(looked, said)
-    pictures = () if leading is None else leading.pictures
+    pictures = [*(() if leading is None else leading.pictures), *looked.growing]
     of_nights = [] if looked.history is None else history_conclusions(looked.history)
     groups = {
         "Runs": [*of_runs, *looked.further],
@@ -157,7 +161,7 @@ def headlines(looked: Looked, said: Sequence[Conclusion]) -> Iterator[str]:
         yield capital(headline_of(said, work_share, looked.findings))
     if looked.studies and looked.studies[0].metrics:
         metric = looked.studies[0].metrics[0]
-        standing = metric.at_target(metric.order[:1])[0]
+        standing = metric.at_target(by_share(metric)[:1])[0]
         yield grown_headline(standing, metric.target)
     if looked.history is not None:
         yield history_headline(looked.history)

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
 from hindmost.analysis.runs.conclusion import Certainty, Conclusion, Link
-from hindmost.analysis.scaling.figures import scaling_chart
+from hindmost.analysis.scaling.figures import kernels_chart, scaling_chart
 from hindmost.analysis.scaling.foretelling import foretold_paths
 from hindmost.analysis.scaling.study import KernelAtTarget, MetricStudy, ScalingStudy
-from hindmost.analysis.scaling.tables import LEGEND, kernel_lines, models_text
+from hindmost.analysis.scaling.tables import kernel_lines, models_text
+from hindmost.analysis.show.chart import Chart
 from hindmost.analysis.show.html_charts import live_chart
-from hindmost.analysis.show.page import Heading, Paragraph, Part
+from hindmost.analysis.show.page import Folded, Heading, Paragraph, Part, Widget
 from hindmost.analysis.show.table import RIGHT, WIDE, Column, Table
 from hindmost.models.pmnf.segments.segmentation import where
 from hindmost.text import counted, percent, quantity
@@ -20,67 +25,135 @@ from hindmost.text import counted, percent, quantity
 MOST_KERNELS = 20
 """Kernels in the table of a metric."""
 MOST_CHARTS = 3
-MOST_CONCLUSIONS = 3
+"""Kernels of a metric that the first screen draws and names."""
+MATTERS = 0.05
+"""Share at the target up to which a kernel is not drawn, unless it is the first."""
 CAPTION = (
-    "Measurements, the model with its 90 % interval, and what it foretells up to the target. Bands "
-    "across mark where the behaviour changes."
+    "Measurements, the model, and what is predicted up to the target, with its 90 % interval. "
+    "Bands across mark where the behaviour changes."
 )
+OF_FIRST = " The interval and the bands across are of the first kernel."
 CHART_INCHES = 3.0
+LEGEND = (
+    "predicted: by the method that best predicted the last points, which may be the model. share: "
+    "of the sum of all kernels at the target. growth: prediction at the target over the value at "
+    "the largest measured point."
+)
 
 
-def scaling_sections(
-    studies: Sequence[ScalingStudy], numbers: Iterator[int]
-) -> tuple[list[Part], list[Conclusion]]:
-    """Return the sections on experiments, and what they come to.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScalingPage:
+    """What a page says of scaling experiments.
 
-    Parameters
+    Attributes
     ----------
-    numbers : iterator of int
-        Numbers the charts of the page.
+    parts : sequence of Part
+        The sections.
+    pictures : sequence of Widget
+        Of the first screen: the kernels that matter at the target, by the first metric.
+    conclusions : sequence of Conclusion
+        What they cost there.
     """
+
+    parts: Sequence[Part]
+    pictures: Sequence[Widget]
+    conclusions: Sequence[Conclusion]
+
+
+def scaling_page(studies: Sequence[ScalingStudy], numbers: Iterator[int]) -> ScalingPage:
+    """Return the parts of a page on experiments; ``numbers`` gives each chart its number."""
     parts: list[Part] = []
+    pictures: list[Widget] = []
     found: list[Conclusion] = []
     for place, study in enumerate(studies):
         for number, metric in enumerate(study.metrics):
             anchor = f"scaling-{place}-{number}"
-            standings = metric.at_target(metric.order[:MOST_KERNELS])
-            parts += section(study, metric, standings, anchor, numbers)
-            found += [
-                on_kernel(study, metric, each, anchor) for each in standings[:MOST_CONCLUSIONS]
-            ]
-    return parts, found
+            order = by_share(metric)
+            standings = metric.at_target(order[:MOST_KERNELS])
+            charts = charts_of(metric, order[:MOST_CHARTS])
+            picture = leading_chart(study, metric, standings, charts, numbers)
+            pictures += [] if number else [picture]
+            heading, *others = section(study, metric, standings, charts, anchor, numbers)
+            parts += [heading, *([picture] if number else []), *others]
+            found += [on_kernel(study, metric, each, anchor) for each in standings[:MOST_CHARTS]]
+    return ScalingPage(parts=parts, pictures=pictures, conclusions=found)
+
+
+def by_share(metric: MetricStudy) -> NDArray[np.intp]:
+    """Return the numbers of the kernels, the largest share at the target first."""
+    return np.argsort(-metric.share, kind="stable")
+
+
+def charts_of(metric: MetricStudy, numbers: NDArray[np.intp]) -> list[Chart]:
+    """Return the charts of some kernels."""
+    foretold = foretold_paths(metric.batches, numbers, metric.target.at)
+    return [
+        scaling_chart(kernel, metric.target, foretold.get(number))
+        for number, kernel in zip(numbers.tolist(), metric.kernels(numbers), strict=True)
+    ]
+
+
+def leading_chart(
+    study: ScalingStudy,
+    metric: MetricStudy,
+    standings: Sequence[KernelAtTarget],
+    charts: Sequence[Chart],
+    numbers: Iterator[int],
+) -> Widget:
+    """Return one chart of the kernels that matter, over the parameter that drives the first."""
+    shown = [
+        (chart, f"{each.kernel.series.kernel} ({percent(each.share, 0)} at the target)")
+        for chart, each in zip(charts, standings, strict=False)
+        if chart.x == charts[0].x and (chart is charts[0] or each.share >= MATTERS)
+    ]
+    first = charts[0]
+    at = metric.target.at[metric.target.parameters.index(first.x.text)]
+    drawn = kernels_chart([chart for chart, _ in shown], [name for _, name in shown], at=at)
+    heading = f"{metric.metric} over {first.x.text}: {Path(study.experiment.source).name}"
+    caption = CAPTION + (OF_FIRST if shown[1:] else "")
+    return live_chart(drawn, heading, caption, numbers, height=CHART_INCHES)
 
 
 def section(
     study: ScalingStudy,
     metric: MetricStudy,
     standings: Sequence[KernelAtTarget],
+    charts: Sequence[Chart],
     anchor: str,
     numbers: Iterator[int],
 ) -> list[Part]:
     """Return the section on one metric."""
     at, source = metric.target.explain(), study.experiment.source
-    parts: list[Part] = [
+    lines = kernel_lines(metric, list(standings))
+    drawn = [
+        live_chart(chart, each.kernel.series.kernel, CAPTION, numbers, height=CHART_INCHES)
+        for chart, each in zip(charts, standings, strict=False)
+    ]
+    return [
         Heading(
             f"{metric.metric} at {at}: {source}",
             anchor=anchor,
             short=f"Scaling: {Path(source).name}",
         ),
         kernels_table(metric, standings),
-        *(Paragraph(line) for line in kernel_lines(metric, list(standings))),
         *(Paragraph(line, quiet=True) for line in study.warnings),
+        *(
+            [
+                Folded(
+                    "Changes of behaviour, doubts and what to measure",
+                    [Paragraph(each) for each in lines],
+                )
+            ]
+            if lines
+            else []
+        ),
+        Folded("A chart of each kernel, with the models of each stretch", drawn),
         Paragraph(" ".join(LEGEND.split()), quiet=True),
     ]
-    shown = metric.order[:MOST_CHARTS]
-    foretold = foretold_paths(metric.batches, shown, metric.target.at)
-    for number, kernel in zip(shown.tolist(), metric.kernels(shown), strict=True):
-        chart = scaling_chart(kernel, metric.target, foretold.get(number))
-        parts.append(live_chart(chart, kernel.series.kernel, CAPTION, numbers, height=CHART_INCHES))
-    return parts
 
 
 def kernels_table(metric: MetricStudy, standings: Sequence[KernelAtTarget]) -> Table:
-    """Return the kernels at the target, those with a significant share and the steepest first."""
+    """Return the kernels at the target, the largest share first."""
     left = len(metric) - len(standings)
     return Table(
         columns=(

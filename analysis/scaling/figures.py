@@ -35,6 +35,8 @@ LONGEST_TITLE = 60
 HEIGHT_INCHES = 3.0
 WIDTH = "half"
 LONGEST_NAME = 80
+FORETOLD = "foretold"
+"""The series of what is predicted beyond the points."""
 
 
 def draw_kernels(
@@ -106,25 +108,27 @@ def files_for(kernels: Sequence[KernelScaling], out: Path) -> list[Path]:
 def scaling_chart(
     kernel: KernelScaling, target: TargetScale, path: ForetoldPath | None = None
 ) -> Chart:
-    """Make the chart of a kernel over its first parameter, up to the target.
+    """Make the chart of a kernel over the parameter that drives it, up to the target.
 
     The interval of the model ends where that of what is foretold begins.
 
     All other parameters stay at their largest measured value; only measurements there are drawn.
     """
-    if kernel.joint and kernel.joint.axis:  # a change at another parameter lies behind
+    axis = driver(kernel, target)
+    if kernel.joint and kernel.joint.axis != axis:  # a change at another parameter lies behind
         kernel = replace(kernel, whole=kernel.joint.sides[1], joint=None)
     series = kernel.series
-    others = target.largest[1:]
-    here = (series.points[:, 1:] == others).all(axis=1)
+    beside, parameters = np.delete(series.points, axis, 1), np.delete(target.parameters, axis)
+    others = np.delete(target.largest, axis)
+    here = (beside == others).all(axis=1)
     if not here.any():
-        others = tuple(series.points[-1, 1:].tolist())
-        here = (series.points[:, 1:] == others).all(axis=1)
-    measured, values = series.points[here, 0], series.values[here]
+        others = beside[-1]
+        here = (beside == others).all(axis=1)
+    measured, values = series.points[here, axis], series.values[here]
     there = np.isfinite(values)
     x = np.broadcast_to(measured[:, None], values.shape)[there]
     y = values[there]
-    end = max(target.at[0], float(measured[-1]))
+    end = max(target.at[axis], float(measured[-1]))
     logarithmic = measured.size > 2 and geometric(measured)
     factor, unit = 1.0, series.unit
     if unit == UNITS[0].sign:
@@ -133,7 +137,7 @@ def scaling_chart(
 
     stretches = _grids(kernel, float(measured[0]), end, logarithmic=logarithmic)
     x_model = _broken(stretches)
-    asked = [np.column_stack([each, np.tile(others, (each.size, 1))]) for each in stretches]
+    asked = [np.insert(np.tile(others, (each.size, 1)), axis, each, axis=1) for each in stretches]
     models = [_model_of(kernel, number) for number in range(len(stretches))]
     nothing = [np.full(each.size, np.nan) for each in stretches]
     predicted = [
@@ -151,8 +155,8 @@ def scaling_chart(
 
         outside = x_model > measured[-1]
         ends = _broken(predicted)[outside], low[outside], high[outside]
-        beyond_first = np.append(True, np.array(others) > series.points[:, 1:].max(axis=0))
-        wider = kernel.held_out.wider_beyond(beyond_first)
+        beyond_largest = np.insert(others > beside.max(axis=0), axis, True)
+        wider = kernel.held_out.wider_beyond(beyond_largest)
         low[outside], high[outside] = widened(*ends, wider)
     shown = np.concatenate([y, *predicted])
     shown = shown[np.isfinite(shown)]
@@ -203,19 +207,19 @@ def scaling_chart(
     if path is not None:
         parts.append(
             Series(
-                name=f"foretold, {percent(LEVEL, 0)}",
+                name=f"{FORETOLD}, {percent(LEVEL, 0)}",
                 look="band",
                 x=path.at,
                 y=factor * path.high,
                 base=factor * path.low,
             )
         )
-        parts.append(Series(name="foretold", look="line", x=path.at, y=factor * path.predicted))
+        parts.append(Series(name=FORETOLD, look="line", x=path.at, y=factor * path.predicted))
     parts.append(Series(name="measured", look="points", x=x, y=factor * y))
-    fixed = zip(target.parameters[1:], others, strict=True)
+    fixed = zip(parameters, others, strict=True)
     return Chart(
         title=series.kernel[-LONGEST_TITLE:],
-        x=Quantity(target.parameters[0]),
+        x=Quantity(target.parameters[axis]),
         y=Quantity(series.metric, unit),
         series=tuple(parts),
         y_limits=(factor * limits[0], factor * limits[1]),
@@ -226,6 +230,70 @@ def scaling_chart(
         logarithmic=(logarithmic, y_logarithmic),
         x_ticks=_ticks(measured, end) if logarithmic else (),
         legend_below=True,
+    )
+
+
+def driver(kernel: KernelScaling, target: TargetScale) -> int:
+    """Return the parameter over which a kernel grows most, from its least value to the target."""
+    if len(target.parameters) < 2:
+        return 0
+    ends = np.tile(target.largest, (2, len(target.parameters), 1))
+    for axis, least in enumerate(kernel.series.points.min(axis=0)):
+        ends[:, axis, axis] = least, max(target.at[axis], target.largest[axis])
+    first, last = (np.maximum(kernel.predict(each), np.finfo(float).tiny) for each in ends)
+    return int(np.abs(np.log(last / first)).argmax())
+
+
+def kernels_chart(charts: Sequence[Chart], names: Sequence[str], *, at: float) -> Chart:
+    """Make one chart of several kernels over the same parameter.
+
+    Each has a line from its first point to the target, the model up to the last point and what is
+    predicted beyond it. The first kernel has its interval and its changes as well.
+
+    Parameters
+    ----------
+    charts : sequence of Chart
+        Of `scaling_chart`, the most important first.
+    names : sequence of str
+        Of the kernels, in the legend.
+    at : float
+        The target.
+    """
+    first = charts[0]
+    per_second = {each.sign: each.per_second for each in UNITS}
+    bands = [each for each in first.series if each.look == "band"]
+    parts: list[Series] = []
+    for chart, name in zip(charts, names, strict=True):
+        factor = per_second.get(first.y.unit, 1.0) / per_second.get(chart.y.unit, 1.0)
+        points = next(each for each in chart.series if each.look == "points")
+        model, *others = (each for each in chart.series if each.look == "line")
+        x, y = model.x, model.y
+        for each in others:
+            if each.name == FORETOLD:
+                known = ~(x > points.x.max())
+                x, y = np.append(x[known], each.x), np.append(y[known], each.y)
+        parts.append(Series(name=name, look="line", x=x, y=factor * y))
+        parts.append(replace(points, name=name, y=factor * points.y))
+    values = np.concatenate([each.y for each in parts])
+    values = values[np.isfinite(values)]
+    logarithmic = first.logarithmic[0] and bool(values.min() > 0.0)
+    low = np.concatenate([each.base for each in bands if each.base is not None])
+    limits = _limits(
+        values, low, np.concatenate([each.y for each in bands]), logarithmic=logarithmic
+    )
+    bands = [
+        replace(each, y=np.full(2, limits[1]), base=np.full(2, limits[0]))
+        if each.name.startswith("change")
+        else replace(each, name=f"{percent(LEVEL, 0)} interval")
+        for each in bands
+    ]
+    return replace(
+        first,
+        title="; ".join(chart.title for chart in charts),
+        series=(*bands, *parts),
+        y_limits=limits,
+        marks={**first.marks, "target": at},
+        logarithmic=(first.logarithmic[0], logarithmic),
     )
 
 

@@ -138,6 +138,16 @@ def x_limits(series: tuple[Series, ...]) -> tuple[float, float]:
     return (low, high) if high > low else (low - 0.5, high + 0.5)
 
 
+def numbers_of(series: tuple[Series, ...]) -> dict[str, int]:
+    """Return the number of the colour of lines and points by their names.
+
+    Points of the same name as a line are what it was fitted to: they have its colour, and no entry
+    of their own in the legend.
+    """
+    names = dict.fromkeys(each.name for each in series if not each.filled)
+    return {name: number for number, name in enumerate(names)}
+
+
 def point_columns(series: Series, x: str, y: str) -> Columns:
     """Return the columns of one series; what does not apply is NaN, and empty in a file."""
     edges = series.look in ("area", "steps")

@@ -12,7 +12,7 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
-from hindmost.analysis.show.chart import Chart, Series, x_limits
+from hindmost.analysis.show.chart import Chart, Series, numbers_of, x_limits
 from hindmost.analysis.show.heat_map import HeatMap
 from hindmost.analysis.show.html_maps import map_data, map_legend, packed
 from hindmost.analysis.show.matplotlib_charts import picture
@@ -81,14 +81,13 @@ def rounded(values: NDArray[np.float64]) -> list[float | None]:
 
 def colour_of(chart: Chart) -> list[str]:
     """Return the style-sheet variable of every series' colour, in their order."""
-    names, lines = [], 0
+    names, lines = [], numbers_of(chart.series)
     fills = iter(fills_of([each.name for each in chart.series if each.filled]))
     for series in chart.series:
         if series.filled:
             names.append(f"--fill-{next(fills)}")
         else:
-            names.append(f"--line-{lines % len(LINES)}")
-            lines += 1
+            names.append(f"--line-{lines[series.name] % len(LINES)}")
     return names
 
 
@@ -147,9 +146,10 @@ def logarithms(chart: Chart) -> Chart:
         )
         for each in chart.series
     )
+    marks = {name: math.log10(at) if of_x else at for name, at in chart.marks.items()}
     low, high = chart.y_limits
     limits = (math.log10(least_y), math.log10(max(high, least_y))) if of_y else (low, high)
-    return replace(chart, series=series, y_limits=limits)
+    return replace(chart, series=series, y_limits=limits, marks=marks)
 
 
 def mark_of(chart: Chart, series: Series) -> dict[str, int]:
@@ -174,12 +174,22 @@ def series_data(series: Series, colour: str) -> dict[str, Any]:
 
 def curve_legend(chart: Chart, choices: Choices = (), what: str = "") -> Markup:
     """Return the legend of curves, after a choice of what they are of if there is one."""
-    entries = [
-        (series.name, series.look, colour, " ".join(f"{each:g}" for each in dash_of(colour)))
-        for series, colour in zip(chart.series, colour_of(chart), strict=True)
-    ]
+    entries = {
+        series.name: (
+            series.name,
+            series.look,
+            colour,
+            " ".join(f"{each:g}" for each in dash_of(colour)),
+        )
+        for series, colour in reversed(list(zip(chart.series, colour_of(chart), strict=True)))
+    }
     return rendered(
-        "show/charts.html", "curve_legend", chart.y.label, entries, choices=choices, what=what
+        "show/charts.html",
+        "curve_legend",
+        chart.y.label,
+        list(reversed(entries.values())),
+        choices=choices,
+        what=what,
     )
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hindmost.analysis.show.chart import Chart, Series, x_limits
+from hindmost.analysis.show.chart import Chart, Series, numbers_of, x_limits
 from hindmost.analysis.show.figure_style import (
     MOST_TICKS,
     name_places,
@@ -47,17 +47,16 @@ def draw(content: Chart | HeatMap, axes: Axes) -> Axes:
 
 def draw_chart(chart: Chart, axes: Axes) -> Axes:
     """Draw on matplotlib's axes and return them."""
-    lines, points = 0, 0
+    numbers, points = numbers_of(chart.series), 0
     fills = iter(fills_of([each.name for each in chart.series if each.filled]))
     for series in chart.series:
         if series.filled:
             draw_fill(axes, series, FILLS[next(fills)])
         elif series.look == "points":
-            draw_points(axes, series, points)
+            draw_points(axes, series, points, numbers[series.name])
             points += 1
         else:
-            draw_line(axes, series, lines)
-            lines += 1
+            draw_line(axes, series, numbers[series.name])
     draw_marks(chart, axes)
     set_scales(chart, axes)
     axes.set_xlim(*x_limits(chart.series))
@@ -179,8 +178,8 @@ def draw_line(axes: Axes, series: Series, number: int) -> None:
         axes.plot(series.x, series.y, color=colour, ls=style, lw=LINE_WIDTH, label=series.name)
 
 
-def draw_points(axes: Axes, series: Series, number: int = 0) -> None:
-    """Draw open marks above all lines, in the look of the number-th points of a chart."""
+def draw_points(axes: Axes, series: Series, number: int = 0, colour: int = 0) -> None:
+    """Draw open marks above all lines: those of the number-th points, in the colour of a line."""
     axes.plot(
         series.x,
         series.y,
@@ -188,7 +187,7 @@ def draw_points(axes: Axes, series: Series, number: int = 0) -> None:
         marker=MARKERS[number % len(MARKERS)],
         ms=POINT_SIZE,
         mfc="white",
-        mec=LINES[number % len(LINES)],
+        mec=LINES[colour % len(LINES)],
         mew=THIN,
         zorder=4,
         clip_on=False,

@@ -8,7 +8,7 @@ const ink = (name) => getComputedStyle(document.documentElement).getPropertyValu
 const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
 function written(value) { // four digits, also of small numbers
   const short = Number(value.toPrecision(4));
-  return Math.abs(short) < 1e-4 ? String(short) : short.toLocaleString("en", { maximumSignificantDigits: 4 });
+  return short && Math.abs(short) < 1e-4 ? short.toExponential() : short.toLocaleString("en", { maximumSignificantDigits: 4 });
 }
 
 function ticks(low, high, most) {

@@ -4,6 +4,10 @@ class Curves extends Chart {
   steps() { return [(this.view[1] - this.view[0]) / 100, 0.1]; }
 
   pale(series) { return this.only && series.name !== this.only && this.data.series.some((each) => each.name === this.only); }
+  stretches(values) { // [first, after the last] between gaps
+    const edges = [-1, ...[...values.keys()].filter((i) => values[i] === null), values.length];
+    return edges.slice(1).map((to, k) => [edges[k] + 1, to]).filter(([from, to]) => from < to);
+  }
   trace(pen, x, y, stepped, joined = false) { // a line that nothing joins over gaps
     y.forEach((value, i) => {
       if (value === null || x[i] === null) {
@@ -24,14 +28,19 @@ class Curves extends Chart {
         else this.dots(pen, series);
         continue;
       }
-      pen.beginPath();
-      this.trace(pen, series.x, series.y, stepped);
       if (series.filled) {
-        const base = (series.base ?? series.y.map(() => 0)).slice().reverse();
-        this.trace(pen, series.x.slice().reverse(), base, stepped, true);
+        const base = series.base ?? series.y.map(() => 0);
         pen.fillStyle = ink(series.colour);
-        pen.fill();
+        for (const [from, to] of this.stretches(series.y)) { // each closed by itself
+          const x = series.x.slice(from, to + stepped);
+          pen.beginPath();
+          this.trace(pen, x, series.y.slice(from, to), stepped);
+          this.trace(pen, x.reverse(), base.slice(from, to).reverse(), stepped, true);
+          pen.fill();
+        }
       } else {
+        pen.beginPath();
+        this.trace(pen, series.x, series.y, stepped);
         pen.lineWidth = 1.8;
         pen.setLineDash(series.dash);
         pen.strokeStyle = ink(series.colour);
