@@ -10,11 +10,13 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
+from msgspec import Meta
+
 from hindmost.errors import DataError, UnknownSchemaError
 from hindmost.files import read_bytes
 from hindmost.jobs.core.durable import write_durably
-from hindmost.parsing import is_plain_name, parse_json
-from hindmost.records import RecordError, Rule, from_document, to_document
+from hindmost.parsing import PLAIN_NAME, parse_json
+from hindmost.records import RecordError, from_document, to_document
 
 VERSION = 1
 PREFIX, SUFFIX = "outcome-", ".json"
@@ -39,7 +41,9 @@ RETRIED = frozenset({Cause.CRASHED, Cause.NODE_FAILED, Cause.STOPPED})
 """Causes after which a run is repeated; a stopped run does not count as a retry."""
 
 
-FileName = Annotated[str, Rule(holds=is_plain_name, words="the name of a file in the run's folder")]
+FileName = Annotated[
+    str, Meta(pattern=PLAIN_NAME, description="the name of a file in the run's folder")
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

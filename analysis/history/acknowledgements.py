@@ -6,7 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
+
+from msgspec import Meta
 
 from hindmost.analysis.history.name_patterns import ANY, fits
 from hindmost.analysis.readers.history import SeriesName
@@ -14,7 +16,7 @@ from hindmost.analysis.readers.read import KNOWN_CHANGES
 from hindmost.documents import read_document
 from hindmost.errors import DataError, UsageError
 from hindmost.files import read_text, write_atomically
-from hindmost.records import Rule, from_document, toml
+from hindmost.records import RecordError, from_document, to_document, toml
 
 FILE_NAME = KNOWN_CHANGES
 """Name of the file next to the data."""
@@ -24,15 +26,6 @@ HEAD = """\
 # In machine, case and timer, * and ? are wildcards; an omitted one matches all.
 """
 KEYS = ("machine", "case", "timer", "date", "reason")
-
-
-def day_of(value: Any) -> str:
-    """Return a day as text; TOML knows dates, and dates with times."""
-    try:
-        day = value if isinstance(value, date) else date.fromisoformat(value)
-    except ValueError:
-        raise ValueError("no date: write it as 2020-02-26") from None
-    return day.isoformat()[:10]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
@@ -49,11 +42,19 @@ class Acknowledgement:
         Why it needs no alarm.
     """
 
-    date: Annotated[str, Rule(read=day_of, words="a day, as 2020-02-26")]
+    date: str
     machine: str = ANY
     case: str = ANY
     timer: str = ANY
-    reason: Annotated[str, Rule(least=1, words="text that says why it is known")]
+    reason: Annotated[str, Meta(min_length=1, description="text that says why it is known")]
+
+    def __post_init__(self) -> None:
+        try:
+            day = date.fromisoformat(self.date[:10]).isoformat()
+        except ValueError:
+            why = "no date: write it as 2020-02-26"
+            raise RecordError(why, "date", found=self.date) from None
+        object.__setattr__(self, "date", day)  # TOML knows dates with times
 
     def concerns(self, name: SeriesName) -> bool:
         """Tell whether it matches a series."""
@@ -94,7 +95,7 @@ def read_acknowledgements(path: Path) -> tuple[Acknowledgement, ...]:
             f"{path} has version {version!r}, and this hindmost reads {VERSION}: use a newer one."
         )
     with document.errors():
-        return from_document(_File, document.data).known
+        return from_document(_File, to_document(document.data)).known
 
 
 def add_acknowledgement(path: Path, new: Acknowledgement) -> tuple[Acknowledgement, ...]:

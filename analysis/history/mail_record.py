@@ -4,25 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import date
-from typing import Annotated
+from typing import Final, Literal
 
 from hindmost.analysis.history.dates import date_of
 from hindmost.analysis.readers.history import Time
 from hindmost.models.changepoint.verdicts import VERDICTS, WARN
-from hindmost.rules import Rule, Text
+from hindmost.records import RecordError
+from hindmost.text import choose
 
 DIGEST_DAYS = 7
-CHANGE, DRIFT, FAILURE, SILENCE = KINDS = ("change", "drift", "failure", "silence")
-
-
-def kinds() -> tuple[str, ...]:
-    """Return what can be mailed."""
-    return KINDS
-
-
-def verdicts() -> tuple[str, ...]:
-    """Return what can be said of a series."""
-    return tuple(VERDICTS)
+ItemKind = Literal["change", "drift", "failure", "silence"]
+CHANGE: Final = "change"
+DRIFT: Final = "drift"
+FAILURE: Final = "failure"
+SILENCE: Final = "silence"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +27,7 @@ class MailedItem:
     Attributes
     ----------
     kind : str
-        One of `KINDS`.
+        What was found.
     machine, case, timer : str
         Empty where the kind has none.
     first, last : float
@@ -45,15 +40,19 @@ class MailedItem:
         When it was mailed last: seconds since 1970, UTC.
     """
 
-    kind: Annotated[str, Rule(choices=kinds)]
-    machine: Text
-    case: Text = ""
-    timer: Text = ""
+    kind: ItemKind
+    machine: str
+    case: str = ""
+    timer: str = ""
     first: Time
     last: Time
     rises: bool = False
-    badge: Annotated[str, Rule(choices=verdicts)] = WARN
+    badge: str = WARN
     mailed: Time
+
+    def __post_init__(self) -> None:
+        if self.badge not in VERDICTS:
+            raise RecordError(choose(VERDICTS, self.badge), "badge", found=self.badge)
 
     def is_same(self, other: MailedItem) -> bool:
         """Tell whether two items are the same finding, which may have moved a little."""

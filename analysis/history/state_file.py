@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 from hindmost.analysis.history.acknowledgements import replace_file
 from hindmost.analysis.history.detecting import BETWEEN
@@ -24,23 +24,13 @@ from hindmost.errors import DamagedFileError, DataError, UnknownSchemaError
 from hindmost.files import read_text
 from hindmost.models.changepoint import METHODS
 from hindmost.parsing import parse_json
-from hindmost.records import RecordError, Rule, from_document, to_document
-from hindmost.rules import Text
+from hindmost.records import RecordError, from_document, to_document
+from hindmost.text import choose
 
 VERSION = 1
 KIND = "hindmost-history-state"
 MAILED, JOINT = "mailed", "joint"
 """A key that older files lack, and what older files have in addition: it is ignored."""
-
-
-def is_method(name: str) -> bool:
-    """Tell whether a method of that name can have judged; empty where none did."""
-    return name in ("", *METHODS)
-
-
-def days_between() -> tuple[str, ...]:
-    """Return the days between which changes can be looked for."""
-    return tuple(BETWEEN)
 
 
 def are_no_circle(parents: dict[str, str]) -> bool:
@@ -62,17 +52,24 @@ class StateRecord:
 
     kind: str
     version: int
-    method: Annotated[str, Rule(holds=is_method, words=f"empty, {', '.join(METHODS)}")]
-    settings: dict[Text, str | int | float | bool | None]
-    only_between: Annotated[str, Rule(choices=days_between)] | None
-    parents: Annotated[
-        dict[Text, Text],
-        Rule(holds=are_no_circle, words="timers, none of which is a part of itself"),
-    ]
+    method: str
+    settings: dict[str, str | int | float | bool | None]
+    only_between: str | None
+    parents: dict[str, str]
     commits: tuple[CommitRecord, ...]
     failures: tuple[FailedRun, ...]
     series: tuple[SeriesRecord, ...]
     mailed: MailRecord = field(default_factory=MailRecord)
+
+    def __post_init__(self) -> None:
+        if self.method not in ("", *METHODS):
+            raise RecordError(choose(METHODS, self.method), "method", found=self.method)
+        if self.only_between not in (None, *BETWEEN):
+            why = choose(BETWEEN, self.only_between)
+            raise RecordError(why, "only_between", found=self.only_between)
+        if not are_no_circle(self.parents):
+            why = "allowed: timers, none of which is a part of itself"
+            raise RecordError(why, "parents", found=self.parents)
 
 
 def read_state(path: Path) -> HistoryState:

@@ -8,62 +8,34 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 import numpy as np
+from msgspec import Meta
 from numpy.typing import NDArray
 
 from hindmost.analysis.history.dates import SECONDS_A_DAY
 from hindmost.analysis.history.merging import KeptSeries, frozen
-from hindmost.analysis.readers.history import FIRST_TIME, LAST_TIME, NightlySeries, SeriesName
+from hindmost.analysis.readers.history import FIRST_TIME, LAST_TIME, NightlySeries, SeriesName, Time
 from hindmost.models.changepoint import Event
 from hindmost.models.changepoint.revisions import ReportedChange
-from hindmost.records import RecordError, Rule, to_document
-from hindmost.rules import Text
-
-NUMBERS = {int, float}
-
-
-def numbers(value: Any, kinds: set[type] = NUMBERS) -> NDArray[np.float64]:
-    """Return a list of finite numbers as an array.
-
-    Returns
-    -------
-    float64 array, shape (observation,)
-        NaN where null stands for a number that is unknown.
-    """
-    if type(value) is not list or not value:
-        raise ValueError("allowed: a list of at least one number")
-    if not set(map(type, value)) <= kinds:
-        raise ValueError("allowed: numbers" + (" or null" if type(None) in kinds else ""))
-    array = np.array(value, np.float64)
-    unknown = np.array([each is None for each in value])
-    check_all("", array, np.isfinite(array) | unknown, "finite numbers")
-    return array
-
-
-def numbers_or_null(value: Any) -> NDArray[np.float64]:
-    """Return a list of numbers from 0 on as an array; null stands for one that is unknown."""
-    array = numbers(value, {*NUMBERS, type(None)})
-    check_all("", array, np.isnan(array) | (array >= 0.0), "0 or more, or null")
-    return array
+from hindmost.records import RecordError, to_document
 
 
 def check_all(key: str, array: NDArray[np.float64], good: NDArray[np.bool_], allowed: str) -> None:
     """Raise a RecordError about the first number of an array that is not what it may be."""
     if not good.all():
         at = int(np.argmin(good))
-        path = (key, at) if key else (at,)
-        raise RecordError(f"allowed: {allowed}", *path, found=float(array[at]))
+        raise RecordError(f"allowed: {allowed}", key, at, found=float(array[at]))
 
 
-Numbers = Annotated[Any, Rule(read=numbers, words="a list of numbers")]
-NumbersOrNull = Annotated[Any, Rule(read=numbers_or_null, words="a list of numbers or null")]
+NumbersOrNull = list[Annotated[float, Meta(ge=0)] | None]
+"""Null stands for a number that is unknown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommitRecord:
     """What was measured, in words and by repository."""
 
-    text: Text
-    parts: dict[Text, Text]
+    text: str
+    parts: dict[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -72,22 +44,21 @@ class SeriesRecord:
 
     Attributes
     ----------
-    times, values : float64 array, shape (observation,)
+    times, values : list of float, one for each observation
         Seconds since 1970, and the unit's.
     commits : list of int
         Places in the table of commits.
-    spread, freedom : float64 array, shape (observation,), or None
-        NaN where it is unknown.
+    spread, freedom : list of float or None, one for each observation; or None
     """
 
-    machine: Text
-    case: Text
-    timer: Text
-    unit: Text
+    machine: str
+    case: str
+    timer: str
+    unit: str
     smaller_is_better: bool
-    times: Numbers
-    values: Numbers
-    commits: Any
+    times: Annotated[list[Time], Meta(min_length=1, description="a list of at least one number")]
+    values: list[Annotated[float, Meta(gt=0)]]
+    commits: list[Annotated[int, Meta(ge=0)]]
     spread: NumbersOrNull | None
     freedom: NumbersOrNull | None = None
     verdicts: tuple[ReportedChange, ...]
@@ -144,18 +115,18 @@ def unknown_as_none(array: NDArray[np.float64]) -> list[float | None]:
 
 def kept_from(record: SeriesRecord, table: Sequence[CommitRecord]) -> KeptSeries:
     """Return the series of a record, or raise a RecordError where its parts do not go together."""
-    times, size = record.times, record.times.size
-    possible = (times >= FIRST_TIME) & (times <= LAST_TIME)
-    check_all("times", times, possible, "seconds since 1970 of a year from 1 to 9999")
+    times, size = np.array(record.times), len(record.times)
     rises = np.append(True, np.diff(times) >= 0.0)
     check_all("times", times, rises, "no earlier than the one before")
-    check_all("values", record.values, record.values > 0.0, "above zero")
-    for key in ("values", "spread", "freedom"):
-        array = getattr(record, key)
-        if array is not None and array.size != size:
+    for key in ("values", "commits", "spread", "freedom"):
+        values = getattr(record, key)
+        if values is not None and len(values) != size:
             why = f"allowed: a list of {size} numbers, as are times"
-            raise RecordError(why, key, found=f"a list of {array.size}")
-    commits = [table[number] for number in commit_numbers(record.commits, size, len(table))]
+            raise RecordError(why, key, found=f"a list of {len(values)}")
+    if max(record.commits) >= len(table):
+        why = f"allowed: whole numbers from 0 to {len(table) - 1}"
+        raise RecordError(why, "commits", found=max(record.commits))
+    commits = [table[number] for number in record.commits]
     check_places(record, size)
     return KeptSeries(
         series=NightlySeries(
@@ -163,10 +134,10 @@ def kept_from(record: SeriesRecord, table: Sequence[CommitRecord]) -> KeptSeries
             unit=record.unit,
             smaller_is_better=record.smaller_is_better,
             times=frozen(times),
-            values=frozen(record.values),
+            values=frozen(np.array(record.values)),
             commits=tuple(each.text for each in commits),
             commit_parts=tuple(each.parts for each in commits),
-            spread=record.spread if record.spread is None else frozen(record.spread),
+            spread=filled(record.spread, math.nan),
             freedom=filled(record.freedom, math.inf),
         ),
         verdicts=record.verdicts,
@@ -174,22 +145,11 @@ def kept_from(record: SeriesRecord, table: Sequence[CommitRecord]) -> KeptSeries
     )
 
 
-def commit_numbers(numbers: Any, size: int, known: int) -> list[int]:
-    """Return the numbers of the commits of all observations, or raise a RecordError."""
-    if (
-        type(numbers) is not list
-        or len(numbers) != size
-        or set(map(type, numbers)) != {int}
-        or not 0 <= min(numbers) <= max(numbers) < known
-    ):
-        why = f"allowed: {size} whole numbers from 0 to {known - 1}"
-        raise RecordError(why, "commits", found=numbers)
-    return numbers
-
-
-def filled(array: NDArray[np.float64] | None, unknown: float) -> NDArray[np.float64] | None:
+def filled(values: Sequence[float | None] | None, unknown: float) -> NDArray[np.float64] | None:
     """Return an array with a number in place of those that are unknown."""
-    return None if array is None else frozen(np.where(np.isnan(array), unknown, array))
+    if values is None:
+        return None
+    return frozen(np.array([unknown if each is None else each for each in values]))
 
 
 def check_places(record: SeriesRecord, size: int) -> None:

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
+from msgspec import Meta
 from numpy.typing import NDArray
-
-from hindmost.rules import Rule, Text
 
 FIRST_TIME, LAST_TIME = -62135596800.0, 253402300799.0
 """Seconds since 1970 of the first and the last day that a date can be written for."""
-Time = Annotated[float, Rule(least=FIRST_TIME, most=LAST_TIME)]
+Time = Annotated[float, Meta(ge=FIRST_TIME, le=LAST_TIME)]
 RATIO = " (ratio)"
 """The end of the timer's name of a ratio of two series."""
 
@@ -130,10 +129,10 @@ class FailedRun:
     """
 
     time: Time
-    machine: Text
-    case: Text
-    reason: Text
-    file: Text
+    machine: str
+    case: str
+    reason: str
+    file: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

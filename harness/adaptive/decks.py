@@ -14,33 +14,29 @@ from pathlib import Path
 from typing import Annotated
 
 import numpy as np
+from msgspec import Meta
 from numpy.typing import NDArray
 
 from hindmost.documents import Document, parse_document, read_document
 from hindmost.errors import UsageError
-from hindmost.records import RecordError, Rule, check_fields, from_document, to_toml
+from hindmost.records import RecordError, from_document, to_toml
 from hindmost.registry import Registry
 from hindmost.text import choose
 
 MOST_LEVELS = 10
 
 
-def is_name_of_files(name: str) -> bool:
-    """Tell whether run files can be named so."""
-    return bool(name) and all(letter.isalnum() or letter in "-_." for letter in name)
-
-
 Name = Annotated[
     str,
-    Rule(
-        holds=is_name_of_files,
-        words="letters, digits, '-', '_' and '.', since run files are named after it",
+    Meta(
+        pattern=r"\A[\w.-]+\Z",
+        description="letters, digits, '-', '_' and '.', since run files are named after it",
     ),
 ]
-Share = Annotated[int, Rule(least=1, most=1 << 15)]
-Positive = Annotated[float, Rule(above=0)]
+Share = Annotated[int, Meta(ge=1, le=1 << 15)]
+Positive = Annotated[float, Meta(gt=0)]
 Array = NDArray[np.float64]
-Amount = Annotated[float, Rule(least=0)]
+Amount = Annotated[float, Meta(ge=0)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,8 +75,8 @@ class Deck:
 
     Raises
     ------
-    UsageError
-        A value is out of its range; the message begins with the field's name.
+    RecordError
+        Two values do not go together.
     """
 
     name: Name
@@ -88,29 +84,21 @@ class Deck:
     columns: Share
     rows: Share
     spacing: Positive
-    levels: Annotated[int, Rule(least=0, most=MOST_LEVELS)]
-    steps: Annotated[int, Rule(least=1, most=1_000_000)]
+    levels: Annotated[int, Meta(ge=0, le=MOST_LEVELS)]
+    steps: Annotated[int, Meta(ge=1, le=1_000_000)]
     flow: bool = True
     heat: bool = False
     heats: int = 1
-    gamma: Annotated[float, Rule(above=1, most=5)] = 1.4
+    gamma: Annotated[float, Meta(gt=1, le=5)] = 1.4
     specific_heat: Positive = 2.5
     conductivity: Amount = 0.0
-    cfl: Annotated[float, Rule(above=0, most=1)] = 0.8
+    cfl: Annotated[float, Meta(gt=0, le=1)] = 0.8
     divide: Positive = 0.1
     combine: Amount = 0.03
-    buffer: Annotated[int, Rule(least=0, most=8)] = 1
-    growth: Annotated[float, Rule(least=1)] = 3.5
+    buffer: Annotated[int, Meta(ge=0, le=8)] = 1
+    growth: Annotated[float, Meta(ge=1)] = 3.5
 
     def __post_init__(self) -> None:
-        try:
-            self._check()
-        except RecordError as error:
-            raise UsageError(str(error)) from error
-
-    def _check(self) -> None:
-        """Raise a RecordError if a field breaks its rule, or two do not go together."""
-        check_fields(self)
         for field, right, why in (
             ("heats", self.heats >= 1 and self.steps % self.heats == 0,
              f"allowed: a divisor of steps ({self.steps})"),
@@ -273,10 +261,7 @@ def read_deck(path: Path) -> Deck:
 def deck_of(document: Document) -> Deck:
     """Return the deck that a document describes."""
     with document.errors():
-        try:
-            return from_document(Deck, document.data)
-        except UsageError as error:
-            raise error.__cause__ or error from None
+        return from_document(Deck, document.data)
 
 
 def parse_base(text: str) -> tuple[int, int]:

@@ -1,6 +1,6 @@
 """What the JSON of a raw file says: of the program, of its sections, and of its end.
 
-Texts are made printable, numbers have limits, and keys that are not known are passed over.
+Numbers have limits, and keys that are not known are passed over.
 """
 
 from __future__ import annotations
@@ -8,15 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
-from hindmost.printable import one_line
-from hindmost.records import Rule
+from msgspec import Meta
 
-MOST_TEXT = 300
-"""Characters of a text."""
-MOST_LINE = 8000
-"""Of MPI's words on itself."""
 MOST_NS = 1 << 60
 """Of a clock that counts from the start of a machine; differences of sums fit into 64 bits."""
 MOST_UTC_NS = 1 << 62
@@ -27,26 +22,10 @@ DOLFINx names its solvers so: ``dolfinx_solve_140230483910``.
 """
 
 
-def as_text(value: Any) -> Any:
-    """Return a text as it may be shown anywhere; anything else as it is."""
-    return one_line(value)[:MOST_TEXT] if isinstance(value, str) else value
-
-
-def as_line(value: Any) -> Any:
-    """Return words of several lines as one that may be shown; anything else as it is."""
-    return one_line(" ".join(value.split()))[:MOST_LINE] if isinstance(value, str) else value
-
-
-def what_sections_are() -> tuple[str, ...]:
-    """Return what a section may be."""
-    return ("solve", "loop")
-
-
-Text = Annotated[str, Rule(read=as_text, words="text")]
-Count = Annotated[int, Rule(least=0, most=1 << 53)]
-Unsure = Annotated[int, Rule(least=-1, most=1 << 53)]
+Count = Annotated[int, Meta(ge=0, le=1 << 53)]
+Unsure = Annotated[int, Meta(ge=-1, le=1 << 53)]
 """A count that is -1 where it is unknown."""
-Instant = Annotated[int, Rule(least=-MOST_NS, most=MOST_NS)]
+Instant = Annotated[int, Meta(ge=-MOST_NS, le=MOST_NS)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,26 +53,28 @@ class Program:
         Machine, scheduler and repository, as rank 0 found them; may be empty.
     """
 
-    version: Annotated[int, Rule(least=1)]
+    version: Annotated[int, Meta(ge=1)]
     rank: Count
-    size: Annotated[int, Rule(least=1, most=1 << 31)]
-    program: Annotated[tuple[Text, ...], Rule(least=1)]
-    call_names: tuple[Text, ...]
-    call_classes: tuple[Text, ...]
+    size: Annotated[int, Meta(ge=1, le=1 << 31)]
+    program: Annotated[
+        tuple[str, ...], Meta(min_length=1, description="a list of at least one word")
+    ]
+    call_names: tuple[str, ...]
+    call_classes: tuple[str, ...]
     pid: Count = 0
-    host: Text = ""
-    mpi_library: Annotated[str, Rule(read=as_line, words="text")] = ""
-    petsc_version: Text = ""
-    scalar: Text = ""
-    utc_ns: Annotated[int, Rule(least=0, most=MOST_UTC_NS)] = 0
-    cpu: Annotated[int, Rule(least=-1, most=(1 << 31) - 1)] = -1
-    cpuset: Text = ""
-    mark_call: Text = ""
-    mark_nth: Annotated[int, Rule(least=1, most=1 << 53)] = 1
-    only: Text = ""
+    host: str = ""
+    mpi_library: str = ""
+    petsc_version: str = ""
+    scalar: str = ""
+    utc_ns: Annotated[int, Meta(ge=0, le=MOST_UTC_NS)] = 0
+    cpu: Annotated[int, Meta(ge=-1, le=(1 << 31) - 1)] = -1
+    cpuset: str = ""
+    mark_call: str = ""
+    mark_nth: Annotated[int, Meta(ge=1, le=1 << 53)] = 1
+    only: str = ""
     chooses_solves: bool = False
-    injected: Text = ""
-    injection_seed: Annotated[int, Rule(least=-(1 << 53), most=1 << 53)] = 0
+    injected: str = ""
+    injection_seed: Annotated[int, Meta(ge=-(1 << 53), le=1 << 53)] = 0
     origins: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -101,8 +82,8 @@ class Program:
 class Inner:
     """Solves inside of a solve, such as those of a preconditioner, by prefix and type."""
 
-    type: Text
-    prefix: Text = ""
+    type: str
+    prefix: str = ""
     count: Count = 0
     ns: Count = 0
 
@@ -142,39 +123,39 @@ class Section:
     """
 
     section: Count
-    what: Annotated[str, Rule(choices=what_sections_are)]
+    what: Literal["solve", "loop"]
     begin_ns: Instant
     end_ns: Instant
     seen: Count
     kept: Count
-    type: Text = ""
-    prefix: Text = ""
-    solve: Annotated[int, Rule(least=0, most=(1 << 32) - 1)] = 0
-    snes_step: Annotated[int, Rule(least=-1, most=(1 << 31) - 1)] = -1
-    time_step: Annotated[int, Rule(least=-1, most=(1 << 31) - 1)] = -1
+    type: str = ""
+    prefix: str = ""
+    solve: Annotated[int, Meta(ge=0, le=(1 << 32) - 1)] = 0
+    snes_step: Annotated[int, Meta(ge=-1, le=(1 << 31) - 1)] = -1
+    time_step: Annotated[int, Meta(ge=-1, le=(1 << 31) - 1)] = -1
     comm_size: Unsure = -1
     comm_rank: Unsure = -1
     comm_leader: int = -1
     rows: Unsure = -1
     nonzeros: float = -1
-    mat_type: Text = ""
-    pc_type: Text = ""
+    mat_type: str = ""
+    pc_type: str = ""
     restart: Count = 0
     rtol: float | None = None
     atol: float | None = None
     most: Unsure = -1
-    norm_type: Annotated[int, Rule(least=-1000, most=1000)] = -1
-    reason: Text = ""
+    norm_type: Annotated[int, Meta(ge=-1000, le=1000)] = -1
+    reason: str = ""
     iterations: Unsure = -1
-    begin_utc_ns: Annotated[int, Rule(least=0, most=MOST_UTC_NS)] = 0
+    begin_utc_ns: Annotated[int, Meta(ge=0, le=MOST_UTC_NS)] = 0
     switches: Count = 0
     foreign_calls: Count = 0
     other_ns: Mapping[str, Count] = field(default_factory=dict)
     polls: Count = 0
-    load_before: Annotated[float, Rule(least=0, most=1e9)] = 0.0
-    load_after: Annotated[float, Rule(least=0, most=1e9)] = 0.0
+    load_before: Annotated[float, Meta(ge=0, le=1e9)] = 0.0
+    load_after: Annotated[float, Meta(ge=0, le=1e9)] = 0.0
     complete: bool = True
-    phases: tuple[Text, ...] = ()
+    phases: tuple[str, ...] = ()
     inner: tuple[Inner, ...] = ()
 
     @property

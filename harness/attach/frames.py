@@ -16,6 +16,7 @@ from typing import Any
 
 from hindmost.files import open_regular
 from hindmost.parsing import parse_json
+from hindmost.printable import cleaned
 
 HEAD = struct.Struct("<4sIQII")
 """Magic, kind, bytes of the payload, CRC-32 of the payload, number of the frame."""
@@ -101,10 +102,10 @@ class Frames:
 
 
 def json_at(data: mmap.mmap, at: Span) -> Any:
-    """Parse a frame of JSON; raises a ValueError."""
+    """Parse a frame of JSON, whose texts may then be shown; raises a ValueError."""
     if at.count > MOST_JSON:
         raise ValueError(f"{at.count:,} bytes of JSON; allowed: {MOST_JSON:,}")
-    return parse_json(data[at.offset : at.offset + at.count])
+    return cleaned(parse_json(data[at.offset : at.offset + at.count]))
 
 
 def has_end(path: Path) -> bool:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from hindmost.errors import DamagedFileError, DataError
 from hindmost.files import matching, open_regular, read_text, reason
-from hindmost.harness.attach.facts import ADDRESS, MOST_NS, End, Program, Section, as_text
+from hindmost.harness.attach.facts import ADDRESS, MOST_NS, End, Program, Section
 from hindmost.harness.attach.frames import Frame, Frames, Span, json_at
 from hindmost.harness.recorder.library import RECORD
 from hindmost.harness.runfile.contexts import CallContexts, Module, PythonCode
@@ -352,7 +352,7 @@ def options_of(value: Any) -> dict[str, str]:
     """Return options of PETSc by name; an option without a value has an empty one."""
     if not isinstance(value, dict):
         raise ValueError("options are not an object")
-    return {as_text(str(name)): as_text(str(text or "")) for name, text in value.items()}
+    return {name: str(text or "") for name, text in value.items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

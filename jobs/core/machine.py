@@ -6,41 +6,20 @@ import re
 from dataclasses import dataclass, field
 from typing import Annotated
 
-from hindmost.jobs.core.values import PRINTED, Line, Word, is_line, plain, with_names
-from hindmost.records import Rule
+from msgspec import Meta
 
+from hindmost.jobs.core.values import Line, check_names
+from hindmost.records import RecordError
 
-def is_whole_path(text: str) -> bool:
-    """Tell whether a text is empty or an absolute path."""
-    return is_line(text) and (not text or text[0] in "/$~")
-
-
-def is_variable(name: str) -> bool:
-    """Tell whether a name can be a variable of the environment."""
-    return re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) is not None
-
-
-Cores = Annotated[int, Rule(read=plain, least=1, most=1_000_000)]
-Nodes = Annotated[int, Rule(read=plain, least=1, most=10_000_000)]
-Folder = Annotated[
-    str,
-    Rule(
-        holds=is_whole_path, words="an absolute path, which begins with '/', '~' or a '$VARIABLE'"
-    ),
-]
-Variable = Annotated[
-    str, Rule(holds=is_variable, words="a name that can be a variable of the environment")
-]
-Launch = Annotated[
-    str,
-    Rule(read=with_names("ranks", "nodes", "ranks_per_node"), holds=is_line, words=PRINTED),
-]
-Select = Annotated[
-    str,
-    Rule(
-        read=with_names("nodes", "ranks_per_node", "cores_per_node"), holds=is_line, words=PRINTED
-    ),
-]
+Cores = Annotated[int, Meta(ge=1, le=1_000_000)]
+Nodes = Annotated[int, Meta(ge=1, le=10_000_000)]
+VARIABLE = r"[A-Za-z_][A-Za-z0-9_]*"
+NAMES = {
+    "launch_template": ("ranks", "nodes", "ranks_per_node"),
+    "select": ("nodes", "ranks_per_node", "cores_per_node"),
+    "place": ("nodes", "ranks_per_node", "cores_per_node"),
+}
+"""Names in braces that fields may have."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,8 +64,8 @@ class MachineProfile:
     name: Line
     scheduler: Line
     launcher: Line
-    launch_args: tuple[Word, ...] = ()
-    launch_template: tuple[Launch, ...] = ()
+    launch_args: tuple[Line, ...] = ()
+    launch_template: tuple[Line, ...] = ()
     cores_per_node: Cores = 1
     nodes: Nodes | None = None
     partition: Line = ""
@@ -94,11 +73,24 @@ class MachineProfile:
     qos: Line = ""
     constraint: Line = ""
     exclusive: bool = True
-    select: Select = ""
-    place: Select = ""
-    directives: tuple[Word, ...] = ()
-    setup: tuple[Word, ...] = ()
-    scratch: Folder = ""
+    select: Line = ""
+    place: Line = ""
+    directives: tuple[Line, ...] = ()
+    setup: tuple[Line, ...] = ()
+    scratch: Line = ""
     python: Line = ""
     oversubscribe: bool = False
-    environment: dict[Variable, Line] = field(default_factory=dict)
+    environment: dict[str, Line] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for key, allowed in NAMES.items():
+            value = getattr(self, key)
+            for text in (value,) if isinstance(value, str) else value:
+                check_names(text, allowed, key)
+        if self.scratch and self.scratch[0] not in "/$~":
+            why = "allowed: an absolute path, which begins with '/', '~' or a '$VARIABLE'"
+            raise RecordError(why, "scratch", found=self.scratch)
+        for name, value in self.environment.items():
+            if not re.fullmatch(VARIABLE, name):
+                why = "allowed: a name that can be a variable of the environment"
+                raise RecordError(why, "environment", name, found=value)

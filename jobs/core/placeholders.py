@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
-from hindmost.errors import UsageError
 from hindmost.jobs.core.plan import Value
 from hindmost.jobs.core.values import NAMED
-from hindmost.text import choose
 
 OUT = "out"
 """Stands for the folder of the run's files until the run starts."""
@@ -29,26 +26,6 @@ def value_text(value: Value) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def fill_numbers(text: str, values: Mapping[str, int], *, where: str) -> str:
-    """Replace the names in a text of a site, such as ``{ranks}``, by numbers.
-
-    Parameters
-    ----------
-    text : str
-    values : mapping of str to int
-    where : str
-        What the text is, for the message: ``launch_template of machine 'archer'``.
-
-    Raises
-    ------
-    UsageError
-        A name in braces has no value.
-    """
-
-    def value(found: re.Match[str]) -> str:
-        if found[1] not in values:
-            choices = [f"{{{name}}}" for name in values]
-            raise UsageError(f"Unknown {found[0]} in {where}; {choose(choices)}.")
-        return str(values[found[1]])
-
-    return NAMED.sub(value, text)
+def fill_numbers(text: str, values: Mapping[str, int]) -> str:
+    """Replace the names in a text of a site, such as ``{ranks}``, by numbers."""
+    return NAMED.sub(lambda found: str(values[found[1]]), text)

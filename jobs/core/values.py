@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
-from typing import Annotated, Any, Final
+from collections.abc import Sequence
+from typing import Annotated, Any
 
-from hindmost.records import Rule
-from hindmost.text import choose, parse_duration
+from msgspec import Meta
+
+from hindmost.records import RecordError
+from hindmost.text import choose
 
 Scalar = str | int | float | bool
 NAMED = re.compile(r"\{([^{}]*)\}")
 """A name in braces."""
-PRINTED: Final = "one line of text that can be printed"
-"""The lines of scripts."""
+ONE_LINE = (
+    r"\A[^\x00-\x08\x0a-\x1f\x7f-\xa0\xad\u061c\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u206f"
+    r"\u3000\ud800-\uf8ff\ufeff\ufff0-\uffff]*\Z"
+)
+"""The lines of scripts: without control characters, and marks that change the direction."""
 
 
 def plain(value: Scalar) -> Scalar:
@@ -24,33 +29,21 @@ def plain(value: Scalar) -> Scalar:
     return value
 
 
-def is_line(text: str) -> bool:
-    """Tell whether a text is one line that can be printed."""
-    return all(sign.isprintable() or sign == "\t" for sign in text)
+def as_words(words: Any) -> Any:
+    """Return a list in which numbers are the words that they are on a command line."""
+    if not isinstance(words, list):
+        return words
+    return [str(plain(each)) if type(each) in (int, float) else each for each in words]
 
 
-def as_word(value: Any) -> Any:
-    """Return a number as the word that it is on a command line."""
-    return str(plain(value)) if type(value) in (int, float) else value
+def check_names(text: str, allowed: Sequence[str], *path: str | int) -> None:
+    """Raise a RecordError if a text has other names in braces than those allowed."""
+    for name in NAMED.findall(text):
+        if name not in allowed:
+            raise RecordError(
+                f"{{{name}}} is not known: {choose(allowed, name)}", *path, found=text
+            )
 
 
-def as_seconds(value: Any) -> float:
-    """Return a duration in seconds; one that was read before is a number."""
-    return value if isinstance(value, float) else parse_duration(value)
-
-
-def with_names(*allowed: str) -> Callable[[Any], Any]:
-    """Return a reader of text that may have some names in braces, and no others."""
-
-    def read(value: Any) -> Any:
-        for name in NAMED.findall(value) if isinstance(value, str) else ():
-            if name not in allowed:
-                raise ValueError(f"{{{name}}} is not known: {choose(allowed, name)}")
-        return value
-
-    return read
-
-
-Line = Annotated[str, Rule(holds=is_line, words=PRINTED)]
-Word = Annotated[str, Rule(read=as_word, holds=is_line, words=PRINTED)]
-Whole = Annotated[int, Rule(read=plain, least=0)]
+Line = Annotated[str, Meta(pattern=ONE_LINE, description="one line of text that can be printed")]
+Whole = Annotated[int, Meta(ge=0)]

@@ -30,7 +30,7 @@ class Template:
                 '["aprun", "-n", "{ranks}", "-N", "{ranks_per_node}", "-cc", "depth"].'
             )
         values = {"ranks": ranks, "ranks_per_node": ranks_per_node, "nodes": nodes}
-        words = (fill_numbers(word, values, where=of) for word in machine.launch_template)
+        words = (fill_numbers(word, values) for word in machine.launch_template)
         return (*words, *machine.launch_args)
 
     def warnings(self, machine: MachineProfile) -> tuple[str, ...]:

@@ -63,7 +63,7 @@ class Pbs:
 
         def requested(key: str, text: str) -> str:
             where = f"{key} {of}"
-            return _word(fill_numbers(text, numbers, where=where), where)
+            return _word(fill_numbers(text, numbers), where)
 
         output = (
             f"{script.folder / OUTPUT}/"  # a folder: PBS adds a file name with the job's number

@@ -106,10 +106,5 @@ def _setup(script: Script) -> list[str]:
     lines = [line(each, f"A line of setup of machine '{machine.name}'") for each in machine.setup]
     # One thread per rank: more would share its core.
     for name, value in {"OMP_NUM_THREADS": "1", **machine.environment}.items():
-        if not _NAME.fullmatch(name):
-            raise UsageError(
-                f"'{name}' in the environment of machine '{machine.name}' is not a valid name of a "
-                "variable: use letters, digits and underscores, not beginning with a digit."
-            )
         lines.append(f"export {name}={quoted(value, f'{name} of machine {machine.name!r}')}")
     return lines

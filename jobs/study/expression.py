@@ -45,14 +45,10 @@ class Condition:
     text : str
     parsed : ast.expr
         Of `source_of` the text.
-    line, column : int
-        Where its first character stands in the study file, as far as known.
     """
 
     text: str
     parsed: ast.expr
-    line: int = 1
-    column: int = 1
 
     def holds(self, names: Mapping[str, Value]) -> bool:
         """Tell whether it holds for a configuration; a ConditionError if it has no answer."""

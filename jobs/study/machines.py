@@ -6,17 +6,19 @@ import os
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 from hindmost.documents import Document
 from hindmost.jobs.core.machine import MachineProfile
+from hindmost.jobs.core.values import as_words, plain
 from hindmost.jobs.launchers import LAUNCHERS
 from hindmost.jobs.schedulers import SCHEDULERS
-from hindmost.records import RecordError, Rule, from_document, given_fields
-from hindmost.rules import ABSENT, shown
+from hindmost.records import ABSENT, RecordError, from_document, shown
 from hindmost.text import choose
 
 LOCAL = "local"
+NAMELESS = {"name": "", "scheduler": LOCAL, "launcher": "mpiexec"}
+"""What a machine needs, and one of two files may lack."""
 CPUS = Path("/sys/devices/system/cpu")
 USUAL_LAUNCHER = {"slurm": "srun"}
 """The default launcher of a scheduler; mpiexec for the others."""
@@ -25,21 +27,17 @@ _OF_SCHEDULER = {"select": "pbs", "place": "pbs", "qos": "slurm", "constraint": 
 """Fields of one scheduler only."""
 
 
-def is_machine_name(name: str) -> bool:
-    """Tell whether a machine can have this name."""
-    return re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", name) is not None
-
-
-MachineName = Annotated[
-    str, Rule(holds=is_machine_name, words="names have letters, digits, dots and dashes")
-]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MachineTables:
     """The machine tables of a study or of the user's file."""
 
-    machine: dict[MachineName, dict[str, Any]] = field(default_factory=dict)
+    machine: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name, table in self.machine.items():
+            if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", name):
+                why = "names have letters, digits, dots and dashes"
+                raise RecordError(why, "machine", name, found=table)
 
 
 def read_machines(study: Document, profiles: Document | None) -> dict[str, MachineProfile]:
@@ -72,13 +70,14 @@ def with_this_one(machines: dict[str, MachineProfile]) -> dict[str, MachineProfi
     return {**machines, LOCAL: machines.get(LOCAL, here)}
 
 
-def read_fields(table: Any) -> dict[str, Any]:
-    """Read the given fields of a machine."""
-    there = given_fields(MachineProfile, table)
-    if "name" in there:
+def read_fields(table: dict[str, Any]) -> dict[str, Any]:
+    """Check the given fields of a machine, and return them."""
+    if "name" in table:
         raise RecordError(
-            "the name of the table is the machine's name", "name", found=there["name"]
+            "the name of the table is the machine's name", "name", found=table["name"]
         )
+    there = {key: as_words(plain(value)) for key, value in table.items()}
+    from_document(MachineProfile, NAMELESS | there)
     for key, registry in (("scheduler", SCHEDULERS), ("launcher", LAUNCHERS)):
         if key in there and there[key] not in registry:
             raise RecordError(choose(registry.names, there[key]), key, found=there[key])
@@ -111,7 +110,7 @@ def complete(name: str, there: dict[str, Any]) -> MachineProfile:
         if there.get(key) and scheduler != owner:
             why = f"only {owner} has it, but the scheduler is {shown(scheduler)}"
             raise RecordError(why, key, found=there[key])
-    return MachineProfile(name=name, **there)
+    return from_document(MachineProfile, {**there, "name": name})
 
 
 def cores_here() -> int:

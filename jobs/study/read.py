@@ -10,10 +10,12 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any
 
+from msgspec import Meta
+
 from hindmost.documents import Document, parse_document, read_document
-from hindmost.errors import UnknownSchemaError, UsageError
+from hindmost.errors import DataError, UnknownSchemaError, UsageError
 from hindmost.jobs.core.placeholders import OUT
-from hindmost.jobs.core.values import NAMED, PRINTED, Line, Whole, Word, is_line, plain
+from hindmost.jobs.core.values import NAMED, Line, Whole, as_words, check_names, plain
 from hindmost.jobs.schedulers import SCHEDULERS
 from hindmost.jobs.study.machines import LOCAL, MachineTables, read_machines, with_this_one
 from hindmost.jobs.study.study import Pack, PackBy, RunOrder, Study, StudyLimits
@@ -25,9 +27,8 @@ from hindmost.jobs.study.sweep import (
     replace_axis,
 )
 from hindmost.profiles import profiles_path
-from hindmost.records import RecordError, Rule, from_document
-from hindmost.rules import shown
-from hindmost.text import choose
+from hindmost.records import RecordError, from_document, shown
+from hindmost.text import choose, parse_duration
 
 SCHEMA = 1
 COMMAND = (
@@ -41,24 +42,7 @@ RUNS = "runs"
 """The post-processing line's name for the folder of the collected run files."""
 MOST_REPEATS = 100_000
 SUFFIX = ".toml"
-
-
-def is_study_name(name: str) -> bool:
-    """Tell whether folders and jobs can have this name."""
-    return re.fullmatch(r"[A-Za-z][A-Za-z0-9._-]{0,63}", name) is not None
-
-
-def has_a_first_word(command: tuple[str, ...]) -> bool:
-    """Tell whether a command names a program."""
-    return bool(command and command[0])
-
-
-def line_of_shell(line: Any) -> Any:
-    """Check the post-processing line; braces after a dollar sign belong to the shell."""
-    for name in re.findall(r"(?<!\$)\{([A-Za-z_]\w*)\}", line) if isinstance(line, str) else ():
-        if name != RUNS:
-            raise ValueError(f"{{{name}}} is not known: {choose([RUNS], name)}")
-    return line
+DURATIONS = ("job", "run", "stop_before")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,13 +51,13 @@ class StudyTable:
 
     name: Annotated[
         str,
-        Rule(
-            holds=is_study_name,
-            words="letters, digits, dots and dashes, a letter first, at most 64",
+        Meta(
+            pattern=r"\A[A-Za-z][A-Za-z0-9._-]{0,63}\Z",
+            description="letters, digits, dots and dashes, a letter first, at most 64",
         ),
     ]
     seed: Whole = 0
-    repeats: Annotated[int, Rule(read=plain, least=1, most=MOST_REPEATS)] = 1
+    repeats: Annotated[int, Meta(ge=1, le=MOST_REPEATS)] = 1
     order: RunOrder = RunOrder.RANDOM_BLOCKS
     machine: Line | None = None
 
@@ -82,18 +66,25 @@ class StudyTable:
 class RunTable:
     """The table [run]."""
 
-    command: Annotated[
-        tuple[Word, ...],
-        Rule(holds=has_a_first_word, words="a list of words, the first of which is a program"),
-    ] = COMMAND
-    options: tuple[Word, ...] = ()
+    command: tuple[Line, ...] = COMMAND
+    options: tuple[Line, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.command or not self.command[0]:
+            why = "allowed: a list of words, the first of which is a program"
+            raise RecordError(why, "command", found=self.command)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CollectTable:
     """The table [collect]."""
 
-    line: Annotated[str, Rule(read=line_of_shell, holds=is_line, words=PRINTED)] = ""
+    line: Line = ""
+
+    def __post_init__(self) -> None:
+        # Braces after a dollar sign belong to the shell.
+        for name in re.findall(r"(?<!\$)\{([A-Za-z_]\w*)\}", self.line):
+            check_names(f"{{{name}}}", (RUNS,), "line")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +96,7 @@ class StudyFile(MachineTables):
     run: RunTable = RunTable()
     sweep: dict[str, Any] = field(default_factory=dict)
     pack: Pack = field(default_factory=Pack)
-    limits: StudyLimits = field(default_factory=StudyLimits)
+    limits: dict[str, Any] = field(default_factory=dict)
     collect: CollectTable = CollectTable()
 
 
@@ -128,7 +119,7 @@ def read_study(
     UsageError
         There is no such study, or a replacement is invalid.
     DataError
-        The file is not a study; the message has line and column.
+        The file is not a study; the message has the path of the key.
     """
     where = profiles_path() if profiles is None else profiles
     own = read_document(where) if where.exists() else None
@@ -170,17 +161,17 @@ def study_of(
     replacements = tuple(replacements)
     schema = document.data.get("schema")
     if type(schema) is int and schema > SCHEMA:
-        place = document.place(("schema",))
         raise UnknownSchemaError(
-            f"{document.name}:{place.line}:{place.column}: schema = {shown(schema)}; "
-            f"this hindmost reads up to {SCHEMA}. Install a newer one."
+            f"{document.name}: schema = {shown(schema)}; this hindmost reads up to {SCHEMA}. "
+            "Install a newer one."
         )
     with document.errors():
-        file = from_document(StudyFile, document.data)
+        file = from_document(StudyFile, with_words(document.data))
+        limits = read_limits(file.limits)
     with document.errors("sweep"):
         axes = read_axes(file.sweep)
         names = [name for axis in axes for name in axis.names]
-        exclude, only = (read_conditions(document, file.sweep, key, names) for key in CONDITIONS)
+        exclude, only = (read_conditions(file.sweep, key, names) for key in CONDITIONS)
     machines = read_machines(document, profiles)
     chosen = "" if len(machines) > 1 else next(iter(machines), LOCAL)
     machines = with_this_one(machines)
@@ -191,12 +182,11 @@ def study_of(
         check_words(document, "command", file.run.command, names)
         check_words(document, "options", file.run.options, names)
         check_pack(file.pack, names)
-    limits = file.limits
     if limits.run_s + limits.stop_before_s > limits.job_s:
-        document.refuse(
-            ("limits", "run"),
-            f"limits.run ({limits.run_s:g} s) plus limits.stop_before ({limits.stop_before_s:g} s) "
-            f"exceeds limits.job ({limits.job_s:g} s): no run would start.",
+        raise DataError(
+            f"{document.name}: limits.run ({limits.run_s:g} s) plus limits.stop_before "
+            f"({limits.stop_before_s:g} s) exceeds limits.job ({limits.job_s:g} s): no run would "
+            "start."
         )
     study = Study(
         name=file.study.name,
@@ -221,6 +211,30 @@ def study_of(
     study = replace(replaced(study, replacements), replacements=replacements)
     configurations(study)
     return study
+
+
+def with_words(data: dict[str, Any]) -> dict[str, Any]:
+    """Return a study file in which whole numbers are integers, and numbers among words are words.
+
+    The sweep is as written: `read_axes` reads it.
+    """
+    found = {}
+    for table, values in data.items():
+        if isinstance(values, dict) and table not in ("sweep", "machine"):
+            values = {key: as_words(plain(value)) for key, value in values.items()}
+        found[table] = values
+    return found
+
+
+def read_limits(table: dict[str, Any]) -> StudyLimits:
+    """Read the table [limits], in which times are durations as ``5m``."""
+    limits: dict[str, Any] = {}
+    for key, value in table.items():
+        try:
+            limits |= {f"{key}_s": parse_duration(value)} if key in DURATIONS else {key: value}
+        except ValueError as error:
+            raise RecordError(str(error), "limits", key, found=value) from None
+    return from_document(StudyLimits, limits, "limits")
 
 
 def replaced(study: Study, replacements: Iterable[str]) -> Study:
@@ -248,10 +262,9 @@ def check_words(document: Document, key: str, words: Sequence[str], names: list[
             if key in document.data.get("run", {}):
                 why = f"{{{name}}} is not set by the sweep: {choose(known, name)}"
                 raise RecordError(why, "run", key, number, found=word)
-            document.refuse(
-                ("sweep",),
-                f"the sweep does not set '{name}', which the default command needs "
-                f"({' '.join(words)}): set it, or give a command in [run].",
+            raise DataError(
+                f"{document.name}: the sweep does not set '{name}', which the default command "
+                f"needs ({' '.join(words)}): set it, or give a command in [run]."
             )
 
 

@@ -6,11 +6,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated
 
+from msgspec import Meta
+
 from hindmost.jobs.core.machine import MachineProfile
 from hindmost.jobs.core.plan import Value
-from hindmost.jobs.core.values import Whole, Word, as_seconds, plain
+from hindmost.jobs.core.values import Line, Whole
 from hindmost.jobs.study.expression import Condition
-from hindmost.records import Rule
+
+Positive = Annotated[float, Meta(gt=0)]
 
 
 class RunOrder(StrEnum):
@@ -62,7 +65,7 @@ class Pack:
         The maximum number of runs per allocation; 0 for no limit.
     """
 
-    by: PackBy | tuple[Word, ...] = PackBy.RANKS
+    by: PackBy | tuple[Line, ...] = PackBy.RANKS
     runs: Whole = 0
 
 
@@ -81,10 +84,10 @@ class StudyLimits:
     max_retries : int
     """
 
-    job_s: Annotated[float, Rule(key="job", read=as_seconds, above=0)] = 3600.0
-    run_s: Annotated[float, Rule(key="run", read=as_seconds, above=0)] = 600.0
-    stop_before_s: Annotated[float, Rule(key="stop_before", read=as_seconds)] = 120.0
-    max_retries: Annotated[int, Rule(read=plain, least=0, most=1000)] = 2
+    job_s: Positive = 3600.0
+    run_s: Positive = 600.0
+    stop_before_s: float = 120.0
+    max_retries: Annotated[int, Meta(ge=0, le=1000)] = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,18 +6,16 @@ import math
 import re
 import tomllib
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import product
 from keyword import iskeyword
 from typing import Any
 
-from hindmost.documents import Document
 from hindmost.errors import DataError, UsageError
 from hindmost.jobs.core.plan import Value
 from hindmost.jobs.core.values import plain
 from hindmost.jobs.study.expression import Condition, ConditionError, parse_condition
 from hindmost.jobs.study.study import Axis, Study
-from hindmost.rules import KeyPath, RecordError, shown
+from hindmost.records import KeyPath, RecordError, shown
 from hindmost.text import choose, either
 
 CONDITIONS = ("exclude", "only")
@@ -104,9 +102,7 @@ def check_value(name: str, given: Any, path: KeyPath) -> Value:
     raise RecordError(why, *path, found=given)
 
 
-def read_conditions(
-    document: Document, table: dict[str, Any], key: str, names: Sequence[str]
-) -> tuple[Condition, ...]:
+def read_conditions(table: dict[str, Any], key: str, names: Sequence[str]) -> tuple[Condition, ...]:
     """Read ``exclude`` or ``only``: one condition or a list of them."""
     texts = table.get(key, [])
     inside = isinstance(texts, list)
@@ -116,25 +112,12 @@ def read_conditions(
         if not isinstance(text, str):
             why = 'it must be a condition in quotes, such as "ranks > 4"'
             raise RecordError(why, *path, found=text)
-        place = document.place(("sweep", *path))
         try:
-            parsed = parse_condition(text, names)
+            conditions.append(parse_condition(text, names))
         except ConditionError as error:
-            raise refusal(document.name, text, place.line, place.column + 1, error) from None
-        conditions.append(replace(parsed, line=place.line, column=place.column + 1))
+            why = f"character {error.column}: {error}"
+            raise RecordError(why, *path, found=text) from None
     return tuple(conditions)
-
-
-def refusal(file: str, text: str, line: int, column: int, error: ConditionError) -> DataError:
-    """Return the error of a condition, with the position of the character.
-
-    The column is exact unless the text has escapes in the file.
-    """
-    return DataError(
-        f"{file}:{line}:{column + error.column - 1}: in '{' '.join(text.split())}', "
-        f"character {error.column}: "
-        f"{error}."
-    )
 
 
 def configurations(study: Study) -> list[dict[str, Value]]:
@@ -172,8 +155,10 @@ def wanted(study: Study, names: dict[str, Value]) -> bool:
         try:
             return condition.holds(names)
         except ConditionError as error:
-            place = (condition.line, condition.column)
-            raise refusal(study.file, condition.text, *place, error) from error
+            text = " ".join(condition.text.split())
+            raise DataError(
+                f"{study.file}: '{text}', character {error.column}: {error}."
+            ) from error
 
     return all(map(holds, study.only)) and not any(map(holds, study.exclude))
 

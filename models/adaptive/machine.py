@@ -5,13 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Any
 
+from msgspec import Meta
+
 from hindmost.errors import DataError, UnknownSchemaError
 from hindmost.models.simulation.network import Amount, Link, Size
-from hindmost.records import RecordError, Rule, from_document, to_document
+from hindmost.records import RecordError, from_document, to_document
 
-Name = Annotated[str, Rule(least=1)]
-Count = Annotated[int, Rule(least=1)]
-Positive = Annotated[float, Rule(above=0)]
+Name = Annotated[str, Meta(min_length=1, description="text that is not empty")]
+Count = Annotated[int, Meta(ge=1)]
+Positive = Annotated[float, Meta(gt=0)]
 SCHEMA = "hindmost-machine"
 VERSION = 1
 ELASTICITY = 0.75
@@ -19,16 +21,6 @@ ELASTICITY = 0.75
 of `hindmost.models.adaptive.predictors` on recorded runs of timing-a and timing-b."""
 QUANTILES = 4
 """Of the durations of detours: 0.5, 0.9, 0.99 and 1."""
-
-
-def are_of_different_ranks(speeds: tuple[SpeedPoint, ...]) -> bool:
-    """Tell whether each number of ranks per node occurs once."""
-    return len({each.ranks_per_node for each in speeds}) == len(speeds)
-
-
-def are_all_or_none(quantiles: tuple[float, ...]) -> bool:
-    """Tell whether all quantiles of durations are given, or none."""
-    return len(quantiles) in (0, QUANTILES)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,14 +140,13 @@ class SystemNoise:
     """
 
     detours_per_s: Amount
-    share: Annotated[float, Rule(least=0, most=1)]
-    detour_quantiles_s: Annotated[
-        tuple[Amount, ...],
-        Rule(
-            holds=are_all_or_none,
-            words="a list of 4 numbers: quantiles 0.5, 0.9, 0.99 and 1",
-        ),
-    ] = ()
+    share: Annotated[float, Meta(ge=0, le=1)]
+    detour_quantiles_s: tuple[Amount, ...] = ()
+
+    def __post_init__(self) -> None:
+        if len(self.detour_quantiles_s) not in (0, QUANTILES):
+            why = "allowed: a list of 4 numbers: quantiles 0.5, 0.9, 0.99 and 1"
+            raise RecordError(why, "detour_quantiles_s", found=self.detour_quantiles_s)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,16 +178,17 @@ class Machine:
     grind: tuple[GrindPoint, ...] = ()
     events: tuple[EventCost, ...] = ()
     noise: SystemNoise | None = None
-    speed: Annotated[
-        tuple[SpeedPoint, ...],
-        Rule(holds=are_of_different_ranks, words="one speed for each number of ranks_per_node"),
-    ] = ()
-    pulse: Annotated[
-        tuple[SpeedPoint, ...],
-        Rule(holds=are_of_different_ranks, words="one pulse for each number of ranks_per_node"),
-    ] = ()
+    speed: tuple[SpeedPoint, ...] = ()
+    pulse: tuple[SpeedPoint, ...] = ()
     checkpoint_latency_s: Amount | None = None
     checkpoint_bytes_per_s: Positive | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("speed", "pulse"):
+            ranks = [each.ranks_per_node for each in getattr(self, name)]
+            if len(set(ranks)) < len(ranks):
+                why = f"allowed: one {name} for each number of ranks_per_node"
+                raise RecordError(why, name, found=ranks)
 
     @property
     def speed_s(self) -> float | None:
@@ -241,9 +233,9 @@ class Machine:
         try:
             if version != VERSION or isinstance(version, bool):
                 raise RecordError(f"allowed: {VERSION}", "machine", "version", found=version)
-            early = from_document(_Early, content, "machine", ignore_unknown=True)
-            if "speed" not in content and early.speed_s is not None:
-                alone = SpeedPoint(ranks_per_node=1, seconds=early.speed_s)
+            if "speed" not in content and content.get("speed_s") is not None:
+                # Early files have one speed, of a single rank.
+                alone = {"ranks_per_node": 1, "seconds": content["speed_s"]}
                 content = {**content, "speed": [alone]}
             return from_document(cls, content, "machine", ignore_unknown=True)
         except RecordError as error:
@@ -265,10 +257,3 @@ def reading_of(points: tuple[SpeedPoint, ...], ranks_per_node: int) -> float | N
         if point.ranks_per_node == ranks_per_node:
             return point.seconds
     return None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Early:
-    """Early machine files: one speed, of a single rank."""
-
-    speed_s: Positive | None = None

@@ -4,25 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Final, Literal
+
+from msgspec import Meta
 
 from hindmost.models.changepoint.changes import WITHIN, ChangePoint
 from hindmost.models.changepoint.detection import Detection
 from hindmost.models.significance import p_words
-from hindmost.rules import Rule, Text
 from hindmost.text import percent, signed_percent
 
-SEEN, CONFIRMED, MOVED, RESIZED, WITHDRAWN = "seen", "confirmed", "moved", "resized", "withdrawn"
-KINDS = (SEEN, CONFIRMED, MOVED, RESIZED, WITHDRAWN)
+EventKind = Literal["seen", "confirmed", "moved", "resized", "withdrawn"]
+SEEN: Final = "seen"
+CONFIRMED: Final = "confirmed"
+MOVED: Final = "moved"
+RESIZED: Final = "resized"
+WITHDRAWN: Final = "withdrawn"
 
-
-Place = Annotated[int, Rule(least=0, words="the place of an observation in its series")]
-Effect = Annotated[float, Rule(least=-1)]
-
-
-def kinds() -> tuple[str, ...]:
-    """Return what an observation can do to a verdict."""
-    return KINDS
+Place = Annotated[int, Meta(ge=0, description="the place of an observation in its series")]
+Effect = Annotated[float, Meta(ge=-1)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,13 +83,13 @@ class Event:
         In words; for a revision, why.
     """
 
-    kind: Annotated[str, Rule(choices=kinds)]
+    kind: EventKind
     at: Place
     time: float
     index: Place
     effect: Effect
     was: Place | None = None
-    reason: Text
+    reason: str
 
     @property
     def revises(self) -> bool:
@@ -186,12 +185,12 @@ def compare_with_reported(
     return now, events
 
 
-def differences(old: ReportedChange | None, change: ChangePoint) -> list[tuple[str, str]]:
+def differences(old: ReportedChange | None, change: ChangePoint) -> list[tuple[EventKind, str]]:
     """Return how a change differs from what was reported, and why."""
     if old is None:
-        found = [(SEEN, f"{p_words(change.p_value)}, {change.before:.4g} to {change.after:.4g}")]
-        return [*found, *confirmation(change)] if change.confirmed else found
-    found = []
+        words = f"{p_words(change.p_value)}, {change.before:.4g} to {change.after:.4g}"
+        return [(SEEN, words), *(confirmation(change) if change.confirmed else ())]
+    found: list[tuple[EventKind, str]] = []
     if change.index != old.index:
         found.append(
             (
@@ -214,7 +213,7 @@ def differences(old: ReportedChange | None, change: ChangePoint) -> list[tuple[s
     return found
 
 
-def confirmation(change: ChangePoint) -> list[tuple[str, str]]:
+def confirmation(change: ChangePoint) -> list[tuple[EventKind, str]]:
     """Return the event that confirms a change, and why."""
     return [(CONFIRMED, f"found in {change.seen} consecutive passes")]
 

@@ -8,17 +8,12 @@ from enum import StrEnum
 from typing import Annotated
 
 import numpy as np
+from msgspec import Meta
 
-from hindmost.records import Rule
+from hindmost.records import RecordError
 
-Size = Annotated[int, Rule(least=0)]
-Amount = Annotated[float, Rule(least=0)]
-
-
-def begin_at_zero(pieces: tuple[Piece, ...]) -> bool:
-    """Tell whether the sizes of pieces begin at 0 and ascend."""
-    sizes = [piece.from_bytes for piece in pieces]
-    return sizes[:1] == [0] and sizes == sorted(set(sizes))
+Size = Annotated[int, Meta(ge=0)]
+Amount = Annotated[float, Meta(ge=0)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,10 +40,13 @@ class Link:
     pieces : tuple of Piece
     """
 
-    pieces: Annotated[
-        tuple[Piece, ...],
-        Rule(holds=begin_at_zero, words="pieces whose from_bytes begin at 0 and rise"),
-    ]
+    pieces: tuple[Piece, ...]
+
+    def __post_init__(self) -> None:
+        sizes = [piece.from_bytes for piece in self.pieces]
+        if sizes[:1] != [0] or sizes != sorted(set(sizes)):
+            why = "allowed: pieces whose from_bytes begin at 0 and rise"
+            raise RecordError(why, "pieces", found=sizes)
 
     def piece(self, bytes: float) -> Piece:
         """Return the piece that a message of a size belongs to."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import tomllib
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
@@ -15,6 +16,8 @@ T = TypeVar("T")
 
 MOST_DEPTH = 64
 """Lists and objects inside each other; what reads them may recurse."""
+PLAIN_NAME = r"\A(?!\.)[^/\x00]{1,255}\Z"
+"""Names of files in a folder, and of nothing outside of it."""
 LARGEST = 1 << 63
 """Whole numbers beyond it are none of ours, and fit into no array."""
 
@@ -205,4 +208,4 @@ def shown(value: Any) -> str:
 
 def is_plain_name(name: str) -> bool:
     """Tell whether a text can be the name of a file in a folder, and of nothing outside of it."""
-    return 0 < len(name) < 256 and not name.startswith(".") and not set(name) & set("/\0")
+    return re.fullmatch(PLAIN_NAME, name) is not None

@@ -15,6 +15,8 @@ from typing import Any
 NO_BREAK = "\u00a0"
 """A space at which no line is broken; hindmost's own sentences have it."""
 KEPT = f"\n\t{NO_BREAK}"
+MOST_SHOWN = 8000
+"""Characters of a text from a file of another program, such as MPI's words on itself."""
 NOT_ASCII = re.compile(r"[^\x00-\x7e]")
 
 
@@ -35,6 +37,17 @@ def one_line(text: str) -> str:
     A line end in a name would start a line that looks like one of hindmost's own.
     """
     return text if text.isprintable() else "".join(map(_escaped, text))
+
+
+def cleaned(value: Any) -> Any:
+    """Return a value of JSON whose texts are `one_line` each, of a length that can be shown."""
+    if isinstance(value, str):
+        return one_line(" ".join(value.split()))[:MOST_SHOWN]
+    if isinstance(value, list):
+        return [cleaned(each) for each in value]
+    if isinstance(value, dict):
+        return {cleaned(key): cleaned(each) for key, each in value.items()}
+    return value
 
 
 def _escaped(character: str) -> str:

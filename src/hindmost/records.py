@@ -1,58 +1,93 @@
-"""Frozen dataclasses to and from the values of JSON and TOML documents.
+"""Frozen dataclasses to and from the values of JSON and TOML documents, by msgspec.
 
-The type of a field says what its value may be, and a `Rule` in ``Annotated`` says more::
+The type of a field says what its value may be, and `msgspec.Meta` says more; what concerns several
+fields, a ``__post_init__`` checks, which raises a `RecordError`::
 
     @dataclass(frozen=True, slots=True, kw_only=True)
     class Point:
-        ranks: Annotated[int, Rule(least=1)]
-        seconds: Annotated[float, Rule(above=0.0)]
+        ranks: Annotated[int, Meta(ge=1)]
+        seconds: Annotated[float, Meta(gt=0)]
 
     from_document(Point, {"ranks": 0, "seconds": 1.0})
     # RecordError: ranks is 0; allowed: a whole number of at least 1.
 
-Types may be str, int, float, bool, enumerations, other dataclasses, tuples, dictionaries with names
-as keys, and unions of these with each other and None. Numbers are finite, and ``true`` is none.
+Numbers are finite and fit into 64 bits, and ``true`` is none. The description of a `Meta` with a
+pattern says what is allowed.
 """
 
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Callable, Mapping
-from dataclasses import MISSING, fields, is_dataclass
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, is_dataclass
 from enum import Enum
 from functools import cache
 from types import UnionType
-from typing import (
-    Annotated,
-    Any,
-    Final,
-    TypeVar,
-    Union,
-    cast,
-    get_args,
-    get_origin,
-    get_type_hints,
-)  # fmt: skip
+from typing import Annotated, Any, Final, Literal, TypeVar, Union, get_args, get_origin
+from typing import get_type_hints as hints_of
 
+import msgspec
+
+from hindmost.errors import DataError
 from hindmost.parsing import LARGEST
-from hindmost.rules import TEXT, UNKNOWN, RecordError, Rule, shown
+from hindmost.printable import one_line
 from hindmost.text import choose
 
-__all__ = [
-    "RecordError", "Rule", "check_fields", "from_document", "given_fields", "to_document",
-    "to_toml", "toml",
-]  # fmt: skip
-
 T = TypeVar("T")
-Reader = Callable[[Any], Any]
-NO_RULE: Final = Rule()
-NOTHING: Final = type(None)
+KeyPath = tuple[str | int, ...]
+"""Keys, and places in lists from 0, from the outside in."""
+ABSENT: Final = object()
+"""Stands for the value of a key that a document lacks."""
+UNKNOWN: Final = object()
+"""Stands for the value of a key that a document should not have."""
+SHOWN = 40
+"""Characters of a value in a message."""
 WORDS = {
-    str: TEXT, int: "a whole number", float: "a finite number", bool: "true or false",
-    NOTHING: "null", tuple: "a list", Any: "any value",
+    str: "text", int: "a whole number", float: "a finite number", bool: "true or false",
+    tuple: "a list", list: "a list",
 }  # fmt: skip
 """What types are called in messages; all others are objects."""
+MISSING = re.compile(r"Object missing required field `(.*)`")
+
+
+class RecordError(DataError):
+    """A document has a value that its record may not have.
+
+    Parameters
+    ----------
+    why : str
+        The rule or the remedy, without a full stop.
+    *path : str or int
+        Where the value stands.
+    found : object
+        The value, `ABSENT` or `UNKNOWN`.
+    """
+
+    def __init__(self, why: str, *path: str | int, found: Any = ABSENT) -> None:
+        self.why, self.path, self.found = why, path, found
+        super().__init__(why)
+
+    def below(self, *path: str | int) -> RecordError:
+        """Return the error as the surrounding record sees it."""
+        return RecordError(self.why, *path, *self.path, found=self.found)
+
+    def __str__(self) -> str:
+        """Say where, what and why, as one sentence."""
+        states = {id(ABSENT): "missing", id(UNKNOWN): "unknown"}
+        what = states.get(id(self.found)) or shown(self.found)
+        where = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in self.path)
+        return f"{one_line(where.removeprefix('.')) or 'the whole'} is {what}; {self.why}."
+
+
+def shown(value: Any) -> str:
+    """Return a value as JSON and TOML write it, on one short line."""
+    try:
+        text = json.dumps(value, ensure_ascii=False, default=str)
+    except (ValueError, TypeError):  # more digits than Python writes, or keys that JSON lacks
+        text = type(value).__name__
+    text = text if len(text) <= SHOWN else f"{text[: SHOWN - 3]}..."
+    return one_line(text)
 
 
 def from_document(kind: type[T], value: Any, *path: str | int, ignore_unknown: bool = False) -> T:
@@ -61,7 +96,7 @@ def from_document(kind: type[T], value: Any, *path: str | int, ignore_unknown: b
     Parameters
     ----------
     kind : type
-        A dataclass.
+        A dataclass, or another type that msgspec converts to.
     value : object
         As a parser returns it.
     *path : str or int
@@ -75,51 +110,22 @@ def from_document(kind: type[T], value: Any, *path: str | int, ignore_unknown: b
         A key is missing or unknown, or its value is not what the field may be.
     """
     try:
-        return cast(T, _record(kind, value, ignore_unknown=ignore_unknown))
+        check_keys(kind, value, ignore_unknown=ignore_unknown)
+        return msgspec.convert(value, kind)
+    except msgspec.ValidationError as error:
+        raise explained(error, kind, value).below(*path) from None
     except RecordError as error:
         raise error.below(*path) from None
 
 
-def given_fields(
-    kind: Any, value: Any, *path: str | int, ignore_unknown: bool = False
-) -> dict[str, Any]:
-    """Return those fields of a record that a document sets, by name; see `from_document`."""
-    if not isinstance(value, dict):
-        raise RecordError("allowed: an object", *path, found=value)
-    known = {key: (name, read) for name, key, read, _ in _fields(kind)}
-    found = {}
-    for key, each in value.items():
-        if key in known:
-            name, read = known[key]
-            try:
-                found[name] = read(each)
-            except RecordError as error:
-                raise error.below(*path, key) from None
-        elif not ignore_unknown:
-            raise RecordError(choose(known, key), *path, key, found=UNKNOWN)
-    return found
-
-
-def check_fields(record: Any) -> None:
-    """Raise a RecordError if a record that was made in code breaks the rules of its type."""
-    kind: Any = type(record)
-    for name, key, read, _ in _fields(kind):
-        try:
-            read(getattr(record, name))
-        except RecordError as error:
-            raise error.below(key) from None
-
-
 def to_document(value: Any) -> Any:
-    """Return a record as dictionaries, lists and scalars, which `from_document` reads."""
-    if is_dataclass(value):
-        kind: Any = type(value)
-        return {key: to_document(getattr(value, name)) for name, key, _, _ in _fields(kind)}
-    if isinstance(value, tuple | list):
-        return [to_document(each) for each in value]
-    if isinstance(value, Mapping):
-        return {key: to_document(each) for key, each in value.items()}
-    return value.value if isinstance(value, Enum) else value
+    """Return a record as JSON has it, which `from_document` reads; null for NaN and infinity."""
+    return msgspec.json.decode(msgspec.json.encode(value, enc_hook=plain))
+
+
+def plain(value: Any) -> Any:
+    """Return an array or a number of numpy, or another value, as JSON has it; for msgspec."""
+    return value.tolist() if hasattr(value, "tolist") else str(value)
 
 
 def to_toml(record: Any) -> str:
@@ -135,173 +141,139 @@ def toml(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def _record(kind: Any, value: Any, *, ignore_unknown: bool = False) -> Any:
-    """Read a record; one that was made already is right."""
-    if isinstance(value, kind):
-        return value
-    found = given_fields(kind, value, ignore_unknown=ignore_unknown)
-    for name, key, _, needed in _fields(kind):
-        if needed and name not in found:
-            raise RecordError(f"allowed: {_words(_hints(kind)[name])}", key)
-    return kind(**found)
+def check_keys(kind: Any, value: Any, *, ignore_unknown: bool = False) -> None:
+    """Raise a RecordError for a key that is unknown, or a number that is none of ours.
+
+    msgspec passes over both in dataclasses.
+    """
+    kind = part_for(kind, value)
+    if isinstance(value, dict) and is_dataclass(kind):
+        known = hints(kind)  # type: ignore[arg-type]
+        for key in value:
+            if key not in known and not ignore_unknown:
+                raise RecordError(choose(known, key), key, found=UNKNOWN)
+    for key, each in inner(value):
+        if isinstance(each, dict | list):
+            try:
+                check_keys(kind_of_member(kind, key), each)
+            except RecordError as error:
+                raise error.below(key) from None
+        elif isinstance(each, float | int) and not -LARGEST < each < LARGEST:
+            of_key = kind_of_member(kind, key)
+            allowed = "a finite number" if of_key is Any else words(of_key)
+            raise RecordError(f"allowed: {allowed}", key, found=each)
+
+
+def inner(value: Any) -> Iterator[tuple[str | int, Any]]:
+    """Yield the members of an object or a list with their keys."""
+    if isinstance(value, dict):
+        yield from value.items()
+    elif isinstance(value, list | tuple):
+        yield from enumerate(value)
 
 
 @cache
-def _hints(kind: Any) -> dict[str, Any]:
-    """Return the types of a record's fields, with their rules."""
-    return get_type_hints(kind, include_extras=True)
+def hints(kind: Any) -> dict[str, Any]:
+    """Return the types of a record's fields, with what else is said of them."""
+    found = hints_of(kind, include_extras=True)
+    return {each.name: found[each.name] for each in fields(kind)}
 
 
 @cache
-def _fields(kind: Any) -> tuple[tuple[str, str, Reader, bool], ...]:
-    """Return the name, the document's key, the reader and the need of each field."""
-    hints = _hints(kind)
-    return tuple(
-        (
-            field.name,
-            _split(hints[field.name])[1].key or field.name,
-            _reader(hints[field.name]),
-            field.default is MISSING and field.default_factory is MISSING,
-        )
-        for field in fields(kind)
+def parts_of(kind: Any) -> tuple[Any, ...]:
+    """Return the types of a union, or the one type; without what is said of them."""
+    if get_origin(kind) is Annotated:
+        return parts_of(get_args(kind)[0])
+    if get_origin(kind) in (Union, UnionType):
+        return tuple(part for each in get_args(kind) for part in parts_of(each))
+    return (kind,)
+
+
+def part_for(kind: Any, value: Any) -> Any:
+    """Return the part of a type that a list or an object has to be of."""
+    parts = parts_of(kind)
+    if len(parts) == 1:
+        return parts[0]
+    for part in parts:
+        origin = get_origin(part) or part
+        if isinstance(value, dict) and (is_dataclass(origin) or issubclass(origin, Mapping)):
+            return part
+        if isinstance(value, list | tuple) and origin in (list, tuple):
+            return part
+    return kind
+
+
+def kind_of_member(kind: Any, key: str | int) -> Any:
+    """Return the type of a member of a list or an object; Any where it is free."""
+    if is_dataclass(kind):
+        return hints(kind).get(str(key), Any)  # type: ignore[arg-type]
+    args = get_args(kind)
+    if not args or get_origin(kind) in (Union, UnionType):
+        return Any
+    if isinstance(key, int):
+        return args[0] if len(args) == 1 or args[1] is ... else args[min(key, len(args) - 1)]
+    return args[-1]
+
+
+def explained(error: msgspec.ValidationError, kind: Any, value: Any) -> RecordError:
+    """Return an error of msgspec with the key path, what was found and what is allowed."""
+    said, _, where = str(error).partition(" - at `$")
+    path: list[str | int] = []
+    for name, place in re.findall(r"\.(\w+)|\[(\d+|\.\.\.)\]", where):
+        kind = part_for(kind, value)
+        step = name or (failing(kind, value) if place == "..." else int(place))
+        kind, value = kind_of_member(kind, step), value[step]
+        path.append(step)
+    if isinstance(error.__cause__, RecordError):
+        return error.__cause__.below(*path)
+    if error.__cause__ is not None:  # of a __post_init__
+        return RecordError(said, *path, found=value)
+    if missing := MISSING.fullmatch(said):
+        kind = hints(part_for(kind, value))[missing[1]]
+        return RecordError(f"allowed: {words(kind)}", *path, missing[1])
+    choices = [choice for part in parts_of(kind) for choice in choices_of(part)]
+    return RecordError(
+        choose(choices, value) if choices else f"allowed: {words(kind)}", *path, found=value
     )
 
 
-def _split(hint: Any) -> tuple[Any, Rule]:
-    """Return a type and its rule."""
-    if get_origin(hint) is not Annotated:
-        return hint, NO_RULE
-    base, *others = get_args(hint)
-    return base, next((each for each in others if isinstance(each, Rule)), NO_RULE)
-
-
-def _words(hint: Any) -> str:
-    """Say what a type allows."""
-    base, rule = _split(hint)
-    origin = get_origin(base) or base
-    if origin in (Union, UnionType) and not rule.words:
-        return " or ".join(dict.fromkeys(map(_words, get_args(base))))
-    if isinstance(origin, type) and issubclass(origin, Enum):
-        return f"one of {', '.join(shown(each.value) for each in origin)}"
-    return rule.of(WORDS.get(origin, "an object"))
-
-
-def _reader(hint: Any) -> Reader:
-    """Return the function that reads a value of a type, or raises a RecordError."""
-    base, rule = _split(hint)
-    inner = _plain_reader(base, hint)
-    if rule is NO_RULE:
-        return inner
-
-    def read(value: Any) -> Any:
-        given = value
-        if rule.read is not None:
-            try:
-                given = rule.read(value)
-            except RecordError:
-                raise
-            except (ValueError, TypeError, OverflowError) as error:
-                raise RecordError(str(error), found=value) from None
-        result = inner(given)
-        if rule.choices is not None and result not in (choices := tuple(rule.choices())):
-            raise RecordError(choose(choices, result), found=value)
-        if not rule.allows(result):
-            raise RecordError(f"allowed: {_words(hint)}", found=value)
-        return result
-
-    return read
-
-
-def _plain_reader(base: Any, hint: Any) -> Reader:
-    """Return the function that reads a value of a type without its rule."""
-    origin, inside = get_origin(base) or base, get_args(base)
-    if origin in (Union, UnionType):
-        return _union_reader([(each, _reader(each)) for each in inside], hint)
-    if origin is tuple:
-        return _list_reader([_reader(each) for each in inside if each is not ...], inside, hint)
-    if origin in (dict, Mapping):
-        key, value = inside or (str, Any)
-        return _mapping_reader(_reader(key), _reader(value), hint)
-    if is_dataclass(origin):
-        return lambda value: _record(origin, value)
-    if base is Any:
-        return lambda value: value
-    return lambda value: _scalar(origin, value, hint)
-
-
-def _scalar(kind: type[Any], value: Any, hint: Any) -> Any:
-    """Read text, a number, true or false, null, or a member of an enumeration."""
-    if kind in (int, float):
-        if isinstance(value, int) and not isinstance(value, bool) and abs(value) < LARGEST:
-            return kind(value)
-        if kind is float and isinstance(value, float) and math.isfinite(value):
-            return float(value)
-    elif issubclass(kind, Enum):
+def failing(kind: Any, value: Mapping[str, Any]) -> str:
+    """Return the key of the first value of an object that is not of the type of all."""
+    of_all = get_args(kind)[-1]
+    for key, each in value.items():
         try:
-            return kind(value)
-        except ValueError:
-            raise RecordError(choose([e.value for e in kind], value), found=value) from None
-    elif isinstance(value, kind):
-        return value
-    raise RecordError(f"allowed: {_words(hint)}", found=value)
+            msgspec.convert(each, of_all)
+        except msgspec.ValidationError:
+            return key
+    raise AssertionError(f"{value} is of {kind}")
 
 
-def _union_reader(readers: list[tuple[Any, Reader]], hint: Any) -> Reader:
-    """Return the function that reads a value as the first type that it is of."""
-    of_type = dict(readers)
-
-    def read(value: Any) -> Any:
-        if type(value) in of_type:
-            return of_type[type(value)](value)
-        errors = []
-        for _, each in readers:
-            try:
-                return each(value)
-            except RecordError as error:
-                errors.append(error)
-        # An error inside of the value, or about its choices, says more than all the types.
-        telling = [error for error in errors if error.path] or [
-            error for error in errors if "choose" in error.why
-        ]
-        if len(errors) - (NOTHING in of_type) == 1 and value is not None:
-            telling = errors[:1]
-        raise telling[0] if telling else RecordError(f"allowed: {_words(hint)}", found=value)
-
-    return read
+def choices_of(part: Any) -> list[Any]:
+    """Return the values of an enumeration or a literal type."""
+    if get_origin(part) is Literal:
+        return list(get_args(part))
+    return [each.value for each in part] if isinstance(part, type(Enum)) else []
 
 
-def _list_reader(readers: list[Reader], inside: tuple[Any, ...], hint: Any) -> Reader:
-    """Return the function that reads a list: all entries of one type, or each of its own."""
-    alike = inside[-1:] == (...,)
-
-    def read(value: Any) -> Any:
-        if not isinstance(value, list | tuple):
-            raise RecordError(f"allowed: {_words(hint)}", found=value)
-        if not alike and len(value) != len(readers):
-            raise RecordError(f"allowed: a list of {len(readers)} entries", found=value)
-        found = []
-        for at, each in enumerate(value):
-            try:
-                found.append(readers[0 if alike else at](each))
-            except RecordError as error:
-                raise error.below(at) from None
-        return tuple(found)
-
-    return read
-
-
-def _mapping_reader(read_key: Reader, read_value: Reader, hint: Any) -> Reader:
-    """Return the function that reads an object whose members are all of one type."""
-
-    def read(value: Any) -> Any:
-        if not isinstance(value, Mapping):
-            raise RecordError(f"allowed: {_words(hint)}", found=value)
-        found = {}
-        for key, each in value.items():
-            try:
-                found[read_key(key)] = read_value(each)
-            except RecordError as error:
-                raise error.below(key) from None
-        return found
-
-    return read
+@cache
+def words(kind: Any) -> str:
+    """Say what a type allows."""
+    if get_origin(kind) is Annotated:
+        base, meta = get_args(kind)[:2]
+        if meta.description:
+            return str(meta.description)
+        low = ("of at least", meta.ge) if meta.ge is not None else ("above", meta.gt)
+        high = ("at most", meta.le) if meta.le is not None else ("below", meta.lt)
+        bounds = [f"{word} {bound:.15g}" for word, bound in (low, high) if bound is not None]
+        if meta.ge is not None and meta.le is not None:
+            bounds = [f"from {meta.ge:.15g} to {meta.le:.15g}"]
+        return " ".join((words(base), *bounds))
+    parts = get_args(kind) if get_origin(kind) in (Union, UnionType) else ()
+    if parts:
+        return " or ".join(dict.fromkeys(words(each) for each in parts if each is not type(None)))
+    if choices := choices_of(kind):
+        return f"one of {', '.join(map(shown, choices))}"
+    origin, args = get_origin(kind) or kind, get_args(kind)
+    if origin is tuple and args[-1] is not ...:
+        return f"a list of {len(args)} entries"
+    return WORDS.get(origin, "an object")

@@ -57,11 +57,11 @@ def test_dates_of_toml_and_missing_names_are_understood(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("known = 3", "1:9: known is 3; allowed: a list"),
+        ("known = 3", "known is 3; allowed: a list"),
         ("foo = 3", "foo"),
         ("[[known]]\ndate = 'x'\nreason = 'r'", "no date"),
         ("[[known]]\ndate = '2026-02-03'", "reason is missing; allowed: text that says why"),
-        ("[[known]]\nreason = 'r'", "date is missing; allowed: a day"),
+        ("[[known]]\nreason = 'r'", "date is missing; allowed: text"),
         ("[[known]]\ndate = '2026-02-03'\nreason = 'r'\ncsae = 'x'", "csae"),
         ("[[known]]\ndate = '2026-02-03'\nreason = 'r'\ncase = 3", "case is 3; allowed: text"),
         ("version = 2", "version 2"),

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hindmost.errors import MissingError, UsageError
+from hindmost.errors import DataError, MissingError, UsageError
 from hindmost.jobs.core.machine import MachineProfile
 from hindmost.jobs.launchers import LAUNCHERS
 from hindmost.jobs.launchers import mpiexec as module
@@ -137,5 +137,5 @@ def test_a_template() -> None:
     for bad in ((), ("aprun", "-n", "6")):
         with pytest.raises(UsageError, match=r"must contain \{ranks\}"):
             words(replace(MACHINE, launch_template=bad), "template")
-    with pytest.raises(UsageError, match=r"Unknown \{tasks\}.*choose \{ranks\}"):
-        words(replace(MACHINE, launch_template=("x", "{ranks}", "{tasks}")), "template")
+    with pytest.raises(DataError, match=r"\{tasks\} is not known: did you mean ranks"):
+        replace(MACHINE, launch_template=("x", "{ranks}", "{tasks}"))

@@ -52,7 +52,7 @@ def test_a_plan_comes_back_and_its_text_does(plan: Plan, tmp_path: Path) -> None
         ('"ranks": 2', '"ranks": null', ".configuration.ranks is null; allowed: text or a whole"),
         ('"study": "example"', '"study": true', "study is true; allowed: text"),
         ('"launcher": "srun", ', "", "machine.launcher is missing; allowed: one line"),
-        ('"machine": {', '"machine": 3, "x": {', "machine is 3; allowed: an object"),
+        ('"machine": {', '"machine": 3, "x": {', "x is unknown; choose study"),
         ('"version": 1', '"version": 0', "version is 0"),
         ('"version": 1', '"version": true', "version is true"),
         ('"id": "a000-p1"', '"id": "a00-p1"', "do not name each other"),

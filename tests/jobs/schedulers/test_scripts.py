@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.jobs.schedulers.pbs_grammar import complaints
 from tests.jobs.scripts import ARCHER, CIRRUS, LOCAL, script
 
-from hindmost.errors import UsageError
+from hindmost.errors import DataError, UsageError
 from hindmost.jobs.core.machine import MachineProfile
 from hindmost.jobs.schedulers import SCHEDULERS
 
@@ -54,7 +54,6 @@ def test_a_shell_gets_every_value_as_it_is(machine: MachineProfile, value: str) 
     [
         {"python": "python\nrm x"},
         {"environment": {"A": "b\nrm x"}},
-        {"environment": {"A; rm x": "b"}},
         {"setup": ("module load x\nrm x",)},
         {"setup": ("module\rload",)},
     ],
@@ -62,7 +61,7 @@ def test_a_shell_gets_every_value_as_it_is(machine: MachineProfile, value: str) 
 )
 def test_line_breaks_are_refused(machine: MachineProfile, changes: dict[str, Any]) -> None:
     bad = replace(machine, **changes)
-    with pytest.raises(UsageError, match=r"control character|not a valid name of a variable"):
+    with pytest.raises(UsageError, match="control character"):
         SCHEDULERS[machine.scheduler].render(script(bad))
 
 
@@ -97,8 +96,8 @@ def test_what_pbs_has_no_word_for() -> None:
         pbs.render(script(replace(CIRRUS, qos="short")))
     with pytest.raises(UsageError, match="printable ASCII"):
         pbs.render(script(CIRRUS, folder=Path("/home/ada/büro")))
-    with pytest.raises(UsageError, match=r"Unknown \{tasks\} in select.*\{nodes\}"):
-        pbs.render(script(replace(CIRRUS, select="{nodes}:mpiprocs={tasks}")))
+    with pytest.raises(DataError, match=r"\{tasks\} is not known: choose nodes"):
+        replace(CIRRUS, select="{nodes}:mpiprocs={tasks}")
 
 
 def test_pbs_words_of_a_site() -> None:

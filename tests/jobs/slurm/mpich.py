@@ -1,4 +1,4 @@
-"""An environment with the wheels of MPICH and mpi4py and nothing else, kept between test runs."""
+"""An environment with the wheels of MPICH, mpi4py and msgspec and nothing else, kept between test runs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ CONSTRAINTS = Path(__file__).parents[3] / "setup" / "constraints" / "source.txt"
 
 def mpich_python() -> Path | None:
     """Return the interpreter of the environment; None where its wheels cannot be had."""
-    pinned = [line for line in CONSTRAINTS.read_text().splitlines() if line.startswith("mp")]
+    pinned = [
+        line for line in CONSTRAINTS.read_text().splitlines() if line.startswith(("mp", "msgspec"))
+    ]
     key = hashlib.sha256("\n".join((*pinned, sys.version)).encode()).hexdigest()[:12]
     root = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     folder = root / "hindmost" / "tests" / f"mpich-{key}"
@@ -26,7 +28,10 @@ def mpich_python() -> Path | None:
             base = getattr(sys, "_base_executable", None) or sys.executable
             pip = (python, "-m", "pip", "install", "--quiet", "--constraint", CONSTRAINTS)
             try:
-                for words in ((base, "-m", "venv", "--clear", folder), (*pip, "mpich", "mpi4py")):
+                for words in (
+                    (base, "-m", "venv", "--clear", folder),
+                    (*pip, "mpich", "mpi4py", "msgspec"),
+                ):
                     subprocess.run(words, check=True, capture_output=True, timeout=300)
             except (OSError, subprocess.SubprocessError):
                 return None

@@ -92,43 +92,43 @@ def test_only_keeps_what_fulfils_all() -> None:
 
 
 ERRORS = [
-    ('launcher = "srun"', 'launcher = "srum"', "14:12", "machine.site-a.launcher is \"srum\"; did "
+    ('launcher = "srun"', 'launcher = "srum"', "machine.site-a.launcher is \"srum\"; did "
      "you mean srun? choose mpiexec, srun or template."),
-    ("seed =", "sead =", "4:1", "study.sead is unknown; did you mean seed?"),
-    ("seed = 20261121", "seed = -1", "4:8", "study.seed is -1; allowed: a whole number of at"),
-    ("seed = 20261121", "seed = true", "4:8", "study.seed is true; allowed: a whole number"),
-    ("seed = 20261121", "machine = 'site-b'", "4:11", "did you mean site-a? choose local or"),
-    ('"random-blocks"', '"random"', "6:9", "did you mean random-blocks?"),
-    ("[pack]", "[packs]", "28:2", "packs is unknown; did you mean pack?"),
-    ('"--exact"', "false", "15:30", "launch_args[1] is false; allowed: one line of text"),
-    ('job = "02:00:00"', "job = 120", "31:7", "limits.job is 120; a duration is"),
-    ('run = "5m"', 'run = "5h"', "32:7", "exceeds limits.job"),
-    ("ranks > 128 and", "ranks >> 128 and", "27:13", "character 1: 'ranks >> 128' is not allowed"),
-    ("ranks > 128 and", "rank > 128 and", "27:13", "did you mean ranks"),
-    ("unknowns < 8e6", "solver < 8e6", "27:29", "these values have no order"),
-    ("ranks > 128 and unknowns < 8e6", "ranks > 0", None, "exclude all 16 configurations"),
-    ("[2, 16,", "[2, 0,", "23:13", "sweep.ranks[1] is 0; ranks must be a whole number"),
-    ("[2, 16,", "[2, 2,", "23:13", "it is in the list twice"),
-    ("[2, 16, 128, 256]", "[]", "23:9", "an empty list"),
-    ("ranks = [2, 16, 128, 256]\n", "", "22:2", "sweep.ranks is missing"),
-    ("unknowns = 1e7", "unknown = 1e7", "26:53", "all must set the same names"),
-    ("unknowns = 1e7", "unknowns = [1]", "26:84", "it must be a text, a number"),
-    ("unknowns = 1e7", "unknowns = inf", "26:84", "finite"),
-    ("iterations = 5000\n", "", "22:2", "the sweep does not set 'iterations'"),
-    ("[pack]\n", "[run]\ncommand = ['x', 'a {solvr}']\n[pack]\n", "29:17", "did you mean solver?"),
-    ('by = "ranks"', 'by = ["solver", "size"]', "29:17", "the sweep does not set it"),
-    ("cores_per_node = 128\n", "", "12:10", "machine.site-a.cores_per_node is missing"),
-    ('scheduler = "slurm"\n', "", "12:10", "machine.site-a.scheduler is missing; choose local"),
-    ('account = "e00"', 'place = "scatter"', "17:9", "only pbs has it"),
-    ('account = "e00"', 'account = "a\\nb"', "17:11", "one line of text that can be printed"),
-    ('account = "e00"', 'environment = {"A B" = "1"}', "17:24", "a name that can be a variable"),
-    ('scheduler = "local"', 'scheduler = "local"\nnodes = 2', "9:9", "one node"),
-    ('launcher = "mpiexec"', 'launcher = "srun"', "9:12", "srun needs slurm"),
-    ('launcher = "mpiexec"', 'launcher = "template"', "7:10", "launch_template is missing"),
-    ("[machine.local]", "[machine.'a b']", "7:10", "names have letters, digits"),
-    ('name = "gmres-noise"', 'name = "a/b"', "3:8", "letters, digits, dots"),
-    ("repeats = 20", "repeats = ", "5:11", "not TOML: Invalid value"),
-    ("max_retries = 2\n", "max_retries = '", "34:16", "not TOML"),
+    ("seed =", "sead =", "study.sead is unknown; did you mean seed?"),
+    ("seed = 20261121", "seed = -1", "study.seed is -1; allowed: a whole number of at"),
+    ("seed = 20261121", "seed = true", "study.seed is true; allowed: a whole number"),
+    ("seed = 20261121", "machine = 'site-b'", "did you mean site-a? choose local or"),
+    ('"random-blocks"', '"random"', "did you mean random-blocks?"),
+    ("[pack]", "[packs]", "packs is unknown; did you mean pack?"),
+    ('"--exact"', "false", "launch_args[1] is false; allowed: one line of text"),
+    ('job = "02:00:00"', "job = 120", "limits.job is 120; a duration is"),
+    ('run = "5m"', 'run = "5h"', "exceeds limits.job"),
+    ("ranks > 128 and", "ranks >> 128 and", "character 1: 'ranks >> 128' is not allowed"),
+    ("ranks > 128 and", "rank > 128 and", "did you mean ranks"),
+    ("unknowns < 8e6", "solver < 8e6", "these values have no order"),
+    ("ranks > 128 and unknowns < 8e6", "ranks > 0", "exclude all 16 configurations"),
+    ("[2, 16,", "[2, 0,", "sweep.ranks[1] is 0; ranks must be a whole number"),
+    ("[2, 16,", "[2, 2,", "it is in the list twice"),
+    ("[2, 16, 128, 256]", "[]", "an empty list"),
+    ("ranks = [2, 16, 128, 256]\n", "", "sweep.ranks is missing"),
+    ("unknowns = 1e7", "unknown = 1e7", "all must set the same names"),
+    ("unknowns = 1e7", "unknowns = [1]", "it must be a text, a number"),
+    ("unknowns = 1e7", "unknowns = inf", "finite"),
+    ("iterations = 5000\n", "", "the sweep does not set 'iterations'"),
+    ("[pack]\n", "[run]\ncommand = ['x', 'a {solvr}']\n[pack]\n", "did you mean solver?"),
+    ('by = "ranks"', 'by = ["solver", "size"]', "the sweep does not set it"),
+    ("cores_per_node = 128\n", "", "machine.site-a.cores_per_node is missing"),
+    ('scheduler = "slurm"\n', "", "machine.site-a.scheduler is missing; choose local"),
+    ('account = "e00"', 'place = "scatter"', "only pbs has it"),
+    ('account = "e00"', 'account = "a\\nb"', "one line of text that can be printed"),
+    ('account = "e00"', 'environment = {"A B" = "1"}', "a name that can be a variable"),
+    ('scheduler = "local"', 'scheduler = "local"\nnodes = 2', "one node"),
+    ('launcher = "mpiexec"', 'launcher = "srun"', "srun needs slurm"),
+    ('launcher = "mpiexec"', 'launcher = "template"', "launch_template is missing"),
+    ("[machine.local]", "[machine.'a b']", "names have letters, digits"),
+    ('name = "gmres-noise"', 'name = "a/b"', "letters, digits, dots"),
+    ("repeats = 20", "repeats = ", "not TOML: Invalid value"),
+    ("max_retries = 2\n", "max_retries = '", "not TOML"),
 ]  # fmt: skip
 
 
@@ -147,13 +147,12 @@ def test_an_error_of_the_whole_document_has_no_place(value: str, word: str) -> N
     assert "sys." not in str(caught.value)
 
 
-@pytest.mark.parametrize(("old", "new", "place", "word"), ERRORS)
-def test_errors_say_where(old: str, new: str, place: str | None, word: str) -> None:
+@pytest.mark.parametrize(("old", "new", "word"), ERRORS)
+def test_errors_say_what_is_wrong(old: str, new: str, word: str) -> None:
     assert DRAFT.count(old) >= 1
     with pytest.raises(DataError, match=re.escape(word)) as caught:
         read(DRAFT.replace(old, new, 1))
-    if place is not None:
-        assert str(caught.value).startswith(f"study.toml:{place}: ")
+    assert str(caught.value).startswith("study.toml: ")
     assert len(str(caught.value).splitlines()) == 1
 
 
@@ -171,7 +170,7 @@ def test_scratch_is_a_whole_path() -> None:
 
 
 def test_a_newer_schema_is_refused_by_name() -> None:
-    with pytest.raises(UnknownSchemaError, match=r"study.toml:1:10: schema = 2"):
+    with pytest.raises(UnknownSchemaError, match=r"study.toml: schema = 2"):
         read(DRAFT.replace("schema = 1", "schema = 2"))
 
 
@@ -211,7 +210,7 @@ def test_what_cannot_be_set(text: str, word: str) -> None:
 
 def test_a_name_and_what_a_table_sets_meet() -> None:
     text = DRAFT.replace("iterations = 5000", "iterations = 5000\nunknowns = 5")
-    with pytest.raises(DataError, match=r"study.toml:27:11: .*'unknowns' already sets 'unknowns'"):
+    with pytest.raises(DataError, match=r"study.toml: .*'unknowns' already sets 'unknowns'"):
         read(text)
 
 
@@ -242,10 +241,10 @@ def test_errors_in_ones_own_machines_name_that_file(own: Path, tmp_path: Path) -
     file = tmp_path / "study.toml"
     file.write_text(DRAFT)
     own.write_text("[machine.x]\nscheduler = 'slum'\n")
-    with pytest.raises(DataError, match=r"machines.toml:2:13: .*did you mean slurm"):
+    with pytest.raises(DataError, match=r"machines.toml: .*did you mean slurm"):
         read_study(file)
     own.write_text("[machines.x]\n")
-    with pytest.raises(DataError, match=r"machines.toml:1:2: .*did you mean machine"):
+    with pytest.raises(DataError, match=r"machines.toml: .*did you mean machine"):
         read_study(file)
 
 

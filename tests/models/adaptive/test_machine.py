@@ -109,7 +109,7 @@ def test_the_one_speed_of_older_files_is_that_of_one_rank_alone() -> None:
     old = Machine.from_json(content)
     assert (old.speed_s, old.speed_of(1), old.speed_of(2)) == (0.02, 0.02, None)
     assert (FULL.speed_s, FULL.speed_of(2)) == (0.01, 0.013)
-    with pytest.raises(DataError, match=r"machine\.speed_s is 0; allowed"):
+    with pytest.raises(DataError, match=r"machine\.speed\[0\]\.seconds is 0; allowed"):
         Machine.from_json({**content, "speed_s": 0})
 
 
