@@ -23,8 +23,6 @@ SEVERAL = {
 }
 """Directives of job arrays and heterogeneous jobs, by the prefix of directives."""
 
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-
 
 def line(value: str, what: str) -> str:
     """Return a text that must fit on one line, unchanged.

@@ -1,4 +1,4 @@
-"""An environment with the wheels of MPICH, mpi4py and msgspec and nothing else, kept between test runs."""
+"""An environment with MPICH, mpi4py and msgspec and nothing else, kept between test runs."""
 
 from __future__ import annotations
 
