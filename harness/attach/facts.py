@@ -212,7 +212,7 @@ class End:
     calls: Mapping[str, Count] = field(default_factory=dict)
     calls_of_some: Mapping[str, Count] = field(default_factory=dict)
     aborted: int | None = None
-    in_call: Text = ""
+    in_call: str = ""
     in_call_ns: Instant = 0
     clock_ns: Instant = 0
-    last_context: Annotated[int, Rule(least=0, most=(1 << 32) - 1)] = 0
+    last_context: Annotated[int, Meta(ge=0, le=(1 << 32) - 1)] = 0
