@@ -13,26 +13,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from hindmost.printable import one_line
-from hindmost.records import Rule
 
 PYTHON = -1
 """In place of a frame's module: it is a line of Python."""
 NOWHERE = -2
 """In place of a frame's module: code that no file contains, such as that of a JIT compiler."""
-
-
-def as_name(value: Any) -> Any:
-    """Return a name as it may be shown anywhere; anything but a text as it is."""
-    return one_line(value) if isinstance(value, str) else value
-
-
-Name = Annotated[str, Rule(read=as_name, words="text")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,8 +36,8 @@ class Module:
         nanoseconds since 1970.
     """
 
-    path: Name
-    identity: Name
+    path: str
+    identity: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,8 +50,8 @@ class PythonCode:
     first_line : int
     """
 
-    file: Name
-    function: Name
+    file: str
+    function: str
     first_line: int
 
 
