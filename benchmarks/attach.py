@@ -149,7 +149,7 @@ def run_recorded(case: Case, folder: Path) -> tuple[NDArray[np.float64], Recorde
     out.mkdir()
     settings = folder / "attach.settings"
     every = 1 if case.name == "loop" else 2  # a loop takes every second one by its marks
-    settings.write_text(AttachRequest(out=out, every=every).text(None, None))
+    settings.write_text(AttachRequest(out=out, every=every).text(None))
     times = run(case, variables(recorder_library(), settings, {}))
     (raw,) = out.glob("*.raw")
     ranks = read_program(raw).ranks.values()

@@ -1,9 +1,7 @@
-"""After a program has ended: who converts what it left, and what is said of it."""
+"""After a program has ended: what it left is converted, and what is said of it."""
 
 from __future__ import annotations
 
-import fcntl
-import os
 import signal
 import time
 from collections.abc import Iterator
@@ -11,7 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from hindmost.errors import DataError, HindmostError, MissingError
-from hindmost.harness.attach.folder import UNUSABLE, BusyError, UnusableError
+from hindmost.harness.attach.folder import BusyError, UnusableError
 from hindmost.harness.attach.frames import has_end
 from hindmost.harness.attach.outcome import Recorded
 from hindmost.harness.attach.raw import ENDED, PATTERN, status_file
@@ -48,24 +46,6 @@ def wait_for_all(folder: Path) -> bool:
 
 
 @contextmanager
-def turn(folder: Path) -> Iterator[None]:
-    """Wait until no other rank converts a folder: the first does it, the others find it gone."""
-    first = min(folder.glob(PATTERN), default=None)
-    try:
-        handle = None if first is None else os.open(first, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
-        handle = None
-    try:
-        if handle is not None:
-            with suppress(OSError):  # some file systems have no locks
-                fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        if handle is not None:
-            os.close(handle)
-
-
-@contextmanager
 def undisturbed() -> Iterator[None]:
     """Put off the signals with which a launcher ends the ranks of a program that fails.
 
@@ -78,32 +58,25 @@ def undisturbed() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def convert_last(process: Recorded, out: Path) -> int:
-    """Convert what a program left that did not end MPI, when all of its ranks have ended.
+def convert_ended(process: Recorded, out: Path, *, over: bool) -> int:
+    """Convert what a program left; return an exit status.
 
-    Returns
-    -------
-    int
-        Exit status; 0 if another rank is to convert it, or has done so.
+    Parameters
+    ----------
+    process : Recorded
+        Its first rank.
+    over : bool
+        Whether all of its ranks are known to have ended: their launcher has.
     """
-    advice = (
-        "ended without MPI_Finalize. If no run file of it is written now: "
-        f"hindmost attach --convert {shell_word(out)}"
-    )
-    if process.rank == 0:
-        warn(f"The program {advice}")
     with undisturbed():
-        if not wait_for_all(process.folder):
-            if process.rank:  # the launcher may kill rank 0 before it can say so
-                warn(f"Rank {process.rank} of the program {advice}")
-            return 0
-        with turn(process.folder):
-            return convert_and_report(process.folder, out) if is_left(process.folder) else 0
-
-
-def is_left(folder: Path) -> bool:
-    """Tell whether nobody has converted a folder, or found that it cannot be."""
-    return folder.is_dir() and not (folder / UNUSABLE).exists()
+        if not process.finished:
+            warn(
+                "The program ended without MPI_Finalize. If no run file is written now: "
+                f"hindmost attach --convert {shell_word(out)}"
+            )
+            if not wait_for_all(process.folder) and not over:
+                return 0
+        return convert_and_report(process.folder, out)
 
 
 def convert_and_report(folder: Path, out: Path) -> int:

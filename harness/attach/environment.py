@@ -11,6 +11,8 @@ from hindmost.errors import MissingError
 
 SETTINGS = "HINDMOST_ATTACH"
 """Names the file of settings; without it a preloaded recorder does nothing."""
+STATUS = "HINDMOST_STATUS"
+"""Names the file to which the recorder of the first rank appends what became of it."""
 PRELOAD = "LD_PRELOAD"
 SEPARATORS = (" ", ":")
 LINKED = ("-rdynamic", "-ldl", "-lpthread")

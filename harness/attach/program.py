@@ -12,6 +12,7 @@ import shutil
 import signal
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from typing import NoReturn
 
 from hindmost.errors import UsageError
 
@@ -69,10 +70,7 @@ def run_program(
             words[0], list(words), environment, setsigmask=blocked, setsigdef=RESTORED
         )
     except OSError as error:
-        why = error.strerror
-        if isinstance(error, FileNotFoundError) and shutil.which(words[0]):
-            why = "the interpreter that it names is not there"
-        raise UsageError(f"{words[0]} cannot be started: {why}.") from error
+        raise not_started(words[0], error) from error
     waited = {*FORWARDED, signal.SIGCHLD}
     while True:
         info = signal.sigwaitinfo(waited)
@@ -83,6 +81,30 @@ def run_program(
         elif info.si_code != FROM_KERNEL or os.getpgid(child) != os.getpgrp():
             with suppress(ProcessLookupError):
                 os.kill(child, info.si_signo)
+
+
+def become_program(words: Sequence[str], environment: Mapping[str, str]) -> NoReturn:
+    """Replace this process by a program.
+
+    Raises
+    ------
+    UsageError
+        It cannot be started.
+    """
+    for number in RESTORED:
+        signal.signal(number, signal.SIG_DFL)
+    try:
+        os.execvpe(words[0], list(words), environment)
+    except OSError as error:
+        raise not_started(words[0], error) from error
+
+
+def not_started(word: str, error: OSError) -> UsageError:
+    """Say why a program cannot be started."""
+    why = error.strerror
+    if isinstance(error, FileNotFoundError) and shutil.which(word):
+        why = "the interpreter that it names is not there"
+    return UsageError(f"{word} cannot be started: {why}.")
 
 
 def release_signals(blocked: set[signal.Signals]) -> None:

@@ -73,13 +73,11 @@ class AttachRequest:
     inject: str = ""
     seed: int = 0
 
-    def text(self, status: Path | None, origins: Origins | None) -> str:
+    def text(self, origins: Origins | None) -> str:
         """Return the file of settings.
 
         Parameters
         ----------
-        status : Path or None
-            The file to which the recorder appends what became of it.
         origins : Origins or None
             Where the program runs, for rank 0.
 
@@ -96,8 +94,6 @@ class AttachRequest:
         if abs(self.seed) > MOST_COUNT:
             raise UsageError(f"--seed {self.seed}: give a number of at most {MOST_COUNT:,}.")
         lines = [f"out {self.out.resolve()}", f"memory {memory_bytes(self.memory)}"]
-        if status is not None:
-            lines.append(f"status {status}")
         if self.only is not None:
             lines.append(f"only {self.only}")
         lines.append(f"every {self.every}")

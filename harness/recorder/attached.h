@@ -51,6 +51,12 @@ static struct {
   char solvers[MOST_SOLVERS][32];
 } attached = {.every = 1, .most = INT64_MAX, .memory_bytes = 256 << 20, .real_bytes = 8, .scalar = "real"};
 
+static void copy_text(char *to, size_t room, const char *from) {
+  size_t size = strnlen(from, room - 1);
+  memcpy(to, from, size);
+  to[size] = 0;
+}
+
 /* ---- what the waiting process is told ---- */
 
 __attribute__((format(printf, 1, 2))) static void tell(const char *format, ...) {
@@ -70,13 +76,23 @@ __attribute__((format(printf, 1, 2))) static void tell(const char *format, ...) 
   close(fd);
 }
 
-/* ---- settings ---- */
-
-static void copy_text(char *to, size_t room, const char *from) {
-  size_t size = strnlen(from, room - 1);
-  memcpy(to, from, size);
-  to[size] = 0;
+/* The rank that a launcher gave this process; 0 if there was none. */
+static int assigned_rank(void) {
+  static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    const char *rank = getenv(names[i]);
+    if (rank) return atoi(rank);
+  }
+  return 0;
 }
+
+/* The first rank alone tells: thousands would write into one file. */
+static void find_status_file(void) {
+  const char *status = getenv("HINDMOST_STATUS");
+  if (status && !assigned_rank()) copy_text(attached.status, sizeof attached.status, status);
+}
+
+/* ---- settings ---- */
 
 static struct watched *watch_name(const char *name, int solver) {
   if (attached.watched_count == MOST_WATCHED) return NULL;
@@ -96,7 +112,6 @@ static int call_named(const char *name) {
 static void read_setting(const char *key, char *value) {
   struct watched *w;
   if (!strcmp(key, "out")) copy_text(attached.out, sizeof attached.out, value);
-  else if (!strcmp(key, "status")) copy_text(attached.status, sizeof attached.status, value);
   else if (!strcmp(key, "only")) copy_text(attached.only, sizeof attached.only, value), attached.has_only = 1;
   else if (!strcmp(key, "every")) attached.every = strtoll(value, NULL, 10);
   else if (!strcmp(key, "most")) attached.most = strtoll(value, NULL, 10);
@@ -211,6 +226,7 @@ static void leave_environment(void) {
   Dl_info mine;
   const char *preloaded = getenv("LD_PRELOAD");
   unsetenv("HINDMOST_ATTACH");
+  unsetenv("HINDMOST_STATUS");
   if (!preloaded || !dladdr((void *)leave_environment, &mine) || !mine.dli_fname) return;
   const char *at = strstr(preloaded, mine.dli_fname);
   if (!at) return;
@@ -251,6 +267,7 @@ __attribute__((constructor)) static void attach_to_process(void) {
     find_bindings();
     return;
   }
+  find_status_file();
   attached.on = 1;
   attached.pid = getpid();
   pthread_atfork(NULL, NULL, leave_child);

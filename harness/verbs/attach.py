@@ -5,23 +5,30 @@ from __future__ import annotations
 import argparse
 import hashlib
 import os
-import shutil
-import tempfile
 import time
 from pathlib import Path
+from uuid import uuid4
 
 from hindmost.errors import MissingError, UsageError
 from hindmost.files import make_folder, write_atomically
-from hindmost.harness.attach.environment import export_lines, link_words, variables
+from hindmost.harness.attach.environment import STATUS, export_lines, link_words, variables
 from hindmost.harness.attach.outcome import Outcome, problem, read_outcome, singletons
-from hindmost.harness.attach.program import end_as, hold_signals, release_signals, run_program
+from hindmost.harness.attach.program import (
+    become_program,
+    end_as,
+    hold_signals,
+    release_signals,
+    run_program,
+)
 from hindmost.harness.launch import assigned_rank
 from hindmost.harness.recorder.build import OBJECT, recorder_library
 from hindmost.output import warn, write_lines
 
-SETTINGS_SUFFIX = ".settings"
-LONGEST_CONVERSION_S = 120.0
-"""After which a rank whose program failed does not wait for rank 0 any longer."""
+SETTINGS_PREFIX, SETTINGS_SUFFIX = ".attach-", ".settings"
+LIBRARY = "library"
+"""The first word of the settings; the compiled recorder follows."""
+PATIENCE_S = 60.0
+"""How long a rank waits for the first one to prepare; then it does so itself."""
 
 EXAMPLES = """\
 examples:
@@ -31,6 +38,7 @@ examples:
   mpiexec -n 4 hindmost attach --out runs --iterate-at auto -- ./app
   mpiexec -n 4 hindmost attach --out runs --iterate-at MPI_Allreduce -- ./app
   mpiexec -n 4 hindmost attach --out runs --inject exponential:mean=50us -- ./app
+  hindmost attach --out runs -- mpiexec -n 4 ./app
   eval "$(hindmost attach --print-env --out runs)"; mpiexec -n 4 ./app
   hindmost attach --convert runs
   mpicc -static app.c $(hindmost attach --print-link)
@@ -141,7 +149,7 @@ def perform(arguments: argparse.Namespace) -> int:
     return record(arguments, program)
 
 
-def settings_text(arguments: argparse.Namespace, status: Path | None) -> str:
+def settings_text(arguments: argparse.Namespace) -> str:
     """Return the settings of the recorder; see `AttachRequest.text`."""
     # They import numerical libraries, whose threads inherit the signals that are blocked by now.
     from hindmost.harness.attach.settings import AttachRequest
@@ -158,75 +166,90 @@ def settings_text(arguments: argparse.Namespace, status: Path | None) -> str:
         inject="" if arguments.inject == "none" else arguments.inject,
         seed=arguments.seed,
     )
-    return request.text(status, None if mine.rank else origins("", mine.size, Path.cwd()))
+    return request.text(None if mine.rank else origins("", mine.size, Path.cwd()))
+
+
+def settings_path(arguments: argparse.Namespace, rank: int) -> Path:
+    """Return the file of settings, which all ranks of a program know by what they are asked.
+
+    The same request twice has one file. Each rank has its own noise.
+    """
+    noise = (arguments.inject, arguments.seed)
+    solves = (arguments.only, arguments.every, arguments.most)
+    asked = (solves, arguments.iterate_at, arguments.memory, noise, arguments.mpicc)
+    text = repr((asked, arguments.print_env))
+    of_rank = f"-{rank}" if rank and arguments.inject else ""
+    name = f"{SETTINGS_PREFIX}{hashlib.sha256(text.encode()).hexdigest()[:12]}{of_rank}"
+    return Path(arguments.out).resolve() / f"{name}{SETTINGS_SUFFIX}"
+
+
+def prepare(arguments: argparse.Namespace, settings: Path) -> Path:
+    """Compile the recorder where need be, and write its settings; return the recorder."""
+    text = settings_text(arguments)
+    library = recorder_library(arguments.mpicc)
+    make_folder(arguments.out, "--out")
+    try:
+        write_atomically(settings, f"{LIBRARY} {library}\n{text}")
+    except OSError as error:
+        raise UsageError(f"{settings} cannot be written ({error.strerror}).") from error
+    return library
 
 
 def print_environment(arguments: argparse.Namespace) -> int:
     """Print lines for a shell that record the MPI programs it starts."""
-    text = settings_text(arguments, None)
-    library = recorder_library(arguments.mpicc)
-    make_folder(arguments.out, "--out")
-    # Named by its contents: the same request twice leaves one file.
-    digest = hashlib.sha256(text.encode()).hexdigest()[:12]
-    settings = arguments.out.resolve() / f".attach-{digest}{SETTINGS_SUFFIX}"
-    try:
-        write_atomically(settings, text)
-    except OSError as error:
-        raise UsageError(f"{settings} cannot be written ({error.strerror}).") from error
-    write_lines(*export_lines(library, settings))
+    settings = settings_path(arguments, 0)
+    write_lines(*export_lines(prepare(arguments, settings), settings))
     return 0
 
 
+def follow(arguments: argparse.Namespace, program: list[str], rank: int) -> None:
+    """Become the program, on a rank that is not the first; the first prepares and converts."""
+    settings = settings_path(arguments, rank)
+    deadline = time.monotonic() + PATIENCE_S
+    while not arguments.inject and not settings.exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    try:
+        first, _, _ = settings.read_text().partition("\n")
+        library = Path(first.removeprefix(f"{LIBRARY} "))
+    except OSError:  # it draws its own noise, or the first rank of the same request has ended
+        library = prepare(arguments, settings)
+    become_program(program, {**os.environ, **variables(library, settings)})
+
+
 def record(arguments: argparse.Namespace, program: list[str]) -> int:
-    """Run the program with the recorder preloaded; on rank 0, write the run files."""
+    """Run the program with the recorder preloaded; then write the run files."""
+    mine = assigned_rank()
+    if mine.rank > 0:
+        follow(arguments, program, mine.rank)
     blocked = hold_signals()
     original = dict(os.environ)
-    private = Path(tempfile.mkdtemp(prefix="hindmost-attach-"))
+    settings = settings_path(arguments, 0)
+    told = settings.with_name(f"{settings.stem}-{uuid4().hex[:8]}.status")
     try:
-        status_file = private / "status"
-        status_file.touch(mode=0o600)
-        text = settings_text(arguments, status_file)
-        library = recorder_library(arguments.mpicc)
-        make_folder(arguments.out, "--out")
-        settings = private / f"attach{SETTINGS_SUFFIX}"
-        settings.write_text(text)
-        environment = {**original, **variables(library, settings, original)}
-        status = run_program(program, environment, blocked)
-        found = read_outcome(status_file)
+        library = prepare(arguments, settings)
+        told.touch(mode=0o600)
+        own = {**variables(library, settings, original), STATUS: str(told)}
+        status = run_program(program, {**original, **own}, blocked)
+        found = read_outcome(told)
     finally:
-        shutil.rmtree(private, ignore_errors=True)
+        for path in (told, settings, *settings.parent.glob(f"{settings.stem}-*{SETTINGS_SUFFIX}")):
+            path.unlink(missing_ok=True)
         release_signals(blocked)
-    if status:
-        wait_for_first(found)
     failed = finish(found, arguments, Path(program[0]).name, status)
     return end_as(status) if status else failed
 
 
-def wait_for_first(found: Outcome) -> None:
-    """Wait until rank 0 has converted what was recorded.
-
-    A launcher ends all ranks when one has ended with an error, rank 0 in the middle of it.
-    """
-    others = [each.folder for each in found.processes if each.finished and each.rank]
-    deadline = time.monotonic() + LONGEST_CONVERSION_S
-    while any(folder.exists() for folder in others) and time.monotonic() < deadline:
-        time.sleep(0.05)
-
-
 def finish(found: Outcome, arguments: argparse.Namespace, program: str, status: int) -> int:
-    """Convert what was recorded and say what was not; return 0 or a status.
-
-    Rank 0 does this if the program ended MPI, otherwise the rank that ends last.
-    """
-    from hindmost.harness.attach.after import convert_and_report, convert_last, note_status
+    """Convert what was recorded and say what was not; return 0 or a status."""
+    from hindmost.harness.attach.after import convert_ended, note_status
 
     reason = problem(found, program)
     if reason:
-        if assigned_rank().rank <= 0:
-            warn(reason)
-        return MissingError.exit_status if assigned_rank().rank <= 0 else 0
-    alone = singletons(found, program, assigned_rank())
-    if alone and assigned_rank().rank == 0:
+        warn(reason)
+        return MissingError.exit_status
+    mine = assigned_rank()
+    alone = singletons(found, program, mine)
+    if alone:
         warn(alone)
     worst = 0
     for process in found.processes:
@@ -236,10 +259,8 @@ def finish(found: Outcome, arguments: argparse.Namespace, program: str, status: 
                 f"The records on rank {process.rank} are cut off: {process.lost}. Free some space "
                 f"in {arguments.out}."
             )
-        if not process.finished:
-            worst = max(worst, convert_last(process, arguments.out))
-        elif process.rank == 0:
-            worst = max(worst, convert_and_report(process.folder, arguments.out))
+        if process.rank == 0:
+            worst = max(worst, convert_ended(process, arguments.out, over=not mine.launcher))
     return worst
 
 

@@ -17,7 +17,7 @@ OUT = Path("/runs")
 
 
 def test_settings_describe_every_solver_once() -> None:
-    lines = AttachRequest(out=OUT, only="ice_", every=3, most=5).text(None, None).splitlines()
+    lines = AttachRequest(out=OUT, only="ice_", every=3, most=5).text(None).splitlines()
     assert lines[:5] == [f"out {OUT}", "memory 256000000", "only ice_", "every 3", "most 5"]
     assert [line[7:] for line in lines if line.startswith("solver ")] == list(SOLVERS.names)
     gmres = lines[lines.index("solver gmres") + 1 :]
@@ -27,10 +27,9 @@ def test_settings_describe_every_solver_once() -> None:
 
 def test_what_is_said_of_the_machine_is_one_line() -> None:
     origins = Origins(environment={"launcher": "a\nb"}, scheduler={}, git={})
-    text = AttachRequest(out=OUT, iterate_at="MPI_Bcast:4").text(Path("/tmp/status"), origins)
+    text = AttachRequest(out=OUT, iterate_at="MPI_Bcast:4").text(origins)
     assert "\norigins {" in text
     assert r"a\nb" in text
-    assert "\nstatus /tmp/status\n" in text
     assert "\niterate MPI_Bcast\nnth 4\n" in text
 
 
@@ -63,18 +62,18 @@ def test_what_is_said_of_the_machine_is_one_line() -> None:
 )
 def test_what_cannot_be_done_is_refused(given: dict[str, int | str], said: str) -> None:
     with pytest.raises(UsageError, match=said):
-        AttachRequest(out=OUT, **given).text(None, None)  # type: ignore[arg-type]
+        AttachRequest(out=OUT, **given).text(None)  # type: ignore[arg-type]
 
 
 def test_injected_noise_is_one_line_and_one_a_range() -> None:
     law = "fixed:length=1ms,probability=0.1,ranks=0,2-5,asleep"
-    text = AttachRequest(out=OUT, inject=law, seed=7).text(None, None)
+    text = AttachRequest(out=OUT, inject=law, seed=7).text(None)
     assert "\ninject 2 1 7 1000000 0.1 0\n" in text
     assert "\ninject_ranks 0 0\ninject_ranks 2 5\n" in text
     assert f"\ninjected {law}\n" in text
-    periodic = AttachRequest(out=OUT, inject="periodic:period=10ms,length=1us").text(None, None)
+    periodic = AttachRequest(out=OUT, inject="periodic:period=10ms,length=1us").text(None)
     assert "\ninject 3 0 0 1000 1.0 10000000\n" in periodic
-    assert "inject" not in AttachRequest(out=OUT).text(None, None)
+    assert "inject" not in AttachRequest(out=OUT).text(None)
 
 
 def test_sizes() -> None:
