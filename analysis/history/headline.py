@@ -6,6 +6,8 @@ import math
 from collections import Counter
 from collections.abc import Iterator
 
+import numpy as np
+
 from hindmost.analysis.history.dates import SECONDS_A_DAY, date_of, newest
 from hindmost.analysis.history.study import HistoryStudy
 from hindmost.analysis.history.terms import more, named, worse_noun
@@ -14,6 +16,10 @@ from hindmost.models.changepoint.verdicts import FAIL, WARN
 from hindmost.text import counted, plural, quantity, signed_percent
 
 MOST_CASES = 8
+SAME_LEVEL = 0.1
+"""Logarithm of the ratio of two cases' times up to which one may be the other, renamed."""
+NIGHTS_OF_LEVEL = 10
+"""The last ones of a case, which are its level then."""
 MOST_OPEN = 5
 MOST_REMARKS = 5
 OLD_DAYS = 3.0
@@ -152,16 +158,47 @@ def failure_line(study: HistoryStudy) -> str:
 
 
 def silence_lines(study: HistoryStudy) -> Iterator[str]:
-    """Yield the machines that went silent, and the silent cases of other machines."""
+    """Yield the machines that went silent, the silent cases of others, and the new cases.
+
+    A case that went silent before another began, at the same levels, was perhaps renamed.
+    """
     for machine, time in sorted(study.silent_machines(study.since).items()):
         name = machine or "the unnamed machine"
         yield f"silent: {name} has no result since {date_of(time)}"
     cases = sorted(study.silent_cases(study.since).items(), key=lambda item: (-item[1], item[0]))
     for case, time in cases[:MOST_CASES]:
-        name = ", ".join(part for part in case if part) or "the unnamed case"
-        yield f"silent: {name} has no result since {date_of(time)}"
+        now = renamed(study, case)
+        yield f"silent: {case_words(case)} has no result since {date_of(time)}{now}"
     if len(cases) > MOST_CASES:
         yield f"silent:{more(len(cases) - MOST_CASES)} cases"
+    begun = sorted(study.new_cases(study.since).items(), key=lambda item: (-item[1], item[0]))
+    for case, time in begun[:MOST_CASES]:
+        yield f"new: {case_words(case)} began on {date_of(time)}"
+    if len(begun) > MOST_CASES:
+        yield f"new:{more(len(begun) - MOST_CASES)} cases"
+
+
+def case_words(case: tuple[str, str]) -> str:
+    """Name a case of a machine."""
+    return ", ".join(part for part in case if part) or "the unnamed case"
+
+
+def renamed(study: HistoryStudy, case: tuple[str, str]) -> str:
+    """Say which later case of the machine has the levels of a silent one; empty if none has."""
+    old = {each.series.name.timer: each.series for each in study.of_case(case)}
+    last = max(each.times[-1] for each in old.values())
+    for later in study.cases:
+        new = {each.series.name.timer: each.series for each in study.of_case(later)}
+        begun_s = min(each.times[0] for each in new.values())
+        if later[0] != case[0] or begun_s <= last or not old.keys() & new.keys():
+            continue
+        ratios = [
+            np.median(new[timer].values) / np.median(old[timer].values[-NIGHTS_OF_LEVEL:])
+            for timer in old.keys() & new.keys()
+        ]
+        if abs(math.log(float(np.median(ratios)))) < SAME_LEVEL:
+            return f"; perhaps renamed to {later[1]}: same level"
+    return ""
 
 
 def newest_line(study: HistoryStudy) -> str:

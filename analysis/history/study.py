@@ -126,6 +126,33 @@ class HistoryStudy:
             if earliest < time <= since and case not in failed and case[0] not in machines
         }
 
+    @property
+    def cases(self) -> tuple[tuple[str, str], ...]:
+        """The machine and name of each case."""
+        names = [each.series.name for each in self.judged]
+        return tuple(dict.fromkeys((n.machine, n.case) for n in names if not n.is_ratio))
+
+    def of_case(self, case: tuple[str, str]) -> list[JudgedSeries]:
+        """Return the series of a case of a machine."""
+        return [
+            each
+            for each in self.judged
+            if (each.series.name.machine, each.series.name.case) == case
+            and not each.series.name.is_ratio
+        ]
+
+    def new_cases(self, since: float) -> dict[tuple[str, str], float]:
+        """Return the cases that began after a time, and when, on machines that ran others before.
+
+        A single timer that begins is no new case.
+        """
+        first = {
+            case: min(float(each.series.times[0]) for each in self.of_case(case))
+            for case in self.cases
+        }
+        known = {machine for (machine, _), time in first.items() if time <= since}
+        return {case: time for case, time in first.items() if time > since and case[0] in known}
+
     def silent(self) -> tuple[JudgedSeries, ...]:
         """Return the series without a result in the last days."""
         return tuple(each for each in self.judged if each.is_silent(self.since))

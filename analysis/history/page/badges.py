@@ -16,14 +16,15 @@ from hindmost.models.changepoint.changes import more_and_less
 from hindmost.models.changepoint.verdicts import FAIL, PASS, UNKNOWN, WARN
 
 SECTIONS = "history/page/sections.html"
-KNOWN = "known"
+KNOWN, OPEN = "known", "open"
 LEVEL = 0.95
 """Of a method's intervals where its settings name no other."""
-BADGES = (FAIL, WARN, KNOWN, PASS, UNKNOWN)
+BADGES = (FAIL, WARN, OPEN, KNOWN, PASS, UNKNOWN)
 """The worst first."""
 MEANINGS: Mapping[str, str] = {
     FAIL: "a confirmed change for the worse",
     WARN: "a change for the worse that is not yet confirmed, a drift, or a run that failed",
+    OPEN: "an older change for the worse that is still there, not acknowledged",
     KNOWN: "an acknowledged change",
     PASS: "no change, one for the better, or one that has recovered",
     UNKNOWN: "too few nights to judge, or no result in the last days",
@@ -35,14 +36,18 @@ def interval_level(study: HistoryStudy) -> float:
     return float(study.settings.get("level", LEVEL))
 
 
-def change_badge(judged: JudgedSeries, change: ChangePoint) -> str:
-    """Return the verdict on a change."""
-    return KNOWN if judged.acknowledgement(change) else judged.verdict_on(change)
+def change_badge(judged: JudgedSeries, change: ChangePoint, since: float) -> str:
+    """Return the verdict on a change; one before a time that is still there is open."""
+    if judged.acknowledgement(change):
+        return KNOWN
+    return OPEN if change in judged.open_before(since) else judged.verdict_on(change)
 
 
 def series_badge(judged: JudgedSeries, since: float) -> str:
     """Return the verdict on a series by its changes after a time (seconds since 1970, UTC)."""
     verdict = judged.status(since)
+    if verdict == PASS and (judged.open_before(since) or judged.open_drifts(since)):
+        return OPEN
     if verdict == PASS and any(judged.acknowledgement(change) for change in judged.recent(since)):
         return KNOWN
     return verdict

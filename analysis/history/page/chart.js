@@ -18,7 +18,7 @@ function dateTicks([low, high], most) { // years, months or days, as many as hav
   return found;
 }
 
-const BORDERS = { fail: [2, []], warn: [2, [6, 3]], known: [1.6, [2, 2]], pass: [1, []] };
+const BORDERS = { fail: [2, []], warn: [2, [6, 3]], open: [2, [10, 2]], known: [1.6, [2, 2]], pass: [1, []] };
 
 function borderLine(pen, kind, x, top, height, found = false) { // told apart without colours, too
   const [width, dash] = BORDERS[kind];
@@ -48,7 +48,8 @@ class DatedChart extends Chart { // points in time, levels and borders, pointed 
   pin() {}
   rows() { return [["date", "value", "outlier"], ...this.data.points.map((each) => [moment(each.x), each.y, each.hollow ? 1 : 0])]; }
   paint(pen, box) {
-    const { borders, levels, points } = this.data, top = box.y, x = (time) => this.toX(time);
+    const { borders, levels, points, gaps } = this.data, top = box.y, x = (time) => this.toX(time);
+    for (const [from, to] of gaps ?? []) this.gap(pen, x(from), x(to), box, `no result for ${Math.round(to - from)} days`);
     for (const border of borders) {
       pen.fillStyle = ink("--shade");
       const left = x(border.span[0]), right = x(border.span[1]);
@@ -76,6 +77,34 @@ class DatedChart extends Chart { // points in time, levels and borders, pointed 
     pen.setLineDash([]);
     for (const border of borders) {
       borderLine(pen, border.badge, x(border.x), top, box.h, border === this.found);
+    }
+    this.captions(pen, box);
+  }
+  gap(pen, left, right, box, words) {
+    pen.strokeStyle = pen.fillStyle = ink("--line");
+    pen.lineWidth = 1;
+    pen.beginPath();
+    for (let at = left; at < right + box.h; at += 9) {
+      pen.moveTo(clamp(at, left, right), box.y + at - clamp(at, left, right));
+      pen.lineTo(clamp(at - box.h, left, right), box.y + at - clamp(at - box.h, left, right));
+    }
+    pen.stroke();
+    pen.fillStyle = ink("--quiet");
+    pen.textAlign = "center";
+    if (pen.measureText(words).width < right - left) pen.fillText(words, (left + right) / 2, box.y + box.h / 2);
+  }
+  /* What a change is and its commits, next to it on the side that has room; the newest first. */
+  captions(pen, box) {
+    pen.textAlign = "left";
+    let row = 0;
+    for (const border of [...this.data.borders].reverse()) {
+      if (!border.words || row > 2) continue;
+      const wide = pen.measureText(border.words).width + 8, at = this.toX(border.x);
+      const left = at + wide < box.x + box.w ? at + 5 : Math.max(at - wide, box.x);
+      pen.fillStyle = ink("--paper");
+      pen.fillRect(left - 2, box.y + 3 + 17 * row, wide, 16);
+      pen.fillStyle = ink(`--${border.badge}`);
+      pen.fillText(border.words, left, box.y + 15 + 17 * row++);
     }
   }
   dot(pen, point, bigger) {
@@ -138,6 +167,17 @@ class DatedChart extends Chart { // points in time, levels and borders, pointed 
   }
 }
 
+function seriesLegend(figure, series, level, page) { // of changes only those that are there
+  const kinds = [["┃", "fail"], ["┇", "warn"], ["╏", "open"], ["┆", "known"], ["│", "pass"]].filter(([, kind]) => series.changes.some((each) => each.badge === kind));
+  legend(figure, [["", `${bare(series.timer)}${series.unit ? `, ${series.unit}` : ""}:`, "axis"], ["●", "night", "night"],
+    ...series.outlying.size ? [["○", "outlier", "outlier"]] : [], ["▬", `level and ${["90", "99"][level]} % interval of its mean`, "level"],
+    ...series.trends.length ? [["┅", "trend", "trend"]] : [], ...kinds.map(([sign, kind]) => [sign, `change: ${kind}`, kind]),
+    ...kinds.length ? [["▒", `interval of dates (${page.level} %)`, "border"]] : []]);
+}
+function gapsOf(xs) { // where nothing was measured for two weeks and far longer than usual
+  const steps = xs.slice(1).map((x, i) => x - xs[i]), usual = [...steps].sort((a, b) => a - b)[steps.length >> 1] ?? 0;
+  return steps.flatMap((step, i) => step >= Math.max(14, 5 * usual) ? [[xs[i], xs[i + 1]]] : []);
+}
 function limitsOf(values, outliers, floor = -Infinity) { // outliers may widen them by half, not more
   let low = Math.min(...values), high = Math.max(...values);
   const room = (high - low) || Math.abs(high) * 0.1 || 1;
@@ -151,6 +191,7 @@ function spanOf(xs) {
   const room = Math.max((xs[xs.length - 1] - xs[0]) * 0.02, 0.5);
   return [xs[0] - room, xs[xs.length - 1] + room];
 }
+const spanOfAll = (all) => spanOf([Math.min(...all.map((each) => each.times[0])), Math.max(...all.map((each) => each.times.at(-1)))]);
 function seriesContent(series, chosenLevel, page) {
   const points = series.times.map((x, i) => ({ x, y: series.values[i], i, hollow: series.outlying.has(i) }));
   const plain = points.filter((point) => !point.hollow);
@@ -162,9 +203,10 @@ function seriesContent(series, chosenLevel, page) {
   });
   const borders = series.changes.map((change) => ({
     x: series.times[change.index], badge: change.badge, change,
+    words: ["fail", "warn", "open"].includes(change.badge) ? `${signed(change.effect[0])} %: ${series.commitRange(...change.interval)}` : "",
     span: [series.times[Math.max(change.interval[0] - 1, 0)], series.times[change.interval[1]]],
   }));
   const say = (found) => found.change ? sayChange(series, found.change, page.level) : sayNight(series, found.i);
   const y = limitsOf((plain.length ? plain : points).map((point) => point.y), points.map((point) => point.y), 0);
-  return { x: { label: "", limits: spanOf(series.times) }, y: { limits: y }, points, levels, borders, say };
+  return { x: { label: "", limits: spanOf(series.times) }, y: { limits: y }, points, levels, borders, say, gaps: gapsOf(series.times) };
 }

@@ -76,7 +76,7 @@ def history_data(study: HistoryStudy) -> dict[str, Any]:
                 ],
                 "calendar": calendars.number(judged),
                 "badge": series_badge(judged, study.since),
-                **series_data(judged, level),
+                **series_data(judged, level, study.since),
             }
         )
     return {
@@ -90,14 +90,14 @@ def history_data(study: HistoryStudy) -> dict[str, Any]:
     }
 
 
-def series_data(judged: JudgedSeries, level: float) -> dict[str, Any]:
+def series_data(judged: JudgedSeries, level: float, since: float) -> dict[str, Any]:
     """Return the values of a series and its findings."""
     series, found = judged.series, judged.detection
     return {
         "unit": series.unit,
         "less_is_better": series.smaller_is_better,
         "values": rounded(series.values),
-        "changes": [change_data(judged, change) for change in found.changes],
+        "changes": [change_data(judged, change, since) for change in found.changes],
         "regimes": regime_statistics(judged, level),
         "outliers": [[run.start, run.stop] for run in found.outliers],
         "trends": [
@@ -114,7 +114,7 @@ def series_data(judged: JudgedSeries, level: float) -> dict[str, Any]:
     }
 
 
-def change_data(judged: JudgedSeries, change: ChangePoint) -> dict[str, Any]:
+def change_data(judged: JudgedSeries, change: ChangePoint, since: float) -> dict[str, Any]:
     """Return a change: its effect in per cent with its interval, and its verdict."""
     note = judged.acknowledgement(change)
     return {
@@ -124,7 +124,7 @@ def change_data(judged: JudgedSeries, change: ChangePoint) -> dict[str, Any]:
         "effect": short([100.0 * change.effect, *(100.0 * end for end in change.effect_interval)]),
         "p": short([change.p_value])[0],
         "seen": [change.seen, change.needed],
-        "badge": change_badge(judged, change),
+        "badge": change_badge(judged, change, since),
         **({} if note is None else {"known": note.reason}),
     }
 

@@ -3,6 +3,7 @@
 class Grid {
   constructor(all) {
     this.room = byId("grid");
+    this.span = spanOfAll(all); // the same dates stand below each other
     this.cells = [...all].sort((a, b) => (b.newest > a.newest) - (b.newest < a.newest)).map((series) => this.cell(series));
     this.seen = new IntersectionObserver((entries) =>
       this.drawAll(entries.filter((entry) => entry.isIntersecting).map((entry) => entry.target)), { rootMargin: "200px" });
@@ -42,7 +43,7 @@ class Grid {
   }
   drawOne(cell, width, height) {
     const { series } = cell, canvas = cell.querySelector("canvas");
-    const pen = sheet(canvas, width, height), [first, last] = spanOf(series.times);
+    const pen = sheet(canvas, width, height), [first, last] = this.span;
     const plain = series.values.filter((_, i) => !series.outlying.has(i));
     const [low, high] = limitsOf(plain.length ? plain : series.values, series.values);
     const x = (time) => (time - first) / (last - first) * width, y = (value) => clamp(1 - (value - low) / (high - low), 0.03, 0.97) * height;

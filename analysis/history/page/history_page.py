@@ -7,7 +7,7 @@ from pathlib import Path
 from hindmost.analysis.history.headline import scope
 from hindmost.analysis.history.page.badges import BADGES, SECTIONS
 from hindmost.analysis.history.page.data import history_data, packed
-from hindmost.analysis.history.page.overview import history_overview
+from hindmost.analysis.history.page.overview import HINT, history_overview
 from hindmost.analysis.history.page.tables import events, failures, remarks, still_open, summary
 from hindmost.analysis.history.study import HistoryStudy
 from hindmost.analysis.show.html_renderer import write_page
@@ -15,7 +15,18 @@ from hindmost.analysis.show.page import Heading, Page, Paragraph, Part, Widget, 
 from hindmost.analysis.show.templates import rendered
 
 HERE = Path(__file__).parent
-OWN = ("data", "chooser", "words", "chart", "regimes", "pairs", "comparison", "grid", "start")
+OWN = (
+    "data",
+    "chooser",
+    "words",
+    "chart",
+    "regimes",
+    "pairs",
+    "comparison",
+    "grid",
+    "matrix",
+    "start",
+)
 SCRIPTS = (
     *shared_scripts("unpack", "chart", "downloads", "statistics", "elements"),
     *(HERE / f"{name}.js" for name in OWN),
@@ -26,7 +37,6 @@ METHOD = (
     "and slow drifts are trends. Each change has an interval of dates; the commits to inspect are "
     "those after the last night before that interval, up to its last night."
 )
-HINT = "Point at a night or a change; drag to zoom. Keyboard: ← → nights, ↑ ↓ changes, + - 0 zoom."
 
 
 def write_history_page(study: HistoryStudy, path: Path) -> None:
@@ -60,6 +70,7 @@ def history_page(study: HistoryStudy) -> Page:
 def history_parts(study: HistoryStudy) -> list[Part]:
     """Return all sections after the first screen; one history on a page has them."""
     parts: list[Part] = [
+        *([matrix()] if study.judged else []),
         Heading("Verdicts", anchor=VERDICTS_ANCHOR),
         *summary(study),
         *events(study),
@@ -91,6 +102,11 @@ def comparison() -> Widget:
     return Widget(
         anchor="comparison", begins="Comparison", html=rendered(SECTIONS, "comparison", HINT)
     )
+
+
+def matrix() -> Widget:
+    """Return the map of all series over time."""
+    return Widget(anchor="matrix", begins="All series over time", html=rendered(SECTIONS, "matrix"))
 
 
 def grid() -> Widget:

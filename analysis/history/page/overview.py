@@ -21,22 +21,30 @@ from hindmost.analysis.history.headline import (
     scope,
     silence_lines,
 )
-from hindmost.analysis.history.page.badges import address_of, change_badge
+from hindmost.analysis.history.judged_series import JudgedSeries
+from hindmost.analysis.history.page.badges import OPEN, SECTIONS, address_of, change_badge
 from hindmost.analysis.history.study import HistoryStudy
 from hindmost.analysis.history.terms import named, signed, worse_noun
 from hindmost.analysis.runs.conclusion import Certainty, Conclusion, Link
 from hindmost.analysis.runs.first_screen import capital, statements_of
 from hindmost.analysis.show.overview import Judgement, Overview, overview_widget
 from hindmost.analysis.show.page import Widget
-from hindmost.models.changepoint.verdicts import FAIL
+from hindmost.analysis.show.templates import rendered
+from hindmost.models.changepoint import Trend
+from hindmost.models.changepoint.verdicts import FAIL, PASS
 from hindmost.models.significance import p_words
 from hindmost.text import percent, quantity, signed_percent
+
+MOST_LEADING = 2
+"""Series that the first screen draws."""
+HINT = "Point at a night or a change; drag to zoom. Keyboard: ← → nights, ↑ ↓ changes, + - 0 zoom."
 
 
 def history_overview(study: HistoryStudy) -> Widget:
     """Return the first screen."""
     return overview_widget(
         Overview(
+            pictures=leading_charts(study),
             headline=history_headline(study),
             ran=[scope(study).rstrip(":")],
             data=judge_nights(study),
@@ -46,11 +54,37 @@ def history_overview(study: HistoryStudy) -> Widget:
     )
 
 
+def leading_charts(study: HistoryStudy) -> list[Widget]:
+    """Return the charts of the one or two series that changed most: of late, else before."""
+    recent = [each for group in group_changes(study) for each in group.findings]
+    failing = [each for each in recent if each.badge == FAIL]
+    older = [each for group in open_before(study) for each in group.findings]
+    changed = [(each.change.effect, each.judged) for each in failing or older]
+    if not failing:
+        changed += [
+            (trend.effect, each) for each in study.judged for trend in drifts_of(study, each)
+        ]
+    changed.sort(key=lambda each: -abs(math.log1p(each[0])))
+    series = dict.fromkeys(judged.series.name for _, judged in changed)
+    return [
+        Widget(html=rendered(SECTIONS, "leading", number, address_of(name), named(name), HINT))
+        for number, name in enumerate(list(series)[:MOST_LEADING])
+    ]
+
+
+def drifts_of(study: HistoryStudy, judged: JudgedSeries) -> list[Trend]:
+    """Return the drift of a series that goes on, and those that ended and are still there."""
+    drift = judged.drift(study.since)
+    return [*([] if drift is None else [drift]), *judged.open_drifts(study.since)]
+
+
 def history_headline(study: HistoryStudy) -> str:
     """Return the verdict as a sentence."""
     status, _, found = headline(study).partition(": ")
     said = " ".join(filter(None, (worst_change(study), f"{capital(found)} ({status}).")))
     older = still_open(study)
+    if older and status == PASS:
+        said = said.removesuffix(f"({status}).") + f"({OPEN})."
     in_order = (older, said) if status == "pass" else (said, older)
     return " ".join(filter(None, in_order))
 
@@ -115,7 +149,7 @@ def judge_nights(study: HistoryStudy) -> Judgement:
 
 def history_conclusions(study: HistoryStudy) -> list[Conclusion]:
     """Return the changes of the last days, those of the highest timers only."""
-    changes = [each for group in group_changes(study) for each in of_group(group)]
+    changes = [each for group in group_changes(study) for each in of_group(group, study.since)]
     return [*changes, *drift_conclusions(study)]
 
 
@@ -149,17 +183,18 @@ def drift_conclusions(study: HistoryStudy) -> Iterator[Conclusion]:
             )
 
 
-def of_group(group: ChangeGroup) -> Iterator[Conclusion]:
+def of_group(group: ChangeGroup, since: float) -> Iterator[Conclusion]:
     """Yield the changes of a group."""
     for finding in group.findings:
-        yield of_change(finding, group.commits)
+        yield of_change(finding, group.commits, since)
 
 
-def of_change(finding: SeriesChange, commits: str) -> Conclusion:
+def of_change(finding: SeriesChange, commits: str, since: float) -> Conclusion:
     """Return what a change costs."""
     judged, change = finding.judged, finding.change
     series, delta = judged.series, change.after - change.before
     certainty = Certainty.MEASURED if change.confirmed else Certainty.OPEN
+    badge = change_badge(judged, change, since)
     seen = (
         "confirmed"
         if change.confirmed
@@ -174,7 +209,7 @@ def of_change(finding: SeriesChange, commits: str) -> Conclusion:
         relative=True,
         amount=signed(delta, series.unit),
         certainty=certainty,
-        basis=f"verdict {change_badge(judged, change)}; {p_words(change.p_value, 1)}; {seen}",
+        basis=f"verdict {badge}; {p_words(change.p_value, 1)}; {seen}",
         links=links_of([finding]),
     )
 

@@ -7,6 +7,8 @@ class HistoryPage {
     this.chart = new DatedChart(byId("series-chart"));
     this.comparison = new ComparisonPanel(page);
     this.grid = new Grid(page.series);
+    this.matrix = new Matrix(page, (series) => { this.go(series, this.other); byId("explorer").scrollIntoView(); });
+    this.leading = [...document.querySelectorAll("figure[data-series]")].map((figure) => this.lead(figure));
     this.chosen = new Chooser("chosen", page.series, (series) => this.go(series, this.other));
     this.second = new Chooser("other", page.series, (series) => this.go(this.series, series), () => this.series);
     byId("level").addEventListener("change", () => this.show());
@@ -22,6 +24,7 @@ class HistoryPage {
       byId("chosen-search").focus();
     });
     this.follow(false);
+    this.matrix.draw();
   }
   go(series, other) {
     const others = inAddress().slice(1).filter((each) => !each.startsWith("with="));
@@ -43,14 +46,17 @@ class HistoryPage {
     this.comparison.show(series, other);
     this.show();
   }
+  lead(figure) { // a chart of the first screen
+    const chart = new DatedChart(figure), series = this.byAddress.get(figure.dataset.series);
+    seriesLegend(figure, series, 1, this.page);
+    chart.show(seriesContent(series, 1, this.page));
+    return chart;
+  }
   show() {
     const { series, page } = this, level = Number(byId("level").value);
     byId("chosen-title").replaceChildren(badge(series.badge), ` ${series.text}`);
     this.chart.canvas.setAttribute("aria-label", `${series.text}, ${series.values.length} nights, ${series.changes.length} changes`);
-    legend(byId("series-chart"), [["", `${bare(series.timer)}${series.unit ? `, ${series.unit}` : ""}:`, "axis"], ["●", "night", "night"],
-      ["○", "outlier", "outlier"], ["▬", `level and ${["90", "99"][level]} % interval of its mean`, "level"], ["┅", "trend", "trend"],
-      ["┃", "change: fail", "fail"], ["┇", "warn", "warn"], ["┆", "known", "known"], ["│", "pass", "pass"],
-      ["▒", `interval of dates (${page.level} %)`, "border"]]);
+    seriesLegend(byId("series-chart"), series, level, page);
     this.chart.show(seriesContent(series, level, page));
     const none = series.too_short ? `Too short to judge: at least ${series.too_short} nights are needed.` :
       `No step up to ${day(series.times[series.times.length - 1])}.`;
@@ -69,6 +75,8 @@ class HistoryPage {
     this.regimes.draw();
     this.comparison.draw();
     this.grid.redraw(everything);
+    this.matrix.draw();
+    for (const chart of this.leading) chart.draw();
   }
 }
 historyOf(byId("history")).then((page) => {

@@ -111,7 +111,7 @@ def events(study: HistoryStudy) -> list[Part]:
         "interval of dates. A timer that is part of another one is below it, with its share."
     )
     level = percent(interval_level(study), None)
-    groups = [group_part(group, level) for group in found]
+    groups = [group_part(group, level, study.since) for group in found]
     return [*parts, Paragraph(explanation, quiet=True), *groups]
 
 
@@ -124,7 +124,7 @@ def still_open(study: HistoryStudy) -> list[Part]:
     parts: list[Part] = [
         Heading("Older changes for the worse, still open"),
         Paragraph("Neither recovered nor acknowledged; newest first.", quiet=True),
-        *(group_part(group, level, opened=False) for group in found[:MOST_CAUSES]),
+        *(group_part(group, level, study.since, opened=False) for group in found[:MOST_CAUSES]),
     ]
     left = len(found) - MOST_CAUSES
     if left > 0:
@@ -134,12 +134,12 @@ def still_open(study: HistoryStudy) -> list[Part]:
     return parts
 
 
-def group_part(group: ChangeGroup, level: str, *, opened: bool = True) -> Part:
+def group_part(group: ChangeGroup, level: str, since: float, *, opened: bool = True) -> Part:
     """Return one group of changes."""
-    rows = [row for finding in group.findings for row in change_rows(finding)]
+    rows = [row for finding in group.findings for row in change_rows(finding, since)]
     cases = {each.judged.series.name.case for each in group.findings}
     many = f"{counted(len(rows), 'change')} in {counted(len(cases), 'case')}"
-    badge, commits = badge_html(group_badge(group)), group.commits or "unknown commits"
+    badge, commits = badge_html(group_badge(group, since)), group.commits or "unknown commits"
     title = rendered(SECTIONS, "group_title", badge, group.leading.date, many, commits)
     table = Table(
         columns=(
@@ -157,13 +157,15 @@ def group_part(group: ChangeGroup, level: str, *, opened: bool = True) -> Part:
 
 
 def change_rows(
-    finding: SeriesChange, within: Sequence[SeriesChange] = ()
+    finding: SeriesChange, since: float, within: Sequence[SeriesChange] = ()
 ) -> Iterator[tuple[str, ...]]:
     """Yield the rows of a change and of those of its parts.
 
     Parameters
     ----------
     finding : SeriesChange
+    since : float
+        Changes after it are recent.
     within : sequence of SeriesChange
         Those that it is a part of, the nearest last.
     """
@@ -177,7 +179,7 @@ def change_rows(
     else:
         remarks_on = list(parts_words(finding))
     yield (
-        badge_html(change_badge(judged, change)),
+        badge_html(change_badge(judged, change, since)),
         label,
         finding.date,
         factor_words(judged, change.before, change.after),
@@ -186,7 +188,7 @@ def change_rows(
         "; ".join([*note_words(finding), *remarks_on]),
     )
     for each in finding.within:
-        yield from change_rows(each, [*within, finding])
+        yield from change_rows(each, since, [*within, finding])
 
 
 def note_words(finding: SeriesChange) -> Iterator[str]:
@@ -212,12 +214,12 @@ def difference(finding: SeriesChange) -> float:
     return finding.change.after - finding.change.before
 
 
-def group_badge(group: ChangeGroup) -> str:
+def group_badge(group: ChangeGroup, since: float) -> str:
     """Return the worst verdict on a group of changes."""
     findings = list(group.findings)
     for each in findings:  # grows while it is read
         findings += each.within
-    badges = {change_badge(each.judged, each.change) for each in findings}
+    badges = {change_badge(each.judged, each.change, since) for each in findings}
     return next(badge for badge in BADGES if badge in badges)
 
 

@@ -121,6 +121,22 @@ def test_what_was_not_judged_is_no_pass() -> None:
     assert records["sea"]["last"] == day(NIGHTS - 16)
 
 
+def test_a_renamed_case_and_a_new_one_are_named() -> None:
+    study = judge_history(
+        history(
+            series(noise(0, NIGHTS)),
+            series(noise(1, NIGHTS - 15), case="sea"),
+            series(noise(2, 14), case="sea_tiny", first=NIGHTS - 14),
+            series(noise(3, 5, level=30.0), case="lake", first=NIGHTS - 5),
+        )
+    )
+    assert list(silence_lines(study)) == [
+        f"silent: blake, sea has no result since {day(NIGHTS - 16)}; perhaps renamed to sea_tiny: "
+        "same level",
+        f"new: blake, lake began on {day(NIGHTS - 5)}",
+    ]
+
+
 def test_a_machine_that_went_silent_warns() -> None:
     gone = series(noise(1, NIGHTS - 15), machine="weaver")
     study = judge_history(history(series(noise(0, NIGHTS)), gone))

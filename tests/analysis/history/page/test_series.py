@@ -73,6 +73,26 @@ def test_it_opens_on_the_newest_change_and_sends_nothing(browser: Browser, page:
     assert browser.evaluate("document.querySelector('#series-chart canvas').dataset.drawn")
 
 
+def test_the_first_screen_draws_what_changed_and_all_series_over_time(
+    browser: Browser, page: Path
+) -> None:
+    show(browser, page)
+    drawn = "[...document.querySelectorAll('figure[data-series]')].map((e) => e.dataset.series)"
+    leading = browser.evaluate(drawn)
+    assert leading[0] == "blake/beam/Total"
+    svg = browser.evaluate(
+        "(() => { window.saved = [];"
+        "URL.createObjectURL = (blob) => { saved.push(blob); return '#'; };"
+        "document.querySelector('#leading-0-chart .downloads button').click();"
+        "return saved[0].text(); })()"
+    )
+    assert "%: Albany a112..a113, Trilinos t000" in svg
+    assert browser.evaluate("document.querySelector('#matrix-chart canvas').dataset.drawn")
+    rows = browser.evaluate("document.querySelectorAll('.cell').length")
+    box = "document.querySelector('#matrix-chart canvas').getBoundingClientRect().height"
+    assert browser.evaluate(box) == pytest.approx(11 * rows + 26, abs=1)
+
+
 def test_series_are_chosen_by_lists_and_the_address_keeps_them(
     browser: Browser, page: Path
 ) -> None:
