@@ -9,6 +9,7 @@
 #                          BLAS=other: only with the library that this machine does not use by default
 #   make test-oldest       the models' tests with the oldest dependencies that pyproject.toml allows
 #   make test-slurm        what takes minutes of a private Slurm: time limits, nodes that die, accounts
+#   make test-pbs OPENPBS=FOLDER   studies and states on a private OpenPBS of two nodes, for root
 #   make test-programs     record PETSc's examples, and on the system stack LAMMPS and FEniCSx
 #   make bench-recorder    measure what recording costs a solve (about 3 min, wants an idle machine)
 #   make bench-attach      measure what 'hindmost attach' costs a program (about 3 min, wants an idle machine)
@@ -71,6 +72,10 @@ setup-blas:
 setup-slurm:
 	@$(PYTHON) setup --stack $(STACK) --extras dev --slurm accounts
 
+setup-pbs:
+	@test -n "$(OPENPBS)" || { echo "Name an installed OpenPBS or its sources: make test-pbs OPENPBS=FOLDER"; exit 2; }
+	@$(PYTHON) setup --stack $(STACK) --extras dev --openpbs "$(OPENPBS)"
+
 setup-programs:
 	@$(PYTHON) setup --stack $(STACK) --extras dev --programs
 
@@ -106,6 +111,10 @@ test-blas: setup-blas
 
 test-slurm: setup-slurm
 	@$(BIN)/python -m pytest tests/jobs/slurm -m slurm_slow
+
+test-pbs: setup-pbs
+	@unshare --net --uts --mount --pid --fork --mount-proc $(BIN)/python -m tests.jobs.pbs.server build/openpbs \
+	    $(BIN)/python -m pytest tests/jobs/pbs
 
 test-programs: setup-programs
 	@$(BIN)/python -m pytest tests/programs -m programs

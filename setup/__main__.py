@@ -14,6 +14,7 @@ if sys.version_info < (3, 11):  # noqa: UP036  # before anything that an older P
     sys.exit(f"hindmost needs Python 3.11 or later; this is {sys.version.split()[0]}")
 
 import blas
+import openpbs
 import ownsite
 import slurm
 import source
@@ -36,6 +37,9 @@ def main() -> int:
         choices=slurm.CHOICES,
         default="no",
         help="a Slurm for tests: no, if-possible, or with all that keeps accounts",
+    )
+    parser.add_argument(
+        "--openpbs", metavar="FOLDER", help="an OpenPBS for tests: installed there, or its sources"
     )
     parser.add_argument(
         "--programs", action="store_true", help="programs of others that tests record"
@@ -69,6 +73,8 @@ def main() -> int:
         if "dev" in arguments.extras.split(","):
             system.prepare_tests(environment)
         slurm.prepare(environment, arguments.slurm)
+        if arguments.openpbs:
+            openpbs.prepare(environment, arguments.openpbs)
         if arguments.blas:
             blas.prepare(environment)
         if arguments.simgrid:

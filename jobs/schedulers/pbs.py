@@ -15,7 +15,7 @@ from typing import Any
 from hindmost.errors import MissingError, UsageError
 from hindmost.harness.launch import process_age_s
 from hindmost.jobs.core.placeholders import fill_numbers
-from hindmost.jobs.schedulers.calls import ASK_LIMIT_S, Answer, batches, call, environment_of_jobs
+from hindmost.jobs.schedulers.calls import ASK_LIMIT_S, Answer, call, environment_of_jobs
 from hindmost.jobs.schedulers.pbs_state import job
 from hindmost.jobs.schedulers.scheduler import REFUSED, Job, JobState, Script
 from hindmost.jobs.schedulers.script import OUTPUT, directives, fill_template, line
@@ -117,13 +117,16 @@ class Pbs:
     def cancel(self, ids: Sequence[str]) -> None:
         """Cancel jobs; ended and unknown ones are ignored.
 
+        Each job has a call of its own: a list with ids that it does not know ends the server of
+        OpenPBS 23.06.
+
         Raises
         ------
         MissingError
             PBS does not answer, or refuses to cancel the jobs.
         """
-        for batch in batches(ids):
-            answer = call("qdel", *batch)
+        for id in dict.fromkeys(ids):
+            answer = call("qdel", id)
             harmless = (*_GONE, "Request invalid for state of job")
             denied = [
                 each
@@ -154,8 +157,7 @@ class Pbs:
 def _look(id: str) -> Job:
     """Ask for one job, ended or not."""
     answer = call("qstat", "-x", "-f", "-F", "json", id)
-    if "history" in answer.err.lower() and not answer.out.strip():
-        # The site keeps no ended jobs and refuses -x.
+    if "history" in answer.err.lower():  # the site keeps no ended jobs and refuses -x
         answer = call("qstat", "-f", "-F", "json", id)
     facts = _facts(answer, id)
     if facts is None:
@@ -167,9 +169,10 @@ def _look(id: str) -> Job:
 def _facts(answer: Answer, id: str) -> dict[str, Any] | None:
     """Return what qstat answered on a job, None if it knows none; else a MissingError.
 
-    The server may use a longer id than qsub returned.
+    The server may use a longer id than qsub returned. OpenPBS 23.06 prints a document without
+    jobs beside its complaint.
     """
-    if not answer.out.strip() and any(words in answer.err for words in _GONE):
+    if any(words in answer.err for words in _GONE):
         return None
     try:
         # Some versions do not escape control characters.

@@ -102,7 +102,8 @@ def _end(told: dict[str, Any], comment: str) -> JobState:
     try:
         status = int(str(told.get("Exit_status")))
     except ValueError:
-        if "depend" in comment.lower():
+        # OpenPBS 23.06 says nothing, but leaves the dependency that failed.
+        if "depend" in comment.lower() or (told.get("depend") and not deleted):
             return JobState.DEPENDENCY
         return JobState.CANCELLED if deleted else JobState.UNKNOWN
     if status < 0:

@@ -32,15 +32,16 @@ def qsub(words: list[str], jobs: Path) -> int:
 
 def qstat(words: list[str], jobs: Path) -> int:
     history = "-x" in words
-    if history and (jobs / "no-history").exists():
-        sys.stderr.write("qstat: PBS is not configured to maintain Job History\n")
-        return 1
-    found, status = {}, 0
+    # OpenPBS 23.06.06 prints a document beside every complaint.
+    found: dict[str, object] = {}
+    status = 0
     # Asked for several in JSON, OpenPBS 23.06.06 answers for the first one only.
     for id in [word for word in words if word[0].isdigit()][:1]:
         file = jobs / f"{id}.json"
         told = json.loads(file.read_text()) if file.exists() else None
-        if told is None:
+        if history and (jobs / "no-history").exists():
+            sys.stderr.write(f"qstat: PBS is not configured to maintain job history {id}\n")
+        elif told is None:
             sys.stderr.write(f"qstat: Unknown Job Id {id}\n")
             status = UNKNOWN
         elif told["job_state"] == "F" and not history:
@@ -48,9 +49,8 @@ def qstat(words: list[str], jobs: Path) -> int:
             status = 35
         else:
             found[id] = told
-    if found:
-        whole = {"timestamp": 1763755000, "pbs_version": "23.06.06", "pbs_server": SERVER}
-        sys.stdout.write(json.dumps({**whole, "Jobs": found}, indent=4) + "\n")
+    whole = {"timestamp": 1763755000, "pbs_version": "23.06.06", "pbs_server": SERVER}
+    sys.stdout.write(json.dumps(whole | ({"Jobs": found} if found else {}), indent=4) + "\n")
     return status
 
 

@@ -40,6 +40,11 @@ DOCUMENTED: list[tuple[dict[str, Any], JobState]] = [
     ({"job_state": "F", "substate": 91, "Exit_status": 271}, JobState.CANCELLED),
     ({"job_state": "F", "substate": 91, "Exit_status": 75}, JobState.CANCELLED),
     ({"job_state": "F", "substate": 91}, JobState.CANCELLED),
+    # OpenPBS 23.06: the job that this one needed had failed.
+    (
+        {"job_state": "F", "substate": 92, "Hold_Types": "s", "depend": "afterok:0.n0@n0"},
+        JobState.DEPENDENCY,
+    ),
     ({"job_state": "F", "substate": 91, "Exit_status": 0}, JobState.CANCELLED),
     ({"job_state": "F", "substate": 93, "Exit_status": -29}, JobState.TIME_LIMIT),
     (
