@@ -20,7 +20,7 @@ import numpy as np
 
 from hindmost.models.events import EventKind
 from hindmost.models.simulation.blocks import Neighbours
-from hindmost.models.simulation.walker import Latencies, Walker
+from hindmost.models.simulation.event_simulator import EventSimulator, Latencies
 
 RANKS, ITERATIONS, ROUNDS = 8192, 5000, 7
 AT_ONCE = 250
@@ -61,10 +61,10 @@ def walk_of(pattern: Pattern, seed: int) -> Callable[[], float]:
 
     def walk() -> float:
         latencies = Latencies.of_reductions(len(pattern.kinds), 1e-5)
-        walker = Walker(RANKS, neighbours, latencies, lag=pattern.lag)
+        simulator = EventSimulator(RANKS, neighbours, latencies, lag=pattern.lag)
         for _ in range(ITERATIONS // AT_ONCE):
-            walker.walk(kind, work, rest)
-        return float(walker.clock.max())
+            simulator.walk(kind, work, rest)
+        return float(simulator.clock.max())
 
     return walk
 

@@ -34,8 +34,8 @@ from hindmost.analysis.whatif.traces import EAGER_BYTES, Replaying, replay_trace
 from hindmost.models.adaptive.machine import Machine, Network
 from hindmost.models.events import EventKind
 from hindmost.models.simulation.blocks import KINDS, Neighbours
+from hindmost.models.simulation.event_simulator import EventSimulator, Latencies
 from hindmost.models.simulation.network import Collective, Link, Piece, allreduce_s
-from hindmost.models.simulation.walker import Latencies, Walker
 
 LATENCY_S, BANDWIDTH = 10e-6, 1e9
 LINK = Link(pieces=(Piece(from_bytes=0, latency_s=LATENCY_S, per_byte_s=1.0 / BANDWIDTH),))
@@ -140,9 +140,9 @@ class Solve:
         took = []
         for _ in range(REPEATS):
             begin = time.perf_counter()
-            walker = Walker(ranks, neighbours, self.latencies)
-            walker.walk(every, work, rest)
-            total_s = float(walker.clock.max())
+            simulator = EventSimulator(ranks, neighbours, self.latencies)
+            simulator.walk(every, work, rest)
+            total_s = float(simulator.clock.max())
             took.append(time.perf_counter() - begin)
         return total_s, float(np.median(took))
 

@@ -26,8 +26,8 @@ from hindmost.harness.runfile.ending import Ending
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.adaptive.machine import Machine
 from hindmost.models.simulation.change import Change
-from hindmost.models.simulation.prospect import WIDEST, Prospect, spread_of
-from hindmost.models.simulation.readings import CAPPED, PARTS
+from hindmost.models.simulation.scenarios import CAPPED, PARTS
+from hindmost.models.simulation.simulated_solve import WIDEST, SimulatedSolve, spread_of
 from hindmost.text import counted, percent, seconds
 
 FEWEST_REPEATS = 2
@@ -163,7 +163,7 @@ class Compared:
         return self.blocking[0].ranks
 
     @property
-    def simulated(self) -> Prospect | None:
+    def simulated(self) -> SimulatedSolve | None:
         """What was simulated of the first repeat; None if it was replayed."""
         first = self.blocking[0]
         return first.result if isinstance(first, Simulated) else None
@@ -289,7 +289,7 @@ def ratio_of_simulations(
     """Return a ratio of times per iteration.
 
     Replicas of both solvers have common random numbers, so their ratios scatter less than the
-    times. The interval has 90 % of them, times the change by any reading that both solvers have,
+    times. The interval has 90 % of them, times the change by any scenario that both solvers have,
     and by how much the simulations miss the recorded times.
     """
     ours, theirs = (
@@ -309,10 +309,10 @@ def ratio_of_simulations(
         for side in (pipelined, blocking)
     ]
     shifts = [1.0]
-    for name in blocking[0].result.readings_s:
+    for name in blocking[0].result.scenarios_s:
         if name not in (*PARTS, CAPPED):
             moved = [
-                float(np.median([e.result.readings_s[name] / e.result.readings_s["typical"]
+                float(np.median([e.result.scenarios_s[name] / e.result.scenarios_s["typical"]
                                  for e in side]))
                 for side in (pipelined, blocking)
             ]  # fmt: skip

@@ -29,9 +29,9 @@ from hindmost.harness.runfile.reader import Run
 from hindmost.models.adaptive.machine import Machine
 from hindmost.models.simulation.change import Change
 from hindmost.models.simulation.local_work import FEW_RANKS, LocalWork, fit_local_work
-from hindmost.models.simulation.prospect import Prospect, prospects
 from hindmost.models.simulation.rerun import changed_program
 from hindmost.models.simulation.scaleup import REPLICAS, simulated_rows
+from hindmost.models.simulation.simulated_solve import SimulatedSolve, simulate_solves
 from hindmost.output import announce_work
 from hindmost.text import counted, percent, seconds, signed_percent
 
@@ -41,7 +41,7 @@ TIMES_RARER = 20
 """Recorded iterations for every rank of a target, to know its slowest rank without the tail."""
 SEGMENTS_PER_S = 5e6
 """Parts of bodies of all ranks that a replica passes in a second, with its share of the other
-readings, measured on one core."""
+scenarios, measured on one core."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +68,7 @@ class Simulated:
     ----------
     run : Run
     named : Named
-    result : Prospect
+    result : SimulatedSolve
     work : LocalWork
     basis : Basis
     seed : int
@@ -76,7 +76,7 @@ class Simulated:
 
     run: Run
     named: Named
-    result: Prospect
+    result: SimulatedSolve
     work: LocalWork
     basis: Basis
     seed: int
@@ -231,7 +231,7 @@ class Simulated:
         }
 
 
-def interval_json(result: Prospect) -> list[float | None]:
+def interval_json(result: SimulatedSolve) -> list[float | None]:
     """Return an interval for JSON; null for no upper limit, or for both ends if it says nothing."""
     if result.missed or result.absurd:
         return [None, None]
@@ -314,7 +314,7 @@ def scale_runs(
         )
         here = []
         simulated = partial(
-            prospects,
+            simulate_solves,
             work,
             changes=[replace(each.change, solver=None) for each in changes],
             network=network.network,

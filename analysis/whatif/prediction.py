@@ -35,7 +35,7 @@ from hindmost.models.noise.cycle_places import PlaceInCycle, fit_places
 from hindmost.models.noise.times import SolveTimes
 from hindmost.models.results import ModelKind, Prediction
 from hindmost.models.simulation.change import Change
-from hindmost.models.simulation.prospect import MISSES
+from hindmost.models.simulation.simulated_solve import MISSES
 from hindmost.text import counted, difference, percent, seconds, signed_percent
 
 ALONE = "; assumes that later runs vary no more than the parts of this one"

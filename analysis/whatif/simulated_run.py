@@ -19,7 +19,7 @@ from hindmost.harness.runfile.part_file import RunName, write_whole
 from hindmost.harness.runfile.reader import Run
 from hindmost.harness.runfile.schema import SUFFIX
 from hindmost.models.events import EventKind
-from hindmost.models.simulation.rerun import Reading, prepared
+from hindmost.models.simulation.rerun import Scenario, prepared
 from hindmost.models.simulation.timeline import (
     Timeline,
     replayed_script,
@@ -60,7 +60,7 @@ def name_of_file(path: Path) -> RunName:
 def write_replay(found: Replayed, name: RunName) -> Path:
     """Write a replay on the recorded ranks as a run file, with the first draw of its noise."""
     run = found.run
-    ready = prepared(program_of(run), found.named.change, Reading(level="typical", byte_share=0.0))
+    ready = prepared(program_of(run), found.named.change, Scenario(level="typical", byte_share=0.0))
     line = timeline_of(replayed_script(ready))
     edges = run.edges
     values = {

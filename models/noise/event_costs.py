@@ -11,7 +11,7 @@ from hindmost.errors import UsageError
 from hindmost.models.events import EventKind
 from hindmost.models.noise.times import Events, SolveTimes
 from hindmost.models.simulation.blocks import KINDS, WAITING
-from hindmost.models.simulation.walker import Latencies
+from hindmost.models.simulation.event_simulator import Latencies
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,8 +1,8 @@
 """The max-plus model: local work, and who has to wait for whom.
 
 The work of every rank is as recorded; all waiting is removed and computed anew by the exact
-recursion (`hindmost.models.simulation.walker`). What an event costs, apart from waiting for others,
-is estimated on the first half of a solve; the second half then judges the model.
+recursion (`hindmost.models.simulation.event_simulator`). What an event costs, apart from waiting
+for others, is estimated on the first half of a solve; the second half then judges the model.
 
 If a recording has no events, whole bodies (iterations) replace them. Blocking: all ranks wait for
 the last one after every body, t <- max_p(t_p + w_p) + L. With pipelined reductions of lag d a rank
@@ -26,7 +26,7 @@ from hindmost.models.noise.replay import Replay
 from hindmost.models.noise.times import SolveTimes
 from hindmost.models.results import ModelKind, Prediction
 from hindmost.models.simulation.blocks import EventBlock
-from hindmost.models.simulation.walker import Latencies
+from hindmost.models.simulation.event_simulator import Latencies
 from hindmost.text import seconds, signed_percent
 
 STRETCHES = 24

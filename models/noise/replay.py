@@ -1,6 +1,7 @@
 """The exact recursion: a solve walked through again, event by event, with the work given.
 
-`hindmost.models.simulation.walker` states the recursion; here restart cycles follow each other.
+`hindmost.models.simulation.event_simulator` states the recursion; here restart cycles follow each
+other.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.models.simulation.blocks import EventBlock, Neighbours
-from hindmost.models.simulation.walker import Latencies, Walker
+from hindmost.models.simulation.event_simulator import EventSimulator, Latencies
 
 
 class Replay:
@@ -37,15 +38,15 @@ class Replay:
         pending_s: float = 0.0,
     ) -> None:
         neighbours = Neighbours.of_edges(ranks, edge_source, edge_target)
-        self._walker = Walker(ranks, neighbours, latencies, lag=lag)
+        self._simulator = EventSimulator(ranks, neighbours, latencies, lag=lag)
         self._pending_s = pending_s
         self._cycles_before_s = 0.0
 
     @property
     def elapsed_s(self) -> float:
         """Time of all bodies so far, in seconds."""
-        last = float(self._walker.clock.max())
-        posted = self._walker.last_post_s
+        last = float(self._simulator.clock.max())
+        posted = self._simulator.last_post_s
         if posted is not None:
             last = max(last, posted + self._pending_s)
         return self._cycles_before_s + last
@@ -61,9 +62,9 @@ class Replay:
         for rows in block.cycles():
             if block.cycle_begins[rows.start]:
                 self._cycles_before_s = self.elapsed_s
-                self._walker.meet()
+                self._simulator.meet()
             part = block.part(rows)
-            self._walker.walk(
+            self._simulator.walk(
                 part.kind,
                 part.work,
                 part.rest,

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from hindmost.models.compiled import declared
 from hindmost.models.simulation.blocks import RECEIVE, SEND, EventBlock, Neighbours, slabs
+from hindmost.models.simulation.event_simulator import EventSimulator, as_float64
 from hindmost.models.simulation.path import PathTimes, Waits, walk_back
-from hindmost.models.simulation.walker import Walker, as_float64
 
 MOST_PLACES = 1 << 24
 """Events of a run, and ends of bodies, up to which the ranks on the path are kept one by one."""
@@ -107,7 +107,7 @@ class PathSum:
         """Walk through the bodies between two meetings, noting who was waited for, and back."""
         bodies, events = block.kind.shape
         ranks = self._path.visits.size
-        walker = Walker(
+        simulator = EventSimulator(
             ranks,
             self._neighbours,
             lag=self._lag,
@@ -118,7 +118,7 @@ class PathSum:
         )
         waits = Waits.of_places(bodies * (events + 1), ranks)
         stay = None if transfer is None else at_first_receipt(block, transfer)
-        walker.walk(
+        simulator.walk(
             block.kind,
             block.work,
             block.rest,
@@ -129,7 +129,7 @@ class PathSum:
             group=block.group,
         )
         passed = self._room(bodies, events + 1)
-        walk_back(waits, int(walker.clock.argmax()), self._path, stay, passed)
+        walk_back(waits, int(simulator.clock.argmax()), self._path, stay, passed)
 
     def _add_meetings(self, block: EventBlock) -> None:
         """Do the same for bodies with one reduction each, in which nobody needs to be noted."""

@@ -1,9 +1,9 @@
 """A run walked through again on an ideal network: messages and reductions cost nothing.
 
-The recursion of `hindmost.models.simulation.walker` with every cost left out: a rank needs only its
-own work, and waits where the others have not arrived, posted or sent yet, by the rule by which its
-MPI ends exchanges (`hindmost.models.simulation.exchanges`). It gives the least time that the run
-could have taken with this work and these dependencies, whatever the network.
+The recursion of `hindmost.models.simulation.event_simulator` with every cost left out: a rank needs
+only its own work, and waits where the others have not arrived, posted or sent yet, by the rule by
+which its MPI ends exchanges (`hindmost.models.simulation.exchanges`). It gives the least time that
+the run could have taken with this work and these dependencies, whatever the network.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.models.simulation.blocks import Neighbours
-from hindmost.models.simulation.walker import FEW_EVENTS, Walker
+from hindmost.models.simulation.event_simulator import FEW_EVENTS, EventSimulator
 
 
 class Meeting(IntEnum):
@@ -50,7 +50,7 @@ class IdealNetwork:
         exchanges_meet: bool = False,
     ) -> None:
         neighbours = Neighbours.of_edges(ranks, edge_source, edge_target)
-        self._walker = Walker(ranks, neighbours, exchanges_meet=exchanges_meet)
+        self._simulator = EventSimulator(ranks, neighbours, exchanges_meet=exchanges_meet)
 
     def advance(
         self,
@@ -92,9 +92,9 @@ class IdealNetwork:
         borders = [0, *np.flatnonzero(meeting).tolist(), len(kind)]
         for first, last in pairwise(dict.fromkeys(borders)):
             if meeting[first]:
-                self._walker.meet(keep_pending=meeting[first] == Meeting.WINDOW)
+                self._simulator.meet(keep_pending=meeting[first] == Meeting.WINDOW)
             rows = slice(first, last)
-            self._walker.walk(
+            self._simulator.walk(
                 kind[rows],
                 work[rows],
                 rest[rows],

@@ -3,8 +3,8 @@
 With s the time at which a message is sent, r that at which its receive is posted, and T how long it
 takes, it is there at s + T if it is small (eager), and else at max(s, r) + T (rendezvous), until
 when it keeps its sender too. A rank goes on at the largest time that it waits for. These are maxima
-of sums, as in `hindmost.models.simulation.walker`; here each rank walks on its own until it waits
-for what has not happened, and the ranks that it releases walk on after it.
+of sums, as in `hindmost.models.simulation.event_simulator`; here each rank walks on its own until
+it waits for what has not happened, and the ranks that it releases walk on after it.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from hindmost.errors import DataError
 from hindmost.models.compiled import declared
+from hindmost.models.simulation.event_simulator import FEW_EVENTS
 from hindmost.models.simulation.messages import MOST_NAMED, MessageProgram, Operation, Pattern
 from hindmost.models.simulation.path import PathTimes
-from hindmost.models.simulation.walker import FEW_EVENTS
 
 NOTHING, SEND, POST, SENT, RECEIVED, ENTER, LEAVE = (int(each) for each in Operation)
 ALL, FROM_ROOT, TO_ROOT, PREFIX = (int(each) for each in Pattern)

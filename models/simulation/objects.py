@@ -16,7 +16,7 @@ from scipy import sparse
 
 from hindmost.errors import DataError, UsageError
 from hindmost.models.simulation.blocks import REDUCE, Neighbours
-from hindmost.models.simulation.walker import Walker
+from hindmost.models.simulation.event_simulator import EventSimulator
 from hindmost.text import counted
 
 Times = NDArray[np.float64]
@@ -101,7 +101,7 @@ class Balance:
     Attributes
     ----------
     seconds, low_s, high_s : float
-        All cycles. The interval has both readings of work and of exchanges.
+        All cycles. The interval has both scenarios of work and of exchanges.
     slowest : int64 array, shape (rank,)
         In how many cycles the others waited for each rank.
     imbalance, bytes, messages : float
@@ -259,11 +259,11 @@ def walked_s(work_s: Times, rest_s: Times) -> float:
     """Return the time of cycles at whose end all ranks meet, in seconds."""
     bodies, ranks = work_s.shape
     none = np.empty(0, np.int32)
-    walker = Walker(ranks, Neighbours.of_edges(ranks, none, none))
+    simulator = EventSimulator(ranks, Neighbours.of_edges(ranks, none, none))
     kind = np.full((bodies, 1), REDUCE, np.uint8)
     rest = np.repeat(rest_s[:, None], ranks, axis=1)
-    walker.walk(kind, work_s[:, :, None], rest)
-    return float(walker.clock.max())
+    simulator.walk(kind, work_s[:, :, None], rest)
+    return float(simulator.clock.max())
 
 
 def over(after: float, before: float) -> float:

@@ -4,7 +4,8 @@ The time of a rank in an event is split at the moment when nobody keeps it any m
 waited for others; after, the event cost it time. That cost is split once more, into what the event
 typically costs (the network, L) and the rest of this event on this rank (``stay``: a rank that lost
 its core inside MPI, a slow transfer). The recorded clocks are then a solution of the recursion of
-`hindmost.models.simulation.walker`, whatever L is: without a change the replay returns them.
+`hindmost.models.simulation.event_simulator`, whatever L is: without a change the replay returns
+them.
 """
 
 from __future__ import annotations

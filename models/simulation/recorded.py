@@ -1,7 +1,7 @@
 """The walk as it was recorded: when every rank came to an event on the common clock, and left it.
 
-Nothing is computed anew here, unlike in `hindmost.models.simulation.walker`: a rank comes to an
-event after its own work, and leaves it after the time that it was recorded to spend there.
+Nothing is computed anew here, unlike in `hindmost.models.simulation.event_simulator`: a rank comes
+to an event after its own work, and leaves it after the time that it was recorded to spend there.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def releases(
         See `moments`. What is posted or sent is on its way when a rank leaves the event.
     neighbours : Neighbours
     exchanges_meet : bool
-        See `hindmost.models.simulation.walker.Walker`.
+        See `hindmost.models.simulation.event_simulator.EventSimulator`.
 
     Returns
     -------

@@ -1,7 +1,7 @@
 """A recorded solve walked through again, with a change.
 
-What a change does to a time depends on what the recorded numbers are taken for. A `Reading` says
-so; the spread over all of them is the interval. Without a change every reading gives the recorded
+What a change does to a time depends on what the recorded numbers are taken for. A `Scenario` says
+so; the spread over all of them is the interval. Without a change every scenario gives the recorded
 time.
 """
 
@@ -18,6 +18,7 @@ from hindmost.errors import UsageError
 from hindmost.executors import Executor, ThisProcess
 from hindmost.models.simulation.blocks import COMPLETE, POST, RECEIVE, EventBlock
 from hindmost.models.simulation.change import Change, blocking_latency, without_progress
+from hindmost.models.simulation.event_simulator import FEW_EVENTS, EventSimulator, Latencies
 from hindmost.models.simulation.injected import (
     FEWEST_ALIKE,
     alike,
@@ -31,7 +32,6 @@ from hindmost.models.simulation.partner import as_partner
 from hindmost.models.simulation.path import PathTimes, Waits, walk_back
 from hindmost.models.simulation.program import FEWEST_SEEN, Program, Times
 from hindmost.models.simulation.size import of_size
-from hindmost.models.simulation.walker import FEW_EVENTS, Latencies, Walker
 from hindmost.text import percent
 
 REPLICAS = 20
@@ -43,13 +43,13 @@ COVERED = 0.95
 OPEN = 0.02
 """Width of an interval, as a share of the recorded time, that costs not shown may cause."""
 QUANTILE = {"typical": 0.5, "low": 0.25, "high": 0.75}
-"""What the undisturbed work of a place is, by reading."""
+"""What the undisturbed work of a place is, by scenario."""
 
 Level = Literal["typical", "low", "high"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class Scenario:
     """What recorded numbers are taken for.
 
     Attributes
@@ -66,7 +66,7 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Walked:
+class Replay:
     """A replay.
 
     Attributes
@@ -90,10 +90,10 @@ class WhatIf:
 
     Attributes
     ----------
-    recorded, changed : Walked
+    recorded, changed : Replay
         Both replayed. Of several replicas, the path is that of the first.
     predicted_s, low_s, high_s : float
-        The interval has all readings; with drawn noise, 90 % of the replicas; and the case that
+        The interval has all scenarios; with drawn noise, 90 % of the replicas; and the case that
         the time between cycles changes as the cycles do. Without noise, nothing takes longer.
     of_network : bool
         Whether messages take another time.
@@ -101,8 +101,8 @@ class WhatIf:
         Whether the change depends on costs that the run does not show.
     """
 
-    recorded: Walked
-    changed: Walked
+    recorded: Replay
+    changed: Replay
     predicted_s: float
     low_s: float
     high_s: float
@@ -139,7 +139,7 @@ def what_if(
     replicas, seed : int
         Of drawn noise. Replays with the same seed draw the same.
     executor : Executor, optional
-        Walks through the solve for each reading and replica.
+        Walks through the solve for each scenario and replica.
 
     Raises
     ------
@@ -150,15 +150,15 @@ def what_if(
     # What the bytes of a message take matters on another network only.
     unknown = byte_share is None and change.of_network
     shares = (0.0, 1.0) if unknown else (byte_share or 0.0,)
-    first = Reading(level="typical", byte_share=shares[0])
-    others = [Reading(level=level, byte_share=share) for level, share in product(QUANTILE, shares)]  # type: ignore[arg-type]
+    first = Scenario(level="typical", byte_share=shares[0])
+    others = [Scenario(level=level, byte_share=share) for level, share in product(QUANTILE, shares)]  # type: ignore[arg-type]
     drawn = 1 if change.detours is None else replicas
     asked = [(Change(), first, 0, True), (change, first, seed, True)]
     asked += [(change, first, seed + each, False) for each in range(1, drawn)]
-    asked += [(change, reading, seed, False) for reading in others if reading != first]
+    asked += [(change, scenario, seed, False) for scenario in others if scenario != first]
     one = partial(walk, program, interpret=len(asked) * program.block.work.size <= FEW_EVENTS)
     recorded, *rest = (executor or ThisProcess()).map(one, *zip(*asked, strict=True))
-    changed, draws, by_reading = rest[0], rest[:drawn], rest[drawn:]
+    changed, draws, by_scenario = rest[0], rest[:drawn], rest[drawn:]
     totals_s = np.array([each.total_s for each in draws])
     middle_s = float(totals_s.mean())
     # Cycles that count several times would draw their noise anew each time.
@@ -170,7 +170,7 @@ def what_if(
     shifts += [
         (each - 1.0) * changed.iterating_s for each in changed_program(program, change).doubt
     ]
-    for other in by_reading:
+    for other in by_scenario:
         shift = other.total_s - changed.total_s
         shifts += [shift, shift + between_shift(recorded, other)]
     high_s += max(shifts)
@@ -187,7 +187,7 @@ def what_if(
     )
 
 
-def between_shift(recorded: Walked, changed: Walked) -> float:
+def between_shift(recorded: Replay, changed: Replay) -> float:
     """Return how much a time grows if what is between cycles changes as the cycles do, seconds.
 
     A shorter solve loses no more than what it has between its cycles.
@@ -272,12 +272,12 @@ class Prepared:
 def walk(
     program: Program,
     change: Change,
-    reading: Reading,
+    scenario: Scenario,
     seed: int = 0,
     with_path: bool = True,
     *,
     interpret: bool = False,
-) -> Walked:
+) -> Replay:
     """Walk through a solve with a change, and back along the longest path if it is wanted.
 
     Parameters
@@ -285,24 +285,24 @@ def walk(
     with_path : bool
         Without it the path is empty, and the walk takes half the time.
     interpret : bool
-        See `hindmost.models.simulation.walker.Walker.walk`.
+        See `hindmost.models.simulation.event_simulator.EventSimulator.walk`.
     """
-    ready = prepared(program, change, reading, seed)
+    ready = prepared(program, change, scenario, seed)
     return walk_cycles(ready, with_path=with_path, interpret=interpret)
 
 
-def prepared(program: Program, change: Change, reading: Reading, seed: int = 0) -> Prepared:
+def prepared(program: Program, change: Change, scenario: Scenario, seed: int = 0) -> Prepared:
     """Apply a change to a solve."""
     program = changed_program(program, change)
     if change.uninjected or (change.noise == 0.0 and program.injected is not None):
         program = without_injected(program)
     costs = program.costs
-    nominal = {"typical": costs.median_s, "low": costs.low_s, "high": costs.high_s}[reading.level]
-    latency = change.network(nominal, program.ranks, reading.byte_share)
+    nominal = {"typical": costs.median_s, "low": costs.low_s, "high": costs.high_s}[scenario.level]
+    latency = change.network(nominal, program.ranks, scenario.byte_share)
     stay = program.stays(nominal)
     block = program.block
     if change.noise != 1.0:
-        block, stay = with_noise(program, stay, QUANTILE[reading.level], change.noise)
+        block, stay = with_noise(program, stay, QUANTILE[scenario.level], change.noise)
     block = slowed(block, change.slowness(program.ranks))
     if change.detours is not None:
         random = np.random.default_rng(seed)
@@ -326,12 +326,12 @@ def changed_program(program: Program, change: Change) -> Program:
     return program.of_length(change.iterations, change.restart)
 
 
-def walk_cycles(ready: Prepared, *, with_path: bool, interpret: bool) -> Walked:
+def walk_cycles(ready: Prepared, *, with_path: bool, interpret: bool) -> Replay:
     """Walk from cycle to cycle; between them all ranks meet."""
     program, block, latency, lag = ready.program, ready.block, ready.latency, ready.lag
     events = block.kind.shape[1]
     pending = max(int(np.isin(block.kind, (POST, COMPLETE)).sum()), 1)
-    walker = Walker(
+    simulator = EventSimulator(
         program.ranks,
         program.neighbours,
         Latencies(latency=latency, overhead=np.zeros_like(latency)),
@@ -348,14 +348,14 @@ def walk_cycles(ready: Prepared, *, with_path: bool, interpret: bool) -> Walked:
     for rows, between, times, before in zip(
         cycles, program.between, counts.times, counts.before, strict=True
     ):
-        walker.meet()
+        simulator.meet()
         # Clocks in a cycle begin with the rank that begins it first.
         total_s += before * float(between.min())
-        walker.clock[:] = between - between.min()
+        simulator.clock[:] = between - between.min()
         part, kept = block.part(rows), np.ascontiguousarray(ready.stay[rows])
         places = (rows.stop - rows.start) * (events + 1)
         waits = Waits.of_places(places, program.ranks) if with_path else None
-        walker.walk(
+        simulator.walk(
             part.kind,
             part.work,
             part.rest,
@@ -366,21 +366,23 @@ def walk_cycles(ready: Prepared, *, with_path: bool, interpret: bool) -> Walked:
             group=part.group,
             interpret=interpret,
         )
-        ends = walker.clock + program.after if rows is cycles[-1] else walker.clock
+        ends = simulator.clock + program.after if rows is cycles[-1] else simulator.clock
         if waits is not None:
             one = PathTimes.none(program.ranks)
             walk_back(waits, int(ends.argmax()), one, kept)
             path.add(one, times)
-        last_s = float(walker.clock.max())
+        last_s = float(simulator.clock.max())
         pending_s = 0.0
-        if walker.last_post_s is not None and lag:  # what is in flight ends before the next cycle
-            pending_s = walker.last_post_s + drain_s
+        if (
+            simulator.last_post_s is not None and lag
+        ):  # what is in flight ends before the next cycle
+            pending_s = simulator.last_post_s + drain_s
         # Without the wait of those that begin first, for which the time between is to blame.
         iterating_s += times * (last_s - float(between.max() - between.min()))
         total_s += times * max(last_s, pending_s)
         if rows is cycles[-1]:  # the end of the solve comes once
             total_s += max(float(ends.max()), pending_s) - max(last_s, pending_s)
-    return Walked(total_s=total_s, iterating_s=iterating_s, path=path)
+    return Replay(total_s=total_s, iterating_s=iterating_s, path=path)
 
 
 def slowed(block: EventBlock, factor: Times) -> EventBlock:

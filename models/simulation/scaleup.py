@@ -1,7 +1,7 @@
 """A recorded solve simulated on another number of ranks.
 
 The bodies (iterations) are the recorded ones, in their order. The local work of every rank is drawn
-from the laws of `LocalWork`, scaled as asked, and all waiting is computed by the walker. What a
+from the laws of `LocalWork`, scaled as asked, and all waiting is computed by the simulator. What a
 reduction or halo costs comes from a network. Several cases are simulated with the same draws.
 """
 
@@ -29,10 +29,10 @@ from hindmost.models.simulation.blocks import (
 )
 from hindmost.models.simulation.change import Detours, blocking_latency, without_progress
 from hindmost.models.simulation.draws import OF_DETOURS, Dependence, generator, scores
+from hindmost.models.simulation.event_simulator import EventSimulator, Latencies
 from hindmost.models.simulation.layout import Edges, NodeNetwork, Nodes
 from hindmost.models.simulation.local_work import LocalWork
 from hindmost.models.simulation.program import Program, TypicalCosts
-from hindmost.models.simulation.walker import Latencies, Walker
 
 Times = NDArray[np.float64]
 
@@ -117,7 +117,7 @@ class Placement:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CostReading:
+class CostScenarios:
     """What events cost on a placement, and the least and most that they may.
 
     Attributes
@@ -139,7 +139,7 @@ def costs_on(
     *,
     recorded_bytes: float,
     target_bytes: float,
-) -> CostReading:
+) -> CostScenarios:
     """Return what events cost on other ranks.
 
     A recorded cost is that of the network and of the MPI library. The typical cost takes the
@@ -175,7 +175,7 @@ def costs_on(
         high[:, kind] = np.maximum(
             typical[:, kind], np.where(seen, growth * costs.high_s[:, kind], then)
         )
-    return CostReading(typical=typical, low=low, high=high)
+    return CostScenarios(typical=typical, low=low, high=high)
 
 
 def simulate(
@@ -296,7 +296,7 @@ def walk_through(
         Seconds.
     """
     latency = case.latency if case.progress else blocking_latency(case.latency)
-    walker = Walker(
+    simulator = EventSimulator(
         placement.ranks,
         Neighbours.of_edges(placement.ranks, *placement.edges),
         Latencies(latency=latency, overhead=np.zeros_like(latency)),
@@ -310,16 +310,16 @@ def walk_through(
     for rows in parts:
         kind = program.block.kind[rows]
         mine = slice(first, first + rows.size)
-        walker.meet()
-        walker.walk(
+        simulator.meet()
+        simulator.walk(
             kind if case.progress else without_progress(kind),
             own[mine, :, :-1],
             own[mine, :, -1],
             group=groups_on(program.block, rows, placement.ranks),
         )
-        last_s = float(walker.clock.max())
-        if walker.last_post_s is not None and case.lag:  # what is in flight ends before the next
-            last_s = max(last_s, walker.last_post_s + drain_s)
+        last_s = float(simulator.clock.max())
+        if simulator.last_post_s is not None and case.lag:  # what is in flight ends before the next
+            last_s = max(last_s, simulator.last_post_s + drain_s)
         total_s += last_s
         first += rows.size
     return total_s

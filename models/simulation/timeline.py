@@ -1,7 +1,7 @@
 """What every rank does when in a simulated solve, as a recording would have it.
 
-The walker notes which term of each maximum was the largest (`hindmost.models.simulation.path`). The
-moments at which ranks come to events and leave them follow from these notes.
+The simulator notes which term of each maximum was the largest (`hindmost.models.simulation.path`).
+The moments at which ranks come to events and leave them follow from these notes.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from hindmost.errors import UsageError
 from hindmost.models.simulation.blocks import COMPLETE, OWN_TIME, POST, EventBlock, Neighbours
 from hindmost.models.simulation.change import blocking_latency, without_progress
+from hindmost.models.simulation.event_simulator import EventSimulator, Latencies
 from hindmost.models.simulation.local_work import LocalWork
 from hindmost.models.simulation.path import Waits
 from hindmost.models.simulation.rerun import Prepared
@@ -26,7 +27,6 @@ from hindmost.models.simulation.scaleup import (
     own_work,
     simulated_rows,
 )
-from hindmost.models.simulation.walker import Latencies, Walker
 
 Times = NDArray[np.float64]
 
@@ -50,7 +50,7 @@ class Script:
     neighbours : Neighbours
     lag : int
     receipts_send, exchanges_meet : bool
-        See `hindmost.models.simulation.walker.Walker`.
+        See `hindmost.models.simulation.event_simulator.EventSimulator`.
     """
 
     block: EventBlock
@@ -172,7 +172,7 @@ def timeline_of(script: Script) -> Timeline:
             f"{block.work.size:,} events of all ranks; a file of simulated ranks has at most "
             f"{MOST_VALUES:,}. Give fewer ranks."
         )
-    walker = Walker(
+    simulator = EventSimulator(
         ranks,
         script.neighbours,
         Latencies(latency=script.latency, overhead=np.zeros_like(script.latency)),
@@ -185,12 +185,12 @@ def timeline_of(script: Script) -> Timeline:
     come, leave = np.empty((2, bodies, events, ranks))
     total_s = 0.0
     for rows, between in zip(block.cycles(), script.between, strict=True):
-        walker.meet()
-        walker.clock[:] = between
+        simulator.meet()
+        simulator.clock[:] = between
         waits = Waits.of_places((rows.stop - rows.start) * (events + 1), ranks)
         part, kept = block.part(rows), np.ascontiguousarray(script.stay[rows])
         ended = np.empty((rows.stop - rows.start, ranks))
-        walker.walk(
+        simulator.walk(
             part.kind,
             part.work,
             part.rest,

@@ -24,7 +24,7 @@ from hindmost.models.ranks.efficiencies import Efficiencies
 from hindmost.models.ranks.efficiency_tally import EfficiencyTally, Window
 from hindmost.models.ranks.stretches import BodyBlock
 from hindmost.models.simulation.blocks import absent_ranks
-from hindmost.models.simulation.walker import FEW_EVENTS
+from hindmost.models.simulation.event_simulator import FEW_EVENTS
 from hindmost.text import percent
 
 KIND = "efficiencies"

@@ -184,7 +184,7 @@ def test_what_to_measure_and_what_is_assumed_are_said(
 def test_times_that_the_table_withholds_stand_under_a_condition(
     files: list[Path], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hindmost.models.simulation.prospect.WIDEST", 1.0)
+    monkeypatch.setattr("hindmost.models.simulation.simulated_solve.WIDEST", 1.0)
     found = advice(capsys, *files, "--ranks", "256", *SCALE[2:])
     assert found["at_scale"][0]["blocking_s"] is None
     lead = "If no detour exceeds the longest recorded one, an iteration of gmres takes "

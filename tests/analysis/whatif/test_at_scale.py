@@ -20,7 +20,7 @@ from hindmost.harness.runfile.reader import open_run
 from hindmost.harness.runfile.writer import write_whole
 from hindmost.models.laws.johnsonsu import JohnsonSU
 from hindmost.models.noise.redraw import RedrawnUniform, UniformLaws
-from hindmost.models.simulation.prospect import Prospect
+from hindmost.models.simulation.simulated_solve import SimulatedSolve
 
 BODIES = 100
 MACHINE: dict[str, Any] = {
@@ -149,7 +149,7 @@ def test_sentences_come_first_and_say_what_is_extrapolated(
 def test_laws_that_do_not_describe_the_run_tell_nothing(
     run: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hindmost.models.simulation.prospect.MISSES", 0.0)
+    monkeypatch.setattr("hindmost.models.simulation.simulated_solve.MISSES", 0.0)
     assert main(["whatif", str(run), "--ranks", "64,256", *WEAK]) == 0
     printed = " ".join(capsys.readouterr().out.split())
     assert "64 no change - undecided - -" in printed
@@ -164,7 +164,7 @@ def test_an_interval_of_absurd_width_is_none(
     run: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("WIDEST", "ABSURD"):
-        monkeypatch.setattr(f"hindmost.models.simulation.prospect.{name}", 1.0)
+        monkeypatch.setattr(f"hindmost.models.simulation.simulated_solve.{name}", 1.0)
     assert main(["whatif", str(run), "--ranks", "64", *WEAK]) == 0
     printed = " ".join(capsys.readouterr().out.split())
     assert "On 64 ranks (16 nodes; extrapolated from 3 ranks): undecided, " in printed
@@ -248,10 +248,10 @@ def test_a_prediction_says_which_repeats_the_laws_miss(
     words = [str(run), *map(str, others), "--ranks", "64", *WEAK]
     missed: list[float] = []
 
-    def is_missed(prospect: Prospect) -> bool:
-        return any(prospect.recorded_s == pytest.approx(each, rel=0.02) for each in missed)
+    def is_missed(solve: SimulatedSolve) -> bool:
+        return any(solve.recorded_s == pytest.approx(each, rel=0.02) for each in missed)
 
-    monkeypatch.setattr(Prospect, "missed", property(is_missed))
+    monkeypatch.setattr(SimulatedSolve, "missed", property(is_missed))
     recorded_s = [open_run(path).solve_time_s for path in (run, *others)]
     missed.append(recorded_s[2])
     assert main(["whatif", *words]) == 0

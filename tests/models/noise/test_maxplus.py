@@ -10,7 +10,7 @@ from hindmost.errors import DataError
 from hindmost.models.events import EventKind
 from hindmost.models.noise.replay import Replay
 from hindmost.models.simulation.blocks import EventBlock, whole_bodies
-from hindmost.models.simulation.walker import Latencies
+from hindmost.models.simulation.event_simulator import Latencies
 
 NO_EDGES = np.empty(0, np.int32)
 

@@ -11,7 +11,7 @@ from hindmost.models.noise.replay import Replay
 from hindmost.models.ranks import critical_path
 from hindmost.models.ranks.critical_path import NOBODY, PathSum
 from hindmost.models.simulation.blocks import OWN_TIME, EventBlock, whole_bodies
-from hindmost.models.simulation.walker import Latencies
+from hindmost.models.simulation.event_simulator import Latencies
 
 
 def ring(ranks: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:

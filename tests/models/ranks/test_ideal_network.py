@@ -15,7 +15,7 @@ from hindmost.models.ranks.efficiency_tally import EfficiencyTally, RunParts, wi
 from hindmost.models.ranks.ideal_network import IdealNetwork, Meeting
 from hindmost.models.ranks.stretches import BodyBlock
 from hindmost.models.simulation.blocks import KINDS, EventBlock
-from hindmost.models.simulation.walker import Latencies
+from hindmost.models.simulation.event_simulator import Latencies
 
 REDUCE, SEND, RECEIVE = EventKind.REDUCE, EventKind.SEND, EventKind.RECEIVE
 POST, COMPLETE = EventKind.POST, EventKind.COMPLETE

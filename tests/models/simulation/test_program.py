@@ -16,14 +16,14 @@ from hindmost.errors import DataError, UsageError
 from hindmost.executors import ThisProcess
 from hindmost.models.simulation.blocks import EventBlock, Neighbours, whole_bodies
 from hindmost.models.simulation.change import Change, ExponentialDetours, FixedDetours
+from hindmost.models.simulation.event_simulator import EventSimulator, Latencies
 from hindmost.models.simulation.network import Collective
 from hindmost.models.simulation.program import recorded_program
-from hindmost.models.simulation.rerun import REPLICAS, Reading, walk, what_if
-from hindmost.models.simulation.walker import Latencies, Walker
+from hindmost.models.simulation.rerun import REPLICAS, Scenario, walk, what_if
 
 Times = NDArray[np.float64]
-READINGS = [
-    Reading(level=level, byte_share=share)
+SCENARIOS = [
+    Scenario(level=level, byte_share=share)
     for level in ("typical", "low", "high")
     for share in (0.0, 0.3)
 ]
@@ -32,9 +32,9 @@ READINGS = [
 SENDING = sorted(set(PATTERNS) - {"without a send"})
 
 
-@pytest.mark.parametrize("reading", READINGS, ids=str)
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=str)
 @pytest.mark.parametrize("name", sorted(PATTERNS))
-def test_without_a_change_every_clock_comes_back(name: str, reading: Reading) -> None:
+def test_without_a_change_every_clock_comes_back(name: str, scenario: Scenario) -> None:
     program = synthetic(name, stay_s=0.1)
     block = program.block
     cycles = (block.work + block.duration).sum(axis=2) + block.rest
@@ -43,7 +43,7 @@ def test_without_a_change_every_clock_comes_back(name: str, reading: Reading) ->
         rows = slice(30 * number, 30 * (number + 1))
         ends = ends.max() + program.between[number] + cycles[rows].sum(axis=0)
     total_s = (ends + program.after).max()
-    assert walk(program, Change(), reading).total_s == pytest.approx(total_s, rel=1e-12)
+    assert walk(program, Change(), scenario).total_s == pytest.approx(total_s, rel=1e-12)
 
 
 @pytest.mark.parametrize("name", SENDING)
@@ -58,7 +58,7 @@ def test_costs_are_found_again(name: str) -> None:
 @pytest.mark.parametrize("name", SENDING)
 def test_another_latency_gives_the_solve_that_it_would_have_been(name: str) -> None:
     twice = synthetic(name, latency_s=0.1)
-    ends = walk(twice, Change(), READINGS[0]).total_s
+    ends = walk(twice, Change(), SCENARIOS[0]).total_s
     found = what_if(synthetic(name), Change(latency=2.0), byte_share=0.0)
     assert found.low_s - 1e-9 <= ends <= found.high_s + 1e-9
     if not synthetic(name).costs.hidden.any():
@@ -125,7 +125,7 @@ class Counting(ThisProcess):
 
 
 def test_what_bytes_take_is_varied_only_where_messages_change() -> None:
-    # The recorded solve, the change, and two more readings; twice three readings on a network.
+    # The recorded solve, the change, and two more scenarios; twice three scenarios on a network.
     for change, walks in (
         (Change(every_speed=2.0), 4),
         (Change(detours=ExponentialDetours(mean=1.0)), 1 + REPLICAS + 2),
@@ -177,7 +177,7 @@ def test_a_deeper_pipeline_waits_for_earlier_reductions(depth: int) -> None:
 
 def test_the_path_adds_up_to_the_time_and_is_the_longest() -> None:
     program = synthetic("blocking")
-    found = walk(program, Change(), READINGS[0])
+    found = walk(program, Change(), SCENARIOS[0])
     path = found.path
     parts_s = path.work.sum() + path.cost.sum() + path.stay.sum()
     outside_s = found.total_s - parts_s
@@ -188,11 +188,13 @@ def test_the_path_adds_up_to_the_time_and_is_the_longest() -> None:
 
 def test_a_replay_is_the_walk_itself() -> None:
     work = np.random.default_rng(6).uniform(1.0, 2.0, (50, 4))
-    walker = Walker(4, Neighbours.of_edges(4, NOBODY, NOBODY), Latencies.of_reductions(1, 0.75))
+    simulator = EventSimulator(
+        4, Neighbours.of_edges(4, NOBODY, NOBODY), Latencies.of_reductions(1, 0.75)
+    )
     block = whole_bodies(work, 0, np.arange(50) == 0)
-    walker.walk(block.kind, block.work, block.rest)
+    simulator.walk(block.kind, block.work, block.rest)
     found = what_if(blocking(work, 0.5), Change(latency=1.5))
-    assert found.predicted_s == pytest.approx(walker.clock.max(), rel=1e-12)
+    assert found.predicted_s == pytest.approx(simulator.clock.max(), rel=1e-12)
 
 
 def test_costs_that_hide_behind_work_leave_the_time_open() -> None:
@@ -226,7 +228,7 @@ def test_a_measured_cost_closes_what_hides_unless_the_run_contradicts_it() -> No
     program = synthetic("overlapping", latency_s=0.05)
     told = replace(program, costs=program.costs.measured(RECEIVE, 0.05).measured(COMPLETE, 0.05))
     assert not told.costs.hidden.any()
-    twice = walk(synthetic("overlapping", latency_s=0.4), Change(), READINGS[0]).total_s
+    twice = walk(synthetic("overlapping", latency_s=0.4), Change(), SCENARIOS[0]).total_s
     found = what_if(told, Change(latency=8.0), byte_share=0.0)
     assert not found.open
     assert found.predicted_s == pytest.approx(twice, rel=1e-9)

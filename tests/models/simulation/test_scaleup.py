@@ -20,14 +20,14 @@ from hindmost.models.simulation.change import (
     without_progress,
 )
 from hindmost.models.simulation.draws import Dependence, scores
+from hindmost.models.simulation.event_simulator import EventSimulator, Latencies
 from hindmost.models.simulation.layout import NodeNetwork, grid_edges, nodes_of
 from hindmost.models.simulation.local_work import LocalWork, dependence_of, fit_local_work
 from hindmost.models.simulation.network import Link, Piece
 from hindmost.models.simulation.program import Program, recorded_program
-from hindmost.models.simulation.prospect import Prospect, prospects
-from hindmost.models.simulation.readings import Target, WorkFactor
 from hindmost.models.simulation.scaleup import Placement
-from hindmost.models.simulation.walker import Latencies, Walker
+from hindmost.models.simulation.scenarios import Target, WorkFactor
+from hindmost.models.simulation.simulated_solve import SimulatedSolve, simulate_solves
 
 NOBODY = np.empty(0, np.int32)
 BODY, NOISE, COST = 1e-3, 1e-4, 1e-5
@@ -94,10 +94,10 @@ def pipelined() -> LocalWork:
 
 def on(
     work: LocalWork, ranks: int, *changes: Change, factor: WorkFactor | None = None
-) -> list[Prospect]:
+) -> list[SimulatedSolve]:
     place = Placement(node=nodes_of(ranks, 16), edges=grid_edges(ranks, 0))
     target = Target(placement=place, work=factor or WorkFactor())
-    return prospects(work, target, changes or [Change()], NETWORK, replicas=5)
+    return simulate_solves(work, target, changes or [Change()], NETWORK, replicas=5)
 
 
 @pytest.mark.parametrize("ranks", [2, 64, 1024])
@@ -116,18 +116,18 @@ def test_blocking_ranks_wait_for_the_maximum_of_the_law(blocking: LocalWork, ran
 def test_pipelined_ranks_are_those_of_a_walk_with_the_law(pipelined: LocalWork) -> None:
     noise = np.random.default_rng(9).exponential(NOISE, (500, 256))
     cost = COST * np.log2(256)
-    walker = Walker(
+    simulator = EventSimulator(
         256, Neighbours.of_edges(256, NOBODY, NOBODY), Latencies.of_reductions(2, float(cost))
     )
     work = np.zeros((500, 256, 2))
     work[:, :, 1] = BODY + noise
     total_s = 0.0
     for first in range(0, 500, 50):
-        walker.meet()
+        simulator.meet()
         part = slice(first, first + 50)
         kind = np.tile(np.array([POST, COMPLETE], np.uint8), (50, 1))
-        walker.walk(kind, work[part], np.zeros((50, 256)))
-        total_s += float(walker.clock.max())
+        simulator.walk(kind, work[part], np.zeros((50, 256)))
+        total_s += float(simulator.clock.max())
     (found,) = on(pipelined, 256)
     assert found.seconds == pytest.approx(4 * total_s, rel=0.03)
     assert found.low_s < 4 * total_s < found.high_s
@@ -173,9 +173,9 @@ def test_work_is_divided_and_noise_is_not_or_is(blocking: LocalWork) -> None:
     half = WorkFactor(typical=0.5, low=0.4, high=0.6)
     (found,), (full,) = on(blocking, 64, factor=half), on(blocking, 64)
     assert found.work_s == pytest.approx(0.5 * full.work_s)
-    assert found.readings_s["less work"] < found.seconds < found.readings_s["more work"]
-    assert found.readings_s["noise in proportion"] < found.seconds < full.seconds
-    assert found.low_s < found.readings_s["noise in proportion"]
+    assert found.scenarios_s["less work"] < found.seconds < found.scenarios_s["more work"]
+    assert found.scenarios_s["noise in proportion"] < found.seconds < full.seconds
+    assert found.low_s < found.scenarios_s["noise in proportion"]
 
 
 def test_deeper_pipelines_hide_more_and_no_progress_hides_nothing(pipelined: LocalWork) -> None:

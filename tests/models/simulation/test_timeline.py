@@ -10,10 +10,10 @@ from tests.models.simulation.programs import synthetic
 from hindmost.errors import UsageError
 from hindmost.models.simulation import timeline
 from hindmost.models.simulation.change import Change
-from hindmost.models.simulation.rerun import Reading, prepared, walk
+from hindmost.models.simulation.rerun import Scenario, prepared, walk
 from hindmost.models.simulation.timeline import replayed_script, timeline_of
 
-TYPICAL = Reading(level="typical", byte_share=0.0)
+TYPICAL = Scenario(level="typical", byte_share=0.0)
 
 
 @pytest.mark.parametrize("name", PATTERNS)

@@ -1,7 +1,7 @@
 """What a solve would take on other ranks: a time with an interval, and what the time consists of.
 
 The interval has 90 % of replicas, in which laws and work are drawn anew, times the change by
-any of the readings: what recorded numbers may be taken for where a run cannot say. All simulations
+any of the scenarios: what recorded numbers may be taken for where a run cannot say. All simulations
 of one solve have common random numbers, whatever is changed.
 """
 
@@ -18,8 +18,7 @@ from hindmost.models.simulation.change import Change
 from hindmost.models.simulation.draws import generator
 from hindmost.models.simulation.layout import NodeNetwork
 from hindmost.models.simulation.local_work import LocalWork
-from hindmost.models.simulation.readings import CAPPED, FLOORS, PARTS, Target, readings_of
-from hindmost.models.simulation.rerun import Reading, walk
+from hindmost.models.simulation.rerun import Scenario, walk
 from hindmost.models.simulation.scaleup import (
     REPLICAS,
     Case,
@@ -28,6 +27,7 @@ from hindmost.models.simulation.scaleup import (
     neighbours_of,
     simulate,
 )
+from hindmost.models.simulation.scenarios import CAPPED, FLOORS, PARTS, Target, scenarios_of
 
 Times = NDArray[np.float64]
 
@@ -44,7 +44,7 @@ OF_LAWS = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Prospect:
+class SimulatedSolve:
     """The time of a solve on other ranks.
 
     Attributes
@@ -52,11 +52,11 @@ class Prospect:
     ranks, nodes : int
     recorded_ranks : int
     seconds, low_s, high_s : float
-        The interval has the replicas and all readings. `high_s` is infinite if the noise has no
+        The interval has the replicas and all scenarios. `high_s` is infinite if the noise has no
         mean.
     replicas_s, capped_s : float64 array, shape (replica,), seconds
-        Of the typical reading, and of that in which no deviation exceeds the largest recorded one.
-    readings_s : mapping of str to float
+        Of the typical scenario, and of that in which no deviation exceeds the largest recorded one.
+    scenarios_s : mapping of str to float
         By name, with the draws of ``typical``.
     work_s, network_s, outside_s : float
         What the time consists of: undisturbed work, what the network adds, and the time between
@@ -70,7 +70,7 @@ class Prospect:
     recorded_s : float
     target : Target
     case : Case
-        The typical reading.
+        The typical scenario.
     """
 
     ranks: int
@@ -81,7 +81,7 @@ class Prospect:
     high_s: float
     replicas_s: Times
     capped_s: Times
-    readings_s: Mapping[str, float]
+    scenarios_s: Mapping[str, float]
     work_s: float
     network_s: float
     outside_s: float
@@ -95,7 +95,7 @@ class Prospect:
     @property
     def as_recorded_s(self) -> float:
         """The time if no deviation exceeds the largest recorded one."""
-        return self.readings_s[CAPPED]
+        return self.scenarios_s[CAPPED]
 
     @property
     def shown_s(self) -> float:
@@ -142,12 +142,12 @@ class Prospect:
         """Whether the interval is too wide for a single number to mean anything."""
         return self.high_s > WIDEST * self.low_s
 
-    def doubted(self, low: float, high: float) -> Prospect:
+    def doubted(self, low: float, high: float) -> SimulatedSolve:
         """Return it with an interval wider by factors of the time that its program may have."""
         return replace(self, low_s=self.low_s * low, high_s=self.high_s * high)
 
 
-def prospects(
+def simulate_solves(
     work: LocalWork,
     target: Target,
     changes: Sequence[Change],
@@ -156,7 +156,7 @@ def prospects(
     halo_bytes: float = 0.0,
     replicas: int = REPLICAS,
     seed: int = 0,
-) -> list[Prospect]:
+) -> list[SimulatedSolve]:
     """Simulate a solve on other ranks, with each of some changes.
 
     Parameters
@@ -179,10 +179,10 @@ def prospects(
         refuse_change(work, change)
     program = work.program
     recorded = Placement(node=work.node, edges=neighbours_of(program))
-    walked = walk(program, Change(), Reading(level="typical", byte_share=0.0))
+    walked = walk(program, Change(), Scenario(level="typical", byte_share=0.0))
     outside_s = (walked.total_s - walked.iterating_s) * target.work.typical
-    readings = [
-        readings_of(
+    scenarios = [
+        scenarios_of(
             change,
             target,
             work.quartiles,
@@ -198,8 +198,8 @@ def prospects(
         )
         for change in changes
     ]
-    names = list(readings[0])
-    every = [case for each in readings for case in each.values()]
+    names = list(scenarios[0])
+    every = [case for each in scenarios for case in each.values()]
     middle_s = simulate(
         work,
         target.placement,
@@ -211,7 +211,7 @@ def prospects(
     apart_s = simulate(
         work,
         target.placement,
-        [each["typical"] for each in readings],
+        [each["typical"] for each in scenarios],
         laws=work.laws,
         dependence=replace(work.dependence, persistent=0.0),
         seed=(seed, 0),
@@ -221,7 +221,7 @@ def prospects(
         drawn_s[replica] = simulate(
             work,
             target.placement,
-            [each[name] for name in ("typical", CAPPED) for each in readings],
+            [each[name] for name in ("typical", CAPPED) for each in scenarios],
             laws=work.redrawn(generator((seed, replica + 1, OF_LAWS))),
             dependence=work.dependence,
             seed=(seed, replica + 1),
@@ -232,13 +232,13 @@ def prospects(
         by_name = dict(zip(names, middle_s[number].tolist(), strict=True))
         by_name["ranks alike"] = float(apart_s[number])
         found.append(
-            prospect_of(
+            solve_of(
                 work,
                 target,
                 by_name,
                 drawn_s[:, 0, number],
                 drawn_s[:, 1, number],
-                case=readings[number]["typical"],
+                case=scenarios[number]["typical"],
                 outside_s=outside_s,
                 check_s=check_s + walked.total_s - walked.iterating_s,
                 recorded_s=walked.total_s,
@@ -248,10 +248,10 @@ def prospects(
     return found
 
 
-def prospect_of(
+def solve_of(
     work: LocalWork,
     target: Target,
-    readings_s: Mapping[str, float],
+    scenarios_s: Mapping[str, float],
     drawn_s: Times,
     capped_s: Times,
     *,
@@ -260,30 +260,32 @@ def prospect_of(
     check_s: float,
     recorded_s: float,
     endless: bool,
-) -> Prospect:
+) -> SimulatedSolve:
     """Put simulated times together.
 
     Parameters
     ----------
-    readings_s : mapping of str to float
+    scenarios_s : mapping of str to float
         Without the time outside the bodies, as the replicas.
     endless : bool
         Whether the noise has no mean.
     """
-    typical_s = readings_s["typical"]
+    typical_s = scenarios_s["typical"]
     drawn = np.append(drawn_s, typical_s)
-    ratios = [each / typical_s for name, each in readings_s.items() if name not in (*PARTS, CAPPED)]
+    ratios = [
+        each / typical_s for name, each in scenarios_s.items() if name not in (*PARTS, CAPPED)
+    ]
     low_s, high_s = spread_of(drawn)
-    low_s, high_s = min(low_s, readings_s[CAPPED]) * min(ratios), high_s * max(ratios)
-    least = (*FLOORS, *(name for name in readings_s if name not in PARTS))
-    low_s = max(low_s, min(readings_s[name] for name in least))
+    low_s, high_s = min(low_s, scenarios_s[CAPPED]) * min(ratios), high_s * max(ratios)
+    least = (*FLOORS, *(name for name in scenarios_s if name not in PARTS))
+    low_s = max(low_s, min(scenarios_s[name] for name in least))
     # What is between cycles stays, or grows as the cycles do.
     before_s = recorded_s * max(outside_s, 0.0) / max(recorded_s, 1e-12)
     grown = typical_s / max(check_s, 1e-12)
     outside = sorted((outside_s, before_s * grown))
     # The simulation misses the recorded ranks by as much as it may miss others.
     miss = recorded_s / check_s if check_s > 0.0 else 1.0
-    return Prospect(
+    return SimulatedSolve(
         ranks=target.placement.ranks,
         nodes=target.placement.nodes,
         recorded_ranks=work.program.ranks,
@@ -292,11 +294,11 @@ def prospect_of(
         high_s=np.inf if endless else (high_s + outside[1]) * max(miss, 1.0),
         replicas_s=drawn_s + outside_s,
         capped_s=capped_s + outside_s,
-        readings_s={name: each + outside_s for name, each in readings_s.items()},
-        work_s=readings_s["undisturbed"],
-        network_s=readings_s[CAPPED] - readings_s["no network"],
+        scenarios_s={name: each + outside_s for name, each in scenarios_s.items()},
+        work_s=scenarios_s["undisturbed"],
+        network_s=scenarios_s[CAPPED] - scenarios_s["no network"],
         outside_s=outside_s,
-        beyond=max(typical_s - readings_s[CAPPED], 0.0) / (typical_s + outside_s),
+        beyond=max(typical_s - scenarios_s[CAPPED], 0.0) / (typical_s + outside_s),
         samples=work.samples,
         check_s=check_s,
         recorded_s=recorded_s,

@@ -85,7 +85,7 @@ class Latencies:
         return cls(latency=latency, overhead=np.zeros((events, KINDS)))
 
 
-class Walker:
+class EventSimulator:
     """Ranks that walk through bodies, block by block.
 
     Parameters

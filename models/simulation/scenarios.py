@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hindmost.models.simulation.change import Change
-from hindmost.models.simulation.scaleup import Case, CostReading, Placement
+from hindmost.models.simulation.scaleup import Case, CostScenarios, Placement
 
 CAPPED = "recorded noise"
-"""The reading in which no deviation exceeds the largest recorded one."""
+"""The scenario in which no deviation exceeds the largest recorded one."""
 FLOORS = ("quiet", "quiet, cheap network", "quiet, less work", "quiet, lower quartile")
 """Readings without noise, which makes nothing faster: no interval begins below all of them."""
 PARTS = ("no network", "undisturbed", *FLOORS)
@@ -48,10 +48,10 @@ class Target:
     halo_bytes: float = 0.0
 
 
-def readings_of(
-    change: Change, target: Target, quartiles: tuple[float, float], costs: CostReading
+def scenarios_of(
+    change: Change, target: Target, quartiles: tuple[float, float], costs: CostScenarios
 ) -> dict[str, Case]:
-    """Return the cases of a change: the typical one, its readings, and what it consists of.
+    """Return the cases of a change: the typical one, its scenarios, and what it consists of.
 
     Parameters
     ----------

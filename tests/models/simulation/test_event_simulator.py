@@ -25,9 +25,9 @@ from hindmost.models.simulation.blocks import (
     Neighbours,
     whole_bodies,
 )
+from hindmost.models.simulation.event_simulator import EventSimulator, Latencies
 from hindmost.models.simulation.path import Waits
 from hindmost.models.simulation.recorded import moments, releases
-from hindmost.models.simulation.walker import Latencies, Walker
 
 FROZEN = json.loads((Path(__file__).parent / "frozen.json").read_text(encoding="utf-8"))
 """What the loops found that this walk replaced."""
@@ -124,15 +124,15 @@ def test_waits_name_who_was_waited_for() -> None:
     work[1, :, 1] = [2.0, 1.0]
     waits = Waits.of_places(8, 2)
     none = np.empty(0, np.int32)
-    walker = Walker(2, Neighbours.of_edges(2, none, none))
-    walker.walk(kind, work, np.array([[0.0, 0.0], [0.125, 0.0]]), waits=waits)
+    simulator = EventSimulator(2, Neighbours.of_edges(2, none, none))
+    simulator.walk(kind, work, np.array([[0.0, 0.0], [0.125, 0.0]]), waits=waits)
     # Places 0 to 3 are body 0 with its end, 4 to 7 body 1.
     wanted = np.full((8, 2), -1)
     wanted[4] = [1, -1]
     wanted[5] = [0, 0]
     np.testing.assert_array_equal(waits.waited, wanted)
     assert (waits.since[4], waits.since[5]) == (0, 5)
-    assert walker.clock.tolist() == [7.125, 7.0]
+    assert simulator.clock.tolist() == [7.125, 7.0]
     wanted_s = np.array([[1.0, 5.0], [0.5, 0.25], [2.0, 1.0], [0.125, 0.0]])
     np.testing.assert_array_equal(waits.own[[0, 4, 5, 7]], wanted_s)
 
@@ -146,9 +146,9 @@ def test_bodies_are_converted_in_parts_without_a_difference(
     clocks = []
     for at_once in (1 << 21, 40):
         monkeypatch.setattr("hindmost.models.simulation.blocks.AT_ONCE", at_once)
-        walker = Walker(4, neighbours)
+        simulator = EventSimulator(4, neighbours)
         ended = np.zeros(block.rest.shape)
-        walker.walk(block.kind, block.work, block.rest, duration=block.duration, ended=ended)
+        simulator.walk(block.kind, block.work, block.rest, duration=block.duration, ended=ended)
         clocks.append(ended)
     np.testing.assert_array_equal(clocks[0], clocks[1])
 
@@ -194,17 +194,19 @@ def test_collectives_in_which_not_all_wait_for_all(
     latency = np.zeros((1, KINDS))
     latency[0, kind] = 0.5
     neighbours = Neighbours.of_edges(4, none, none)
-    walker = Walker(4, neighbours, Latencies(latency=latency, overhead=np.zeros((1, KINDS))))
+    simulator = EventSimulator(
+        4, neighbours, Latencies(latency=latency, overhead=np.zeros((1, KINDS)))
+    )
     kinds = np.array([[kind]], np.uint8)
     work = np.array([1.0, 5.0, 3.0, 2.0])[None, :, None]
     groups = np.array(group)[None, :, None]
     waits = Waits.of_places(2, 4)
-    walker.walk(kinds, work, np.zeros((1, 4)), group=groups, waits=waits, interpret=interpret)
-    np.testing.assert_allclose(walker.clock, leave)
+    simulator.walk(kinds, work, np.zeros((1, 4)), group=groups, waits=waits, interpret=interpret)
+    np.testing.assert_allclose(simulator.clock, leave)
     block = EventBlock(
         kind=kinds,
         work=work,
-        duration=walker.clock[None, :, None] - work,
+        duration=simulator.clock[None, :, None] - work,
         rest=np.zeros((1, 4)),
         cycle_begins=np.array([True]),
         group=groups,
