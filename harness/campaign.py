@@ -24,8 +24,9 @@ from hindmost.harness.live.feed import FeedOptions, LiveFeed, feed_if
 from hindmost.harness.petsc import Parallel
 from hindmost.harness.rank_failures import on_root
 from hindmost.harness.runfile import provenance
+from hindmost.harness.runfile.attributes import Json
 from hindmost.harness.runfile.bodies import PHASES
-from hindmost.harness.runfile.contents import Header, Json, RankRun
+from hindmost.harness.runfile.contents import Header, RankRun
 from hindmost.harness.runfile.writer import write_run
 
 CaseT = TypeVar("CaseT")

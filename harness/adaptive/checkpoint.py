@@ -24,12 +24,12 @@ from hindmost.files import create, reason, sync_folder
 from hindmost.harness.adaptive.decks import MOST_LEVELS
 from hindmost.harness.adaptive.mesh.order import Cells
 from hindmost.harness.rank_failures import on_root
-from hindmost.harness.runfile.attributes import MOST_COUNT, read_object
+from hindmost.harness.runfile.attributes import MOST_COUNT, Json, read_object
 from hindmost.harness.runfile.checksum import append_checksum, verify_checksum
 from hindmost.harness.runfile.disk import Disk
 from hindmost.harness.runfile.hdf5 import VerifiedFile, integers_attribute, scalar_attributes
 from hindmost.harness.runfile.writer import Attempts
-from hindmost.parsing import OBJECT, parse_toml, shown
+from hindmost.parsing import parse_toml, shown
 
 SCHEMA = "hindmost-checkpoint"
 VERSION = 1
@@ -252,7 +252,7 @@ def read_setting(path: Path) -> CheckpointSetting:
                 cycle=int(attributes["cycle"]),
                 time=float(attributes["time"]),
                 deck=str(attributes["deck"]),
-                choices=read_object("choices", attributes["choices"], OBJECT),
+                choices=read_object("choices", attributes["choices"], Json),
                 base=(columns, rows),
                 cells=integers_attribute(file, "cells"),
             )

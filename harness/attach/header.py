@@ -21,11 +21,12 @@ from hindmost.harness.attach.sections import Matched, how_killed
 from hindmost.harness.attach.settings import FIND
 from hindmost.harness.krylov.solvers import solver_named
 from hindmost.harness.recorder.library import RECORD
-from hindmost.harness.runfile.attributes import OBJECTS
+from hindmost.harness.runfile.attributes import OBJECTS, Json
 from hindmost.harness.runfile.bodies import INJECTED, PHASES, BodyKind, RankBodies
-from hindmost.harness.runfile.contents import Header, Json
+from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.ending import KEY, REACHED, Ending
 from hindmost.harness.runfile.provenance import Origins
+from hindmost.records import from_document, to_document
 from hindmost.text import counted
 
 NORMS = {0: "none", 1: "preconditioned", 2: "unpreconditioned", 3: "natural"}
@@ -91,7 +92,7 @@ def origins_of(program: RawProgram, given: Origins | None) -> Origins:
 def is_writable(name: str, value: Any) -> bool:
     """Tell whether a part of a header that a raw file contains may stand in a run file."""
     try:
-        OBJECTS[name].check(value, name)
+        from_document(OBJECTS[name], value, name)
         return isinstance(value, dict) and len(json.dumps(value)) <= MOST_JSON
     except (KeyError, ValueError):
         return False
@@ -173,7 +174,7 @@ def header_of(
             "petsc_options": limited(
                 [word for pair in raw.options.items() for word in pair if word]
             ),
-            KEY: ending.to_json(),
+            KEY: to_document(ending),
         }
         if len(group) > 1:
             spec["between"] = SEVERAL

@@ -33,6 +33,7 @@ from hindmost.harness.recorder.counters import CounterUse, use_counters
 from hindmost.harness.recorder.injection import Injection
 from hindmost.harness.runfile.bodies import INJECTED
 from hindmost.harness.runfile.ending import KEY
+from hindmost.records import to_document
 from hindmost.text import choose
 
 RESERVED = {
@@ -248,7 +249,7 @@ class KrylovSolves:
                 "petsc_options": list(experiment.petsc_options),
                 **{option: value for option, value in tolerances.items() if value is not None},
                 **({} if injection is None else {INJECTED: str(injection)}),
-                KEY: ending.to_json(),
+                KEY: to_document(ending),
             },
         )
 

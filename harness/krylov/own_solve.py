@@ -48,6 +48,7 @@ from hindmost.harness.runfile.ending import KEY, Ending
 from hindmost.harness.runfile.part_file import RunName
 from hindmost.harness.runfile.writer import write_run_as
 from hindmost.output import warn
+from hindmost.records import to_document
 
 RECORDS_PER_ITERATION = 2000
 MOST_RECORDS = 1 << 23
@@ -297,7 +298,7 @@ class KSPRecorder:
                 **({"parameters": self._parameters} if self._parameters else {}),
                 **({"activities": True} if self._activities else {}),
                 **({"solves_left_out": solves - 1} if solves > 1 else {}),
-                KEY: ending.to_json(),
+                KEY: to_document(ending),
             },
         )
 

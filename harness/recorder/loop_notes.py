@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.harness.recorder.state import PHASES as MPI_PHASES
+from hindmost.harness.runfile.attributes import Json
 from hindmost.harness.runfile.bodies import PHASES
-from hindmost.harness.runfile.contents import Json
 from hindmost.text import plural
 
 LOCAL = PHASES.index("local")

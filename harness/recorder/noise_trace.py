@@ -8,20 +8,38 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from msgspec import Meta
 from numpy.typing import NDArray
 
 from hindmost.errors import DataError
 from hindmost.files import read_bytes, reason
 from hindmost.harness.recorder.trace_formats import columns_of, osnoise_of
-from hindmost.parsing import is_number, is_whole, parse_json
+from hindmost.parsing import parse_json
+from hindmost.records import RecordError, from_document
 from hindmost.text import percent, seconds
 
 DIGITS = 8
 MOST_NS = 10**15
 STARTS, LENGTHS = "detour_start_ns", "detour_length_ns"
+
+
+Nanoseconds = Annotated[
+    int, Meta(ge=0, le=MOST_NS, description=f"whole nanoseconds, at most {MOST_NS:,}")
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankDetours:
+    """The detours of a rank, as ``hindmost probe noise`` writes them."""
+
+    detour_start_ns: list[Nanoseconds]
+    detour_length_ns: list[Nanoseconds]
+    elapsed_s: Annotated[
+        float, Meta(ge=1e-9, le=MOST_NS * 1e-9, description="seconds of the measurement")
+    ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,18 +126,13 @@ def detours_of(
     rank: dict[str, Any], about: str
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
     """Return starts, lengths and the time of one rank; raise a DataError if they cannot be."""
-    starts, lengths = rank.get(STARTS), rank.get(LENGTHS)
-    elapsed_s: Any = rank.get("elapsed_s")
-    for name, values in ((STARTS, starts), (LENGTHS, lengths)):
-        if not isinstance(values, list) or not all(
-            is_whole(each, 0) and each <= MOST_NS for each in values
-        ):
-            raise DataError(
-                f"{about}: '{name}' should be a list of whole nanoseconds, at most {MOST_NS:,}."
-            )
-    if not is_number(elapsed_s, 0.0) or not 1 <= elapsed_s * 1e9 <= MOST_NS:
-        raise DataError(f"{about}: 'elapsed_s' should be the seconds of the measurement.")
-    start, length = np.array(starts, np.int64), np.array(lengths, np.int64)
+    try:
+        found = from_document(RankDetours, rank, about, ignore_unknown=True)
+    except RecordError as error:
+        raise DataError(str(error)) from None
+    elapsed_s = found.elapsed_s
+    start = np.array(found.detour_start_ns, np.int64)
+    length = np.array(found.detour_length_ns, np.int64)
     if start.size != length.size or (np.diff(start) < 0).any():
         raise DataError(f"{about}: each detour should have a start and a length, in order of time.")
     span_ns = int(elapsed_s * 1e9)

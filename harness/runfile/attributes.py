@@ -1,32 +1,19 @@
 """The attributes of a run file: texts, numbers, and JSON with members of known kinds.
 
-Members that are not read may be anything; files of later versions have more of them.
+Members that are not read may be anything; files of later versions have more of them. Numbers are
+finite, unless their type says that they may be infinite.
 """
 
 from __future__ import annotations
 
-import math
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any, NotRequired, TypedDict
 from unicodedata import category
 
-from hindmost.parsing import (
-    AMOUNT,
-    COUNT,
-    FLAG,
-    LIST,
-    NUMBER,
-    OBJECT,
-    SOME,
-    TEXT,
-    Entries,
-    Kind,
-    Maybe,
-    Members,
-    Values,
-    parse_json,
-    shown,
-)
+from msgspec import Meta
+
+from hindmost.parsing import parse_json, shown
+from hindmost.records import RecordError, from_document
 
 MOST_NAME = 1000
 """Characters of a name."""
@@ -39,115 +26,184 @@ MOST_COUNT = 1 << 53
 """Integers up to this are exact as float64."""
 YEARS = (1970, 9998)
 
-DURATION = Kind(
-    "a number from 0 on", lambda value: type(value) in (int, float) and 0.0 <= value <= math.inf
-)
+Json = dict[str, Any]
+"""A JSON object."""
+Name = Annotated[
+    str, Meta(min_length=1, max_length=MOST_NAME, description=f"1 to {MOST_NAME} characters")
+]
+Text = Annotated[str, Meta(max_length=MOST_TEXT, description=f"at most {MOST_TEXT} characters")]
+Ranks = Annotated[int, Meta(ge=1, le=MOST_RANKS)]
+Count = Annotated[int, Meta(ge=0, le=MOST_COUNT)]
+Amount = Annotated[float, Meta(ge=0)]
+Duration = Annotated[float, Meta(ge=0, extra={"infinite": True})]
 """May be infinite: the shortest body of a run without bodies."""
-ANY = Kind("anything", lambda value: True)
+CountPair = tuple[Count, Count]
 
-SPEC = Members(
-    {
-        "unknowns": Maybe(AMOUNT),
-        "repeat": COUNT,
-        "petsc_options": Entries(TEXT),
-        "between": TEXT,
-        "injected": TEXT,
-        "failure": Maybe(TEXT),
-        "stopped": Maybe(TEXT),
-        "deck": TEXT,
-        "choices": Maybe(Members({"petsc_options": Entries(TEXT)})),
-        "application": Maybe(OBJECT),
-        "base": Entries(SOME, length=2),
-        "first_cycle": COUNT,
-        "machine": Maybe(TEXT),
-        "interfere": Maybe(Members({"spans": Entries(LIST)})),
-        "orders": Maybe(OBJECT),
-        "speed_s": Maybe(AMOUNT),
-        "pulse_s": Maybe(AMOUNT),
-        "foresight_s": Maybe(AMOUNT),
-        "pulses_s": Maybe(AMOUNT),
-        "checkpoints": Entries(
-            Members({"cycle": COUNT, "seconds": AMOUNT, "bytes": AMOUNT}, required=True)
-        ),
-        "attached": Maybe(
-            Members(
-                {
-                    "name": TEXT,
-                    "execution": TEXT,
-                    "prefix": TEXT,
-                    "program": Entries(TEXT),
-                    "solves": COUNT,
-                    "seconds": AMOUNT,
-                    "finished": FLAG,
-                    "iterate_at": Members({"call": TEXT, "calls": COUNT}, required=True),
-                    "marks_differ": TEXT,
-                    "period": Members(
-                        {
-                            "periods": COUNT,
-                            "alike": AMOUNT,
-                            "share": AMOUNT,
-                            "others": Entries(TEXT),
-                        },
-                        required=True,
-                    ),
-                    "without_iterations": COUNT,
-                    "solves_skipped": COUNT,
-                    "reasons": Values(COUNT),
-                    "snes_steps": Entries(COUNT, length=2),
-                    "time_steps": Entries(COUNT, length=2),
-                    "program_s": AMOUNT,
-                    "of_ranks": COUNT,
-                    "aborted": NUMBER,
-                    "pipelined": Entries(TEXT),
-                    "inner": Entries(
-                        Members(
-                            {"prefix": TEXT, "type": TEXT, "count": COUNT, "seconds": AMOUNT},
-                            required=True,
-                        )
-                    ),
-                }
-            )
-        ),
-        "verdicts": Entries(Members({"cycle": COUNT, "kind": TEXT, "words": TEXT}, required=True)),
-    }
-)
-ENVIRONMENT = Members(
-    {
-        "machine": Members(
-            {
-                "host": Maybe(TEXT),
-                "cores": Maybe(SOME),
-                "load_before": Maybe(AMOUNT),
-                "cpu_model": Maybe(TEXT),
-            }
-        ),
-        "petsc": Maybe(TEXT),
-    }
-)
-GIT = Members({"commit": Maybe(TEXT), "dirty": Maybe(FLAG)})
-OBJECTS: dict[str, Kind] = {
-    "spec": SPEC,
-    "environment": ENVIRONMENT,
-    "petsc_options": Values(ANY),
-    "scheduler": Values(Maybe(TEXT)),
-    "git": GIT,
+
+class Checkpoint(TypedDict):
+    """A checkpoint of an adaptive run."""
+
+    cycle: Count
+    seconds: Amount
+    bytes: Amount
+
+
+class InnerSolves(TypedDict):
+    """Solves inside of the solves of an attached program."""
+
+    prefix: str
+    type: str
+    count: Count
+    seconds: Amount
+
+
+class CallOfIteration(TypedDict):
+    """The MPI call at which iterations end."""
+
+    call: str
+    calls: Count
+
+
+class Period(TypedDict):
+    """The period that hindmost found in the calls of a program."""
+
+    periods: Count
+    alike: Amount
+    share: Amount
+    others: list[str]
+
+
+class Attached(TypedDict, total=False):
+    """What a run knows of the program that was attached to."""
+
+    name: str
+    execution: str
+    prefix: str
+    program: list[str]
+    solves: Count
+    seconds: Amount
+    finished: bool
+    iterate_at: CallOfIteration
+    marks_differ: str
+    period: Period
+    without_iterations: Count
+    solves_skipped: Count
+    reasons: dict[str, Count]
+    snes_steps: CountPair
+    time_steps: CountPair
+    program_s: Amount
+    of_ranks: Count
+    aborted: float
+    pipelined: list[str]
+    inner: list[InnerSolves]
+
+
+class Choices(TypedDict, total=False):
+    """How an adaptive run was distributed."""
+
+    petsc_options: list[str]
+
+
+class Interference(TypedDict, total=False):
+    """The jobs that interfered with a run."""
+
+    spans: list[list[Any]]
+
+
+class Verdict(TypedDict):
+    """What was decided in a cycle of an adaptive run."""
+
+    cycle: Count
+    kind: str
+    words: str
+
+
+class Spec(TypedDict, total=False):
+    """Members of ``spec`` that hindmost reads; others may be anything."""
+
+    unknowns: Amount | None
+    repeat: Count
+    petsc_options: list[str]
+    between: str
+    injected: str
+    failure: str | None
+    stopped: str | None
+    deck: str
+    choices: Choices | None
+    application: Json | None
+    base: tuple[Ranks, Ranks]
+    first_cycle: Count
+    machine: str | None
+    interfere: Interference | None
+    orders: Json | None
+    speed_s: Amount | None
+    pulse_s: Amount | None
+    foresight_s: Amount | None
+    pulses_s: Amount | None
+    checkpoints: list[Checkpoint]
+    attached: Attached | None
+    verdicts: list[Verdict]
+
+
+class Host(TypedDict, total=False):
+    """The machine of rank 0."""
+
+    host: str | None
+    cores: Annotated[int, Meta(ge=1)] | None
+    load_before: Amount | None
+    cpu_model: str | None
+
+
+class Environment(TypedDict, total=False):
+    """Machine and software."""
+
+    machine: Host
+    petsc: str | None
+
+
+class Git(TypedDict, total=False):
+    """The state of the repository."""
+
+    commit: str | None
+    dirty: bool | None
+
+
+OBJECTS: dict[str, Any] = {
+    "spec": Spec,
+    "environment": Environment,
+    "petsc_options": Json,
+    "scheduler": dict[str, str | None],
+    "git": Git,
 }
-"""The members of attributes that are JSON."""
-SUMMARY = Members(
-    {
-        "body_s": Members(
-            dict.fromkeys(("minimum", "median", "quantile_99", "maximum"), DURATION), required=True
-        ),
-        "phase_s": Values(NUMBER),
-        "balance_s": DURATION,
-    },
-    required=True,
-)
-COUNTED = Members(dict.fromkeys(("instructions", "cycles"), AMOUNT))
-"""Counters in the summary, if the file has them."""
+"""The forms of attributes that are JSON."""
 
 
-def read_object(name: str, text: Any, kind: Kind) -> dict[str, Any]:
+class BodyTimes(TypedDict):
+    """Durations of bodies, seconds."""
+
+    minimum: Duration
+    median: Duration
+    quantile_99: Duration
+    maximum: Duration
+
+
+class Counted(TypedDict, total=False):
+    """Counters of the processor, where the file has them."""
+
+    instructions: Amount
+    cycles: Amount
+
+
+class Summary(TypedDict):
+    """The totals of a run."""
+
+    body_s: BodyTimes
+    phase_s: dict[str, float]
+    balance_s: Duration
+    counted: NotRequired[Counted]
+
+
+def read_object(name: str, text: Any, form: Any) -> Json:
     """Parse an attribute of JSON and check its members.
 
     Raises
@@ -156,18 +212,19 @@ def read_object(name: str, text: Any, kind: Kind) -> dict[str, Any]:
         Invalid; the message names the path of the member.
     """
     if not isinstance(text, str):
-        raise ValueError(f"the attribute '{name}' is {shown(text)}; it should be JSON")
+        raise RecordError("allowed: JSON", name, found=text)
     try:
         value = parse_json(text)
     except ValueError as error:
         raise ValueError(f"the attribute '{name}' is not JSON: {error}") from None
-    OBJECT.check(value, name)
-    kind.check(value, name)
-    found: dict[str, Any] = value
-    return found
+    try:
+        from_document(form, value, name)
+    except RecordError as error:
+        raise ValueError(str(error).rstrip(".")) from None
+    return value  # type: ignore[no-any-return]  # an object, or it would not be of the form
 
 
-def read_summary(text: Any, phases: tuple[str, ...]) -> dict[str, Any]:
+def read_summary(text: Any, phases: tuple[str, ...]) -> Json:
     """Read the totals of a run; raises like `read_object`.
 
     Parameters
@@ -175,30 +232,11 @@ def read_summary(text: Any, phases: tuple[str, ...]) -> dict[str, Any]:
     phases : tuple of str
         The phases of the file, which the summary must contain.
     """
-    summary = read_object("summary", text, SUMMARY)
-    COUNTED.check(summary.get("counted", {}), "summary.counted")
+    summary = read_object("summary", text, Summary)
     if set(summary["phase_s"]) != set(phases):
-        raise ValueError(
-            f"summary.phase_s has {shown(list(summary['phase_s']))}; the file has the phases "
-            f"{shown(list(phases))}"
-        )
+        why = f"the file has the phases {shown(list(phases))}"
+        raise RecordError(why, "summary", "phase_s", found=list(summary["phase_s"]))
     return summary
-
-
-def check_value(name: str, value: Any) -> None:
-    """Raise a ValueError if an attribute that is text or a number is invalid."""
-    if isinstance(value, str) and len(value) > MOST_TEXT:
-        raise ValueError(
-            f"'{name}' has {len(value)} characters; it should have {MOST_TEXT} at most"
-        )
-    if name in ("workload", "solver"):
-        check_length(name, value)
-    if name == "ranks" and not 1 <= value <= MOST_RANKS:
-        raise ValueError(f"'ranks' is {value}; it should be from 1 to {MOST_RANKS}")
-    if name in ("iterations", "restart", "lag", "records_lost") and not 0 <= value <= MOST_COUNT:
-        raise ValueError(f"'{name}' is {value}; it should be from 0 to {MOST_COUNT}")
-    if name == "t0_utc":
-        check_time(value)
 
 
 def check_length(what: str, name: str) -> None:
@@ -215,8 +253,7 @@ def check_new_name(what: str, name: object) -> None:
     what : str
         What the name is for.
     """
-    TEXT.check(name, what)
-    text = str(name)
+    text = from_document(str, name, what)
     check_length(what, text)
     for letter in text:
         if category(letter) in UNWRITABLE:

@@ -5,27 +5,26 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.harness.runfile.attributes import OBJECTS, check_value, read_object
+from hindmost.harness.runfile.attributes import (
+    OBJECTS,
+    Count,
+    Json,
+    Name,
+    Ranks,
+    Text,
+    check_time,
+    read_object,
+)  # fmt: skip
 from hindmost.harness.runfile.bodies import RankBodies
 from hindmost.harness.runfile.contexts import CallContexts
 from hindmost.harness.runfile.cycles import RankCycles
-from hindmost.parsing import shown
+from hindmost.records import from_document
 from hindmost.text import counted, percent
-
-Json = dict[str, Any]
-"""A JSON object."""
-
-
-ALLOWED = {
-    "synchronisation": ("blocking", "pipelined"),
-    "origin": ("measured", "simulated", "synthetic"),
-}
-"""Attributes with a fixed set of values."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,18 +59,18 @@ class Header:
     petsc_options, scheduler, git : dict
     """
 
-    workload: str
-    solver: str
-    ranks: int
-    iterations: int
-    restart: int
+    workload: Name
+    solver: Name
+    ranks: Ranks
+    iterations: Count
+    restart: Count
     synchronisation: Literal["blocking", "pipelined"]
-    lag: int
+    lag: Count
     complete: bool
-    records_lost: int
+    records_lost: Count
     origin: Literal["measured", "simulated", "synthetic"]
-    t0_utc: str
-    mpi_library: str
+    t0_utc: Text
+    mpi_library: Text
     spec: Json
     environment: Json
     petsc_options: Json
@@ -114,29 +113,17 @@ class Header:
         attributes : mapping of str to str, int or float
             As in the file.
         """
-        values: dict[str, Any] = {}
-        for field in fields(cls):
-            if field.name not in attributes:
-                raise ValueError(f"the attribute '{field.name}' is missing")
-            value = attributes[field.name]
-            wanted: type = str if field.type == "str" or field.name in ALLOWED else int
-            if field.name in OBJECTS:
-                value = read_object(field.name, value, OBJECTS[field.name])
-            elif type(value) is not wanted:
-                sort = "a text" if wanted is str else "a whole number"
-                raise ValueError(
-                    f"the attribute '{field.name}' is {shown(value)}; it should be {sort}"
-                )
-            elif field.type == "bool":
-                value = bool(value)
-            check_value(field.name, value)
-            allowed = ALLOWED.get(field.name)
-            if allowed is not None and value not in allowed:
-                raise ValueError(
-                    f"the attribute '{field.name}' is {shown(value)}, not in {allowed}"
-                )
-            values[field.name] = value
-        return cls(**cast(Any, values))
+        values = {
+            each.name: attributes[each.name] for each in fields(cls) if each.name in attributes
+        }
+        for name, form in OBJECTS.items():
+            if name in values:
+                values[name] = read_object(name, values[name], form)
+        if values.get("complete") in (0, 1):  # attributes have no truth values
+            values["complete"] = bool(values["complete"])
+        header = from_document(cls, values)
+        check_time(header.t0_utc)
+        return header
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from hindmost.harness.runfile.contents import Header
+from hindmost.records import RecordError, from_document
 
 KEY = "ending"
 """Its key in a header's ``spec``."""
@@ -136,10 +135,6 @@ class Ending:
         """PETSc's name of why the solve ended, with what it means if the solver failed."""
         return with_cause(self.reason)
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the JSON in the header."""
-        return asdict(self)
-
     @classmethod
     def of(cls, header: Header) -> Ending | None:
         """Return how the solve of a run file ended; None if the file does not say.
@@ -149,38 +144,12 @@ class Ending:
         said = header.spec.get(KEY)
         if not isinstance(said, Mapping):
             return None
-        residual = said.get("true_residual")
-        return cls(
-            asked=whole(said.get("asked")),
-            done=header.iterations,
-            reason=text(said.get("reason")),
-            rtol=number(said.get("rtol")),
-            atol=number(said.get("atol")),
-            norm=text(said.get("norm")),
-            true_residual=None if residual is None else number(residual),
-            generic=text(said.get("generic")),
-            flaw=text(said.get("flaw")),
-            counted=whole(said.get("counted")),
-        )
+        try:
+            return from_document(cls, {**said, "done": header.iterations}, ignore_unknown=True)
+        except RecordError:
+            return None
 
 
 def with_cause(reason: str) -> str:
     """Return PETSc's name of a reason, with what it means if the solver failed."""
     return f"{reason}: {CAUSES[reason]}" if reason in CAUSES else reason
-
-
-def number(value: object) -> float:
-    """Return a number from an untrusted header; 0 if it is not a number."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return 0.0
-    return float(value) if abs(value) < 1e300 and not math.isnan(value) else 0.0
-
-
-def whole(value: object) -> int:
-    """Return an integer; 0 if it is not a number."""
-    return int(number(value))
-
-
-def text(value: object) -> str:
-    """Return a text; empty if it is not a text."""
-    return value if isinstance(value, str) else ""

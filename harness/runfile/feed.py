@@ -10,14 +10,17 @@ from __future__ import annotations
 import fcntl
 import json
 from collections import deque
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, NotRequired, TypedDict
+
+import msgspec
+from msgspec import Meta
 
 from hindmost.errors import DataError, NotARunFileError, UnknownSchemaError
 from hindmost.files import matching, open_regular, read_text, write_atomically
-from hindmost.harness.runfile.feed_lines import LINES, SCHEMA, VERSION, parsed
+from hindmost.printable import cleaned
+from hindmost.records import from_document, to_document
 
 SUFFIX = ".live.jsonl"
 CONTROL_SUFFIX = ".control"
@@ -31,6 +34,57 @@ MOST_LINE = 1 << 16
 MOST_READ = 1 << 22
 LEAST_NS = 256
 BINS_AN_OCTAVE = 4
+
+
+SCHEMA = "hindmost-live"
+VERSION = 1
+Natural = Annotated[int, Meta(ge=0, lt=1 << 62)]
+Some = Annotated[int, Meta(ge=1, le=1 << 31)]
+"""Ranks, hosts or columns."""
+Number = Annotated[float, Meta(ge=-(1 << 62), le=1 << 62)]
+Words = Annotated[tuple[str, ...], Meta(min_length=1)]
+
+
+class SolveLine(TypedDict):
+    """A solve or a loop begins."""
+
+    solver: str
+    number: Natural
+    iterations: Natural
+
+
+class FrameLine(TypedDict):
+    """Some iterations of all ranks."""
+
+    t_ns: Natural
+    iteration: Natural
+    window_ns: Natural
+    phase_ns: list[Number]
+    first_bin: Natural
+    bins: list[Natural]
+    extrema: list[tuple[Natural, Number]]
+    period: Natural
+    metric: Natural
+    heat: list[Number]
+    late: Natural
+    cost_ns: Natural
+
+
+class DoneLine(TypedDict):
+    """A solve or a loop is done."""
+
+    number: Natural
+    file: NotRequired[str]
+    failure: NotRequired[str]
+    stopped: NotRequired[str]
+
+
+class EndLine(TypedDict):
+    """The last line."""
+
+    status: str
+    done: NotRequired[Natural]
+    failure: NotRequired[str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,33 +112,63 @@ class FeedHead:
     """
 
     workload: str
-    ranks: int
-    columns: int
-    runs: int
-    phases: tuple[str, ...]
-    metrics: tuple[str, ...]
+    ranks: Some
+    columns: Some
+    runs: Some
+    phases: Annotated[tuple[str, ...], Meta(min_length=3)]
+    metrics: Words
     began_utc: str
     host: str
-    hosts: int
-    extrema: tuple[str, ...] = EXTREMA
-    periods_s: tuple[float, ...] = PERIODS_S
+    hosts: Some
+    extrema: Words = EXTREMA
+    periods_s: Annotated[tuple[Number, ...], Meta(min_length=1)] = PERIODS_S
     least_ns: int = LEAST_NS
     bins_an_octave: int = BINS_AN_OCTAVE
 
-    @classmethod
-    def of(cls, line: Mapping[str, Any]) -> FeedHead:
-        """Return the head that a valid line gives."""
-        given = {name: line[name] for name in cls.__slots__ if name in LINES["head"]}
-        values: dict[str, Any] = {
-            name: tuple(value) if isinstance(value, list) else value
-            for name, value in given.items()
-        }
-        return cls(**values)
-
     def line(self) -> dict[str, Any]:
         """Return the line of the feed."""
-        fields = {name: getattr(self, name) for name in self.__slots__}
-        return {"kind": "head", "schema": SCHEMA, "version": VERSION, **fields}
+        return {"kind": "head", "schema": SCHEMA, "version": VERSION, **to_document(self)}
+
+    def fits(self, frame: FrameLine) -> bool:
+        """Tell whether a frame has as many values as there are names, and ranks that exist."""
+        return (
+            len(frame["phase_ns"]) == len(self.phases)
+            and len(frame["extrema"]) == len(self.extrema)
+            and len(frame["heat"]) == self.columns
+            and all(rank < self.ranks for rank, _ in frame["extrema"])
+            and frame["period"] < len(self.periods_s)
+            and frame["metric"] < len(self.metrics)
+        )
+
+
+LINES: dict[str, Any] = {
+    "head": FeedHead, "solve": SolveLine, "frame": FrameLine, "done": DoneLine, "end": EndLine,
+}  # fmt: skip
+"""The kinds of lines; a line may have more fields."""
+
+
+def parsed(text: bytes, head: FeedHead | None = None) -> dict[str, Any] | None:
+    """Return a line of a feed, whose texts are safe to show; None if it is invalid.
+
+    A feed is read while it is written, possibly from a full disk: what is no line is skipped.
+
+    Parameters
+    ----------
+    text : bytes
+    head : FeedHead or None
+        The feed's first line, to which frames have to fit; None while it is unknown.
+    """
+    try:
+        line = msgspec.json.decode(text)
+        form = LINES[line["kind"]]
+        if form is FeedHead and (line.get("schema"), line.get("version")) != (SCHEMA, VERSION):
+            return cleaned(line)  # type: ignore[no-any-return]  # the reader reports it
+        found = msgspec.convert(line, form)
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return None
+    if form is FrameLine:
+        return line if head is None or head.fits(found) else None
+    return cleaned(line)  # type: ignore[no-any-return]
 
 
 def bin_edges_ns(first: int, count: int) -> list[float]:
@@ -121,7 +205,7 @@ class FeedReader:
         self.skipped = 0
         self._rest = b""
         self._whole: deque[bytes] = deque()
-        self._known: dict[str, Any] | None = None
+        self._known: FeedHead | None = None
         try:
             self._file = open_regular(path)
         except OSError as error:
@@ -132,14 +216,13 @@ class FeedReader:
             raise NotARunFileError(
                 f"{path} is not a live feed; 'hindmost run --live' writes one, NAME{SUFFIX}."
             )
-        self._known = lines[0]
         if lines[0].get("version") != VERSION:
             self.close()
             raise UnknownSchemaError(
                 f"{path} is a live feed of version {lines[0].get('version')}; this hindmost "
                 f"reads {VERSION}. Update hindmost."
             )
-        self.head = FeedHead.of(lines[0])
+        self._known = self.head = from_document(FeedHead, lines[0], ignore_unknown=True)
 
     def read_lines(self, most: int = 0) -> list[dict[str, Any]]:
         """Return lines completed since the last call, up to a maximum."""

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Literal
 
 from hindmost.harness.launch import assigned_rank
-from hindmost.harness.runfile.contents import Header, Json
+from hindmost.harness.runfile.attributes import Json
+from hindmost.harness.runfile.contents import Header
 from hindmost.harness.stack import current_stack
 from hindmost.processes import CPU, stat_fields
 

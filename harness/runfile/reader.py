@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import DamagedFileError, DataError
-from hindmost.harness.runfile.attributes import read_summary
+from hindmost.harness.runfile.attributes import Json, read_summary
 from hindmost.harness.runfile.bodies import NOT_WORK, sum_of_phases
 from hindmost.harness.runfile.checks import (
     BLOCK_BYTES,
@@ -25,11 +25,12 @@ from hindmost.harness.runfile.checks import (
     texts_of,
 )
 from hindmost.harness.runfile.checksum import verify_checksum
-from hindmost.harness.runfile.contents import Edges, Header, Json
+from hindmost.harness.runfile.contents import Edges, Header
 from hindmost.harness.runfile.contexts import CallContexts, Module, PythonCode
 from hindmost.harness.runfile.hdf5 import VerifiedFile, scalar_attributes
 from hindmost.harness.runfile.interchange import as_dataset, as_frame, as_html
 from hindmost.harness.runfile.schema import VARIABLE, VARIABLES
+from hindmost.records import RecordError
 from hindmost.text import choose
 
 TOLERANCE_S = 1e-6
@@ -417,9 +418,9 @@ def open_run(path: str | Path) -> Run:
             raise ValueError("the attribute 'summary' is missing")
         summary = read_summary(attributes["summary"], tuple(phases))
     except (OSError, KeyError, ValueError, TypeError, RuntimeError) as error:
-        if isinstance(error, DataError):
+        if isinstance(error, DataError) and not isinstance(error, RecordError):
             raise
         raise DamagedFileError(
-            f"{path} has a valid checksum, but invalid contents: {error}."
+            f"{path} has a valid checksum, but invalid contents: {str(error).rstrip('.')}."
         ) from error
     return Run(verified_file, header, checksum, sizes, phases, summary)

@@ -9,8 +9,8 @@ from typing import Any
 from hindmost.errors import DataError, UnknownSchemaError
 from hindmost.files import read_text, write_atomically
 from hindmost.jobs.core.plan import Plan
-from hindmost.parsing import is_plain_name, parse_json
-from hindmost.records import RecordError, from_document, shown, to_document
+from hindmost.parsing import is_plain_name, parse_json, shown
+from hindmost.records import RecordError, from_document, to_document
 
 SCHEMA = "hindmost-plan"
 VERSION = 1

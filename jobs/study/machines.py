@@ -13,7 +13,8 @@ from hindmost.jobs.core.machine import MachineProfile
 from hindmost.jobs.core.values import as_words, plain
 from hindmost.jobs.launchers import LAUNCHERS
 from hindmost.jobs.schedulers import SCHEDULERS
-from hindmost.records import ABSENT, RecordError, from_document, shown
+from hindmost.parsing import shown
+from hindmost.records import ABSENT, RecordError, from_document
 from hindmost.text import choose
 
 LOCAL = "local"

@@ -26,8 +26,9 @@ from hindmost.jobs.study.sweep import (
     read_conditions,
     replace_axis,
 )
+from hindmost.parsing import shown
 from hindmost.profiles import profiles_path
-from hindmost.records import RecordError, from_document, shown
+from hindmost.records import RecordError, from_document
 from hindmost.text import choose, parse_duration
 
 SCHEMA = 1

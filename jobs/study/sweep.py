@@ -15,7 +15,8 @@ from hindmost.jobs.core.plan import Value
 from hindmost.jobs.core.values import plain
 from hindmost.jobs.study.expression import Condition, ConditionError, parse_condition
 from hindmost.jobs.study.study import Axis, Study
-from hindmost.records import KeyPath, RecordError, shown
+from hindmost.parsing import shown
+from hindmost.records import KeyPath, RecordError
 from hindmost.text import choose, either
 
 CONDITIONS = ("exclude", "only")

@@ -20,17 +20,29 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import is_dataclass
 from enum import Enum
 from functools import cache
 from types import UnionType
-from typing import Annotated, Any, Final, Literal, TypeVar, Union, get_args, get_origin
+from typing import (
+    Annotated,
+    Any,
+    Final,
+    Literal,
+    NotRequired,
+    Required,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    is_typeddict,
+)  # fmt: skip
 from typing import get_type_hints as hints_of
 
 import msgspec
 
 from hindmost.errors import DataError
-from hindmost.parsing import LARGEST
+from hindmost.parsing import LARGEST, shown
 from hindmost.printable import one_line
 from hindmost.text import choose
 
@@ -41,8 +53,6 @@ ABSENT: Final = object()
 """Stands for the value of a key that a document lacks."""
 UNKNOWN: Final = object()
 """Stands for the value of a key that a document should not have."""
-SHOWN = 40
-"""Characters of a value in a message."""
 WORDS = {
     str: "text", int: "a whole number", float: "a finite number", bool: "true or false",
     tuple: "a list", list: "a list",
@@ -78,16 +88,6 @@ class RecordError(DataError):
         what = states.get(id(self.found)) or shown(self.found)
         where = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in self.path)
         return f"{one_line(where.removeprefix('.')) or 'the whole'} is {what}; {self.why}."
-
-
-def shown(value: Any) -> str:
-    """Return a value as JSON and TOML write it, on one short line."""
-    try:
-        text = json.dumps(value, ensure_ascii=False, default=str)
-    except (ValueError, TypeError):  # more digits than Python writes, or keys that JSON lacks
-        text = type(value).__name__
-    text = text if len(text) <= SHOWN else f"{text[: SHOWN - 3]}..."
-    return one_line(text)
 
 
 def from_document(kind: type[T], value: Any, *path: str | int, ignore_unknown: bool = False) -> T:
@@ -160,8 +160,8 @@ def check_keys(kind: Any, value: Any, *, ignore_unknown: bool = False) -> None:
                 raise error.below(key) from None
         elif isinstance(each, float | int) and not -LARGEST < each < LARGEST:
             of_key = kind_of_member(kind, key)
-            allowed = "a finite number" if of_key is Any else words(of_key)
-            raise RecordError(f"allowed: {allowed}", key, found=each)
+            if of_key is not Any and not may_be_infinite(of_key):
+                raise RecordError(f"allowed: {words(of_key)}", key, found=each)
 
 
 def inner(value: Any) -> Iterator[tuple[str | int, Any]]:
@@ -176,7 +176,20 @@ def inner(value: Any) -> Iterator[tuple[str | int, Any]]:
 def hints(kind: Any) -> dict[str, Any]:
     """Return the types of a record's fields, with what else is said of them."""
     found = hints_of(kind, include_extras=True)
-    return {each.name: found[each.name] for each in fields(kind)}
+    return {
+        name: get_args(each)[0] if get_origin(each) in (Required, NotRequired) else each
+        for name, each in found.items()
+    }
+
+
+def is_record(kind: Any) -> bool:
+    """Tell whether a type has named fields."""
+    return is_dataclass(kind) or is_typeddict(kind)
+
+
+def may_be_infinite(kind: Any) -> bool:
+    """Tell whether the type of a number says that it may be infinite."""
+    return get_origin(kind) is Annotated and "infinite" in (get_args(kind)[1].extra or ())
 
 
 @cache
@@ -196,7 +209,7 @@ def part_for(kind: Any, value: Any) -> Any:
         return parts[0]
     for part in parts:
         origin = get_origin(part) or part
-        if isinstance(value, dict) and (is_dataclass(origin) or issubclass(origin, Mapping)):
+        if isinstance(value, dict) and (is_record(origin) or issubclass(origin, Mapping)):
             return part
         if isinstance(value, list | tuple) and origin in (list, tuple):
             return part
@@ -205,8 +218,8 @@ def part_for(kind: Any, value: Any) -> Any:
 
 def kind_of_member(kind: Any, key: str | int) -> Any:
     """Return the type of a member of a list or an object; Any where it is free."""
-    if is_dataclass(kind):
-        return hints(kind).get(str(key), Any)  # type: ignore[arg-type]
+    if is_record(kind):
+        return hints(kind).get(str(key), Any)
     args = get_args(kind)
     if not args or get_origin(kind) in (Union, UnionType):
         return Any

@@ -10,6 +10,7 @@ from hindmost.harness.recorder.bodies import find_bodies, generic_bodies
 from hindmost.harness.runfile.bodies import PHASES
 from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.ending import Ending
+from hindmost.records import to_document
 
 FORCED = Ending(asked=400, done=400, reason="CONVERGED_ITS")
 TO_TOLERANCE = Ending(asked=400, done=90, reason="CONVERGED_RTOL", rtol=1e-8)
@@ -61,7 +62,7 @@ def test_what_the_header_says_is_read_back(header: Header) -> None:
     said = replace(
         TO_TOLERANCE, done=40, true_residual=1e-7, norm="natural", generic="why", flaw="NaN"
     )
-    kept = replace(header, spec={**header.spec, "ending": said.to_json()})
+    kept = replace(header, spec={**header.spec, "ending": to_document(said)})
     assert Ending.of(kept) == said
     assert Ending.of(header) is None
 

@@ -16,8 +16,7 @@ from tests.conftest import BIN, Ranks
 
 import hindmost
 from hindmost.analysis.watch.server import WatchServer
-from hindmost.harness.runfile.feed import FeedReader, bin_edges_ns, find_feed, write_control
-from hindmost.harness.runfile.feed_lines import parsed
+from hindmost.harness.runfile.feed import FeedReader, bin_edges_ns, find_feed, parsed, write_control
 from hindmost.harness.runfile.reader import Run
 
 pytestmark = pytest.mark.mpi

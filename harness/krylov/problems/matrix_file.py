@@ -23,7 +23,7 @@ from hindmost.harness.krylov.problems.problem import (
 )
 from hindmost.harness.petsc import is_complex
 from hindmost.harness.rank_failures import on_root
-from hindmost.harness.runfile.contents import Json
+from hindmost.harness.runfile.attributes import Json
 
 
 def check(request: SystemRequest) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from hindmost.errors import UsageError
-from hindmost.harness.runfile.contents import Json
+from hindmost.harness.runfile.attributes import Json
 
 Rows = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
 """Compressed rows: row starts, global columns, values, which may be complex."""

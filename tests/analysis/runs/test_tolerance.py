@@ -28,6 +28,7 @@ from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.ending import Ending
 from hindmost.harness.runfile.reader import Run, open_run
 from hindmost.harness.runfile.writer import write_whole
+from hindmost.records import to_document
 from hindmost.text import seconds
 
 Write = Callable[..., Run]
@@ -62,7 +63,7 @@ def write(tmp_path: Path, header: Header) -> Write:
 
     def made(ending: Ending, *, solver: str = "cg", seed: int = 1, **more: Any) -> Run:
         values = run_values(iterations=ending.done, ranks=3, restart=ending.done, seed=seed)
-        spec = {**header.spec, "ending": ending.to_json()}
+        spec = {**header.spec, "ending": to_document(ending)}
         said = replace(header, solver=solver, iterations=ending.done, restart=0, spec=spec)
         return open_run(write_whole(tmp_path, said, {**values, **more.pop("values", {})}, **more))
 
