@@ -27,6 +27,7 @@ from hindmost.harness.attach.raw import RawProgram, UnreadableError, read_progra
 from hindmost.harness.attach.section_group import SectionGroup
 from hindmost.harness.attach.sections import how_killed, sections_of
 from hindmost.harness.attach.settings import FIND
+from hindmost.harness.attach.stopped import where_ranks_stood
 from hindmost.harness.runfile.provenance import Origins
 from hindmost.printable import shell_word
 from hindmost.text import counted
@@ -77,6 +78,9 @@ def convert(
             )
         for why in (*program.unreadable, *torn(program)):
             report(why)
+        stood = where_ranks_stood(program)
+        if stood:
+            report(f"{folder.name}: when the program was ended, {stood}")
         sections = sections_of(program)
         for why in sections.left_out if sections.groups else ():
             report(f"{folder.name}: {why}")

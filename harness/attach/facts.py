@@ -191,10 +191,12 @@ class End:
         all ranks.
     aborted : int or None
         The code of an MPI_Abort.
-    in_call : str
-        The MPI call that the rank was in; empty if it was in none.
-    in_call_ns : int
-        When that call began, on the rank's own clock.
+    in_call, last_call : str
+        The MPI call that the rank was in, empty if it was in none, and the one before.
+    partner : int
+        The rank with which it exchanged a message in that call; -1: none, or not known.
+    since_ns : int
+        When that call began, or the last one ended, on the rank's own clock.
     clock_ns : int
         When this was written, on that clock.
     last_context : int
@@ -213,6 +215,8 @@ class End:
     calls_of_some: Mapping[str, Count] = field(default_factory=dict)
     aborted: int | None = None
     in_call: str = ""
-    in_call_ns: Instant = 0
+    last_call: str = ""
+    partner: Annotated[int, Meta(ge=-1, le=1 << 31)] = -1
+    since_ns: Instant = 0
     clock_ns: Instant = 0
     last_context: Annotated[int, Meta(ge=0, le=(1 << 32) - 1)] = 0

@@ -19,6 +19,7 @@ from hindmost.harness.attach.period import Period
 from hindmost.harness.attach.raw import RawProgram
 from hindmost.harness.attach.sections import Matched, how_killed
 from hindmost.harness.attach.settings import FIND
+from hindmost.harness.attach.stopped import where_ranks_stood
 from hindmost.harness.krylov.solvers import solver_named
 from hindmost.harness.recorder.library import RECORD
 from hindmost.harness.runfile.attributes import OBJECTS, Json
@@ -351,7 +352,11 @@ def failure_of(
         code = next((each for each in codes if each is not None), None)
         how = f" ({killed})" if killed else ""
         how = how if code is None else f" (MPI_Abort {code})"
-        return f"the program ended inside this {what}{how}; iterations before that are kept"
+        stood = where_ranks_stood(program)
+        return (
+            f"the program ended inside this {what}{how}; "
+            f"{f'{stood}; ' if stood else ''}iterations before that are kept"
+        )
     if lost:
         room = max(each.seen for each in facts) * RECORD.itemsize
         return (

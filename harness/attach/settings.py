@@ -17,6 +17,7 @@ from hindmost.harness.recorder.attach import HALO_EVENTS, INNER_EVENTS, SOLVE_EV
 from hindmost.harness.recorder.build import SOURCES
 from hindmost.harness.recorder.injection import OPTION, Injection, Law, read_law
 from hindmost.harness.runfile.provenance import Origins
+from hindmost.harness.watchdog import checked
 from hindmost.output import strict_json
 from hindmost.text import choose
 
@@ -62,6 +63,8 @@ class AttachRequest:
         Law of noise to inject into what is recorded; empty for none.
     seed : int
         Of that noise.
+    most_seconds : float or None
+        After which the program is ended; None for no limit.
     """
 
     out: Path
@@ -72,6 +75,7 @@ class AttachRequest:
     memory: str = DEFAULT_MEMORY
     inject: str = ""
     seed: int = 0
+    most_seconds: float | None = None
 
     def text(self, origins: Origins | None) -> str:
         """Return the file of settings.
@@ -99,6 +103,9 @@ class AttachRequest:
         lines.append(f"every {self.every}")
         if self.most is not None:
             lines.append(f"most {self.most}")
+        if self.most_seconds is not None:
+            checked(self.most_seconds)
+            lines.append(f"most_ns {round(self.most_seconds * 1e9)}")
         if self.iterate_at:
             chosen = [
                 option

@@ -34,7 +34,7 @@ static struct {
   int on, begun, ended, rank, size, has_only, chooses_solves;
   pid_t pid;
   MPI_Comm own;
-  int64_t every, most, memory_bytes, capacity;
+  int64_t every, most, memory_bytes, capacity, most_ns; /* most_ns: 0: no limit */
   int64_t sections, calls, solves, skipped, passed, marks, lost_marks; /* passed: solves of other prefixes */
   int64_t led; /* of those skipped and passed, the ones of which this is the first rank */
   double load;
@@ -115,6 +115,7 @@ static void read_setting(const char *key, char *value) {
   else if (!strcmp(key, "only")) copy_text(attached.only, sizeof attached.only, value), attached.has_only = 1;
   else if (!strcmp(key, "every")) attached.every = strtoll(value, NULL, 10);
   else if (!strcmp(key, "most")) attached.most = strtoll(value, NULL, 10);
+  else if (!strcmp(key, "most_ns")) attached.most_ns = strtoll(value, NULL, 10);
   else if (!strcmp(key, "memory")) attached.memory_bytes = strtoll(value, NULL, 10);
   else if (!strcmp(key, "iterate")) marking_call = strcmp(value, "auto") ? call_named(value) : FIND_CALL;
   else if (!strcmp(key, "nth")) marking_nth = strtoll(value, NULL, 10);
@@ -289,7 +290,8 @@ static void add_calls(struct text *text, const char *key, const int64_t counts[]
   text_add(text, "}");
 }
 
-/* The last frame. `aborted` < 0: not by MPI_Abort. `since_ns`: when the call began that the program is in. */
+/* The last frame. `aborted` < 0: not by MPI_Abort. `since_ns`: when the call began that the program is in, or
+ * the last one ended. */
 static void write_end(int finalized, int64_t aborted, int64_t since_ns) {
   struct text text = {0};
   write_contexts();
@@ -306,10 +308,10 @@ static void write_end(int finalized, int64_t aborted, int64_t since_ns) {
   text_number(&text, "marks_in_solves", attached.lost_marks);
   add_calls(&text, "calls", calls_passed);
   add_calls(&text, "calls_of_some", calls_of_some);
-  if (open_call >= 0) {
-    text_string(&text, "in_call", hindmost_call_names[open_call]);
-    text_number(&text, "in_call_ns", since_ns);
-  }
+  if (open_call >= 0) text_string(&text, "in_call", hindmost_call_names[open_call]);
+  if (open_call >= 0) text_number(&text, "partner", open_partner);
+  if (last_call >= 0) text_string(&text, "last_call", hindmost_call_names[last_call]);
+  if (last_call >= 0 || open_call >= 0) text_number(&text, "since_ns", since_ns);
   text_number(&text, "last_context", context_now);
   if (aborted >= 0)
     text_number(&text, "aborted", aborted);

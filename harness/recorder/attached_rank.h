@@ -148,6 +148,14 @@ static int get_memory(void) {
   return 0;
 }
 
+/* Has the program ended when its time is up, by a signal as its launcher would send one. */
+static void end_in_time(void) {
+  struct sigevent by_signal = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGTERM};
+  struct itimerspec at = {.it_value = {attached.most_ns / 1000000000, attached.most_ns % 1000000000}};
+  timer_t timer;
+  if (attached.most_ns > 0 && !timer_create(CLOCK_MONOTONIC, &by_signal, &timer)) timer_settime(timer, 0, &at, NULL);
+}
+
 /* After MPI_Init: a folder from rank 0, a file in it from each. Where one rank fails, none records. */
 static void attach_begin(void) {
   if (!attached.on || attached.begun || getpid() != attached.pid) return;
@@ -181,6 +189,7 @@ static void attach_begin(void) {
   peers_in_solves = 1;
   inject_as_wanted(attached.rank);
   catch_signals();
+  end_in_time();
   if (marking_call == FIND_CALL) open_loop();
   if (marking_call < 0) return;
   attach_arm(MPI_COMM_WORLD, attached.size); /* to see the first call at which to mark */

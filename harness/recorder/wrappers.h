@@ -22,8 +22,9 @@ static void write_due_part(int64_t end_ns);
  * end at a call, those among a part of the ranks. */
 static int64_t calls_passed[CALL_COUNT], calls_of_some[CALL_COUNT];
 
-/* The call that the recorded thread is in, -1 if none: it began at the clock's last reading. */
-static int open_call = -1;
+/* The call that the recorded thread is in, -1 if none, which began at the clock's last reading; the rank
+ * of the program with which it exchanges a message, -1 if that is not known; and the call before. */
+static int open_call = -1, open_partner = -1, last_call = -1;
 
 static inline void finish(int64_t begin_ns, int64_t end_ns, enum call call, enum phase phase, int flags,
                           int count) {
@@ -39,7 +40,8 @@ static inline void finish(int64_t begin_ns, int64_t end_ns, enum call call, enum
     keep(begin_ns, end_ns, -1 - (int32_t)call, phase, flags, count);
   }
   mpi_depth--;
-  open_call = -1;
+  last_call = open_call;
+  open_call = open_partner = -1;
   if (marking_call == NO_CALL) return;
   if (marking_call == FIND_CALL) write_due_part(end_ns);
   if (flags & (PART | ALONE))
@@ -104,6 +106,7 @@ static inline int peer_prepared(MPI_Comm c, int to) {
 /* Whether a message is one of this rank to itself: nobody else is waited for. */
 static inline int own(MPI_Comm c, int other) {
   int rank = -1, inter = 0;
+  if (open_call >= 0 && c == MPI_COMM_WORLD) open_partner = other;
   if (other < 0 || PMPI_Comm_rank(c, &rank) || rank != other) return 0;
   return !PMPI_Comm_test_inter(c, &inter) && !inter ? OWN : 0;
 }

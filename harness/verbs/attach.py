@@ -99,6 +99,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--seed", type=int, default=0, metavar="N", help="seed of that noise (%(default)s)"
     )
     parser.add_argument(
+        "--most-seconds",
+        type=float,
+        metavar="S",
+        help="end the program S seconds after MPI_Init, by SIGTERM on every rank, and say in which "
+        "call each rank was and for whom it waited (no limit)",
+    )
+    parser.add_argument(
         "--mpicc",
         default="",
         metavar="PATH",
@@ -165,6 +172,7 @@ def settings_text(arguments: argparse.Namespace) -> str:
         memory=arguments.memory,
         inject="" if arguments.inject == "none" else arguments.inject,
         seed=arguments.seed,
+        most_seconds=arguments.most_seconds,
     )
     return request.text(None if mine.rank else origins("", mine.size, Path.cwd()))
 
@@ -176,10 +184,10 @@ def settings_path(arguments: argparse.Namespace, rank: int) -> Path:
     """
     noise = (arguments.inject, arguments.seed)
     solves = (arguments.only, arguments.every, arguments.most)
-    asked = (solves, arguments.iterate_at, arguments.memory, noise, arguments.mpicc)
-    text = repr((asked, arguments.print_env))
+    limits = (arguments.memory, arguments.most_seconds)
+    asked = (solves, limits, arguments.iterate_at, noise, arguments.mpicc, arguments.print_env)
     of_rank = f"-{rank}" if rank and arguments.inject else ""
-    name = f"{SETTINGS_PREFIX}{hashlib.sha256(text.encode()).hexdigest()[:12]}{of_rank}"
+    name = f"{SETTINGS_PREFIX}{hashlib.sha256(repr(asked).encode()).hexdigest()[:12]}{of_rank}"
     return Path(arguments.out).resolve() / f"{name}{SETTINGS_SUFFIX}"
 
 

@@ -166,3 +166,30 @@ def test_marks_of_the_program_are_left_alone_beside_a_call(ends: Path, tmp_path:
     assert done.returncode == 0, done.stderr
     assert "18 marks of iterations not kept: --iterate-at says where iterations" in done.stderr
     assert len(only_run(tmp_path).durations) == 17
+
+
+@pytest.mark.parametrize("launched", ["attach", "mpiexec"])
+def test_a_program_that_hangs_says_who_waits_for_whom(
+    launched: str, ends: Path, ranks: Ranks, tmp_path: Path
+) -> None:
+    """Whichever of the launcher and hindmost starts the other."""
+    words = ("--most-seconds", "2", "--iterate-at", "MPI_Allreduce")
+    program = (ends, "sleep", "20", "1")
+    if launched == "attach":
+        done = ranks(2, "attach", "--out", "runs", *words, "--", *program)
+    else:
+        launcher = (Path(sys.prefix) / "bin" / "mpiexec", "-n", "2")
+        done = attach(*words, "--", *launcher, *program, folder=tmp_path)
+    assert done.returncode != 0
+    if list((tmp_path / "runs").glob("*.raw")):  # the launcher killed the first rank meanwhile
+        assert main(["attach", "--convert", str(tmp_path / "runs")]) == 0
+    run = only_run(tmp_path)
+    failure = run.header.spec["failure"]
+    stood = {
+        int(rank): (where, float(spent))
+        for rank, where, spent in re.findall(r"rank (\d) was ([^;]*) for (\S+) s", failure)
+    }
+    assert stood[0][0] == "in MPI_Allreduce"
+    assert stood[1][0] == "outside MPI, after MPI_Allreduce,"
+    assert all(1.0 < spent < 2.1 for _, spent in stood.values())
+    assert "s: rank 0 waited for rank 1; iterations before that are kept" in failure

@@ -1,5 +1,5 @@
 /* A loop of which one rank, the last by default, does what its argument says in a step: "segv", "kill",
- * "abort", "exit" or nothing; with "uneven" it makes one call more in each. There are marks, but for
+ * "abort", "exit", "sleep" or nothing; with "uneven" it makes one call more in each. There are marks, but for
  * "uneven" and "unmarked". ends HOW [STEP [RANK [MICROSECONDS]]] */
 #include <mpi.h>
 #include <signal.h>
@@ -26,6 +26,7 @@ int main(int argc, char **argv) {
     if (!strcmp(how, "kill")) kill(getpid(), SIGKILL);
     if (!strcmp(how, "abort")) MPI_Abort(MPI_COMM_WORLD, 3);
     if (!strcmp(how, "exit")) exit(5);
+    if (!strcmp(how, "sleep")) sleep(100);
   }
   MPI_Finalize();
   return 0;

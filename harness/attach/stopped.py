@@ -1,0 +1,86 @@
+"""Where each rank of a program stood that was ended: in which call, for how long, and for whom."""
+
+from __future__ import annotations
+
+from hindmost.harness.attach.facts import End
+from hindmost.harness.attach.raw import RawProgram, RawRank
+from hindmost.harness.runfile.contexts import PYTHON
+from hindmost.text import seconds
+
+MOST_PLACES = 4
+"""Places that are named, those with the fewest ranks first: they hold the others up."""
+MOST_NUMBERS = 4
+"""Ranks that are named of each."""
+NS = 1e-9
+
+
+def where_ranks_stood(program: RawProgram) -> str:
+    """Say where the ranks stood that did not end MPI; empty if all did, or nothing is known.
+
+    Ranks in MPI wait for those that are not, or for each other.
+    """
+    places: dict[tuple[str, str], list[tuple[int, float]]] = {}
+    for rank, raw in sorted(program.ranks.items()):
+        end = raw.end
+        if end is not None and not end.finalized and end.aborted is None and end.since_ns:
+            place = (what_it_did(end), python_place(raw, end))
+            places.setdefault(place, []).append((rank, (end.clock_ns - end.since_ns) * NS))
+    if not places:
+        return ""
+    said = [
+        f"{named([rank for rank, _ in ranks], program.size)} {was(ranks)} {what}{where} for "
+        f"{seconds(max(spent for _, spent in ranks))}"
+        for (what, where), ranks in sorted(places.items(), key=lambda each: len(each[1]))
+    ]
+    more = len(said) - MOST_PLACES
+    text = "; ".join([*said[:MOST_PLACES], *([f"and so on at {more} places"] if more > 0 else [])])
+    return f"{text}{waiting(places, program.size)}"
+
+
+def what_it_did(end: End) -> str:
+    """Return ``in MPI_Recv from rank 1``, or ``outside MPI, after MPI_Recv,``."""
+    if end.in_call:
+        partner = f" with rank {end.partner}" if end.partner >= 0 else ""
+        return f"in {end.in_call}{partner}"
+    return f"outside MPI, after {end.last_call}," if end.last_call else "outside MPI"
+
+
+def python_place(raw: RawRank, end: End) -> str:
+    """Return the innermost line of Python of the last call; empty for a program without any."""
+    table = raw.contexts
+    if end.last_context >= table.count:
+        return ""
+    lines = [at for at in table.chain(end.last_context).tolist() if table.module[at] == PYTHON]
+    if not lines:
+        return ""
+    code = table.codes[int(table.function[lines[-1]])]
+    file = code.file.rpartition("/")[2]
+    return f" ({code.function}, {file}:{int(table.offset[lines[-1]])})"
+
+
+def waiting(places: dict[tuple[str, str], list[tuple[int, float]]], size: int) -> str:
+    """Say who waits for whom; empty where all ranks were outside MPI."""
+    inside: list[int] = []
+    outside: list[int] = []
+    for (what, _), ranks in places.items():
+        (inside if what.startswith("in ") else outside).extend(rank for rank, _ in ranks)
+    if not inside:
+        return ""
+    if outside:
+        return f": {named(inside, size)} waited for {named(outside, size)}"
+    return ": they waited for each other" if len(inside) > 1 else ""
+
+
+def named(ranks: list[int], size: int) -> str:
+    """Name ranks: ``rank 1``, ``ranks 0, 2``, ``all ranks``, ``ranks 0, 1, 2, 3 and 60 others``."""
+    ranks = sorted(ranks)
+    if len(ranks) == size and size > 1:
+        return "all ranks"
+    listed = ", ".join(map(str, ranks[:MOST_NUMBERS]))
+    others = f" and {len(ranks) - MOST_NUMBERS} others" if len(ranks) > MOST_NUMBERS else ""
+    return f"rank{'s' if len(ranks) > 1 else ''} {listed}{others}"
+
+
+def was(ranks: list[tuple[int, float]]) -> str:
+    """Return the verb for ranks."""
+    return "were" if len(ranks) > 1 else "was"
