@@ -61,6 +61,37 @@ def outlier_chart(report: RankReport) -> Chart:
     return of_all(bars(rows, title=report.title, what="time of a rank"), report)
 
 
+def deviation_chart(report: RankReport) -> Chart:
+    """Make the chart of how far the work of every rank is from the median of all ranks."""
+    late = report.lateness
+    if late is None or not np.median(late.work_s) > 0.0:
+        raise UsageError(f"{report.file} does not contain the work of ranks.")
+    percent = 100.0 * (late.work_s / np.median(late.work_s) - 1.0)
+    low, high = min(float(percent.min()), 0.0), max(float(percent.max()), 0.0)
+    room = (ROOM - 1.0) * max(high - low, 1.0)
+    factor = -(-late.ranks // MOST_STEPS)
+    starts = np.arange(0, late.ranks, factor)
+    drawn = Chart(
+        title=report.title,
+        x=Quantity("rank"),
+        y=Quantity("work, from the median of all ranks", "%"),
+        series=(
+            Series(
+                name="work",
+                look="area",
+                x=np.append(starts, late.ranks) - 0.5,
+                y=np.maximum.reduceat(percent, starts),
+            ),
+        ),
+        y_limits=(low - room, high + room),
+        note=f"the highest of {factor} in a step" if factor > 1 else "",
+        marks=first_ranks(list(report.hosts)) if any(report.hosts) else {},
+        counted=True,
+        names=names_of(report.numbers),
+    )
+    return of_all(drawn, report)
+
+
 def of_all(chart: Chart, report: RankReport) -> Chart:
     """Note that a chart is of all ranks, if only some have full records."""
     if report.run is None or len(report.recorded) == report.numbers.size:

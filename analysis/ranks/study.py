@@ -198,6 +198,16 @@ class RankReport:
         of = {int(self.clustering.labels[place]): int(place) for place in places}
         return [of[at] for at in range(self.clustering.k)]
 
+    def group_places(self) -> list[str]:
+        """Return ``" (all of NODE)"`` of each group that is all the ranks of a node; else empty."""
+        hosts, labels = np.array(self.hosts, dtype=object), self.clustering.labels
+        found = []
+        for group in range(self.clustering.k):
+            own = set(hosts[labels == group]) if hosts.size == labels.size else set()
+            whole = len(own) == 1 and len(set(hosts)) > 1 and own.isdisjoint(hosts[labels != group])
+            found.append(f" (all of {own.pop()})" if whole else "")
+        return found
+
     def worth_a_look(self) -> dict[int, list[str]]:
         """Return the indices of the ranks to inspect, each with its reasons.
 

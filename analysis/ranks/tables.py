@@ -119,14 +119,14 @@ def group_lines(report: RankReport) -> list[str]:
     apart = f" (silhouette {groups.silhouette:.2f})" if groups.k > 1 else ""
     lines = [f"{counted(groups.k, 'group')} of ranks{apart}; means of the ranks in each:"]
     most = np.argsort(-metrics.normalised().std(axis=0), kind="stable")[:MOST_MEANS]
-    for size, exemplar, means in zip(
-        groups.sizes, report.exemplars(), report.cluster_means(), strict=True
+    for size, where, exemplar, means in zip(
+        groups.sizes, report.group_places(), report.exemplars(), report.cluster_means(), strict=True
     ):
         values = ", ".join(
             f"{metrics.names[at]} {metric_text(means[at], metrics.units[at])}"
             for at in sorted(most)
         )
-        lines.append(f"  {counted(int(size), 'rank')} like rank {exemplar}: {values}")
+        lines.append(f"  {counted(int(size), 'rank')} like rank {exemplar}{where}: {values}")
     return lines
 
 

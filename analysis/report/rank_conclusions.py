@@ -20,17 +20,21 @@ from hindmost.text import counted, percent, seconds
 NEARLY = 0.8
 """Part of what the first rank costs from which on the next ones are named with it."""
 MOST_NAMED = 3
+OF_NODE = 0.01
+"""Share of the time that a node as fast as the next one would save, from which on it is named."""
 BY_CHANCE = 0.01
 """Probability from which on a rank may be last this often by chance."""
 
 
-def ranks_overview(looked: Sequence[tuple[RankReport, str]]) -> Widget:
+def ranks_overview(looked: Sequence[tuple[RankReport, str]], pictures: Sequence[Widget]) -> Widget:
     """Return the first screen of a page on ranks.
 
     Parameters
     ----------
     looked : sequence of (RankReport, str)
         The ranks of every file, and the anchor of its section.
+    pictures : sequence of Widget
+        What shows the finding.
     """
     several = len(looked) > 1
     found = [each for report, anchor in looked for each in on_ranks(report, anchor, several)]
@@ -43,6 +47,7 @@ def ranks_overview(looked: Sequence[tuple[RankReport, str]]) -> Widget:
             headline=capital(headline),
             ran=[report.title for report, _ in looked],
             data=data,
+            pictures=pictures,
             statements=statements_of(found),
             nothing=" ".join(dict.fromkeys(report.withheld for report, _ in looked)).strip(),
         )
@@ -60,6 +65,9 @@ def on_ranks(report: RankReport, anchor: str, several: bool) -> Iterator[Conclus
     """Yield what the slowest rank costs."""
     late = report.lateness
     if late is None or report.withheld or report.numbers.size < 2 or not late.total_s > 0.0:
+        return
+    if (node := slow_node(report)) is not None:
+        yield on_node(report, late, node, anchor, several)
         return
     rank = int(late.charged_s.argmax())
     if not stands_out(late, rank):
@@ -87,6 +95,46 @@ def on_ranks(report: RankReport, anchor: str, several: bool) -> Iterator[Conclus
     ).doubted(report.findings)
 
 
+def slow_node(report: RankReport) -> int | None:
+    """Return the node whose ranks together hold the others up, which none of them does alone."""
+    late = report.lateness
+    if late is None or late.node_lost_s is None or len(late.nodes) < 2:
+        return None
+    node = int(late.node_lost_s.argmax())
+    lost_s, own = float(late.node_lost_s[node]), late.node_of == node
+    alone_s = float(late.lost_s[own].max())
+    if own.sum() < 2 or lost_s < OF_NODE * late.total_s or 2.0 * alone_s > lost_s:
+        return None
+    return node
+
+
+def on_node(
+    report: RankReport, late: Lateness, node: int, anchor: str, several: bool
+) -> Conclusion:
+    """Return what a slow node costs."""
+    assert late.node_lost_s is not None
+    own = late.node_of == node
+    times = float(np.median(late.work_s[own]) / np.median(late.work_s[~own]))
+    brief = f"its {own.sum()} ranks work {times:.2f} times as long as those of other nodes"
+    cost_s = float(late.node_charged_s[node]) / late.ranks
+    return Conclusion(
+        title=f"Waiting for node {late.nodes[node]}",
+        text=f"{capital(brief)} (medians), and one of them is the last in "
+        f"{how_often(int(late.node_last[node]), late.bodies)}.",
+        brief=brief,
+        remedy=f"If it were as fast as the next node: {seconds(float(late.node_lost_s[node]))} "
+        "less.",
+        cost_s=cost_s,
+        share=cost_s / late.total_s,
+        certainty=Certainty.MEASURED,
+        basis="time that the other ranks wait, mean of all ranks",
+        of=report.title if several else "",
+        links=(Link(anchor=anchor, text="Ranks"),),
+        topics=OF_RANKS,
+        files=(report.file,),
+    ).doubted(report.findings)
+
+
 def straggler(ranks: RankReport) -> str:
     """Say which rank the others wait for most, or that none stands out."""
     late = ranks.lateness
@@ -95,6 +143,9 @@ def straggler(ranks: RankReport) -> str:
     if ranks.withheld:
         return ranks.withheld
     whole, blamed = float(late.charged_s.sum()), stragglers(late)
+    if (node := slow_node(ranks)) is not None:
+        share = percent(float(late.node_charged_s[node]) / whole, 0)
+        return f"Node {late.nodes[node]} causes {share} of the waiting for slower ranks."
     if not blamed or whole <= 0.0:
         return "No single rank stands out."
     why = ""

@@ -41,6 +41,11 @@ MOST_FILES = 4
 """Files named in the subtitle."""
 MOST_NODES = 16
 MOST_REASONS = 3
+DEVIATION = "Work of each rank"
+OF_DEVIATION = (
+    "The mean work of an iteration on each rank, without waiting, relative to the median of "
+    "all ranks. Lines mark the first rank of each node."
+)
 CRITERIA = {"critical path": "own work on the critical path"}
 """Criteria that a table names in more words."""
 MOST_MEANS = 4
@@ -66,11 +71,16 @@ def ranks_page(looked: Sequence[tuple[RankReport, Run | None]]) -> Page:
         if report.numbers.size < 2:
             parts.append(Paragraph(ONE_RANK))
         parts += rank_parts(report, run, opens, numbers)
+    pictures = [each for each in parts if isinstance(each, Widget) and each.name == "deviation"][:1]
     return Page(
         title="Stragglers and outliers among ranks",
         subtitle=", ".join(Path(report.file).name for report, _ in looked[:MOST_FILES])
         + (f" and {len(looked) - MOST_FILES} more" if len(looked) > MOST_FILES else ""),
-        parts=[ranks_overview(found), *parts, *data_parts(findings_on(looked))],
+        parts=[
+            ranks_overview(found, pictures),
+            *(each for each in parts if each not in pictures),
+            *data_parts(findings_on(looked)),
+        ],
         headed=True,
     )
 
@@ -112,7 +122,9 @@ def rank_parts(
             if report.withheld
             else chart("hindmost", of_ranks.hindmost_chart, report, numbers, opens)
         ),
-        *chart("outliers", of_ranks.outlier_chart, report, numbers, bars_open(report, opens)),
+        *drawn(
+            "deviation", DEVIATION, OF_DEVIATION, of_ranks.deviation_chart, report, numbers, opens
+        ),
         *([Paragraph(report.standing_text)] if report.standing_text else []),
         *([] if report.numbers.size <= FEW else [extrema_table(report, opens)]),
     ]
@@ -159,27 +171,26 @@ def chart(
     opens: Opens | None = None,
 ) -> list[Part]:
     """Return a figure as a chart; nothing if the data for it is missing."""
+    figure = figure_named(name)
+    return drawn(name, figure.heading, figure.caption, make, report, numbers, opens)
+
+
+def drawn(
+    name: str,
+    heading: str,
+    caption: str,
+    make: Callable[[RankReport], Chart],
+    report: RankReport,
+    numbers: Iterator[int],
+    opens: Opens | None = None,
+) -> list[Part]:
+    """Return a chart of ranks; nothing if the data for it is missing."""
     try:
         content = make(report)
     except UsageError:
         return []
-    figure = figure_named(name)
-    drawn = live_chart(
-        content, figure.heading, figure.caption, numbers, height=CHART_INCHES, opens=opens
-    )
-    return [replace(drawn, name=name)]
-
-
-def bars_open(report: RankReport, opens: Opens | None) -> Opens | None:
-    """Return what a click on a bar opens: the first bar is the mean, the others are ranks."""
-    if opens is None:
-        return None
-    names = {
-        bar: opens.places[place]
-        for bar, place in enumerate(report.worth_a_look(), start=1)
-        if place in opens.places
-    }
-    return Opens(number=opens.number, places=names)
+    made = live_chart(content, heading, caption, numbers, height=CHART_INCHES, opens=opens)
+    return [replace(made, name=name)]
 
 
 def named(
@@ -291,12 +302,13 @@ def groups_table(report: RankReport, opens: Opens | None) -> Table:
         ),
         rows=[
             (
-                str(size),
+                f"{size}{where}",
                 named(report, opens, [place], [""]),
                 *(metric_text(means[at], metrics.units[at]) for at in shown),
             )
-            for size, place, means in zip(
+            for size, where, place, means in zip(
                 report.clustering.sizes.tolist(),
+                report.group_places(),
                 report.exemplar_places(),
                 report.cluster_means(),
                 strict=True,

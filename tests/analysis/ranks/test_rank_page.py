@@ -104,9 +104,9 @@ def test_a_click_on_an_outlier_opens_its_timeline(
     second = browser.evaluate("document.querySelector('#chart-1 select').options[1].value")
     assert browser.evaluate("location.hash") == f"#chart-1={second}"
     browser.evaluate("document.querySelector('#chart-3 canvas').focus()")
-    for _ in range(51):
-        browser.key("ArrowLeft")  # from the middle to the bar of all ranks
-    browser.wait(f"{SAID.format(3)}.startsWith('rank all: ')")
+    for _ in range(RANKS * 5):
+        browser.key("ArrowLeft")  # from the middle to the first rank
+    browser.wait(f"{SAID.format(3)}.startsWith('rank 0: ')")
     while not browser.evaluate(SAID.format(3)).startswith(f"rank {SLOW}: "):
         browser.key("ArrowRight")
     browser.key("Enter")

@@ -141,3 +141,24 @@ def test_large_exchanges_are_said_to_be_bound_by_bandwidth(
         said = words(page_of(folder, own, values | {"edge_bytes": sent}))
         assert re.search(rf"receives {'16 B' if count == 8 else '2 MiB'} in an iteration", said)
         assert re.search(rf" bytes, {why} decides", said)
+
+
+def test_a_node_whose_ranks_are_all_slow_is_named(tmp_path: Path) -> None:
+    work = 10.0 * (1.0 + 0.01 * np.random.default_rng(1).standard_normal(128))
+    work[32:64] *= 1.08
+    rows = [
+        f"{rank},node{rank // 32},{own:.5f},{work.max() - own:.5f}" for rank, own in enumerate(work)
+    ]
+    table = tmp_path / "ranks.csv"
+    table.write_text("\n".join(["rank,host,time [s],wait [s]", *rows]) + "\n")
+    page = tmp_path / "page.html"
+    assert main(["show", "--ranks", str(table), "--out", str(page)]) == 0
+    html = page.read_text()
+    assert words(html).startswith("Waiting for node node1 costs ")
+    assert "its 32 ranks work 1.08 times as long as those of other nodes" in words(html)
+    assert "32 (all of node1)" in html
+    # Nobody is named where the ranks of all nodes are alike.
+    flat = [f"{rank},node{rank // 32},{10.0 + rank % 2},{rank % 2}" for rank in range(128)]
+    table.write_text("\n".join(["rank,host,time [s],wait [s]", *flat]) + "\n")
+    assert main(["show", "--ranks", str(table), "--out", str(page)]) == 0
+    assert "Waiting for node" not in page.read_text()
