@@ -17,10 +17,11 @@ from hindmost.analysis.verbs.whatif_traces import (
     perform_traces,
     refuse_trace_options,
 )
-from hindmost.analysis.whatif.advice import Advice, Compared, advise
+from hindmost.analysis.whatif.advice import Advice, advise
 from hindmost.analysis.whatif.at_scale import Simulated
 from hindmost.analysis.whatif.balance import balance_lines, balanced_runs, read_balance
 from hindmost.analysis.whatif.baseline import baseline_table, known_to_paper
+from hindmost.analysis.whatif.compared import Compared
 from hindmost.analysis.whatif.gains import Remedies, gain_lines, pooled, remedies_of
 from hindmost.analysis.whatif.options import LAWS, NOT_INJECTED, Named, changes_of
 from hindmost.analysis.whatif.prediction import (
@@ -322,7 +323,7 @@ def perform(arguments: argparse.Namespace) -> int:
     if scale is not None:
         changes = with_recorded_solver(changes)
     answers: list[list[SolvePrediction]] = []
-    refused: list[DataError] = []
+    refused: list[DataError | UsageError] = []
     kinds = [list(each.runs) for each in group_runs(runs)] if scale is None else scalable(runs)
     for alike in kinds:
         try:
@@ -332,7 +333,7 @@ def perform(arguments: argparse.Namespace) -> int:
                 (group,) = group_runs(alike)
                 found = predict_solves(group, changes, machine, arguments.executor)
             answers.append(found)
-        except DataError as why:
+        except (DataError, UsageError) as why:
             refused.append(why)
     if not answers:
         raise refused[0]

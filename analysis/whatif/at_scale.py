@@ -31,7 +31,11 @@ from hindmost.models.simulation.change import Change
 from hindmost.models.simulation.local_work import FEW_RANKS, LocalWork, fit_local_work
 from hindmost.models.simulation.rerun import changed_program
 from hindmost.models.simulation.scaleup import REPLICAS, simulated_rows
-from hindmost.models.simulation.simulated_solve import SimulatedSolve, simulate_solves
+from hindmost.models.simulation.simulated_solve import (
+    SimulatedSolve,
+    refuse_change,
+    simulate_solves,
+)
 from hindmost.output import announce_work
 from hindmost.text import counted, percent, seconds, signed_percent
 
@@ -353,20 +357,24 @@ def scaled(
     machine: Machine | None,
     executor: Executor | None = None,
 ) -> list[list[Simulated]]:
-    """Fit and simulate; see `scale_runs`. Another solver has laws of its own."""
+    """Fit and simulate; see `scale_runs`. Another solver has laws of its own.
+
+    What does not apply is refused before anything is simulated.
+    """
     by_solver = dict[str | None, list[Named]]()
     for each in changes:
         by_solver.setdefault(each.change.solver, []).append(each)
+    works = {solver: [fitted_work(run, solver) for run in runs] for solver in by_solver}
+    for each in changes:
+        refuse_change(works[each.change.solver][-1], each.change)
+    network = network_of(machine, [next(iter(works.values()))[-1]])
     found: dict[tuple[int, int, tuple[tuple[str, str], ...]], Simulated] = {}
-    network = None
     for solver, named in by_solver.items():
-        works = [fitted_work(run, solver) for run in runs]
-        network = network or network_of(machine, [works[-1]])
-        every = scale_runs(runs, works, scale, named, network, executor)
+        every = scale_runs(runs, works[solver], scale, named, network, executor)
         found |= {
             (number, one.ranks, one.named.words): one
-            for number, each in enumerate(every)
-            for one in each
+            for number, each_run in enumerate(every)
+            for one in each_run
         }
     return [
         [found[number, ranks, each.words] for ranks in scale.ranks for each in changes]

@@ -50,7 +50,10 @@ def pipelined(
     phases[:, :, LOCAL] = duration
     return write_whole(
         folder,
-        replace(header, solver="pgmres", synchronisation="pipelined", lag=1, **changed),
+        replace(
+            header,
+            **{"solver": "pgmres", "synchronisation": "pipelined", "lag": 1, **changed},
+        ),
         {
             **values,
             "duration": duration,
@@ -127,6 +130,21 @@ def test_the_answer_is_the_first_sentence(
     assert "None of the changes below changes this." in capsys.readouterr().out
 
 
+def test_two_loops_of_programs_of_ones_own_are_compared(
+    tmp_path: Path, header: Header, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folders = tmp_path / "blocking", tmp_path / "overlapped"
+    for folder in folders:
+        folder.mkdir()
+    for seed in range(3):
+        blocking(folders[0], replace(header, solver="loop", workload="heat"), seed)
+        words: dict[str, Any] = {"solver": "loop", "workload": "heat-overlapped"}
+        pipelined(folders[1], header, seed, **words, synchronisation="blocking", lag=0)
+    found = advice(capsys, *folders)
+    assert found["answer"].startswith("heat-overlapped does not pay off on 3 ranks: an iteration")
+    assert found["recorded"]["ratio"] == pytest.approx(66.2 / 60.5, rel=0.02)
+
+
 def test_few_repeats_are_said(
     tmp_path: Path, header: Header, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -170,7 +188,7 @@ def test_runs_that_do_not_compare_are_refused(
     folders: tuple[Path, Path], tmp_path: Path, header: Header
 ) -> None:
     ours, theirs = map(str, folders)
-    with pytest.raises(UsageError, match="gmres is blocking; --against takes a pipelined"):
+    with pytest.raises(UsageError, match="gmres is blocking; --against takes the runs"):
         main(["whatif", ours, "--against", ours])
     with pytest.raises(UsageError, match="pgmres is pipelined; name a blocking"):
         main(["whatif", theirs, "--against", ours])
