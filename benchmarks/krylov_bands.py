@@ -67,7 +67,7 @@ def pooled(fitted: FittedGroup, values: Callable[[Run], FloatArray]) -> list[Flo
 
 
 def banded_histograms(
-    samples: dict[str, list[FloatArray]], *, title: str, what: str = "time of a body"
+    samples: dict[str, list[FloatArray]], *, title: str, what: str = "time of an iteration"
 ) -> Chart:
     """Return the histograms of several samples with their bands."""
     named = [

@@ -297,7 +297,7 @@ FIGURES: tuple[tuple[str, str, Make], ...] = (
         "Figure 5: all iterations with a Johnson SU law",
         "The paper's laws lean left with a small tail; on a machine that is quiet, the places of "
         "the restart cycle are peaks that no single law has.",
-        of_law(bodies, "time of a body", *EX23, *EX48),
+        of_law(bodies, "time of an iteration", *EX23, *EX48),
     ),
     (
         "Figure 6: one iteration with its uniform law",

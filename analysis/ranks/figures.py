@@ -45,7 +45,7 @@ def of_report(make: Callable[[RankReport], Chart]) -> Callable[[Run, FigureChoic
 def hindmost_chart(report: RankReport) -> Chart:
     """Make the chart of stragglers: how often each rank is last, and the wait time it causes."""
     if report.lateness is None:
-        raise UsageError(f"{report.file} does not contain which rank is last in a body.")
+        raise UsageError(f"{report.file} does not contain which rank is last in an iteration.")
     drawn = hindmost_of_ranks(report.lateness, report.numbers, report.hosts, title=report.title)
     return of_all(drawn, report)
 
@@ -144,8 +144,8 @@ def body_profile_chart(report: RankReport) -> Chart:
 def own_work_chart(report: RankReport) -> Chart:
     """Make the histogram of the own work of bodies."""
     histogram = of_run(report).histogram
-    if histogram is None:
-        raise UsageError(f"{report.file} does not contain the own work of the bodies of all ranks.")
+    if histogram is None or not histogram.counts.any():
+        raise UsageError(f"{report.file} does not contain the own work of iterations of all ranks.")
     return of_all(own_work(histogram, title=report.title), report)
 
 
@@ -201,7 +201,7 @@ def hindmost_of_ranks(
     whole = max(float(late.charged_s.sum()), 1e-300)
     shares: tuple[tuple[str, Look, NDArray[np.float64]], ...] = (
         ("wait time of all ranks that it causes", "area", 100.0 * late.charged_s / whole),
-        ("bodies in which it is last", "steps", 100.0 * late.last / max(late.bodies, 1)),
+        ("iterations in which it is last", "steps", 100.0 * late.last / max(late.bodies, 1)),
     )
     pooled = [np.maximum.reduceat(values, starts) for _, _, values in shares]
     return Chart(
@@ -263,7 +263,7 @@ def at_work(profile: Profile, *, title: str, folded: bool = False) -> Chart:
     percent = 100.0 * profile.utilisation
     return Chart(
         title=title,
-        x=Quantity("share of a body" if folded else "time of the solve", unit.sign),
+        x=Quantity("share of an iteration" if folded else "time of the solve", unit.sign),
         y=Quantity("ranks at work", "%"),
         series=(Series(name="at work", look="area", x=unit.per_second * profile.edges, y=percent),),
         y_limits=(0.0, max(100.0, ROOM * float(percent.max()))),
@@ -282,7 +282,7 @@ def own_work(histogram: Histogram, *, title: str) -> Chart:
     beyond = f"{histogram.below:,} below, {histogram.above:,} above"
     return Chart(
         title=title,
-        x=Quantity("own work of a body", unit.sign),
+        x=Quantity("own work of an iteration", unit.sign),
         y=Quantity("bodies", "%"),
         series=(
             Series(name="all ranks", look="area", x=edges * unit.per_second, y=percent[shown]),
@@ -316,7 +316,7 @@ def timeline_charts(timelines: Timelines, *, title: str) -> list[Chart]:
             Chart(
                 title=f"{title}: rank {number}",
                 x=Quantity("body"),
-                y=Quantity("time of a body", unit.sign),
+                y=Quantity("time of an iteration", unit.sign),
                 series=series,
                 y_limits=(0.0, highest),
                 note=f"means of {together} in a step" if together > 1 else "",

@@ -280,7 +280,7 @@ def node_table(late: Lateness) -> Table:
         rows=[
             (
                 late.nodes[at],
-                f"{late.node_last[at]} of {late.bodies} bodies",
+                f"{late.node_last[at]} of {late.bodies} iterations",
                 percent(late.node_charged_s[at] / whole),
                 "unknown" if lost is None else seconds(float(lost[at])),
             )

@@ -47,6 +47,7 @@ from hindmost.analysis.runs.efficiency.of_run import (
 from hindmost.analysis.runs.efficiency.page_parts import run_parts, scaling_parts
 from hindmost.analysis.runs.efficiency.scaling import efficiencies_over_ranks
 from hindmost.analysis.runs.figures.compare_runs import COMPARISON_FIGURES, apart
+from hindmost.analysis.runs.figures.distributions import JOHNSON_SU
 from hindmost.analysis.runs.figures.run_figure import FigureChoice, RunFigure
 from hindmost.analysis.runs.finding import (
     OF_COMPARISON,
@@ -62,6 +63,7 @@ from hindmost.analysis.runs.read import of_how_many
 from hindmost.analysis.runs.summary import mpi_name, runs_table, summarise_run, when
 from hindmost.analysis.runs.tallies import Wanted, read_together
 from hindmost.analysis.scaling.study import ScalingStudy
+from hindmost.analysis.show.chart import Chart
 from hindmost.analysis.show.event_chart import event_widget
 from hindmost.analysis.show.heat_map import HeatMap
 from hindmost.analysis.show.html_charts import Opens, live_chart
@@ -421,8 +423,25 @@ def run_chart(
     elif opens is not None and figure.by_rank:  # rows are the ranks with full records
         opens = of_columns(opens, run)
     height = figure.height_inches(run.header.ranks)
-    drawn = live_chart(content, figure.heading, figure.caption, numbers, height=height, opens=opens)
+    caption = " ".join(words_of(figure, content, run))
+    drawn = live_chart(content, figure.heading, caption, numbers, height=height, opens=opens)
     return [replace(drawn, name=figure.name)]
+
+
+def words_of(figure: RunFigure, content: Chart | HeatMap, run: Run) -> Iterator[str]:
+    """Yield what a figure of a run shows, of what is drawn and no more."""
+    yield figure.caption
+    if isinstance(content, HeatMap):
+        if content.selection:
+            yield "The iterations at one place of the restart cycle all do the same work."
+        return
+    if any(each.name == JOHNSON_SU for each in content.series):
+        yield f"{JOHNSON_SU} is the law that the stationary model assumes."
+    if figure.name == "histogram" and run.header.synchronisation == "pipelined":
+        yield (
+            "Iterations that only fill the pipeline (prologue) are left out; those that drain it "
+            "(epilogue) make a peak at the left."
+        )
 
 
 def rows_of(places: Sequence[int], run: Run) -> tuple[int, ...]:

@@ -115,7 +115,7 @@ class HeatMap:
             if self.bodies_a_column > 1
             else []
         )
-        return "body" + (f" ({'; '.join(parts)})" if parts else "")
+        return "iteration" + (f" ({'; '.join(parts)})" if parts else "")
 
     @property
     def y_label(self) -> str:
@@ -201,7 +201,7 @@ def heat_map(
     times: NDArray[np.float64],
     *,
     title: str,
-    what: str = "time of a body",
+    what: str = "time of an iteration",
     bodies: NDArray[np.int64] | None = None,
     selection: str = "",
     numbers: NDArray[np.int64] | None = None,

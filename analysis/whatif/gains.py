@@ -305,7 +305,8 @@ def remedy_parts(remedies: Remedies) -> list[Part]:
         for name, each in remedies.largest_first()
     ]
     if not rows:
-        return [Paragraph(f"Not replayed: {remedies.refused}.", quiet=True)]
+        why = remedies.refused
+        return [Paragraph(f"Not replayed: {why}.", quiet=True)] if why else []
     columns = (
         Column("replayed with"),
         Column("predicted", RIGHT),

@@ -82,7 +82,7 @@ def test_the_figure_of_the_guide_is_drawn(run_file: Path) -> None:
     drawn = draw(
         names["SLOWEST"].make(hindmost.open(run_file), FigureChoice()), Figure().subplots()
     )
-    assert drawn.get_ylabel() == "time of a body, ms"
+    assert drawn.get_ylabel() == "time of an iteration, ms"
 
 
 def test_the_readme_is_short() -> None:

@@ -114,7 +114,7 @@ def test_the_slow_rank_and_the_groups_that_were_planted_are_found(
     for size, ranks in ((16, np.arange(16)), (7, np.setdiff1d(np.arange(16, 24), SLOW))):
         nearest = ranks[np.abs(mean[ranks] - mean[ranks].mean()).argmin()]
         assert exemplars[size] == nearest
-    share = drawn(tmp_path / "h", file, "--figure=hindmost")["bodies in which it is last"][:, 2]
+    share = drawn(tmp_path / "h", file, "--figure=hindmost")["iterations in which it is last"][:, 2]
     assert share.tolist() == [100.0 * (rank == SLOW) for rank in range(24)]
     outliers = drawn(tmp_path / "o", file, "--figure=outliers")["local"]
     assert outliers[:, 3].max() == pytest.approx(1e3 * work[:, SLOW].sum(), rel=1e-3)

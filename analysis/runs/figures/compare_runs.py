@@ -62,7 +62,7 @@ def make_fastest_overlay(runs: Sequence[Run]) -> Chart:
     """Make the histograms of a_k of several configurations, with their laws."""
     samples = samples_of(runs, over_ranks=np.min)
     return laws_over_each_other(
-        samples, title=common_title(runs), what="fastest rank of a body, aₖ"
+        samples, title=common_title(runs), what="fastest rank of an iteration, aₖ"
     )
 
 
@@ -81,7 +81,7 @@ def make_span_overlay(runs: Sequence[Run]) -> Chart:
         )
     samples = samples_of(several, over_ranks=np.ptp)
     return laws_over_each_other(
-        samples, title=common_title(several), what="span of a body over ranks, sₖ"
+        samples, title=common_title(several), what="span of an iteration over ranks, sₖ"
     )
 
 
@@ -153,31 +153,31 @@ COMPARISON_FIGURES = (
     ComparisonFigure(
         name="overlay",
         summary="histograms of all files in one chart, a curve per configuration",
-        caption="Body times of each configuration, repeats pooled.",
+        caption="Iteration times of each configuration, repeats pooled.",
         make=make_overlay,
     ),
     ComparisonFigure(
         name="ecdf",
-        summary="empirical distribution functions of body times of all files in one chart",
-        caption="Share of bodies that take at most a given time, for each configuration, repeats "
-        "pooled. The leftmost curve is the fastest. If curves cross, one configuration is faster "
-        "in the middle and slower in the tail.",
+        summary="empirical distribution functions of iteration times of all files in one chart",
+        caption="Share of iterations that take at most a given time, for each configuration, "
+        "repeats pooled. The leftmost curve is the fastest. If curves cross, one configuration is "
+        "faster in the middle and slower in the tail.",
         make=make_ecdf,
         default=True,
     ),
     ComparisonFigure(
         name="overlay-fastest",
         summary="a_k of machines, ranks, sizes or solvers in one chart, with laws",
-        caption="The time of the fastest rank of each body, a_k, for each configuration, repeats "
-        "pooled, with the Johnson SU law from which simulations draw it. The longest "
+        caption="The time of the fastest rank of each iteration, a_k, for each configuration, "
+        "repeats pooled, with the Johnson SU law from which simulations draw it. The longest "
         "tenth lies beyond the axis. More than three configurations show their laws only.",
         make=make_fastest_overlay,
     ),
     ComparisonFigure(
         name="overlay-span",
         summary="s_k of machines, ranks, sizes or solvers in one chart, with laws",
-        caption="The difference between the slowest and the fastest rank of each body, s_k, for "
-        "each configuration, repeats pooled, with its Johnson SU law. The longest tenth lies "
+        caption="The difference between the slowest and the fastest rank of each iteration, s_k, "
+        "for each configuration, repeats pooled, with its Johnson SU law. The longest tenth lies "
         "beyond the axis. More than three configurations show their laws only.",
         make=make_span_overlay,
     ),

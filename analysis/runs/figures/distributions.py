@@ -23,6 +23,7 @@ HEADROOM = 0.1
 """Above the highest bin, for each word of the legend."""
 LONGEST = 0.995
 """Share at which every curve ends: the longest 0.5 % are left out."""
+JOHNSON_SU = "Johnson SU"
 MOST_WITH_LAWS = 0.9
 """Share of the times that a figure of laws shows."""
 
@@ -71,7 +72,7 @@ def fitted_laws(times: NDArray[np.float64], *, normal: bool = True) -> list[Draw
     """
     laws: list[DrawnLaw] = []
     with suppress(DataError):  # draw the histogram alone
-        laws.append(NamedLaw("Johnson SU", fit_johnsonsu(times).pdf))
+        laws.append(NamedLaw(JOHNSON_SU, fit_johnsonsu(times).pdf))
     if normal and times.std() > 1e-12 * abs(times.mean()):
         laws.append(normal_law(times))
     return laws
@@ -95,8 +96,8 @@ def histogram(
     laws: Sequence[DrawnLaw],
     *,
     title: str,
-    what: str = "time of a body",
-    name: str = "recorded bodies",
+    what: str = "time of an iteration",
+    name: str = "recorded iterations",
     edges_s: NDArray[np.float64] | None = None,
 ) -> Chart:
     """Make the histogram of times with the densities of laws.
@@ -133,7 +134,7 @@ def histograms(
     samples: Sequence[NamedTimes],
     *,
     title: str,
-    what: str = "time of a body",
+    what: str = "time of an iteration",
     shown: float = 1.0,
 ) -> Chart:
     """Make the histograms of several samples over each other, in the same bins.
@@ -168,7 +169,7 @@ def histograms(
 
 
 def laws_over_each_other(
-    samples: Sequence[NamedTimes], *, title: str, what: str = "time of a body"
+    samples: Sequence[NamedTimes], *, title: str, what: str = "time of an iteration"
 ) -> Chart:
     """Make the histograms of several samples with the Johnson SU law of each.
 
@@ -256,7 +257,7 @@ def beyond(samples: Sequence[NDArray[np.float64]], end: float, unit: str) -> str
     return f"{number:,} of {total:,} lie beyond, up to {rounded(longest)} {unit}" if number else ""
 
 
-def ecdf(samples: Sequence[NamedTimes], *, title: str, what: str = "time of a body") -> Chart:
+def ecdf(samples: Sequence[NamedTimes], *, title: str, what: str = "time of an iteration") -> Chart:
     """Make the chart of what share of each sample is no longer than a time.
 
     Every curve is drawn through the same shares, so that no sample's size shows in its line. The
@@ -281,7 +282,7 @@ def ecdf(samples: Sequence[NamedTimes], *, title: str, what: str = "time of a bo
     return Chart(
         title=title,
         x=Quantity(what, unit.sign),
-        y=Quantity("bodies that are no longer", "%"),
+        y=Quantity("iterations that are no longer", "%"),
         series=tuple(series),
         y_limits=(0.0, 100.0),
         note=f"the longest: {rounded(longest)} {unit.sign}",

@@ -71,19 +71,21 @@ def fitted_bodies(run: Run) -> NDArray[np.float64]:
     if run.reduced:
         raise UsageError(
             f"{run.path} has full records of {of_how_many(run)}, outliers and exemplars, which "
-            "do not give a law of all bodies; --figure own-work shows all ranks."
+            "do not give a law of all iterations; --figure own-work shows all ranks."
         )
     return solve_times(run).fitted
 
 
 def make_map(run: Run, choice: FigureChoice) -> HeatMap:
     """Make the map of bodies."""
-    return map_of(run, choice, one_pass(run, choice.place_of(run)).durations, "time of a body")
+    return map_of(
+        run, choice, one_pass(run, choice.place_of(run)).durations, "time of an iteration"
+    )
 
 
 def make_work_map(run: Run, choice: FigureChoice) -> HeatMap:
     """Make the map of work without waiting."""
-    return map_of(run, choice, one_pass(run, choice.place_of(run)).work, "work of a body")
+    return map_of(run, choice, one_pass(run, choice.place_of(run)).work, "work of an iteration")
 
 
 def map_of(run: Run, choice: FigureChoice, times: PooledTimes, what: str) -> HeatMap:
@@ -131,7 +133,7 @@ def make_time_per_rank(run: Run, choice: FigureChoice) -> Chart:
     drawn = time_per_rank(
         run.durations[body],
         run.work[body],
-        title=f"{title_of(run)}: body {body}",
+        title=f"{title_of(run)}: iteration {body}",
         hosts=run.hosts,
         names=names_of(run.kept_ranks),
     )
@@ -158,8 +160,8 @@ def make_uniform(run: Run, choice: FigureChoice) -> Chart:
     drawn = histogram(
         times,
         laws,
-        title=f"{title_of(run)}: body {body}",
-        what="time of the body on a rank",
+        title=f"{title_of(run)}: iteration {body}",
+        what="time of the iteration on a rank",
         name="ranks",
         edges_s=edges_s,
     )
@@ -196,7 +198,7 @@ def make_fastest(run: Run, choice: FigureChoice) -> Chart:
     fastest = fitted_bodies(run).min(axis=1)
     laws = fitted_laws(fastest, normal=False)
     return histogram(
-        fastest, laws, title=title_of(run), what="fastest rank of a body, aₖ", name="recorded"
+        fastest, laws, title=title_of(run), what="fastest rank of an iteration, aₖ", name="recorded"
     )
 
 
@@ -209,7 +211,7 @@ def make_span(run: Run, choice: FigureChoice) -> Chart:
     span = np.ptp(fitted_bodies(run), axis=1)
     laws = fitted_laws(span, normal=False)
     return histogram(
-        span, laws, title=title_of(run), what="span of a body over ranks, sₖ", name="recorded"
+        span, laws, title=title_of(run), what="span of an iteration over ranks, sₖ", name="recorded"
     )
 
 
@@ -244,7 +246,7 @@ def make_activities(run: Run, choice: FigureChoice) -> Chart:
         for name, times in activity_sums(run).items()
         if times.sum() > 0.0
     ]
-    return histograms(samples, title=title_of(run), what="time of an activity in a body")
+    return histograms(samples, title=title_of(run), what="time of an activity in an iteration")
 
 
 def make_activities_over_time(run: Run, choice: FigureChoice) -> Chart:

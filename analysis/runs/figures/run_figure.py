@@ -78,7 +78,7 @@ class FigureChoice:
             return run.bodies // 2
         if not 0 <= self.body < run.bodies:
             raise UsageError(
-                f"{run.path} has no body {self.body}; it has bodies 0 to {run.bodies - 1}."
+                f"{run.path} has no iteration {self.body}; it has iterations 0 to {run.bodies - 1}."
             )
         return self.body
 
@@ -97,12 +97,12 @@ class FigureChoice:
             return length // 2 if run.bodies > length else None  # one cycle has no place twice
         if not run.header.restart:
             raise UsageError(
-                f"{run.path}: {run.header.solver} does not restart, so its bodies have no place in "
-                "a restart cycle; omit --position."
+                f"{run.path}: {run.header.solver} does not restart, so its iterations have no "
+                "place in a restart cycle; omit --position."
             )
         if not 0 <= self.position < length:
             raise UsageError(
-                f"{run.path}: no body has place {self.position} of the restart cycle; "
+                f"{run.path}: no iteration has place {self.position} of the restart cycle; "
                 f"places are 0 to {length - 1}."
             )
         return self.position

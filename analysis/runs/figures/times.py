@@ -43,10 +43,10 @@ def time_in_cycle(
     x = np.unique(position).astype(np.float64)
     return Chart(
         title=title,
-        x=Quantity("place of the body in the restart cycle"),
-        y=Quantity("time of a body", unit.sign),
+        x=Quantity("place of the iteration in the restart cycle"),
+        y=Quantity("time of an iteration", unit.sign),
         series=(
-            Series(name="middle 90 % of bodies", look="band", x=x, y=high, base=low),
+            Series(name="middle 90 % of iterations", look="band", x=x, y=high, base=low),
             Series(name="median", look="line", x=x, y=middle),
             Series(name="median without waiting", look="line", x=x, y=alone),
         ),
@@ -149,7 +149,7 @@ def stacked_shares(
     along: str,
     marks: dict[str, float],
     names: tuple[str, ...] = (),
-    what: str = "share of the time of bodies",
+    what: str = "share of the time of iterations",
 ) -> Chart:
     """Stack the shares of phases, or of activities; many neighbours are added up.
 

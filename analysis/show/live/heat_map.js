@@ -151,7 +151,7 @@ class HeatMap extends Chart {
     const data = this.data, last = Math.min(across[1] * data.bodies_a_column, data.bodies) - 1;
     const body = (at) => data.first_body + at * data.stride;
     const ranks = [rows[0] * data.row_height, Math.min(rows[1] * data.row_height, data.y.limits[1] + 0.5) - 1];
-    const range = (low, high) => low === high ? `body ${low}` : `bodies ${low} to ${high}`;
+    const range = (low, high) => low === high ? `iteration ${low}` : `iterations ${low} to ${high}`;
     const sections = [...new Set(ranks.map((place) => this.section(place)))].filter(Boolean), of = sections.length ? ` (${sections.join(" to ")})` : "";
     const one = body(across[0] * data.bodies_a_column) === body(last) && ranks[0] === ranks[1];
     const most = this.time(this.slowest(across, rows));

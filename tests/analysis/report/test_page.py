@@ -87,7 +87,7 @@ def test_charts_are_drawn_and_answer(page: Path, browse: Browse) -> None:
         "map", "events", "map", *["curves"] * 7, "choice", *["curves"] * 3,
     ]  # fmt: skip
     told = re.fullmatch(
-        r"body 25, rank 1: ([\d,.]+) µs; a click or Enter opens its timeline", words_of(dom, 2)
+        r"iteration 25, rank 1: ([\d,.]+) µs; a click or Enter opens its timeline", words_of(dom, 2)
     )
     assert told is not None
     expected = 1e6 * (DETOUR_S + 60e-6)

@@ -101,7 +101,7 @@ def test_histogram_counts_what_lies_beyond_its_axis() -> None:
         legend = axes.get_legend()
         assert legend is not None
         words = [text.get_text() for text in legend.get_texts()]
-        assert words == ["recorded bodies", "Johnson SU", "normal", "mine"]
+        assert words == ["recorded iterations", "Johnson SU", "normal", "mine"]
         x, y = np.asarray(axes.lines[2].get_xydata()).T
         np.testing.assert_allclose(y, np.exp(-x / 90.0) / 90.0)
 
@@ -173,8 +173,8 @@ def test_csv_holds_what_is_drawn(tmp_path: Path) -> None:
         rows = list(csv.DictReader(file))
     assert list(rows[0]) == [
         "series",
-        "time_of_a_body_us",
-        "time_of_a_body_us_to",
+        "time_of_an_iteration_us",
+        "time_of_an_iteration_us_to",
         "density_per_us",
         "density_per_us_from",
     ]
@@ -182,12 +182,12 @@ def test_csv_holds_what_is_drawn(tmp_path: Path) -> None:
         draw(chart, axes)
         steps = axes.patches[0].get_data()  # type: ignore[attr-defined]
         line = np.asarray(axes.lines[0].get_xydata())
-    bars = [row for row in rows if row["series"] == "recorded bodies"]
+    bars = [row for row in rows if row["series"] == "recorded iterations"]
     assert [float(row["density_per_us"]) for row in bars] == list(steps.values)
-    assert [float(row["time_of_a_body_us_to"]) for row in bars] == list(steps.edges[1:])
+    assert [float(row["time_of_an_iteration_us_to"]) for row in bars] == list(steps.edges[1:])
     curve = [row for row in rows if row["series"] == "mine"]
     assert [float(row["density_per_us"]) for row in curve] == list(line[:, 1])
-    assert {row["time_of_a_body_us_to"] for row in curve} == {""}
+    assert {row["time_of_an_iteration_us_to"] for row in curve} == {""}
 
 
 def test_names_of_columns_are_plain() -> None:
@@ -233,7 +233,7 @@ def test_choices_that_a_run_has_not_are_refused(run_file: Path) -> None:
     assert FigureChoice(ranks=(2, 2, 0)).ranks_of(run) == {2: "rank 2", 0: "rank 0"}
     with pytest.raises(UsageError, match="no rank 3; it has ranks 0 to 2"):
         FigureChoice(ranks=(3,)).ranks_of(run)
-    with pytest.raises(UsageError, match="no body 40; it has bodies 0 to 39"):
+    with pytest.raises(UsageError, match="no iteration 40; it has iterations 0 to 39"):
         FigureChoice(body=40).body_of(run)
     with pytest.raises(UsageError, match=r"place 10 .* 0 to 9"):
         FigureChoice(position=10).place_of(run)

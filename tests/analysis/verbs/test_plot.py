@@ -104,7 +104,7 @@ def test_times_per_rank_are_those_of_the_chosen_body(
     ("words", "answer"),
     [
         (["--figure", "ranks", "--rank", "3"], "no rank 3; it has ranks 0 to 2"),
-        (["--figure", "iteration", "--iteration", "40"], "no body 40"),
+        (["--figure", "iteration", "--iteration", "40"], "no iteration 40"),
         (["--position", "10", "--figure", "map"], "place 10"),
         (["--position", "first"], "'first' is not a place"),
         (["--figure", "pie"], "invalid choice: 'pie'"),
