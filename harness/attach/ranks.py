@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from itertools import chain
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -74,7 +75,7 @@ class Circle(Generic[T]):
 
     def _pass_on(self, rank: int) -> None:
         """Let the next rank run that has not ended."""
-        others = (*range(rank + 1, self.size), *range(rank + 1))
+        others = chain(range(rank + 1, self.size), range(rank + 1))
         following = next((each for each in others if not self._ended[each]), None)
         if following is not None:
             self._turns[following].release()
