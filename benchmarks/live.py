@@ -22,8 +22,8 @@ from benchmarks.recorder import Bench, interval, size_for
 from hindmost.harness import petsc
 from hindmost.harness.krylov.solvers import SOLVERS
 from hindmost.harness.live.feed import FeedOptions, LiveFeed, declared
-from hindmost.harness.recorder.attach import Recorder
 from hindmost.harness.recorder.library import load
+from hindmost.harness.recorder.petsc_recorder import Recorder
 from hindmost.harness.runfile.bodies import PHASES
 
 TARGETS_US = {20: 50_000, 100: 10_000, 1000: 1000}

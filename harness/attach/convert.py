@@ -21,7 +21,7 @@ from hindmost.harness.attach.folder import (
     torn,
 )
 from hindmost.harness.attach.header import LOOP, origins_of
-from hindmost.harness.attach.marks import why_no_loop, why_nothing
+from hindmost.harness.attach.missing_marks import why_no_loop, why_nothing
 from hindmost.harness.attach.period import UnsureError
 from hindmost.harness.attach.raw import RawProgram, UnreadableError, read_program
 from hindmost.harness.attach.section_group import SectionGroup

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from hindmost.harness.attach.facts import Inner, Section
-from hindmost.harness.attach.marks import why_different
+from hindmost.harness.attach.missing_marks import why_different
 from hindmost.harness.attach.period import Period
 from hindmost.harness.attach.raw import RawProgram
+from hindmost.harness.attach.raw_json import Inner, Section
 from hindmost.harness.attach.sections import Matched, how_killed
 from hindmost.harness.attach.settings import FIND
 from hindmost.harness.attach.stopped import where_ranks_stood

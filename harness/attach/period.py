@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import DataError
-from hindmost.harness.attach.marks import NO_MARKS_FROM
+from hindmost.harness.attach.missing_marks import NO_MARKS_FROM
 from hindmost.harness.recorder.library import Flag
 from hindmost.text import counted, percent
 

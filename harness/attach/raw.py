@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from hindmost.errors import DamagedFileError, DataError
 from hindmost.files import matching, open_regular, read_text, reason
-from hindmost.harness.attach.facts import ADDRESS, MOST_NS, End, Program, Section
 from hindmost.harness.attach.frames import Frame, Frames, Span, json_at
+from hindmost.harness.attach.raw_json import ADDRESS, MOST_NS, End, Program, Section
 from hindmost.harness.recorder.library import RECORD
 from hindmost.harness.runfile.contexts import CallContexts, Module, PythonCode
 from hindmost.records import from_document

@@ -13,9 +13,9 @@ from pathlib import Path
 from hindmost.errors import UsageError
 from hindmost.harness.krylov.solvers import SOLVERS
 from hindmost.harness.launch import AssignedRank, assigned_rank
-from hindmost.harness.recorder.attach import HALO_EVENTS, INNER_EVENTS, SOLVE_EVENT
 from hindmost.harness.recorder.build import SOURCES
 from hindmost.harness.recorder.injection import OPTION, Injection, Law, read_law
+from hindmost.harness.recorder.petsc_recorder import HALO_EVENTS, INNER_EVENTS, SOLVE_EVENT
 from hindmost.harness.runfile.provenance import Origins
 from hindmost.harness.watchdog import checked
 from hindmost.output import strict_json

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from hindmost.harness.attach.facts import End
 from hindmost.harness.attach.raw import RawProgram, RawRank
+from hindmost.harness.attach.raw_json import End
 from hindmost.harness.runfile.contexts import PYTHON
 from hindmost.text import seconds
 

@@ -28,9 +28,9 @@ from hindmost.harness.krylov.solve import RecordedSolver, Tolerance
 from hindmost.harness.krylov.solvers import SOLVERS, paired, solver_named
 from hindmost.harness.live.feed import LiveFeed
 from hindmost.harness.petsc import Parallel
-from hindmost.harness.recorder.attach import option_used
 from hindmost.harness.recorder.counters import CounterUse, use_counters
 from hindmost.harness.recorder.injection import Injection
+from hindmost.harness.recorder.petsc_recorder import option_used
 from hindmost.harness.runfile.bodies import INJECTED
 from hindmost.harness.runfile.ending import KEY
 from hindmost.records import to_document

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from hindmost.harness.krylov.problems.problem import LinearSystem
-from hindmost.harness.recorder.attach import libpetsc
+from hindmost.harness.recorder.petsc_recorder import libpetsc
 from hindmost.harness.runfile.ending import with_cause
 
 PC_FAILURES = {

@@ -38,9 +38,9 @@ from hindmost.harness.recorder.arguments import (
     load_if_possible,
     refuse_different,
 )
-from hindmost.harness.recorder.attach import Recorder, add_monitor, libpetsc
 from hindmost.harness.recorder.bodies import Recording
 from hindmost.harness.recorder.library import loaded, refuse_second_recording
+from hindmost.harness.recorder.petsc_recorder import Recorder, add_monitor, libpetsc
 from hindmost.harness.runfile import provenance
 from hindmost.harness.runfile.bodies import BodyKind, RankBodies
 from hindmost.harness.runfile.contents import Edges, Header

@@ -8,7 +8,7 @@ from functools import cache
 
 from hindmost.errors import MissingError, UsageError
 from hindmost.harness.krylov.solvers import OTHERS, SOLVERS, solver_named
-from hindmost.harness.recorder.attach import libpetsc
+from hindmost.harness.recorder.petsc_recorder import libpetsc
 from hindmost.text import choose
 
 

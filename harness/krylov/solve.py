@@ -29,10 +29,10 @@ from hindmost.harness.krylov.recorded import (
 )
 from hindmost.harness.krylov.solvers import Solver
 from hindmost.harness.petsc import Parallel
-from hindmost.harness.recorder.attach import Recorder, add_monitor
 from hindmost.harness.recorder.bodies import Recording
 from hindmost.harness.recorder.injection import RankInjection
 from hindmost.harness.recorder.library import RECORD
+from hindmost.harness.recorder.petsc_recorder import Recorder, add_monitor
 from hindmost.harness.runfile.bodies import BodyKind
 from hindmost.harness.runfile.contents import RankRun
 from hindmost.harness.runfile.ending import Ending

@@ -9,9 +9,9 @@ from hindmost.harness.krylov.experiment import KrylovExperiment
 from hindmost.harness.krylov.problems import PROBLEMS
 from hindmost.harness.krylov.problems.problem import UNKNOWNS, SystemRequest
 from hindmost.harness.krylov.solvers import OTHERS, SOLVERS
-from hindmost.harness.recorder.attach import ACTIVITIES
 from hindmost.harness.recorder.counters import CounterUse
 from hindmost.harness.recorder.injection import NOTHING, OPTION, read_law
+from hindmost.harness.recorder.petsc_recorder import ACTIVITIES
 from hindmost.harness.verbs.campaign import (
     add_order_arguments,
     add_record_arguments,
