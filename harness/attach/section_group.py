@@ -40,6 +40,7 @@ from hindmost.harness.runfile.writer import write_run_as
 from hindmost.text import counted
 
 MOST_MESSAGES = (1 << 31) - 1
+MOST_POLLS = 1 << 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,10 +82,9 @@ class CommonContexts:
 
     def polls_of(self, rank: int, raw: RawRank) -> NDArray[np.int64]:
         """Return the calls of a rank that found nothing, shape (context,)."""
-        known = np.minimum(raw.polls.size, self.numbers[rank].size)
-        found = np.zeros(self.table.count, np.int64)
-        np.add.at(found, self.numbers[rank][:known], np.maximum(raw.polls[:known], 0))
-        return found
+        known = min(raw.polls.size, self.numbers[rank].size)
+        polls = np.clip(raw.polls[:known], 0, MOST_POLLS)
+        return np.bincount(self.numbers[rank][:known], polls, self.table.count).astype(np.int64)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,11 +13,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from msgspec import Meta
 from numpy.typing import NDArray
 
+MOST_OFFSET = 1 << 62
+"""Of addresses in the file of a module."""
 PYTHON = -1
 """In place of a frame's module: it is a line of Python."""
 NOWHERE = -2
@@ -52,7 +55,7 @@ class PythonCode:
 
     file: str
     function: str
-    first_line: int
+    first_line: Annotated[int, Meta(ge=0, le=(1 << 31) - 1)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,17 +136,16 @@ class CallContexts:
 
     def check(self) -> None:
         """Raise a ValueError if parts of it do not fit together: it comes from a file."""
-        of_python = self.module == PYTHON
+        numbers = (self.offset, self.function, self.size)
         if (
             self.start.size < 2
-            or self.start[0]
-            or self.start[1]
+            or self.start[:2].any()
             or (np.diff(self.start) < 0).any()
             or self.start[-1] != self.frames.size
             or (self.frames >= self.module.size).any()
             or ((self.module < NOWHERE) | (self.module >= len(self.modules))).any()
-            or (np.minimum(self.function, self.size) < 0).any()
-            or (self.function[of_python] >= len(self.codes)).any()
+            or any(((each < 0) | (each > MOST_OFFSET)).any() for each in numbers)
+            or (self.function[self.module == PYTHON] >= len(self.codes)).any()
         ):
             raise ValueError("call contexts do not fit together")
 

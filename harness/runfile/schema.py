@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from hindmost.harness.runfile.attributes import MOST_COUNT
 from hindmost.harness.runfile.bodies import PHASES, BodyKind
-from hindmost.harness.runfile.contexts import NOWHERE
+from hindmost.harness.runfile.contexts import MOST_OFFSET, NOWHERE
 from hindmost.models.events import EventKind
 
 SCHEMA = "hindmost-run"
@@ -241,7 +241,7 @@ VARIABLES = (
     *declare("frame", "i4", "1", Range(NOWHERE, MOST_INT32), group="contexts",
         frame_module="module of a frame; -1: a line of Python, -2: code of no file",
     ),
-    *declare("frame", "i8", "1", Range(0, 1 << 62), group="contexts",
+    *declare("frame", "i8", "1", Range(0, MOST_OFFSET), group="contexts",
         frame_offset="return address in the file of the module, or the line of Python",
         frame_function="where the function begins in that file, 0 if not known; of Python, its "
         "code",

@@ -27,6 +27,7 @@ HALO, WAIT, POST, OTHER = range(4)
 PHASE_OF = (WAIT, HALO, HALO, POST, WAIT, OTHER)
 COLLECTIVES = ("MPI_Iallreduce", "MPI_Wait")
 PROGRAM, CLOCK, SECTION, RECORDS, NORMS, EDGES, END, OPTIONS, PART, PART_RECORDS = range(1, 11)
+MODULES, CODES, PLACES, CHAIN_ENDS, CHAINS, CONTEXTS, PART_CONTEXTS, POLLS = range(11, 19)
 US = 1000
 
 
@@ -200,6 +201,30 @@ class Raw:
             "inner": [],
         }
         return self.json(kind, {**said, **facts})
+
+    def contexts(self, records: int, **given: Any) -> Raw:
+        """Add call contexts of the section before: ``main`` calls ``step``, which is of Python.
+
+        Its records have contexts 1 and 2 in turn; ``given`` replaces what a frame says.
+        """
+        module = {"path": "/home/me/app", "identity": "beef"}
+        code = {"file": "/home/me/app.py", "function": "step", "first_line": 3}
+        said: dict[str, Any] = {
+            "modules": {"first": 0, "entries": [module]},
+            "codes": {"first": 0, "entries": [code]},
+            "places": [(0x1010, 0x1000, 64, 0, 0), (7, 0, 0, -1, 0)],
+            "ends": [1, 3],
+            "chains": [0, 1, 0],  # the innermost first
+            "contexts": [1 + at % 2 for at in range(records)],
+            "polls": [0, 5, 0],
+            **given,
+        }
+        self.json(MODULES, said["modules"]).json(CODES, said["codes"])
+        self.add(PLACES, b"".join(struct.pack("<qqqii", *each) for each in said["places"]))
+        arrays = ((CHAIN_ENDS, "ends", "<u4"), (CHAINS, "chains", "<u4"))
+        for kind, name, form in (*arrays, (CONTEXTS, "contexts", "<u4"), (POLLS, "polls", "<i8")):
+            self.add(kind, np.array(said[name], form).tobytes())
+        return self
 
     def end(self, **facts: Any) -> Raw:
         """Add the end of a program that finished."""

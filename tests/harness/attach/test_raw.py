@@ -32,6 +32,7 @@ from hindmost.errors import DamagedFileError, DataError
 from hindmost.harness.attach.convert import convert
 from hindmost.harness.attach.raw import read_program, read_rank
 from hindmost.harness.recorder.library import RECORD
+from hindmost.harness.runfile.contexts import PYTHON
 
 
 @pytest.fixture
@@ -257,3 +258,55 @@ def test_a_frame_in_a_place_of_its_own(folder: Path, tmp_path: Path) -> None:
         each.section(gmres(0, 5, work=5 * US, step=9 * US))
         each.add(SECTION, each.parts[-3][1] if each.parts[-3][0] == SECTION else b"{}")
     assert len(convert(write_all(ranks, folder), tmp_path)) == 1
+
+
+def with_contexts(folder: Path, **given: Any) -> Path:
+    """Leave a solve on two ranks, of which the second says something else of its contexts."""
+    ranks = two_ranks()
+    for each in ranks:
+        stream = gmres(0, 5, work=5 * US, step=9 * US)
+        each.section(stream).contexts(len(stream.records), **(given if each.rank else {}))
+    return write_all(ranks, folder)
+
+
+def test_contexts_of_records_become_those_of_events(folder: Path, tmp_path: Path) -> None:
+    (path,) = convert(with_contexts(folder, polls=[0, 1, 2]), tmp_path)
+    run = hindmost.open(path)
+    table = run.contexts
+    assert [table.chain(at).tolist() for at in range(table.count)] == [[], [0], [0, 1]]
+    assert (table.module.tolist(), table.offset.tolist()) == ([0, PYTHON], [0x1010, 7])
+    assert table.codes[0].function == "step"
+    assert set(run.variable("event_context").ravel().tolist()) == {1, 2}
+    assert run.variable("context_polls").tolist() == [0, 6, 2]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"modules": {"first": 1, "entries": []}},
+        {"modules": {"first": 0, "entries": 7}},
+        {"modules": {"first": 0, "entries": [{"path": "/a\u0000b", "identity": "\u0000"}]}},
+        {"codes": {"first": 0, "entries": [{"file": "a", "function": "b", "first_line": 1 << 40}]}},
+        {"codes": {"first": 0, "entries": []}},
+        {"places": [(-1, 0, 0, 0, 0), (7, 0, 0, -1, 0)]},
+        {"places": [(1, 0, 0, 5, 0), (7, 1 << 62, 0, -1, 0)]},
+        {"places": [((1 << 63) - 1, 0, 0, 0, 0), (7, 0, 0, -1, 0)]},
+        {"ends": [3, 1]},
+        {"ends": [1, (1 << 32) - 1]},
+        {"chains": [0, 9, 0]},
+        {"chains": [0]},
+        {"contexts": [99] * 30},
+        {"contexts": [1]},
+        {"polls": [-1, 1 << 62, (1 << 63) - 1, 4]},
+    ],
+)
+def test_hostile_contexts_are_not_known(
+    folder: Path, tmp_path: Path, given: dict[str, Any]
+) -> None:
+    try:
+        paths = convert(with_contexts(folder, **given), tmp_path)
+    except DataError:
+        return
+    run = hindmost.open(paths[0])
+    run.verify()
+    assert int(run.variable("event_context").max()) < run.contexts.count
