@@ -24,8 +24,9 @@ RUN_FIGURES = (
         name="work",
         heading="Work by iteration and rank",
         summary="the same without waiting: which rank caused the delay",
-        caption="The same iterations without waiting time. A column that is slow in the map of "
-        "iterations, but here on one rank only, was slow because of that rank.",
+        caption="Iterations of each rank in time order, without waiting. A stripe along time is a "
+        "rank with more work, a bright cell on one rank only a detour, for which the others "
+        "waited. Arrows at the right mark ranks that stand out.",
         make=one_run.make_work_map,
         default=True,
         by_rank=True,

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from hindmost.analysis.show.heat_map import HeatMap, RankOrder
 from hindmost.analysis.show.palette import COLOUR_MAP
 from hindmost.analysis.show.templates import rendered
+from hindmost.text import seconds
 
 MOST_CELLS = 150_000
 MOST_COLUMNS = 1200
@@ -129,10 +130,7 @@ def hex_colour(colour: NDArray[np.float64]) -> str:
 def map_legend(heat_map: HeatMap) -> Markup:
     """Return the scale of colours with the times at its ends, and the choice of an order."""
     coarse = coarse_enough(heat_map)
-    low, high = (
-        f"{limit * coarse.unit.per_second:.4g} {coarse.unit.sign}"
-        for limit in coarse.colour_limits_s
-    )
+    low, high = map(seconds, coarse.colour_limits_s)
     far = float(coarse.times.max()) > FAR_BEYOND * coarse.colour_limits_s[1]
     return rendered(
         "show/charts.html",
