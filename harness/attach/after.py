@@ -5,14 +5,18 @@ from __future__ import annotations
 import signal
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 from hindmost.errors import DataError, HindmostError, MissingError
+from hindmost.harness.attach.convert import convert, readable
 from hindmost.harness.attach.folder import BusyError, UnusableError
 from hindmost.harness.attach.frames import has_end
+from hindmost.harness.attach.header import KIND, LOOP
 from hindmost.harness.attach.outcome import Recorded
-from hindmost.harness.attach.raw import ENDED, PATTERN, status_file
+from hindmost.harness.attach.pending import is_over
+from hindmost.harness.attach.raw import PATTERN
+from hindmost.harness.runfile.reader import open_run
 from hindmost.output import warn, warn_lines
 from hindmost.printable import shell_word
 from hindmost.text import counted
@@ -23,24 +27,12 @@ POLL_S = 0.05
 PUT_OFF = (signal.SIGTERM, signal.SIGHUP)
 
 
-def note_status(process: Recorded, status: int) -> None:
-    """Note how a process ended that could not write it itself."""
-    if not process.ended:
-        with suppress(OSError):  # no room
-            status_file(process.folder, process.rank).write_text(f"{status}\n")
-
-
-def all_ended(folder: Path) -> bool:
-    """Tell whether each rank that left a raw file has ended, without reading the records."""
-    return all(path.with_suffix(ENDED).exists() or has_end(path) for path in folder.glob(PATTERN))
-
-
 def wait_for_all(folder: Path) -> bool:
     """Wait a little until all ranks have ended; return whether they have."""
     deadline = time.monotonic() + PATIENCE_S
-    while not all_ended(folder):
+    while not all(has_end(path) for path in folder.glob(PATTERN)):
         if time.monotonic() > deadline:
-            return False
+            return is_over(readable(folder))
         time.sleep(POLL_S)
     return True
 
@@ -59,7 +51,7 @@ def undisturbed() -> Iterator[None]:
 
 
 def convert_ended(process: Recorded, out: Path, *, over: bool) -> int:
-    """Convert what a program left; return an exit status.
+    """Convert what a program left and say what was recorded; return an exit status.
 
     Parameters
     ----------
@@ -69,32 +61,25 @@ def convert_ended(process: Recorded, out: Path, *, over: bool) -> int:
         Whether all of its ranks are known to have ended: their launcher has.
     """
     with undisturbed():
-        if not process.finished:
-            warn(
-                "The program ended without MPI_Finalize. If no run file is written now: "
-                f"hindmost attach --convert {shell_word(out)}"
-            )
-            if not wait_for_all(process.folder) and not over:
-                return 0
-        return convert_and_report(process.folder, out)
-
-
-def convert_and_report(folder: Path, out: Path) -> int:
-    """Convert a raw folder and say what was recorded; return an exit status."""
-    from hindmost.harness.attach.convert import convert
-
-    try:
-        files = convert(folder, out, report=warn)
-    except BusyError:
-        return 0
-    except UnusableError as error:
-        warn(str(error))
-        return error.exit_status
-    except HindmostError as error:
-        if not folder.exists():
+        try:
+            if not process.finished:
+                warn(
+                    "The program ended without MPI_Finalize. If no run file is written now: "
+                    f"hindmost attach --convert {shell_word(out)}"
+                )
+                if not over and not wait_for_all(process.folder):
+                    return 0
+            files = convert(process.folder, out, report=warn)
+        except BusyError:
             return 0
-        warn(f"{folder} is kept, but no run file was written: {error}")
-        return error.exit_status
+        except UnusableError as error:
+            warn(str(error))
+            return error.exit_status
+        except HindmostError as error:
+            if not process.folder.exists():
+                return 0
+            warn(f"{process.folder} is kept, but no run file was written: {error}")
+            return error.exit_status
     for file in files:
         tell_recorded(file)
     return 0 if files else MissingError.exit_status
@@ -102,9 +87,6 @@ def convert_and_report(folder: Path, out: Path) -> int:
 
 def tell_recorded(file: Path) -> None:
     """Name a run file, what it contains, and why it is incomplete if it is."""
-    from hindmost.harness.attach.header import KIND, LOOP
-    from hindmost.harness.runfile.reader import open_run
-
     try:
         run = open_run(file)
     except DataError as error:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from hindmost.errors import DataError
 from hindmost.files import append_line, read_text, write_atomically
-from hindmost.harness.attach.raw import ENDED, PATTERN, RawProgram
+from hindmost.harness.attach.raw import PATTERN, RawProgram
 from hindmost.harness.attach.sections import Matched
 from hindmost.harness.recorder.library import RECORD
 from hindmost.parsing import is_plain_name, parse_json
@@ -132,7 +132,7 @@ def remove(folder: Path, report: Report) -> None:
     """Remove the files that hindmost wrote to a raw folder, and the folder if it is then empty."""
     try:
         notes = (folder / JOURNAL, folder / UNUSABLE)
-        for path in (*folder.glob(PATTERN), *folder.glob(f"*{ENDED}"), *notes):
+        for path in (*folder.glob(PATTERN), *notes):
             path.unlink(missing_ok=True)
         folder.rmdir()
     except OSError as error:

@@ -10,7 +10,7 @@ from hindmost.errors import DataError
 from hindmost.files import matching
 from hindmost.harness.attach.convert import convert, readable
 from hindmost.harness.attach.folder import Report, why_unusable
-from hindmost.harness.attach.raw import SUFFIX, RawProgram
+from hindmost.harness.attach.raw import SUFFIX, RawProgram, RawRank
 from hindmost.processes import ENDED, STATE, stat_fields
 
 
@@ -22,12 +22,24 @@ def raw_folders(folder: Path) -> list[Path]:
 
 
 def runs_still(program: RawProgram) -> bool:
-    """Tell whether a process of a program that has not finished runs on this machine."""
-    here = socket.gethostname()
-    return not program.finished and any(
-        raw.end is None and raw.program.host == here and is_alive(raw.program.pid)
+    """Tell whether a process of a program runs on this machine."""
+    return any(
+        raw.end is None and is_here(raw) and is_alive(raw.program.pid)
         for raw in program.ranks.values()
     )
+
+
+def is_over(program: RawProgram) -> bool:
+    """Tell whether all processes of a program are known to have ended."""
+    return len(program.ranks) == program.size and all(
+        raw.end or (is_here(raw) and not is_alive(raw.program.pid))
+        for raw in program.ranks.values()
+    )
+
+
+def is_here(raw: RawRank) -> bool:
+    """Tell whether a rank ran on this machine."""
+    return raw.program.host == socket.gethostname()
 
 
 def is_alive(pid: int) -> bool:
@@ -58,7 +70,7 @@ def convert_finished(folder: Path, report: Report) -> list[Path]:
             continue
         try:
             program = readable(raw)
-            if not program.over:
+            if not is_over(program):
                 report(why_not(program))
                 continue
             if not os.access(raw.parent, os.W_OK):

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import DamagedFileError, DataError
-from hindmost.files import matching, open_regular, read_text, reason
+from hindmost.files import matching, open_regular, reason
 from hindmost.harness.attach.frames import Frame, Frames, Span, json_at
 from hindmost.harness.attach.raw_json import ADDRESS, MOST_NS, End, Program, Section
 from hindmost.harness.recorder.library import RECORD
@@ -31,10 +31,6 @@ VERSION = 1
 SUFFIX = ".raw"
 """Of a folder of raw files, and of these."""
 PATTERN = "rank-*.raw"
-ENDED = ".ended"
-"""Of the file of a rank's exit status."""
-MOST_STATUS = 20
-"""Bytes of that file."""
 SPARE_FILES = 64
 """Open files of a process besides those of the ranks."""
 CLOCK = np.dtype([("own_ns", "<i8"), ("root_ns", "<i8"), ("round_trip_ns", "<i8")])
@@ -94,9 +90,6 @@ class RawRank:
         PETSc's options.
     end : End or None
         None if the rank did not write its end.
-    status : int or None
-        Of a process that was killed before it could write its end, as its parent found it: an exit
-        status, or the negative number of a signal.
     torn : str
         Why the rest of the file cannot be read; empty if it was read whole.
     contexts : CallContexts
@@ -113,7 +106,6 @@ class RawRank:
     torn: str
     contexts: CallContexts
     polls: NDArray[np.int64]
-    status: int | None = None
 
     def contexts_of(self, section: RawSection) -> NDArray[np.uint32]:
         """Return the context of each record of a section, shape (record,); 0: not known."""
@@ -122,11 +114,6 @@ class RawRank:
         known[: noted.size] = noted[: known.size]
         known[known >= self.contexts.count] = 0  # the file is torn
         return known
-
-    @property
-    def over(self) -> bool:
-        """Whether its process is known to have ended."""
-        return self.end is not None or self.status is not None
 
 
 def read_rank(path: Path) -> RawRank:
@@ -210,7 +197,6 @@ def read_rank(path: Path) -> RawRank:
         torn=frames.torn,
         contexts=noted.table(),
         polls=noted.polls,
-        status=status_of(path),
     )
 
 
@@ -315,19 +301,6 @@ def span_of(kind: Frame, at: Span) -> Span:
     return Span(offset=at.offset, count=at.count // ARRAYS[kind].itemsize)
 
 
-def status_file(folder: Path, rank: int) -> Path:
-    """Return the file in which the parent of a killed process notes its exit status."""
-    return folder / f"rank-{rank:07d}{ENDED}"
-
-
-def status_of(path: Path) -> int | None:
-    """Return the exit status of a process that was killed; None if nobody noted it."""
-    try:
-        return int(read_text(path.with_suffix(ENDED), most=MOST_STATUS))
-    except (OSError, ValueError):
-        return None
-
-
 def readings_of(clocks: NDArray[np.void]) -> NDArray[np.int64]:
     """Return readings of a clock as rows, within what a clock can say."""
     names = ("own_ns", "root_ns", "round_trip_ns")
@@ -389,11 +362,6 @@ class RawProgram:
     def finished(self) -> bool:
         """Whether every rank wrote its end."""
         return len(self.ranks) == self.size and all(each.end for each in self.ranks.values())
-
-    @property
-    def over(self) -> bool:
-        """Whether every rank is known to have ended."""
-        return len(self.ranks) == self.size and all(each.over for each in self.ranks.values())
 
 
 def read_program(folder: Path) -> RawProgram:

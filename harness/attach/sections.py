@@ -7,7 +7,6 @@ ranks. A solve that is incomplete is a run of its own kind, so that it spoils no
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -22,7 +21,7 @@ from hindmost.text import counted
 MOST_GROUPS = 64
 """Runs of one program; there may be one for every rank, where each solves alone."""
 MOST_NAMED = 4
-"""Ranks of which it is said how they ended."""
+"""Ranks of which it is said that they were killed."""
 MOST_MARK = 1 << 12
 """Letters and numbers of marks are below."""
 
@@ -136,27 +135,12 @@ def who_has_none(program: RawProgram, ranks: Sequence[int], size: int) -> str:
     return f"{few}; {killed} before it wrote one" if killed else few
 
 
-def how_it_ended(raw: RawRank | None) -> str:
-    """Say how a process was killed; empty if it was not, or if that is not known."""
-    if raw is None or raw.status is None:
-        return ""
-    if raw.status >= 0:
-        return f"ended with exit status {raw.status}"
-    try:
-        name = f", {signal.Signals(-raw.status).name}"
-    except ValueError:
-        name = ""
-    return f"was killed (signal {-raw.status}{name})"
-
-
 def how_killed(program: RawProgram, but: Sequence[int] = ()) -> str:
-    """Say which ranks were killed, and how; empty if none was, or if that is not known."""
+    """Say which ranks were killed: they did not write their end; empty if all did."""
     killed = [
-        f"rank {rank} {how}"
-        for rank, raw in sorted(program.ranks.items())
-        if rank not in but and (how := how_it_ended(raw))
+        rank for rank, raw in sorted(program.ranks.items()) if raw.end is None and rank not in but
     ]
-    return ", ".join(killed[:MOST_NAMED])
+    return ", ".join(f"rank {rank} was killed" for rank in killed[:MOST_NAMED])
 
 
 def sentences(faults: dict[str, int]) -> Iterator[str]:

@@ -243,13 +243,13 @@ def record(arguments: argparse.Namespace, program: list[str]) -> int:
         for path in (told, settings, *settings.parent.glob(f"{settings.stem}-*{SETTINGS_SUFFIX}")):
             path.unlink(missing_ok=True)
         release_signals(blocked)
-    failed = finish(found, arguments, Path(program[0]).name, status)
+    failed = finish(found, arguments, Path(program[0]).name)
     return end_as(status) if status else failed
 
 
-def finish(found: Outcome, arguments: argparse.Namespace, program: str, status: int) -> int:
+def finish(found: Outcome, arguments: argparse.Namespace, program: str) -> int:
     """Convert what was recorded and say what was not; return 0 or a status."""
-    from hindmost.harness.attach.after import convert_ended, note_status
+    from hindmost.harness.attach.after import convert_ended
 
     reason = problem(found, program)
     if reason:
@@ -261,7 +261,6 @@ def finish(found: Outcome, arguments: argparse.Namespace, program: str, status: 
         warn(alone)
     worst = 0
     for process in found.processes:
-        note_status(process, status)
         if process.lost:
             warn(
                 f"The records on rank {process.rank} are cut off: {process.lost}. Free some space "

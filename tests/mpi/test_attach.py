@@ -138,7 +138,7 @@ def test_what_a_program_left_that_ended_early(
     broken = [run for run in runs if not run.header.complete]
     if end == "kill":  # nobody can write after that
         assert not broken
-        assert "rank 0 was killed (signal 9, SIGKILL); a solve that it had not" in done.stderr
+        assert "rank 0 was killed; a solve that it had not" in done.stderr
         return
     assert [len(run.durations) for run in broken] == [10]  # the cycle that is whole
     assert "the program ended inside this solve" in broken[0].header.spec["failure"]

@@ -78,7 +78,7 @@ def test_a_loop_is_written_in_parts(ends: Path, tmp_path: Path) -> None:
     assert killed.returncode == -9
     run = only_run(tmp_path)
     assert 10_000 < len(run.durations) < 30_000  # 98304 records were requested
-    assert "rank 0 was killed (signal 9, SIGKILL)" in run.header.spec["failure"]
+    assert "(rank 0 was killed)" in run.header.spec["failure"]
     assert "INCOMPLETE: the program ended inside this loop" in killed.stderr
     close_books(run)
     run.path.unlink()
@@ -99,7 +99,7 @@ def test_a_loop_is_written_in_parts(ends: Path, tmp_path: Path) -> None:
 def test_a_program_that_is_killed_at_once(ends: Path, tmp_path: Path) -> None:
     done = attach("--", ends, "kill", "1", folder=tmp_path)
     assert done.returncode == -9
-    assert "Nothing was recorded of ends: rank 0 was killed (signal 9, SIGKILL)" in done.stderr
+    assert "Nothing was recorded of ends: rank 0 was killed" in done.stderr
     assert not list((tmp_path / "runs").iterdir())
 
 

@@ -19,7 +19,6 @@ from hindmost.harness.attach import raw as raw_module
 from hindmost.harness.attach.convert import convert
 from hindmost.harness.attach.folder import locked
 from hindmost.harness.attach.pending import convert_all, convert_finished
-from hindmost.harness.attach.raw import status_file
 from hindmost.harness.runfile.reader import open_run
 
 
@@ -154,9 +153,9 @@ def test_a_folder_with_leftovers_only(tmp_path: Path) -> None:
 
 
 def test_a_program_whose_processes_were_killed_is_converted(tmp_path: Path) -> None:
-    raw = left_by(tmp_path / "app-0.raw", finished=False)
-    for rank in range(2):
-        status_file(raw, rank).write_text("-9\n")
+    child = subprocess.Popen(["true"])
+    child.wait()
+    raw = left_by(tmp_path / "app-0.raw", finished=False, pid=child.pid, host=socket.gethostname())
     (path,) = convert_finished(tmp_path, lambda _: None)
     assert open_run(path).header.spec["attached"]["finished"] is False
     assert not raw.exists()
