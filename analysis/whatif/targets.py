@@ -152,9 +152,9 @@ def work_model(runs: Sequence[Run], works: Sequence[LocalWork], scale: Scale) ->
             "weak or strong, and runs of one kind."
         )
     if scaling is None:
-        return assumed(Scaling.STRONG, base, scale.ranks, asked=False)
+        return assumed(Scaling.STRONG, base, scale.ranks, works[-1].least, asked=False)
     if len(counts) < LEAST_POINTS or scaling is not scaling_of(runs):
-        return assumed(scaling, base, scale.ranks)
+        return assumed(scaling, base, scale.ranks, works[-1].least)
     pairs = list(zip(runs, works, strict=True))
     body_s = [
         float(np.median([work.body_s for run, work in pairs if run.header.ranks == each]))
@@ -184,11 +184,16 @@ def work_model(runs: Sequence[Run], works: Sequence[LocalWork], scale: Scale) ->
     )
 
 
-def assumed(scaling: Scaling, base: int, ranks: Sequence[int], *, asked: bool = True) -> WorkModel:
+def assumed(
+    scaling: Scaling, base: int, ranks: Sequence[int], least: float, *, asked: bool = True
+) -> WorkModel:
     """Return work that stays, or is divided.
 
     Parameters
     ----------
+    least : float
+        The least disturbed work, over the typical one. What is above may be noise, which is not
+        divided.
     asked : bool
         Whether the user or the runs say so; else it is the default.
     """
@@ -204,7 +209,8 @@ def assumed(scaling: Scaling, base: int, ranks: Sequence[int], *, asked: bool = 
     factors = {}
     for each in ranks:
         share = base / each
-        factors[each] = WorkFactor(typical=share, low=share, high=share)
+        more = max(1.0 - share, 0.0) * (1.0 - least)
+        factors[each] = WorkFactor(typical=share, low=share, high=share + more)
     return WorkModel(
         factors=factors,
         scaling=scaling,

@@ -35,6 +35,10 @@ MOST_SHARED = 0.95
 """Largest share or correlation that is used."""
 ROUNDING_S = 1e-12
 """Deviations below it are what rounding left."""
+QUICKEST = 0.01
+"""Quantile of the bodies that are least disturbed."""
+SURE = 0.1
+"""Probability that ranks differ by more than is assumed of them."""
 FEW_RANKS = 8
 """Recorded ranks below which how ranks differ is not known well."""
 
@@ -81,9 +85,25 @@ class LocalWork:
         return float(lower), float(upper)
 
     @property
-    def mean_deviation_s(self) -> float:
-        """What noise adds to the work of a rank in a body, on average, in seconds."""
-        return float(self.deviation.sum(axis=2).mean())
+    def least(self) -> float:
+        """The work of the quickest hundredth of the bodies, over the typical work."""
+        quick_s = float(np.quantile(self.deviation.sum(axis=2), QUICKEST))
+        return float(np.clip(1.0 + quick_s / max(self.body_s, ROUNDING_S), 0.0, 1.0))
+
+    @property
+    def apart_s(self) -> float:
+        """By how much ranks may differ all the time: a standard deviation, in seconds a body.
+
+        The upper end of what the recorded ranks allow, if their differences are normal: few ranks
+        leave much open. 0 for one.
+        """
+        from scipy import special  # not waited for by commands that fit nothing
+
+        means_s = self.deviation.sum(axis=2).mean(axis=0)
+        if means_s.size < 2:
+            return 0.0
+        free = means_s.size - 1
+        return float(means_s.std(ddof=1) * np.sqrt(free / special.chdtri(free, 1.0 - SURE)))
 
     @property
     def samples(self) -> int:

@@ -28,7 +28,7 @@ from hindmost.models.simulation.blocks import (
     Neighbours,
 )
 from hindmost.models.simulation.change import Detours, blocking_latency, without_progress
-from hindmost.models.simulation.draws import OF_DETOURS, Dependence, generator, scores
+from hindmost.models.simulation.draws import OF_DETOURS, OF_RANK, Dependence, generator, scores
 from hindmost.models.simulation.event_simulator import EventSimulator, Latencies
 from hindmost.models.simulation.layout import Edges, NodeNetwork, Nodes
 from hindmost.models.simulation.local_work import LocalWork
@@ -69,6 +69,8 @@ class Case:
         Whether reductions progress while ranks work.
     capped : bool
         Whether no deviation exceeds the largest recorded one.
+    apart_s : float
+        Standard deviation of what ranks differ by all the time, in addition, in seconds a body.
     """
 
     latency: Times
@@ -79,6 +81,7 @@ class Case:
     lag: int = 0
     progress: bool = True
     capped: bool = False
+    apart_s: float = 0.0
 
     def deviations(self, drawn: Times, laws: Sequence[TailedLaw]) -> Times:
         """Return the deviations of a case from those that were drawn."""
@@ -246,6 +249,9 @@ def own_work(
     if case.detours is not None:
         shape = rows.size, own.shape[1]
         own[:, :, 0] += case.detours.draw(generator((*seed, OF_DETOURS)), shape)
+    if case.apart_s:
+        drawn_s = case.apart_s * generator((*seed, OF_RANK)).standard_normal(own.shape[1])
+        own[:, :, 0] = np.maximum(own[:, :, 0] + case.work * drawn_s, 0.0)
     return np.asarray(own)
 
 

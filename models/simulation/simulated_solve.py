@@ -208,14 +208,18 @@ def simulate_solves(
         dependence=work.dependence,
         seed=(seed, 0),
     ).reshape(len(changes), len(names))
-    apart_s = simulate(
+    alike_s = simulate(
         work,
         target.placement,
-        [each["typical"] for each in scenarios],
+        [
+            replace(each["typical"], apart_s=apart_s)
+            for apart_s in (0.0, work.apart_s)
+            for each in scenarios
+        ],
         laws=work.laws,
         dependence=replace(work.dependence, persistent=0.0),
         seed=(seed, 0),
-    )
+    ).reshape(2, len(changes))
     drawn_s = np.empty((replicas, 2, len(changes)))
     for replica in range(replicas):
         drawn_s[replica] = simulate(
@@ -230,7 +234,7 @@ def simulate_solves(
     found = []
     for number in range(len(changes)):
         by_name = dict(zip(names, middle_s[number].tolist(), strict=True))
-        by_name["ranks alike"] = float(apart_s[number])
+        by_name["ranks alike"], by_name["ranks unlike"] = alike_s[:, number].tolist()
         found.append(
             solve_of(
                 work,

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy import stats
 from tests.models.simulation.cases import COMPLETE, POST, REDUCE
 
+from hindmost.analysis.whatif.targets import Scaling, assumed
 from hindmost.errors import DataError, UsageError
 from hindmost.models.laws.maximum import maximum_moments
 from hindmost.models.simulation.blocks import EventBlock, Neighbours
@@ -240,6 +241,30 @@ def test_the_expected_maximum_is_that_of_quadrature(blocking: LocalWork) -> None
     mean, _ = maximum_moments(law.at_normal, 512)
     (found,) = on(blocking, 512)
     assert found.seconds == pytest.approx(found.work_s + 2000 * mean + found.network_s, rel=0.02)
+
+
+def test_few_ranks_leave_open_by_how_much_ranks_differ() -> None:
+    """With a standard deviation s of four ranks, 3 s^2 / sigma^2 follows chi-squared of 3."""
+    offsets = np.array([0.0, 1e-5, 2e-5, 5e-5])
+    noise = np.random.default_rng(8).exponential(1e-6, (400, 4)) + offsets
+    work = fit_local_work(recorded([REDUCE], noise), np.zeros(4, np.intp))
+    sigma_s = offsets.std(ddof=1) * np.sqrt(3.0 / stats.chi2(3).ppf(0.1))
+    assert work.apart_s == pytest.approx(sigma_s, rel=0.02)
+    (found,) = on(work, 512)
+    # The slowest of 512 ranks is about three deviations above the mean.
+    slowest_s = 400 * (BODY + offsets.mean() + 2.8 * sigma_s)
+    assert found.high_s > slowest_s
+
+
+def test_work_that_may_be_noise_is_not_divided(blocking: LocalWork) -> None:
+    """The quickest hundredth has nothing of the noise, whose median is log 2 of its mean."""
+    median_s = BODY + NOISE * np.log(2.0)
+    assert blocking.least == pytest.approx(BODY / median_s, rel=0.01)
+    (factor,) = assumed(Scaling.STRONG, 2, (64,), blocking.least).factors.values()
+    assert factor.typical == factor.low == 1.0 / 32.0
+    assert factor.high * median_s == pytest.approx(
+        median_s / 32.0 + (median_s - BODY) * 31 / 32, rel=0.1
+    )
 
 
 def test_changes_without_a_meaning_are_refused(blocking: LocalWork) -> None:
