@@ -27,7 +27,9 @@ from hindmost.output import warn, write_lines
 SETTINGS_PREFIX, SETTINGS_SUFFIX = ".attach-", ".settings"
 LIBRARY = "library"
 """The first word of the settings; the compiled recorder follows."""
-PATIENCE_S = 60.0
+JOB = ("PMIX_NAMESPACE", "PMI_JOBID", "SLURM_JOB_ID", "SLURM_STEP_ID")
+"""Variables that tell what one launcher started from what another did."""
+PATIENCE_S = 10.0
 """How long a rank waits for the first one to prepare; then it does so itself."""
 
 EXAMPLES = """\
@@ -178,16 +180,19 @@ def settings_text(arguments: argparse.Namespace) -> str:
 
 
 def settings_path(arguments: argparse.Namespace, rank: int) -> Path:
-    """Return the file of settings, which all ranks of a program know by what they are asked.
+    """Return the file of settings, which all ranks know by their job and by what they are asked.
 
-    The same request twice has one file. Each rank has its own noise.
+    Without a launcher, as with ``--print-env``, the same request twice has one file. Each rank has
+    its own noise.
     """
     noise = (arguments.inject, arguments.seed)
     solves = (arguments.only, arguments.every, arguments.most)
     limits = (arguments.memory, arguments.most_seconds)
     asked = (solves, limits, arguments.iterate_at, noise, arguments.mpicc, arguments.print_env)
+    job = [os.environ.get(name, "") for name in JOB]
     of_rank = f"-{rank}" if rank and arguments.inject else ""
-    name = f"{SETTINGS_PREFIX}{hashlib.sha256(repr(asked).encode()).hexdigest()[:12]}{of_rank}"
+    digest = hashlib.sha256(repr((asked, job)).encode()).hexdigest()[:12]
+    name = f"{SETTINGS_PREFIX}{digest}{of_rank}"
     return Path(arguments.out).resolve() / f"{name}{SETTINGS_SUFFIX}"
 
 
@@ -231,13 +236,15 @@ def record(arguments: argparse.Namespace, program: list[str]) -> int:
         follow(arguments, program, mine.rank)
     blocked = hold_signals()
     original = dict(os.environ)
-    settings = settings_path(arguments, 0)
-    told = settings.with_name(f"{settings.stem}-{uuid4().hex[:8]}.status")
+    settings, own = settings_path(arguments, 0), uuid4().hex[:8]
+    if not mine.launcher:  # nobody else looks for them
+        settings = settings.with_name(f"{settings.stem}-{own}{SETTINGS_SUFFIX}")
+    told = settings.with_name(f"{settings.stem}-{own}.status")
     try:
         library = prepare(arguments, settings)
         told.touch(mode=0o600)
-        own = {**variables(library, settings, original), STATUS: str(told)}
-        status = run_program(program, {**original, **own}, blocked)
+        added = {**variables(library, settings, original), STATUS: str(told)}
+        status = run_program(program, {**original, **added}, blocked)
         found = read_outcome(told)
     finally:
         for path in (told, settings, *settings.parent.glob(f"{settings.stem}-*{SETTINGS_SUFFIX}")):

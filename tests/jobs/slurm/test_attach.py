@@ -79,8 +79,16 @@ def test_processes_that_srun_starts_on_their_own(
     slurm: Cluster, mpich: Path, loop: Path, tmp_path: Path
 ) -> None:
     attach = f"{HINDMOST} attach --mpicc {mpich / 'mpicc'} --out runs"
-    said = batch(tmp_path, f"srun --mpi=none {attach} -- {loop} header", ranks=1)[1]
+    commands = (f"srun --mpi=none {attach} -- {loop} header", f"{HINDMOST} show runs")
+    said = batch(tmp_path, *commands, ranks=1)[1]
     assert said.count("srun started 2 processes, but MPI in loop sees 1: each ran on its own") == 1
+
+
+def test_attach_starts_srun(slurm: Cluster, mpich: Path, loop: Path, tmp_path: Path) -> None:
+    """Python starts once, and its ranks on two nodes find all they need in the environment."""
+    attach = f"{HINDMOST} attach --mpicc {mpich / 'mpicc'} --out runs"
+    ((run,), _) = batch(tmp_path, f"{attach} -- srun --mpi=pmi2 {loop} header")
+    assert run.durations.shape == (19, 2)
 
 
 def test_a_script_that_sets_the_environment_itself(
