@@ -7,7 +7,7 @@ import os
 import shutil
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from hindmost.errors import UsageError
@@ -17,6 +17,7 @@ from hindmost.jobs.core.plan import PlannedRun, Value
 from hindmost.jobs.folder import StudyFolder
 from hindmost.jobs.outcomes import RunOutcome
 from hindmost.printable import shell_word
+from hindmost.records import to_document
 from hindmost.text import counted
 
 VERSION = 1
@@ -191,7 +192,7 @@ def table_of(study: StudyFolder, found: Collection) -> str:
         "study_sha256": study.plan.study_sha256,
         "machine": study.plan.machine.name,
         "folder": os.fspath(study.path),
-        "files": [asdict(each) for each in found.files],
+        "files": to_document(found.files),
         "missing": list(found.missing),
     }
     return json.dumps(answer, indent=1, allow_nan=False) + "\n"

@@ -74,7 +74,7 @@ FULL = Outer(
 
 def test_a_record_comes_back_from_json() -> None:
     document = to_document(FULL)
-    assert document["by"] == ["a", "b"]
+    assert document["by"] == ("a", "b")
     assert from_document(Outer, parse_json(json.dumps(document))) == FULL
 
 
@@ -169,7 +169,7 @@ class Plain:
 ))  # fmt: skip
 def test_toml_reads_back_whatever_the_text(record: Plain) -> None:
     assert from_document(Plain, parse_toml(to_toml(record))) == record
-    assert tomllib.loads(to_toml(record)) == to_document(record)
+    assert tomllib.loads(to_toml(record)) == json.loads(json.dumps(to_document(record)))
 
 
 JSON = st.recursive(

@@ -123,7 +123,7 @@ def rank_json(estimate: RankEstimate) -> dict[str, Any]:
         "share": found.share,
         "noise_share": found.noise_share,
         "least_s": found.least_s,
-        "stored": None if estimate.stored is None else asdict(estimate.stored),
+        "stored": estimate.stored,
     }
 
 

@@ -6,13 +6,14 @@ import re
 import textwrap
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Literal
 
 from hindmost.analysis.show.page import Caution, Part
 from hindmost.errors import DataError
+from hindmost.records import to_document
 
 Severity = Literal["note", "error"]
 WIDTH = 100
@@ -90,10 +91,6 @@ class Finding:
             doubts=remark.doubts,
         )
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the finding for JSON."""
-        return {**asdict(self), "doubts": [str(topic) for topic in self.doubts]}
-
 
 def about(findings: Iterable[Finding], topics: Collection[Topic]) -> list[Finding]:
     """Return the findings that put one of these topics in doubt, errors first."""
@@ -168,7 +165,8 @@ def number_range(numbers: Sequence[str]) -> str:
 
 def findings_json(findings: Iterable[Finding]) -> list[dict[str, Any]]:
     """Return findings for the key ``findings`` of JSON."""
-    return [each.to_json() for each in findings]
+    found: list[dict[str, Any]] = to_document(list(findings))
+    return found
 
 
 def caution_parts(findings: Iterable[Finding], topics: Collection[Topic]) -> list[Part]:

@@ -39,8 +39,7 @@ def perform(arguments: argparse.Namespace) -> int:
     findings = [unreadable(each) for each in refused]
     findings += [finding for group in group_runs(runs) for finding in check_group(group)]
     if arguments.json:
-        found = [finding.to_json() for finding in findings]
-        write_json({"version": JSON_VERSION, "findings": found})
+        write_json({"version": JSON_VERSION, "findings": findings})
     else:
         for each in findings:
             doubts = ", ".join(map(str, each.doubts))

@@ -10,6 +10,7 @@ import numpy as np
 
 from hindmost.harness.runfile.feed import FeedHead
 from hindmost.harness.runfile.feed_predictions import FeedPrediction
+from hindmost.records import to_document
 
 MOST_FRAMES = 1200
 """Frames of a solve that are kept; beyond them the older half is merged pair by pair."""
@@ -233,14 +234,8 @@ class FeedHistory:
             "interval_s": None if estimate is None else estimate.interval_s,
             "remaining_by": "" if estimate is None else estimate.by,
             "next_interval_s": None if foreseen is None else foreseen.interval_s,
-            "predictions": [
-                {"name": each.name, "seconds": each.seconds, "error_percent": each.error_percent}
-                for each in self.predictions()
-            ],
-            "hindmost": [
-                {"rank": each.rank, "share": each.share, "excess_s": each.excess_s}
-                for each in self.hindmost()
-            ],
+            "predictions": to_document(self.predictions()),
+            "hindmost": to_document(self.hindmost()),
             "shares": self.shares(),
             "done": [line["file"] for line in self.done if "file" in line][-8:],
             "stopped": next((line["stopped"] for line in self.done if line.get("stopped")), ""),

@@ -11,7 +11,7 @@ import numpy as np
 
 from hindmost.analysis.runs.check import findings_of
 from hindmost.analysis.runs.configuration import apart, configuration, events_of, is_loop
-from hindmost.analysis.runs.finding import OF_MODELS, Finding, about
+from hindmost.analysis.runs.finding import OF_MODELS, Finding, about, findings_json
 from hindmost.analysis.runs.groups import Group, group_runs
 from hindmost.analysis.show.table import LEFT, RIGHT, Column, Table
 from hindmost.analysis.whatif.at_scale import TIMES_RARER, Simulated, fitted_work, scale_runs
@@ -257,7 +257,7 @@ class Advice:
             "answer": self.explain(),
             **found,
             "assumptions": self.assumptions(),
-            "findings": [each.to_json() for each in self.findings],
+            "findings": findings_json(self.findings),
         }
 
 

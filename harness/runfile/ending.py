@@ -144,6 +144,7 @@ class Ending:
         said = header.spec.get(KEY)
         if not isinstance(said, Mapping):
             return None
+        said = {key: value for key, value in said.items() if value == value}  # no NaN
         try:
             return from_document(cls, {**said, "done": header.iterations}, ignore_unknown=True)
         except RecordError:

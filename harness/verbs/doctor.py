@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import hindmost.models
 from hindmost.errors import HindmostError, MissingError, UsageError
@@ -91,7 +91,7 @@ def perform(arguments: argparse.Namespace) -> int:
             each = findings[-1]
             write_lines(f"{each.verdict:6}{each.subject:12}{each.text}", flush=True)
     if arguments.json:
-        write_json({"version": 1, "findings": [asdict(each) for each in findings]})
+        write_json({"version": 1, "findings": findings})
     lacking = any(each.verdict == "lacks" for each in findings)
     return MissingError.exit_status if lacking else 0
 

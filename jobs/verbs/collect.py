@@ -6,7 +6,6 @@ import argparse
 import os
 import subprocess
 import sys
-from dataclasses import asdict
 from pathlib import Path
 
 from hindmost.errors import UsageError
@@ -52,8 +51,7 @@ def perform(arguments: argparse.Namespace) -> int:
     completions = completions_of(study, study.records(found.missing)).values()
     left = sum(each is Completion.LEFT for each in completions)
     if arguments.json:
-        files = [asdict(each) for each in found.files]
-        answer = {"folder": str(found.folder), "files": files, "missing": found.missing}
+        answer = {"folder": found.folder, "files": found.files, "missing": found.missing}
         write_json({"version": JSON_VERSION, **answer}, indent=1)
     else:
         tell(study, found, left, arguments.folder)

@@ -227,7 +227,7 @@ def told(plan: Plan, estimate: RunTimeEstimate | None) -> dict[str, object]:
     return {
         "version": JSON_VERSION,
         **asdict(plan),
-        "core_hours": asdict(plan.cost),
+        "core_hours": plan.cost,
         "scripts": [script_name(each.id) for each in plan.allocations],
         "estimate": None
         if estimate is None

@@ -145,16 +145,7 @@ def to_json(study: StudyFolder, state: StudyState, folder: Path) -> dict[str, An
             }
             for each in state.allocations
         ],
-        "failures": [
-            {
-                "run": each.run,
-                "cause": str(each.cause),
-                "status": each.status,
-                "attempt": each.attempt,
-                "message": each.message,
-            }
-            for each in state.failures
-        ],
+        "failures": state.failures,
         "remark": state.remark,
         "next": next_step(state, folder),
     }

@@ -78,11 +78,21 @@ def write_json(value: Any, indent: int | None = 2) -> None:
 
 def strict_json(value: Any, indent: int | None = None) -> str:
     """Return JSON that any program reads and any terminal shows: ASCII, and null for NaN."""
+    value = plain(value)
     try:
         text = json.dumps(value, indent=indent, allow_nan=False)
     except ValueError:
         text = json.dumps(_finite(value), indent=indent, allow_nan=False)
     return text.replace("\x7f", "\\u007f")
+
+
+def plain(value: Any) -> Any:
+    """Return dataclasses, arrays and what contains them as dictionaries, lists and scalars."""
+    import msgspec  # not for a command that prints no JSON
+
+    return msgspec.to_builtins(
+        value, enc_hook=lambda each: each.tolist() if hasattr(each, "tolist") else str(each)
+    )
 
 
 def _finite(value: Any) -> Any:

@@ -42,6 +42,7 @@ from typing import get_type_hints as hints_of
 import msgspec
 
 from hindmost.errors import DataError
+from hindmost.output import plain
 from hindmost.parsing import LARGEST, shown
 from hindmost.printable import one_line
 from hindmost.text import choose
@@ -119,13 +120,8 @@ def from_document(kind: type[T], value: Any, *path: str | int, ignore_unknown: b
 
 
 def to_document(value: Any) -> Any:
-    """Return a record as JSON has it, which `from_document` reads; null for NaN and infinity."""
-    return msgspec.json.decode(msgspec.json.encode(value, enc_hook=plain))
-
-
-def plain(value: Any) -> Any:
-    """Return an array or a number of numpy, or another value, as JSON has it; for msgspec."""
-    return value.tolist() if hasattr(value, "tolist") else str(value)
+    """Return a record as dictionaries, lists and scalars, which `from_document` reads."""
+    return plain(value)
 
 
 def to_toml(record: Any) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NotRequired, TypedDict
 
-from hindmost.json_forms.finding import Finding, Interval, Text
+from hindmost.analysis.runs.finding import Finding
+from hindmost.json_forms.finding import Interval, Text
 
 
 class Change(TypedDict):

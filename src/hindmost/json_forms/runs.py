@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any, NotRequired, TypedDict
 
+from hindmost.analysis.fits.detours import StoredDetours
 from hindmost.analysis.runs.cycles import AdaptiveSummary
+from hindmost.analysis.runs.finding import Finding
 from hindmost.harness.runfile.ending import Ending
-from hindmost.json_forms.finding import Finding, Interval, Text
+from hindmost.json_forms.finding import Interval, Text
+from hindmost.models.noise.detours import DetourFamily
 
 
 class Check(TypedDict):
@@ -120,46 +123,26 @@ class FittedModel(TypedDict):
 
 
 class FittedRun(TypedDict):
-    """A run with its models, the ranking of laws, and tests of assumptions."""
+    """A run with its models, the ranking of laws, and tests of assumptions; or its detours."""
 
     file: str
     workload: str
     solver: str
     ranks: int
-    kept_ranks: int | None
-    iterations: int
-    bodies: int
-    solve_time_s: float
-    models: list[FittedModel]
-    refused: dict[str, str]
-    laws: dict[str, Any]
+    kept_ranks: NotRequired[int | None]
+    iterations: NotRequired[int]
+    bodies: NotRequired[int]
+    solve_time_s: NotRequired[float]
+    models: NotRequired[list[FittedModel]]
+    refused: NotRequired[dict[str, str]]
+    laws: NotRequired[dict[str, Any]]
     ranks_alike: NotRequired[dict[str, Any]]
     ranks_alike_in_work: NotRequired[dict[str, Any]]
     nodes: NotRequired[dict[str, Any]]
     slow_groups: NotRequired[dict[str, Any]]
+    injected: NotRequired[str]
+    detours: NotRequired[list[RankDetours]]
     findings: list[Finding]
-
-
-class DetourFamily(TypedDict):
-    """Detours of one law; counts are expected numbers."""
-
-    kind: str
-    count: float
-    mean_s: float
-    count_error: float
-    mean_error_s: float
-    period_s: float
-    on_clock: float
-    timing_known: bool
-    every: int | None
-    first: int | None
-
-
-class StoredDetours(TypedDict):
-    """What the file says of injected detours."""
-
-    count: int
-    mean_s: float
 
 
 class RankDetours(TypedDict):
@@ -187,21 +170,9 @@ class RankDetours(TypedDict):
     stored: StoredDetours | None
 
 
-class RunDetours(TypedDict):
-    """A run with the detours of its ranks."""
-
-    file: str
-    workload: str
-    solver: str
-    ranks: int
-    injected: str
-    detours: list[RankDetours]
-    findings: list[Finding]
-
-
 class Fit(TypedDict):
     """What ``hindmost fit --json`` prints; with ``--detours``, the detours of the runs."""
 
     version: int
     probe: NotRequired[dict[str, Any]]
-    runs: list[FittedRun] | list[RunDetours]
+    runs: list[FittedRun]

@@ -1,34 +1,12 @@
-"""JSON schemas (draft 2020-12) of documents that are declared as types.
-
-A document is a `typing.TypedDict` or a dataclass (`hindmost.json_forms`). Floats are numbers or, as
-NaN and infinity have no other form in JSON, null.
-"""
+"""JSON schemas (draft 2020-12) of documents that are declared as types, by msgspec."""
 
 from __future__ import annotations
 
-from dataclasses import fields, is_dataclass
-from types import NoneType, UnionType
-from typing import (
-    Any,
-    Literal,
-    NotRequired,
-    Required,
-    Union,
-    get_args,
-    get_origin,
-    get_type_hints,
-    is_typeddict,
-)
+from typing import Any
+
+import msgspec
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
-SCALARS: dict[Any, dict[str, Any]] = {
-    str: {"type": "string"},
-    int: {"type": "integer"},
-    bool: {"type": "boolean"},
-    float: {"type": ["number", "null"]},
-    NoneType: {"type": "null"},
-    Any: {},
-}
 
 
 def schema_of(form: type, title: str, *, closed: bool = False) -> dict[str, Any]:
@@ -37,57 +15,28 @@ def schema_of(form: type, title: str, *, closed: bool = False) -> dict[str, Any]
     Parameters
     ----------
     form : type
-        A typed dictionary.
+        A typed dictionary or a dataclass.
     title : str
     closed : bool
         Whether keys that are not declared are refused. Published schemas allow them, as later
         versions may add keys; tests refuse them, so that no key stays undeclared.
     """
-    parts: dict[str, Any] = {}
-    whole = _object(form, parts, closed=closed)
-    return {"$schema": DIALECT, "title": title, **whole, **({"$defs": parts} if parts else {})}
+    parts: dict[str, Any] = adapted(msgspec.json.schema(form), closed=closed)["$defs"]
+    whole = parts.pop(form.__name__)
+    return {"$schema": DIALECT, **whole, "title": title, **({"$defs": parts} if parts else {})}
 
 
-def _object(form: type, parts: dict[str, Any], *, closed: bool) -> dict[str, Any]:
-    """Return the schema of a typed dictionary; those below it are put into ``parts``."""
-    hints = get_type_hints(form, include_extras=True)
-    if is_dataclass(form):
-        needed = [each.name for each in fields(form)]
-    else:
-        needed = [name for name, hint in hints.items() if get_origin(hint) is not NotRequired]
-    said = (form.__doc__ or "").partition("\n")[0]
-    return {
-        "type": "object",
-        **({"description": said} if said and not said.startswith("dict(") else {}),
-        "properties": {name: _value(hint, parts, closed=closed) for name, hint in hints.items()},
-        "required": needed,
-        **({"additionalProperties": False} if closed else {}),
-    }
-
-
-def _value(hint: Any, parts: dict[str, Any], *, closed: bool) -> dict[str, Any]:
-    """Return the schema of a value of a type."""
-    if hint in SCALARS:
-        return dict(SCALARS[hint])
-    origin, inner = get_origin(hint), get_args(hint)
-    if origin in (Required, NotRequired):
-        return _value(inner[0], parts, closed=closed)
-    if origin is Literal:
-        return {"enum": list(inner)}
-    if origin in (Union, UnionType):
-        return {"anyOf": [_value(each, parts, closed=closed) for each in inner]}
-    if origin is list:
-        return {"type": "array", "items": _value(inner[0], parts, closed=closed)}
-    if origin is tuple:
-        if inner[-1] is Ellipsis:
-            return {"type": "array", "items": _value(inner[0], parts, closed=closed)}
-        items = [_value(each, parts, closed=closed) for each in inner]
-        return {"type": "array", "prefixItems": items, "items": False, "minItems": len(items)}
-    if origin is dict:
-        return {"type": "object", "additionalProperties": _value(inner[1], parts, closed=closed)}
-    if is_typeddict(hint) or is_dataclass(hint):
-        if hint.__name__ not in parts:
-            parts[hint.__name__] = {}  # a form may contain itself
-            parts[hint.__name__] = _object(hint, parts, closed=closed)
-        return {"$ref": f"#/$defs/{hint.__name__}"}
-    raise TypeError(f"{hint} is no type of a JSON document.")
+def adapted(schema: Any, *, closed: bool) -> Any:
+    """Return a schema whose numbers may be null, as JSON has no NaN, and that is closed or not."""
+    if isinstance(schema, list):
+        return [adapted(each, closed=closed) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    found = {key: adapted(each, closed=closed) for key, each in schema.items() if key != "default"}
+    if found.get("type") == "number":
+        found["type"] = ["number", "null"]
+    if isinstance(description := found.get("description"), str):
+        found["description"] = description.partition("\n")[0]
+    if "properties" in found and closed:
+        found["additionalProperties"] = False
+    return found

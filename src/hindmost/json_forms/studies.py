@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, NotRequired, TypedDict
 
+from hindmost.harness.verbs.doctor import Diagnosis
+from hindmost.jobs.collection import Collected
+from hindmost.jobs.core.plan import Cost, Plan
+from hindmost.jobs.folder import Submitted
+from hindmost.jobs.state import Failure
 from hindmost.json_forms.finding import Text
 
 
@@ -19,16 +25,6 @@ class Allocation(TypedDict):
     runs: dict[str, str]
 
 
-class FailedRun(TypedDict):
-    """A run of a study that failed."""
-
-    run: str
-    cause: str
-    status: int | None
-    attempt: int
-    message: str
-
-
 class Status(TypedDict):
     """What ``hindmost study status --json`` prints."""
 
@@ -37,18 +33,9 @@ class Status(TypedDict):
     machine: str
     counts: dict[str, int]
     allocations: list[Allocation]
-    failures: list[FailedRun]
+    failures: list[Failure]
     remark: str
     next: str
-
-
-class SubmittedJob(TypedDict):
-    """A submitted job."""
-
-    allocation: str
-    job: str
-    scheduler: str
-    when: str
 
 
 class Submit(TypedDict):
@@ -57,60 +44,18 @@ class Submit(TypedDict):
     version: int
     study: str
     folder: str
-    submitted: NotRequired[list[SubmittedJob]]
+    submitted: NotRequired[list[Submitted]]
     live: NotRequired[list[str]]
     runs: NotRequired[int]
     failed: NotRequired[int]
     scripts: NotRequired[dict[str, str]]
 
 
-class Look(TypedDict):
-    """What was looked at, and the verdict."""
-
-    subject: str
-    verdict: str
-    text: str
-
-
 class Doctor(TypedDict):
     """What ``hindmost doctor --json`` prints."""
 
     version: int
-    findings: list[Look]
-
-
-class PlannedRun(TypedDict):
-    """A run of a plan; ``expected_s`` from earlier runs, null without any."""
-
-    id: str
-    configuration: dict[str, Any]
-    block: int
-    ranks: int
-    ranks_per_node: int
-    nodes: int
-    command: list[str]
-    limit_s: float
-    allocation: str
-    split: bool
-    expected_s: float
-
-
-class PlannedAllocation(TypedDict):
-    """A job, and the runs in it."""
-
-    id: str
-    runs: list[str]
-    nodes: int
-    ranks_per_node: int
-    walltime_s: float
-    stop_before_s: float
-
-
-class CoreHours(TypedDict):
-    """What a plan costs at most, and by earlier runs."""
-
-    most: float
-    expected: float
+    findings: list[Diagnosis]
 
 
 class Estimate(TypedDict):
@@ -123,46 +68,12 @@ class Estimate(TypedDict):
     left_out: list[str]
 
 
-class Plan(TypedDict):
-    """What ``hindmost study plan --json`` prints."""
-
-    version: int
-    study: str
-    study_sha256: str
-    machine: dict[str, Any]
-    seed: int
-    max_retries: int
-    runs: list[PlannedRun]
-    allocations: list[PlannedAllocation]
-    collect: Any
-    replacements: list[str]
-    core_hours: CoreHours
-    scripts: list[str]
-    estimate: Estimate | None
-
-
-class CollectedFile(TypedDict):
-    """A run file, where it came from, and on which nodes it ran."""
-
-    file: str
-    source: str
-    run: str
-    configuration: dict[str, Any]
-    block: int
-    ranks: int
-    attempt: int
-    allocation: str
-    job: str
-    nodes: list[str]
-    split: bool
-
-
 class Collect(TypedDict):
     """What ``hindmost study collect --json`` prints."""
 
     version: int
     folder: str
-    files: list[CollectedFile]
+    files: list[Collected]
     missing: list[str]
 
 
@@ -206,3 +117,13 @@ class PredictAdaptive(TypedDict):
     growth: float
     remarks: list[str]
     choices: list[AdaptiveChoice]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StudyPlan(Plan):
+    """What ``hindmost study plan --json`` prints."""
+
+    version: int
+    core_hours: Cost
+    scripts: list[str]
+    estimate: Estimate | None

@@ -19,7 +19,7 @@ FORMS: dict[str, type] = {
     "history": nights.History,
     "compare": nights.Compare,
     "whatif --adaptive": studies.PredictAdaptive,
-    "study plan": studies.Plan,
+    "study plan": studies.StudyPlan,
     "study submit": studies.Submit,
     "study status": studies.Status,
     "study cancel": studies.Cancel,
