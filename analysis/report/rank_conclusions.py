@@ -161,7 +161,11 @@ def slow_ranks(ranks: RankReport) -> list[int]:
     """Return the places of the ranks that the others wait for, which a map points at."""
     late = ranks.lateness
     blameless = late is None or ranks.withheld or ranks.numbers.size < 2
-    found = [] if blameless or late is None else stragglers(late)
+    if blameless or late is None:
+        return []
+    if (node := slow_node(ranks)) is not None:
+        return [int(place) for place in np.flatnonzero(late.node_of == node)]
+    found = stragglers(late)
     return found if len(found) < ranks.numbers.size else []
 
 

@@ -13,6 +13,7 @@ from hindmost.analysis.report.looked_at import LookedAt
 from hindmost.analysis.report.rank_conclusions import (
     host_of,
     how_often,
+    slow_node,
     straggler,
 )
 from hindmost.analysis.report.time_balance import metric_of
@@ -112,6 +113,9 @@ def own_time(ranks: RankReport) -> NDArray[np.float64]:
 def most_work(looked: LookedAt) -> str:
     """Say which rank has most work."""
     ranks, own = looked.ranks, own_time(looked.ranks)
+    if (node := slow_node(ranks)) is not None and ranks.lateness is not None:
+        times = float(own[ranks.lateness.node_of == node].mean() / own.mean())
+        return f"Node {ranks.lateness.nodes[node]} has {times:.2f} times the mean work on each rank"
     rank = int(own.argmax())
     name = f"Rank {ranks.numbers[rank]}{host_of(ranks, rank)}"
     if own.size == 2 and float(own.min()) > 0.0:
@@ -131,6 +135,11 @@ def why_most(looked: LookedAt) -> str:
     rank, mean, late = int(own.argmax()), float(own.mean()), looked.ranks.lateness
     if late is None or ranks.withheld:
         return "."
+    if (node := slow_node(ranks)) is not None:
+        return (
+            f", and one of its ranks is the slowest in "
+            f"{how_often(int(late.node_last[node]), late.bodies)}."
+        )
     last = int(late.last[rank]) / max(late.bodies, 1)
     one = looked.busiest
     said = f" and is the slowest in {how_often(int(late.last[rank]), late.bodies)}."

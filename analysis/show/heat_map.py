@@ -13,6 +13,8 @@ from hindmost.analysis.show.csv_file import Columns
 from hindmost.text import Unit, unit_for
 
 MOST_COLUMNS = 1200
+LEAST_RANGE = 1.1
+"""Longest over shortest time of the colours at least: what is nearly equal looks equal."""
 MOST_ROWS = 600
 
 
@@ -100,7 +102,7 @@ class HeatMap:
     def colour_limits_s(self) -> tuple[float, float]:
         """The times at the ends of the colours; there are shorter and longer ones."""
         low, high = worth_showing(self.times)
-        return low, max(high, low * (1 + 1e-9), 1e-12)
+        return low, max(high, low * LEAST_RANGE, 1e-12)
 
     @property
     def stride(self) -> int:

@@ -162,3 +162,11 @@ def test_a_node_whose_ranks_are_all_slow_is_named(tmp_path: Path) -> None:
     table.write_text("\n".join(["rank,host,time [s],wait [s]", *flat]) + "\n")
     assert main(["show", "--ranks", str(table), "--out", str(page)]) == 0
     assert "Waiting for node" not in page.read_text()
+
+
+def test_a_slow_node_of_a_run_is_named(
+    tmp_path: Path, own: Header, alike: NDArray[np.float64]
+) -> None:
+    alike[:, 2:] *= 1.2
+    said = words(page_of(tmp_path, own, of_work(alike) | {"host": ["a", "a", "b", "b"]}))
+    assert "Node b has 1.09 times the mean work on each rank, and one of its ranks is" in said
