@@ -12,8 +12,13 @@ import numpy as np
 from hindmost.analysis.whatif.at_scale import Simulated
 from hindmost.analysis.whatif.options import Named, dict_of
 from hindmost.analysis.whatif.prediction import Outcome
-from hindmost.models.simulation.scenarios import CAPPED, PARTS
-from hindmost.models.simulation.simulated_solve import WIDEST, SimulatedSolve, spread_of
+from hindmost.models.simulation.simulated_solve import (
+    CAPPED,
+    PARTS,
+    WIDEST,
+    SimulatedSolve,
+    spread_of,
+)
 from hindmost.text import counted
 
 

@@ -17,14 +17,13 @@ from numpy.typing import NDArray
 from hindmost.analysis.runs.configuration import injected_noise
 from hindmost.analysis.runs.figures.compare_runs import ComparisonFigure, common_title
 from hindmost.analysis.show.chart import Chart, Quantity, Series
-from hindmost.analysis.show.table import RIGHT, Column, Table
 from hindmost.analysis.whatif.options import changes_of
 from hindmost.analysis.whatif.study import replay_run, replay_s
 from hindmost.errors import DataError, UsageError
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.simulation.rerun import REPLICAS, WhatIf
 from hindmost.output import announce_work
-from hindmost.text import counted, seconds
+from hindmost.text import counted
 
 Replays = dict[tuple[str, str], list[WhatIf]]
 """Replays of all runs of a solver without noise, by solver and law."""
@@ -296,48 +295,6 @@ def curve(
     """Return lower ends, values and upper ends: float64 arrays, shape (point,)."""
     low, value, high = np.array([(each.low, each.value, each.high) for each in gains]).T
     return low, value, high
-
-
-def gain_table(points: Sequence[SweepPoint]) -> Table:
-    """Return a row for every pair under every law."""
-    return Table(
-        columns=(
-            Column("blocking / pipelined"),
-            Column("injected noise"),
-            Column("blocking", RIGHT),
-            Column("pipelined", RIGHT),
-            Column("repeats", RIGHT),
-            Column("speedup", RIGHT),
-            Column("90 %", RIGHT),
-            Column("predicted", RIGHT),
-            Column("90 %", RIGHT),
-            Column("error", RIGHT),
-        ),
-        rows=[
-            (
-                point.pair,
-                point.law or "none",
-                seconds(point.blocking_s),
-                seconds(point.pipelined_s),
-                str(point.repeats),
-                f"{point.measured.value:.3f}",
-                span(point.measured),
-                "" if point.predicted is None else f"{point.predicted.value:.3f}",
-                "" if point.predicted is None else span(point.predicted),
-                "" if point.error is None else f"{100 * point.error:+.1f} %",
-            )
-            for point in points
-        ],
-        notes=(
-            "speedup: median time of the blocking solver over that of the pipelined one; interval "
-            "from a bootstrap over repeats. predicted: the runs without noise, replayed with it.",
-        ),
-    )
-
-
-def span(gain: Gain) -> str:
-    """Write an interval; empty if there is none."""
-    return f"{gain.low:.3f} to {gain.high:.3f}" if gain.low < gain.high else ""
 
 
 def make_gain(runs: Sequence[Run], kind: str) -> Chart:

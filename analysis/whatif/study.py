@@ -27,7 +27,7 @@ from hindmost.models.adaptive.machine import Machine
 from hindmost.models.simulation.blocks import COMPLETE
 from hindmost.models.simulation.memory import VectorGrowth
 from hindmost.models.simulation.program import Program, recorded_program
-from hindmost.models.simulation.rerun import REPLICAS, Replay, WhatIf, what_if
+from hindmost.models.simulation.rerun import REPLICAS, ReplayedSolve, WhatIf, what_if
 from hindmost.models.simulation.size import outruns_probe
 from hindmost.output import announce_work
 from hindmost.text import counted, percent, seconds, signed_percent
@@ -189,12 +189,12 @@ class Replayed:
         }
 
 
-def by_rank(walked: Replay) -> np.ndarray[Any, np.dtype[np.float64]]:
+def by_rank(walked: ReplayedSolve) -> np.ndarray[Any, np.dtype[np.float64]]:
     """Return the time of every rank on the critical path: float64, shape (rank,), seconds."""
     return np.asarray(walked.path.work + walked.path.cost + walked.path.stay)
 
 
-def of_path(walked: Replay) -> dict[str, float]:
+def of_path(walked: ReplayedSolve) -> dict[str, float]:
     """Return what the time of a solve consists of along its critical path, as shares."""
     path = walked.path
     parts_s = {
@@ -206,7 +206,7 @@ def of_path(walked: Replay) -> dict[str, float]:
     return {name: each_s / walked.total_s for name, each_s in parts_s.items()}
 
 
-def path_json(walked: Replay) -> list[dict[str, Any]]:
+def path_json(walked: ReplayedSolve) -> list[dict[str, Any]]:
     """Return the ranks that hold most of a critical path."""
     most = np.argsort(-by_rank(walked), kind="stable")[:MOST_RANKS]
     path = walked.path

@@ -20,7 +20,7 @@ from hindmost.models.simulation.layout import NodeNetwork, grid_edges, nodes_of
 from hindmost.models.simulation.local_work import LocalWork
 from hindmost.models.simulation.network import Link, Piece
 from hindmost.models.simulation.scaleup import MOST_RANKS, Placement, neighbours_of
-from hindmost.models.simulation.scenarios import Target, WorkFactor
+from hindmost.models.simulation.simulated_solve import Target, WorkFactor
 from hindmost.text import counted, seconds
 
 MOST_COUNTS = 32

@@ -24,7 +24,7 @@ from hindmost.models.simulation.layout import nodes_of
 from hindmost.models.simulation.message_costs import message_costs
 from hindmost.models.simulation.message_walk import walk_messages
 from hindmost.models.simulation.messages import MessageProgram
-from hindmost.models.simulation.rerun import Replay
+from hindmost.models.simulation.rerun import ReplayedSolve
 from hindmost.text import byte_count, counted, percent, seconds, signed_percent
 
 EAGER_BYTES = 1 << 16
@@ -97,7 +97,7 @@ class TraceReplay:
     program : MessageProgram
     how : Replaying
     named : Named
-    before, after : Replay
+    before, after : ReplayedSolve
         Without the change, and with it.
     """
 
@@ -106,8 +106,8 @@ class TraceReplay:
     program: MessageProgram
     how: Replaying
     named: Named
-    before: Replay
-    after: Replay
+    before: ReplayedSolve
+    after: ReplayedSolve
 
     @property
     def change(self) -> str:
@@ -247,14 +247,14 @@ def replay_trace(
     ]
 
 
-def walked(program: MessageProgram, how: Replaying, change: Change) -> Replay:
+def walked(program: MessageProgram, how: Replaying, change: Change) -> ReplayedSolve:
     """Walk through a program with a change."""
     network = how.network.network.changed(change.latency, change.more_latency_s, change.bandwidth)
     network = replace(network, collective=change.collective)
     node = nodes_of(program.ranks, how.machine.ranks_per_node)
     costs = message_costs(program, network, node, how.eager_bytes)
     found = walk_messages(program, costs, change.slowness(program.ranks))
-    return Replay(total_s=found.total_s, iterating_s=found.total_s, path=found.path)
+    return ReplayedSolve(total_s=found.total_s, iterating_s=found.total_s, path=found.path)
 
 
 def trace_table(found: Sequence[TraceReplay]) -> Table:

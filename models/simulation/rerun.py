@@ -66,7 +66,7 @@ class Scenario:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Replay:
+class ReplayedSolve:
     """A replay.
 
     Attributes
@@ -90,7 +90,7 @@ class WhatIf:
 
     Attributes
     ----------
-    recorded, changed : Replay
+    recorded, changed : ReplayedSolve
         Both replayed. Of several replicas, the path is that of the first.
     predicted_s, low_s, high_s : float
         The interval has all scenarios; with drawn noise, 90 % of the replicas; and the case that
@@ -101,8 +101,8 @@ class WhatIf:
         Whether the change depends on costs that the run does not show.
     """
 
-    recorded: Replay
-    changed: Replay
+    recorded: ReplayedSolve
+    changed: ReplayedSolve
     predicted_s: float
     low_s: float
     high_s: float
@@ -187,7 +187,7 @@ def what_if(
     )
 
 
-def between_shift(recorded: Replay, changed: Replay) -> float:
+def between_shift(recorded: ReplayedSolve, changed: ReplayedSolve) -> float:
     """Return how much a time grows if what is between cycles changes as the cycles do, seconds.
 
     A shorter solve loses no more than what it has between its cycles.
@@ -277,7 +277,7 @@ def walk(
     with_path: bool = True,
     *,
     interpret: bool = False,
-) -> Replay:
+) -> ReplayedSolve:
     """Walk through a solve with a change, and back along the longest path if it is wanted.
 
     Parameters
@@ -326,7 +326,7 @@ def changed_program(program: Program, change: Change) -> Program:
     return program.of_length(change.iterations, change.restart)
 
 
-def walk_cycles(ready: Prepared, *, with_path: bool, interpret: bool) -> Replay:
+def walk_cycles(ready: Prepared, *, with_path: bool, interpret: bool) -> ReplayedSolve:
     """Walk from cycle to cycle; between them all ranks meet."""
     program, block, latency, lag = ready.program, ready.block, ready.latency, ready.lag
     events = block.kind.shape[1]
@@ -382,7 +382,7 @@ def walk_cycles(ready: Prepared, *, with_path: bool, interpret: bool) -> Replay:
         total_s += times * max(last_s, pending_s)
         if rows is cycles[-1]:  # the end of the solve comes once
             total_s += max(float(ends.max()), pending_s) - max(last_s, pending_s)
-    return Replay(total_s=total_s, iterating_s=iterating_s, path=path)
+    return ReplayedSolve(total_s=total_s, iterating_s=iterating_s, path=path)
 
 
 def slowed(block: EventBlock, factor: Times) -> EventBlock:

@@ -15,7 +15,6 @@ from hindmost.analysis.runs.read import find_runs
 from hindmost.analysis.whatif import noise_sweep, study
 from hindmost.analysis.whatif.noise_sweep import (
     NOISE_SWEEP,
-    gain_table,
     ratio_of,
     sweep_points,
 )
@@ -64,9 +63,7 @@ def test_every_pair_and_law_has_a_point(sweep: Path) -> None:
     assert points[1].error == pytest.approx(0.0, abs=0.05)
 
 
-def test_table_and_figures_have_them_all(sweep: Path, tmp_path: Path) -> None:
-    table = gain_table(sweep_points(find_runs([sweep])))
-    assert [row[1] for row in table.rows] == ["none", *LAWS[1:]]
+def test_figures_have_them_all(sweep: Path, tmp_path: Path) -> None:
     words = [word for figure in NOISE_SWEEP for word in ("--figure", figure.name)]
     assert main(["plot", str(sweep), *words, "--csv", "--out", str(tmp_path / "drawn")]) == 0
     lines = (tmp_path / "drawn" / "gain-exponential.csv").read_text()

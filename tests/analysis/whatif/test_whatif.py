@@ -334,6 +334,17 @@ def test_what_cannot_be_replayed_is_predicted_from_means_of_its_places(
         main(["whatif", str(file), "--noise", "none"])
 
 
+def test_a_program_that_cannot_be_replayed_does_not_keep_others_from_it(
+    run: Path, tmp_path: Path, header: Header, capsys: pytest.CaptureFixture[str]
+) -> None:
+    alone = replace(header, workload="alone")
+    file = write_whole(tmp_path, alone, alone_values((1.0, 1.1, 1.2), 40))
+    assert main(["whatif", str(run), str(file), "--speed", "x2"]) == 0
+    captured = capsys.readouterr()
+    assert captured.out.startswith("gmres on laplacian-1d")
+    assert "No MPI call in which ranks wait for each other" in captured.err
+
+
 def test_repeats_that_are_not_explained_are_left_out(
     run: Path, tmp_path: Path, header: Header, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -27,8 +27,12 @@ from hindmost.models.simulation.local_work import LocalWork, dependence_of, fit_
 from hindmost.models.simulation.network import Link, Piece
 from hindmost.models.simulation.program import Program, recorded_program
 from hindmost.models.simulation.scaleup import Placement
-from hindmost.models.simulation.scenarios import Target, WorkFactor
-from hindmost.models.simulation.simulated_solve import SimulatedSolve, simulate_solves
+from hindmost.models.simulation.simulated_solve import (
+    SimulatedSolve,
+    Target,
+    WorkFactor,
+    simulate_solves,
+)
 
 NOBODY = np.empty(0, np.int32)
 BODY, NOISE, COST = 1e-3, 1e-4, 1e-5
