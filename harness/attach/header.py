@@ -32,8 +32,6 @@ from hindmost.text import counted
 
 NORMS = {0: "none", 1: "preconditioned", 2: "unpreconditioned", 3: "natural"}
 """PETSc's names of norms, by number."""
-NO_TOLERANCE = 1e-50
-"""PETSc's default of ``atol``, which no residual reaches."""
 LOOP = "loop"
 MOST_NAME = 60
 """Characters of a program's name in the name of a file."""
@@ -220,18 +218,15 @@ def ending_of(group: Sequence[Matched], done: int, generic: str) -> Ending:
     reasons = Counter(each.reason for each in facts)
     bad = {name: count for name, count in reasons.items() if name not in REACHED}
     reason = next(iter(bad or reasons))
-    forced = set(reasons) == {"CONVERGED_ITS"}  # no tolerance was looked at
-    if bad and len(facts) > 1 and not forced:
+    if bad and len(facts) > 1 and set(reasons) != {"CONVERGED_ITS"}:
         short = sum(bad.values())
         reason = f"{', '.join(name or 'unknown' for name in bad)} in {short} of {len(facts)} solves"
-    rtol = max(each.rtol or 0.0 for each in facts)
-    atol = max(each.atol or 0.0 for each in facts)
-    return Ending(
+    return Ending.of_petsc(
         asked=max(max(each.most, 0) for each in facts),
         done=done,
         reason=reason,
-        rtol=0.0 if forced else max(rtol, 0.0),
-        atol=0.0 if forced or atol <= NO_TOLERANCE else atol,
+        rtol=max(each.rtol or 0.0 for each in facts),
+        atol=max(each.atol or 0.0 for each in facts),
         norm=NORMS.get(facts[0].norm_type, ""),
         generic=generic,
     )

@@ -39,7 +39,6 @@ from hindmost.harness.runfile.provenance import Origins
 from hindmost.harness.runfile.writer import write_run_as
 from hindmost.text import counted
 
-MOST_MESSAGES = (1 << 31) - 1
 MOST_POLLS = 1 << 40
 
 
@@ -305,14 +304,7 @@ def solves_of(chosen: Chosen, rank: int) -> SolveOfBody:
 def edges_of(chosen: Chosen, rank: int, bodies: int) -> Edges:
     """Return to whom a rank sent, with the mean messages and bytes of a body."""
     sent = [each.parts[rank].array(Frame.EDGES) for each in chosen.group]
-    peers = np.concatenate([each["peer"] for each in sent])
-    targets, which = np.unique(peers, return_inverse=True)
-    total = np.bincount(which, np.concatenate([each["messages"] for each in sent]), targets.size)
-    size = np.bincount(which, np.concatenate([each["bytes"] for each in sent]), targets.size)
-    messages = np.clip(np.rint(total / bodies), 1, MOST_MESSAGES)
-    return Edges(
-        source=np.full(targets.size, rank, np.int32),
-        target=targets.astype(np.int32),
-        bytes=np.clip(np.rint(size / bodies), 0, 1 << 52).astype(np.int64),
-        messages=messages.astype(np.int32),
+    to, messages, sizes = (
+        np.concatenate([each[name] for each in sent]) for name in ("peer", "messages", "bytes")
     )
+    return Edges.sent(rank, to, messages, sizes, bodies)

@@ -56,8 +56,6 @@ MOST_RECORDS = 1 << 23
 TOUCHED_RECORDS = 1 << 17
 """Of these the memory is made ready before the solve."""
 LONGEST_HISTORY = 1_000_000
-NO_TOLERANCE = 1e-50
-"""PETSc's default of ``atol``, which no residual reaches."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -253,7 +251,15 @@ class KSPRecorder:
         norms = residual_norms(bodies, end.history, iterations)
         run = run_of_rank(recording, bodies, norms, self._incoming(), self._load_before)
         ending = replace(
-            ending_of(end, bodies, generic),
+            Ending.of_petsc(
+                asked=end.most,
+                done=int(np.count_nonzero(bodies.kind != BodyKind.FILL)),
+                reason=end.reason,
+                rtol=end.rtol,
+                atol=end.atol,
+                norm=end.norm,
+                generic=generic,
+            ),
             counted=counted_apart(bodies, generic, iterations, lost=lost > 0),
         )
         header = self._header(recording, bodies, ending, lost, solves)
@@ -301,20 +307,6 @@ class KSPRecorder:
                 KEY: to_document(ending),
             },
         )
-
-
-def ending_of(end: SolveEnd, bodies: RankBodies, generic: str) -> Ending:
-    """Say how the recorded solve ended."""
-    forced = end.reason == "CONVERGED_ITS"  # no tolerance was looked at
-    return Ending(
-        asked=end.most,
-        done=int(np.count_nonzero(bodies.kind != BodyKind.FILL)),
-        reason=end.reason,
-        rtol=0.0 if forced else end.rtol,
-        atol=0.0 if forced or end.atol <= NO_TOLERANCE else end.atol,
-        norm=end.norm,
-        generic=generic,
-    )
 
 
 def load_recorder() -> str:

@@ -103,15 +103,7 @@ class LoopRecords:
         count = self._library.hindmost_peers(communicator.py2f(), MOST_TARGETS, *arrays)
         if count < 0:
             return None
-        targets, which = np.unique(ranks[:count], return_inverse=True)
-        total = np.bincount(which, messages[:count], minlength=targets.size)
-        size = np.bincount(which, sizes[:count], minlength=targets.size)
-        return Edges(
-            source=np.full(targets.size, communicator.rank, np.int32),
-            target=targets.astype(np.int32),
-            bytes=np.rint(size / bodies).astype(np.int64),
-            messages=np.maximum(np.rint(total / bodies), 1).astype(np.int32),
-        )
+        return Edges.sent(communicator.rank, ranks[:count], messages[:count], sizes[:count], bodies)
 
 
 def with_regions(

@@ -152,6 +152,32 @@ class Edges:
         ranks = np.empty(0, np.int32)
         return cls(source=ranks, target=ranks, bytes=np.empty(0, np.int64), messages=ranks)
 
+    @classmethod
+    def sent(
+        cls,
+        rank: int,
+        to: NDArray[np.integer[Any]],
+        messages: NDArray[np.integer[Any]],
+        sizes: NDArray[np.integer[Any]],
+        bodies: int,
+    ) -> Edges:
+        """Return to whom a rank sent, with the mean messages and bytes of a body.
+
+        Parameters
+        ----------
+        to, messages, sizes : int array, shape (target,)
+            Ranks, of which some may come again, messages in all bodies, and their bytes.
+        """
+        targets, which = np.unique(to, return_inverse=True)
+        total = np.bincount(which, messages, targets.size) / bodies
+        size = np.bincount(which, sizes, targets.size) / bodies
+        return cls(
+            source=np.full(targets.size, rank, np.int32),
+            target=targets.astype(np.int32),
+            bytes=np.clip(np.rint(size), 0, 1 << 52).astype(np.int64),
+            messages=np.clip(np.rint(total), 1, (1 << 31) - 1).astype(np.int32),
+        )
+
     def variables(self) -> dict[str, NDArray[Any]]:
         """Return those that are known, by the names that they have in the file."""
         values = {f"edge_{field.name}": getattr(self, field.name) for field in fields(self)}

@@ -23,6 +23,8 @@ REACHED = frozenset(
 )
 """PETSc's converged reasons for a reached tolerance."""
 
+DEFAULT_ATOL = 1e-50
+"""PETSc's default of ``atol``, which no residual reaches."""
 WORSE_THAN_ZERO = 1.001
 """A true residual from here on is larger than that of x = 0."""
 
@@ -78,6 +80,34 @@ class Ending:
     generic: str = ""
     flaw: str = ""
     counted: int = 0
+
+    @classmethod
+    def of_petsc(
+        cls,
+        *,
+        asked: int,
+        done: int,
+        reason: str,
+        rtol: float,
+        atol: float,
+        norm: str,
+        generic: str,
+    ) -> Ending:
+        """Return how a solve of a program ended, by what PETSc says of it.
+
+        No tolerance was looked at where iterations were forced, and PETSc's default of ``atol`` is
+        none.
+        """
+        forced = reason == "CONVERGED_ITS"
+        return cls(
+            asked=asked,
+            done=done,
+            reason=reason,
+            rtol=0.0 if forced else max(rtol, 0.0),
+            atol=0.0 if forced or atol <= DEFAULT_ATOL else atol,
+            norm=norm,
+            generic=generic,
+        )
 
     @property
     def to_tolerance(self) -> bool:
