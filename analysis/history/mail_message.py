@@ -30,11 +30,12 @@ from hindmost.analysis.history.headline import (
 )
 from hindmost.analysis.history.mail_plan import MailPlan, news_words
 from hindmost.analysis.history.study import HistoryStudy
+from hindmost.analysis.show.templates import rendered
 from hindmost.errors import DataError, UsageError
 from hindmost.files import write_output
 from hindmost.models.changepoint.verdicts import FAIL, PASS, UNKNOWN, VERDICTS, WARN
 from hindmost.output import write_bytes
-from hindmost.printable import escape, one_line
+from hindmost.printable import one_line
 from hindmost.text import counted
 
 MOST_FINDINGS = 30
@@ -164,47 +165,34 @@ def cases_by_badge(study: HistoryStudy) -> dict[str, list[str]]:
 def html_of(
     study: HistoryStudy, groups: Sequence[ChangeGroup], plan: MailPlan | None, at: float
 ) -> str:
-    """Return the mail as HTML; styles are inline, as mail programs need them."""
+    """Return the mail as HTML."""
     shown = [finding for group in groups for finding in group.findings]
     shown.sort(key=lambda each: (VERDICTS.index(each.badge), -abs(each.change.effect)))
     selected = {id(finding) for finding in shown[:MOST_FINDINGS]}
-    parts = []
-    for group in groups:
-        rows = [change_html(each) for each in group.findings if id(each) in selected]
-        if rows:
-            head = escape(group_heading(group))
-            parts.append(f"<h3>{head}</h3><table cellpadding='4'>{''.join(rows)}</table>")
-    if len(shown) > MOST_FINDINGS:
-        parts.append(f"<p>and {counted(len(shown) - MOST_FINDINGS, 'smaller change')}</p>")
-    if plan is not None and not groups:
-        parts.append("<p>No new changes.</p>")
-    remarks = "<br>".join(escape(line) for line in remarks_of(study, plan, at))
-    cases = "".join(
-        f"<tr><td valign='top'>{badge_html(badge)}</td><td>{'<br>'.join(map(escape, named))}"
-        "</td></tr>"
-        for badge, named in cases_by_badge(study).items()
-    )
-    rest = "".join(f"<p>{escape(line)}</p>" for line in last_lines(study, plan))
-    return (
-        "<html><body style='font-family: sans-serif'>"
-        f"<p>{escape(scope(study))}</p>"
-        f"<h2 style='color: {COLOURS[study.status()]}'>{escape(told_headline(study))}</h2>"
-        f"<p>{remarks}</p>{''.join(parts)}<h3>By case</h3><table cellpadding='4'>{cases}</table>"
-        f"{rest}</body></html>\n"
+    left = len(shown) - MOST_FINDINGS
+    parts = [
+        (group_heading(group), [cells_of(each) for each in group.findings if id(each) in selected])
+        for group in groups
+    ]
+    return rendered(
+        "history/mail.html",
+        "mail",
+        scope=scope(study),
+        headline=told_headline(study),
+        colour=COLOURS[study.status()],
+        remarks=remarks_of(study, plan, at),
+        groups=[(heading, rows) for heading, rows in parts if rows],
+        left=counted(left, "smaller change") if left > 0 else "",
+        quiet=plan is not None and not groups,
+        cases=[(badge, COLOURS[badge], named) for badge, named in cases_by_badge(study).items()],
+        rest=list(last_lines(study, plan)),
     )
 
 
-def change_html(finding: SeriesChange) -> str:
-    """Return the table row of a change."""
-    lines = "".join(f"<br><small>{escape(line)}</small>" for line in details_of(finding))
-    words = escape(change_sentence(finding))
-    badge = badge_html(finding.judged.verdict_on(finding.change))
-    return f"<tr><td valign='top'>{badge}</td><td>{words}{lines}</td></tr>"
-
-
-def badge_html(badge: str) -> str:
-    """Return a verdict in its colour."""
-    return f"<b style='color: {COLOURS[badge]}'>{badge}</b>"
+def cells_of(finding: SeriesChange) -> tuple[str, str, str, list[str]]:
+    """Return the row of a change: its verdict, that one's colour, a sentence, and details."""
+    badge = finding.judged.verdict_on(finding.change)
+    return badge, COLOURS[badge], change_sentence(finding), list(details_of(finding))
 
 
 def write(message: EmailMessage, path: Path | None) -> None:

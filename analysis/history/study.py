@@ -18,6 +18,7 @@ from hindmost.analysis.history.judged_series import JudgedSeries
 from hindmost.analysis.history.ratio_series import with_ratios
 from hindmost.analysis.history.state import HistoryState, judge_series
 from hindmost.analysis.readers.history import History, SeriesName
+from hindmost.analysis.show.templates import rendered
 from hindmost.errors import DataError, UsageError
 from hindmost.executors import Executor
 from hindmost.models.changepoint import least_change
@@ -31,7 +32,6 @@ from hindmost.models.changepoint.verdicts import (
     worst,
 )
 from hindmost.models.significance import p_number
-from hindmost.printable import escape
 from hindmost.text import signed_percent
 
 __all__ = ["FAIL", "PASS", "UNKNOWN", "WARN", "HistoryStudy", "JudgedSeries", "judge_history"]
@@ -224,16 +224,11 @@ class HistoryStudy:
         ]
         head = ("verdict", "date", "series", "level", "effect", "p")
         more = f"; {len(rows) - SHOWN} more" if len(rows) > SHOWN else ""
-        return (
-            f"<table><caption>{len(self.judged)} series: {self.status()}; {len(rows)} changes in "
-            f"the last {self.last_days:g} days{more}</caption>"
-            f"{table_row(head, 'th')}{''.join(table_row(row, 'td') for row in cells)}</table>"
+        caption = (
+            f"{len(self.judged)} series: {self.status()}; {len(rows)} changes in the last "
+            f"{self.last_days:g} days{more}"
         )
-
-
-def table_row(cells: tuple[str, ...], tag: str) -> str:
-    """Return a row of an HTML table."""
-    return f"<tr>{''.join(f'<{tag}>{escape(cell)}</{tag}>' for cell in cells)}</tr>"
+        return rendered("history/mail.html", "notebook", caption, head, cells)
 
 
 def judge_history(
