@@ -147,7 +147,7 @@ def write_picture(figure: Figure, file: BinaryIO) -> None:
         )
         canvas.draw()
         drawn = Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")
-        drawn.quantize(FEW_COLOURS, Image.Quantize.FASTOCTREE).save(file, "PNG", optimize=True)
+        drawn.quantize(FEW_COLOURS, Image.Quantize.FASTOCTREE).save(file, "PNG")
 
 
 def show_names_as_they_are(figure: Figure) -> None:
