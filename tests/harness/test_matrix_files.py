@@ -71,10 +71,11 @@ def test_complex_numbers_need_a_complex_petsc(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"complex numbers \('complex general'\), but this PETSc"):
         market.read_header(tmp_path / "a.mtx")
     header = market.read_header(tmp_path / "a.mtx", complex_numbers=True)
-    assert (header.field, header.mirrored, header.conjugated) == ("complex", 0.0, False)
+    assert (header.field, header.symmetry) == ("complex", "general")
     hermitian = COMPLEX.replace(b"general", b"hermitian")
     (tmp_path / "h.mtx").write_bytes(hermitian)
-    assert market.read_header(tmp_path / "h.mtx", complex_numbers=True).conjugated
+    found = market.read_header(tmp_path / "h.mtx", complex_numbers=True)
+    assert found.symmetry == "hermitian"
     (tmp_path / "b.mtx").write_bytes(
         b"%%MatrixMarket matrix array complex general\n2 1\n1 2\n3 -4\n"
     )

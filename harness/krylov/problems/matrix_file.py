@@ -51,7 +51,7 @@ def build(request: SystemRequest, PETSc: Any, communicator: Any) -> LinearSystem
         numbers = is_complex(PETSc)
         header = on_root(comm, lambda: market.read_header(file, complex_numbers=numbers))
         first, last = own_rows(header.rows, PETSc, communicator)
-        rows = market.read_rows(file, header, (first, last), comm)
+        rows = market.read_rows(file, (first, last), comm)
         matrix = matrix_of_csr(rows, header.rows, PETSc, communicator)
     count, columns = (int(each) for each in matrix.getSize())
     if count != columns:
