@@ -23,8 +23,6 @@ class Recorded:
         The raw folder of its program.
     finished : bool
         Whether it ended MPI, and so did all ranks.
-    ended : bool
-        Whether it wrote its end. A process that is killed does not.
     lost : str
         Why its raw file ends early; empty if it does not.
     """
@@ -33,7 +31,6 @@ class Recorded:
     size: int
     folder: Path
     finished: bool = False
-    ended: bool = False
     lost: str = ""
 
 
@@ -50,8 +47,8 @@ class Outcome:
     failed : str
         Why nothing could be written; empty if it could.
     processes : list of Recorded
-        In the order in which they began; the program may be a script that starts several, or a
-        launcher.
+        In the order in which they began, of each program its first rank; the program may be a
+        script that starts several, or a launcher.
     """
 
     loaded: bool = False
@@ -79,10 +76,9 @@ def read_outcome(status: Path) -> Outcome:
                 process = Recorded(rank=int(rank), size=int(size), folder=Path(folder))
                 found.processes.append(process)
             case ["finished" | "ended" as how, rank, folder, lost]:
-                # All ranks report here if the command that was started is a launcher.
                 for process in found.processes:
                     if (process.rank, process.folder) == (int(rank), Path(folder)):
-                        process.ended, process.finished = True, how == "finished"
+                        process.finished = how == "finished"
                         process.lost = lost
     return found
 
