@@ -11,6 +11,7 @@ from typing import Any
 
 from hindmost.analysis.watch.feed_history import FeedHistory
 from hindmost.analysis.watch.follow import POLL_S, Follower
+from hindmost.analysis.watch.progress_text import said
 from hindmost.harness.runfile.feed import FeedReader
 
 BACKLOG = 256
@@ -19,6 +20,11 @@ BACKLOG = 256
 
 class BehindError(Exception):
     """A viewer reads too slowly."""
+
+
+def now(history: FeedHistory) -> dict[str, Any]:
+    """Return the state of a run, and the words for it."""
+    return {"state": history.state(), "said": said(history)}
 
 
 def encoded(event: str, content: Any) -> bytes:
@@ -80,7 +86,7 @@ class Hub:
             with self._news:
                 lines = follower.poll()
                 if lines:
-                    content = {"lines": lines, "state": self.history.state()}
+                    content = {"lines": lines, **now(self.history)}
                     self._events.append(encoded("news", content))
                     self._count += 1
                     self._news.notify_all()
@@ -103,7 +109,7 @@ class Hub:
             content = {
                 "head": history.head.line(),
                 "frames": history.frames,
-                "state": history.state(),
+                **now(history),
             }
             return encoded("history", content), self._count
 

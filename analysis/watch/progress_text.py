@@ -86,6 +86,15 @@ def ending(history: FeedHistory) -> str:
     return f"The run has failed: {end.get('failure') or 'no reason given'}"
 
 
+def said(history: FeedHistory) -> dict[str, str]:
+    """Return the words of the page, which are those of the terminal."""
+    return {
+        "progress": progress(history),
+        "next": next_cycle(history).split(";")[0],
+        "ending": ending(history),
+    }
+
+
 def line(history: FeedHistory) -> str:
     """Return the state of a run on one line."""
     words = [progress(history)]

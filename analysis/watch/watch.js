@@ -2,7 +2,7 @@
 
 const MOST_FRAMES = 1200;
 const profile = new Profile("profile"), ranks = new Ranks("ranks");
-let head = null, frames = [], state = null, received = 0, drawing = false, over = false;
+let head = null, frames = [], state = null, said = null, received = 0, drawing = false, over = false;
 
 function mergeHalf() { // as the server does: old frames pair by pair
   const half = MOST_FRAMES / 2, old = frames.slice(0, half);
@@ -14,46 +14,22 @@ function mergeHalf() { // as the server does: old frames pair by pair
   });
   frames = [...merged, ...frames.slice(half)];
 }
-function words() {
-  const { solve, total } = state;
-  if (!solve) return "setting up";
-  let said = `${solve.solver}, run ${solve.number} of ${head.runs}`;
-  const last = frames.at(-1);
-  if (!last) return `${said}: no data yet`;
-  said += `: iteration ${last.iteration.toLocaleString("en")} of ${total.toLocaleString("en")} after ${duration(last.t_ns * 1e-9)}`;
-  if (state.remaining_s > 0) said += `; ${duration(state.remaining_s)} left${state.remaining_by && ` by ${state.remaining_by}`}`;
-  if (state.remaining_s > 0 && state.interval_s) said += ` (90 %: ${state.interval_s.map(duration).join(" to ")})`;
-  if (state.remaining_s > 0) said += `, until ${new Date(Date.now() + state.remaining_s * 1000).toLocaleTimeString()}`;
-  return said;
-}
-function ending() {
-  const { end } = state;
-  if (!end) return "";
-  if (end.status === "done") return `The run has ended; written: ${state.done.join(", ")}${state.stopped && `. Stopped early: ${state.stopped}`}`;
-  if (end.status === "died") return "The run was killed or crashed: no process writes its feed any more, and the feed has no end.";
-  return `The run has failed: ${end.failure || "no reason given"}`;
-}
-function nextCycle() { // of a run that predicts itself
-  const [first] = state.predictions ?? [];
-  if (!first || state.end) return "";
-  if (first.seconds === null) return "next cycle: no data to predict from yet";
-  let said = `next cycle ${duration(first.seconds)} by ${first.name}`;
-  if (state.next_interval_s) said += ` (90 %: ${state.next_interval_s.map(duration).join(" to ")})`;
-  if (first.error_percent !== null) said += `, recent error ${first.error_percent.toFixed(1)} %`;
-  return said;
+function words() { // with the time on the viewer's clock
+  const until = state.remaining_s > 0 && !state.end ? `, until ${new Date(Date.now() + state.remaining_s * 1000).toLocaleTimeString()}` : "";
+  return said.progress + until;
 }
 function showPredictions() {
   const told = state.predictions ?? [], rows = told.map((each) => [each.name,
     each.seconds === null ? "unknown" : duration(each.seconds),
     each.error_percent === null ? "" : `${each.error_percent.toFixed(1)} %`]);
-  byId("next").textContent = nextCycle();
+  byId("next").textContent = said.next;
   byId("predictions").replaceChildren(...rows.length && !state.end ? [table(["predictor", "next cycle>", "off in the last ten>"], rows)] : []);
 }
 function draw() {
   drawing = false;
   const last = frames.at(-1);
   byId("progress").textContent = words();
-  byId("ending").textContent = ending();
+  byId("ending").textContent = said.ending;
   byId("ending").hidden = !state.end;
   byId("bar").style.width = `${last ? Math.min(100, 100 * last.iteration / Math.max(state.total, 1)) : 0}%`;
   showPredictions();
@@ -83,7 +59,7 @@ function link(text) { byId("link").textContent = text; }
 
 const source = new EventSource("events");
 source.addEventListener("history", (event) => {
-  ({ head, frames, state } = JSON.parse(event.data));
+  ({ head, frames, state, said } = JSON.parse(event.data));
   received += frames.length;
   link("");
   chosen();
@@ -92,7 +68,7 @@ source.addEventListener("history", (event) => {
 source.addEventListener("news", (event) => {
   const news = JSON.parse(event.data);
   news.lines.forEach(take);
-  state = news.state;
+  ({ state, said } = news);
   over = Boolean(state.end);
   later();
 });

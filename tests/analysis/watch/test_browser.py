@@ -34,7 +34,7 @@ def test_frames_arrive_while_the_page_is_open(browser: Browser, feed: Feed) -> N
         feed.frames(15, last=3)
         browser.wait(f"{FRAMES} === 20")
         assert "iteration 2,000 of 100,000" in text(browser, "progress")
-        assert "9.8 s left" in text(browser, "progress")  # 98,000 of 0.1 ms
+        assert "9.80 s left" in text(browser, "progress")  # 98,000 of 0.1 ms
         rows = browser.evaluate(
             "[...document.querySelectorAll('#hindmost td')].slice(0, 2).map(c => c.textContent)"
         )
@@ -81,8 +81,8 @@ def test_a_run_that_predicts_itself_says_so(browser: Browser, tmp_path: Path) ->
     feed.writer.add({**frame(0), "foreseen": TOLD})
     with WatchServer(feed.path) as server:
         browser.open(server.address(), f"{FRAMES} === 1")
-        assert "7 s left by c, until" in text(browser, "progress")
-        said = "next cycle 3 ms by c (90 %: 2 ms to 5 ms), recent error 4.3 %"
+        assert "7.00 s left by c, until" in text(browser, "progress")
+        said = "next cycle 3.00 ms by c (2.00 ms to 5.00 ms), recent error 4.2 %"
         assert text(browser, "next") == said
         cells = browser.evaluate(
             "[...document.querySelectorAll('#predictions td')].map(c => c.textContent)"
