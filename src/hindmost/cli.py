@@ -14,7 +14,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NoReturn, Protocol, cast
 
-from hindmost.completion import SHELLS, VerbWords, completion_script
 from hindmost.errors import UsageError
 from hindmost.executors import Executor
 from hindmost.models.compiled import announce
@@ -236,8 +235,7 @@ def main(words: Sequence[str] | None = None) -> int:
         write_lines(f"hindmost {__version__}")
         return 0
     if arguments.completion:
-        known = {verb: VerbWords.of_parser(parser_of_verb([verb])) for verb in VERBS}
-        write_text(completion_script(arguments.completion, known))
+        write_text(completion_script(arguments.completion))
         return 0
     if verb is None:
         write_text(START)
@@ -287,7 +285,7 @@ def parser_of(words: Sequence[str]) -> tuple[Parser, Verb | None, list[str]]:
     )
     parser.add_argument("--version", action="store_true", help="print the version")
     parser.add_argument(
-        "--completion", choices=SHELLS, help="print a script that completes the command"
+        "--completion", choices=("bash", "zsh"), help="print a script that completes the command"
     )
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", title="verbs")
     chosen = next((word for word in words if not word.startswith("-")), "")
@@ -327,6 +325,19 @@ def parser_of_verb(words: Sequence[str]) -> argparse.ArgumentParser:
     (verbs,) = (each.choices for each in parser._actions if isinstance(each, SubParsers))
     found: argparse.ArgumentParser = verbs[rest[0]]
     return found
+
+
+def completion_script(shell: str) -> str:
+    """Return a script that completes the command: verbs, their options and the choices of these."""
+    import shtab
+
+    whole = Parser(prog="hindmost")
+    verbs: Any = whole.add_subparsers()
+    for verb, (_, summary) in VERBS.items():
+        parser = parser_of_verb([verb])
+        verbs.add_parser(verb, parents=[parser], add_help=False, help=summary)
+    script: str = shtab.complete(whole, shell)
+    return script
 
 
 def convert_what_waits(arguments: argparse.Namespace) -> None:
