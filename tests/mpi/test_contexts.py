@@ -72,13 +72,14 @@ solve()
 """
 
 
-def recorded(folder: Path, *words: str | Path, ranks: int = 0) -> RawProgram:
-    """Run a program with all of its calls recorded, and read what it left."""
+def recorded(folder: Path, *words: str | Path, ranks: int = 0, status: int = 0) -> RawProgram:
+    """Run a program with all of its calls recorded until it ends so; read what it left."""
     printed = alone("--print-env", "--out", "runs", "--iterate-at", "auto", folder=folder)
     assert printed.returncode == 0, printed.stderr
     started: list[str | Path] = ["sh", "-ec", f'{printed.stdout}\nexec "$@"', "sh", *words]
     launcher: list[str | Path] = [BIN / "mpiexec", "-n", str(ranks)] if ranks else []
-    subprocess.run([*launcher, *started], check=True, cwd=folder, timeout=120)
+    done = subprocess.run([*launcher, *started], check=False, cwd=folder, timeout=120)
+    assert done.returncode == status
     (left,) = (folder / "runs").glob("*.raw")
     return read_program(left)
 
@@ -261,3 +262,15 @@ def test_a_run_file_has_the_contexts_of_its_events(tmp_path: Path) -> None:
     assert ((context > 0) == (kind > 0)[:, None, :]).all()
     polls = run.variable("context_polls")
     assert {leaf[each]: int(polls[each]) for each in np.flatnonzero(polls)} == {"poll_often": 2000}
+
+
+def test_a_program_that_is_killed_leaves_its_contexts(tmp_path: Path) -> None:
+    """Those of all records that it wrote before."""
+    program = compiled(tmp_path, "ends")
+    raw = recorded(tmp_path, program, "kill", "30000", status=-9).first
+    assert raw.end is None
+    (section,) = raw.sections
+    assert section.array(Frame.RECORDS).size > 10_000
+    calls = Named(raw, program).chains()
+    assert {names[:1] for names in calls} == {("main",)}
+    assert {names[-1] for names in calls} >= {"MPI_Sendrecv", "MPI_Allreduce"}
