@@ -18,7 +18,6 @@ from hindmost.analysis.history.headline import (
     data_remarks,
     headline,
     newest_line,
-    scope,
     silence_lines,
 )
 from hindmost.analysis.history.judged_series import JudgedSeries
@@ -46,7 +45,7 @@ def history_overview(study: HistoryStudy) -> Widget:
         Overview(
             pictures=leading_charts(study),
             headline=history_headline(study),
-            ran=[scope(study).rstrip(":")],
+            ran=(),
             data=judge_nights(study),
             statements=statements_of(history_conclusions(study)),
             nothing=no_change(study),

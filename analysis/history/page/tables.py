@@ -15,9 +15,7 @@ from hindmost.analysis.history.change_groups import (
 from hindmost.analysis.history.change_sentences import ended_drift_lines, open_lines
 from hindmost.analysis.history.dates import date_of
 from hindmost.analysis.history.headline import (
-    headline,
     insignificant_line,
-    newest_line,
     silence_lines,
 )
 from hindmost.analysis.history.page.badges import (
@@ -47,7 +45,7 @@ MOST_CAUSES = 30
 
 
 def summary(study: HistoryStudy) -> list[Part]:
-    """Return the verdicts by case, the worst first."""
+    """Return the verdicts by case, the worst first; the first screen has the headline."""
     cases: dict[tuple[str, str], Counter[str]] = {}
     for judged in study.judged:
         name = judged.series.name
@@ -86,9 +84,8 @@ def summary(study: HistoryStudy) -> list[Part]:
     )
     counts = [(badge_html(badge), everything[badge]) for badge in BADGES if everything[badge]]
     return [
-        Paragraph(headline(study)),
         *(Paragraph(line) for line in (*islice(open_lines(study), 1), *ended_drift_lines(study))),
-        *(Paragraph(line) for line in (*silence_lines(study), newest_line(study)) if line),
+        *(Paragraph(line) for line in silence_lines(study)),
         Paragraph(rendered(SECTIONS, "counts", counted(len(study.judged), "series"), counts)),
         Folded(f"Verdicts of {counted(len(cases), 'case')}", [table]),
     ]
