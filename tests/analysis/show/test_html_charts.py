@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 
@@ -52,3 +53,21 @@ def test_lines_end_at_gaps_and_ticks_of_small_times_differ(tmp_path: Path) -> No
     assert "MLML" in paths
     numbers = [each for each in re.findall(r">([\d.]+)<", svg) if each.startswith("0.000")]
     assert len(set(numbers)) == len(numbers) >= 3
+
+
+def test_a_band_with_a_gap_is_closed_on_both_sides_of_it(tmp_path: Path) -> None:
+    with_gap = chart(logarithmic=True)
+    (line,) = with_gap.series
+    band = replace(line, look="band", base=0.5 * line.y)
+    part = live_chart(replace(with_gap, series=(band,)), "growth", "", count(1), height=2)
+    page = write_page(tmp_path / "page.html", Page(title="", subtitle="", parts=[part]))
+    with Browser(need_browser(), tmp_path / "profile") as browser:
+        browser.window(800, 600)
+        browser.open(page.as_uri(), "document.documentElement.dataset.charts")
+        browser.evaluate(
+            "window.saved = []; URL.createObjectURL = (blob) => { saved.push(blob); return '#'; };"
+            "document.querySelector('.downloads button').click()"
+        )
+        svg = str(browser.evaluate("saved[0].text()"))
+    paths = [re.sub(r"[^ML]", "", each) for each in re.findall(r' d="([^"]*)" fill="#', svg)]
+    assert paths.count("MLLL") == 2  # two points above, two below
