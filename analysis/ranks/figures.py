@@ -74,10 +74,10 @@ def deviation_chart(report: RankReport) -> Chart:
     drawn = Chart(
         title=report.title,
         x=Quantity("rank"),
-        y=Quantity("work, from the median of all ranks", "%"),
+        y=Quantity("work, difference from the median of all ranks", "%"),
         series=(
             Series(
-                name="work",
+                name="difference",
                 look="area",
                 x=np.append(starts, late.ranks) - 0.5,
                 y=np.maximum.reduceat(percent, starts),

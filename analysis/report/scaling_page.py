@@ -109,7 +109,8 @@ def leading_chart(
     first = charts[0]
     at = metric.target.at[metric.target.parameters.index(first.x.text)]
     drawn = kernels_chart([chart for chart, _ in shown], [name for _, name in shown], at=at)
-    heading = f"{metric.metric} over {first.x.text}: {Path(study.experiment.source).name}"
+    unit = "" if metric.unit else " (the file gives no unit)"
+    heading = f"{metric.metric}{unit} over {first.x.text}: {Path(study.experiment.source).name}"
     caption = CAPTION + (OF_FIRST if shown[1:] else "")
     return live_chart(drawn, heading, caption, numbers, height=CHART_INCHES)
 

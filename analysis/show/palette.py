@@ -30,6 +30,7 @@ FILL_OF = {
     "waiting": 3,
     "unclassified": 4,
     "injected": 5,
+    "difference": 2,
 }
 """Fills of names that have the same one in every chart; others take those that are left."""
 MOST_LINES = len(LINES)
