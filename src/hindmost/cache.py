@@ -12,7 +12,6 @@ import os
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
-from importlib.metadata import version
 from pathlib import Path
 
 from hindmost.files import cache_folder, read_bytes, write_atomically
@@ -46,6 +45,8 @@ def keep(data: bytes, purpose: str, *made_of: str) -> None:
 @cache
 def source_checksum() -> str:
     """Return a checksum of all source of hindmost and of the libraries that shape results."""
+    from importlib.metadata import version  # takes longer than all other imports of a command
+
     libraries = (f"{name} {version(name)}" for name in ("numpy", "scipy"))
     total = hashlib.sha256(" ".join(libraries).encode())
     for path in sorted(source_files()):
