@@ -367,12 +367,21 @@ def refuse_contradictions(released_s: Times, kind: NDArray[np.uint8], total_s: f
         of_kind = np.bincount(kind.ravel(), early.sum(axis=1).ravel(), KINDS)
         worst = EventKind(int(of_kind.argmax()))
         rank = int(early.sum(axis=(0, 2)).argmax())
+        why = (
+            "Either the clocks of the ranks differ by more than these calls take, or ranks wait "
+            "for others there than recorded, so a replay would be wrong."
+        )
+        if worst == COMPLETE:
+            why = (
+                "Roots of MPI_Ibcast and MPI_Iscatter, and all but the root of MPI_Ireduce and "
+                "MPI_Igather, need not wait there, and who is the root is not recorded: record the "
+                "program with the blocking calls. Otherwise the clocks of the ranks differ by more "
+                "than these calls take."
+            )
         raise DataError(
             f"Rank {rank} leaves events {early_s:.3g} s too early in all, before those that it "
             f"waits for have come ({total_s:.3g} s of iterations); of all ranks, "
-            f"{percent(of_kind.max() / early.sum())} of this is at {CALLS[worst]}. Either the "
-            "clocks of the ranks differ by more than these calls take, or ranks wait for others "
-            "there than recorded, so a replay would be wrong."
+            f"{percent(of_kind.max() / early.sum())} of this is at {CALLS[worst]}. {why}"
         )
 
 

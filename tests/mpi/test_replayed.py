@@ -30,6 +30,7 @@ KINDS = {
     "any": [SEND, RECEIVE],
     "some": [SEND, RECEIVE],
     "neighbours": [SEND, RECEIVE],
+    "ineighbours": [SEND, RECEIVE],
     "part": [REDUCE, EventKind.FROM_ROOT, SEND, RECEIVE],
     "fence": [REDUCE, SEND, REDUCE],
     "lock": [SEND, REDUCE],

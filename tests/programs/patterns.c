@@ -61,6 +61,10 @@ static void exchange(const char *how, MPI_Request persistent[4], MPI_Comm ring, 
     }
   } else if (!strcmp(how, "neighbours")) {
     MPI_Neighbor_allgather(mine, 1, MPI_DOUBLE, theirs, 1, MPI_DOUBLE, ring);
+  } else if (!strcmp(how, "ineighbours")) {
+    MPI_Ineighbor_allgather(mine, 1, MPI_DOUBLE, theirs, 1, MPI_DOUBLE, ring, &q[0]);
+    work(2e-4);
+    MPI_Wait(&q[0], MPI_STATUS_IGNORE);
   } else if (!strcmp(how, "part")) {
     MPI_Allreduce(mine, theirs, COUNT, MPI_DOUBLE, MPI_SUM, part);
     work(rank % 2 ? 5e-4 : 1e-4);

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.models.simulation.cases import COMPLETE, PATTERNS, RECEIVE, REDUCE
+from tests.models.simulation.cases import COMPLETE, PATTERNS, POST, RECEIVE, REDUCE
 from tests.models.simulation.programs import NOBODY, blocking, synthetic
 
 from hindmost.errors import DataError, UsageError
@@ -221,6 +221,24 @@ def test_a_network_that_varies_more_than_it_changes_predicts_no_single_time() ->
     found = what_if(varying, Change(latency=2.0))
     assert found.open
     assert found.low_s < found.recorded.total_s + costs.sum() <= found.high_s + 1e-9
+
+
+def test_a_root_that_need_not_wait_is_the_reason_of_a_refusal() -> None:
+    """Rank 0 completes a broadcast half a second before rank 1 starts it, in every iteration."""
+    bodies = 40
+    begins = np.arange(bodies) == 0
+    work = np.zeros((bodies, 2, 2))
+    work[:, :, 0] = [0.5, 1.0]
+    inside = np.zeros((bodies, 2, 2))
+    rest = np.repeat([[0.5, 0.0]], bodies, axis=0)  # rank 0 goes on without rank 1
+    kind = np.tile(np.array([POST, COMPLETE], np.uint8), (bodies, 1))
+    block = EventBlock(kind=kind, work=work, duration=inside, rest=rest, cycle_begins=begins)
+    start = np.repeat(np.arange(bodies, dtype=np.float64)[:, None], 2, axis=1)
+    position = np.arange(bodies, dtype=np.int32)
+    with pytest.raises(
+        DataError, match=r"Roots of MPI_Ibcast .* record the program with the block"
+    ):
+        recorded_program(start, block, position, np.zeros(2), NOBODY, NOBODY)
 
 
 def test_a_measured_cost_closes_what_hides_unless_the_run_contradicts_it() -> None:
