@@ -61,7 +61,7 @@ ON_STACKS = $(addprefix tests/setup/test_, choice.py clones.py) \
 .PHONY: $(shell sed -n 's/^\([a-z0-9-]*\):.*/\1/p' $(firstword $(MAKEFILE_LIST)))
 
 setup-demo:
-	@$(PYTHON) setup --stack $(STACK) --extras plot
+	@$(PYTHON) setup --stack $(STACK) --extras plot,loops
 
 setup-test:
 	@$(PYTHON) setup --stack $(STACK) --extras dev --slurm if-possible
@@ -80,7 +80,7 @@ setup-programs:
 	@$(PYTHON) setup --stack $(STACK) --extras dev --programs
 
 setup-simulation:
-	@$(PYTHON) setup --stack $(STACK) --extras plot --simgrid
+	@$(PYTHON) setup --stack $(STACK) --extras plot,loops --simgrid
 
 setup-docs:
 	@$(PYTHON) setup --docs

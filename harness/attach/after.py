@@ -16,6 +16,7 @@ from hindmost.harness.attach.header import KIND, LOOP
 from hindmost.harness.attach.outcome import Recorded
 from hindmost.harness.attach.pending import is_over
 from hindmost.harness.attach.raw import PATTERN
+from hindmost.harness.attach.settings import iteration_call
 from hindmost.harness.runfile.reader import open_run
 from hindmost.output import warn, warn_lines
 from hindmost.printable import shell_word
@@ -50,13 +51,15 @@ def undisturbed() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def convert_ended(process: Recorded, out: Path, *, over: bool) -> int:
+def convert_ended(process: Recorded, out: Path, iterate_at: str, *, over: bool) -> int:
     """Convert what a program left and say what was recorded; return an exit status.
 
     Parameters
     ----------
     process : Recorded
         Its first rank.
+    iterate_at : str
+        As `AttachRequest` has it.
     over : bool
         Whether all of its ranks are known to have ended: their launcher has.
     """
@@ -69,7 +72,13 @@ def convert_ended(process: Recorded, out: Path, *, over: bool) -> int:
                 )
                 if not over and not wait_for_all(process.folder):
                     return 0
-            files = convert(process.folder, out, report=warn)
+            is_loop = iterate_at and not iterate_at.startswith("MPI_")
+            files = convert(
+                process.folder,
+                out,
+                report=warn,
+                iterate_at=iteration_call(iterate_at) if is_loop else None,
+            )
         except BusyError:
             return 0
         except UnusableError as error:
@@ -100,8 +109,14 @@ def tell_recorded(file: Path) -> None:
         else f"{counted(said['solves'], 'solve')}, {bodies}"
     )
     warn_lines(f"hindmost: recorded {file}: {what}")
-    others = said.get("period", {}).get("others", [])
-    if others:
-        warn(f"Iterations could also be: {'; '.join(others)}.")
+    loop = said.get("loop")
+    if loop:
+        others = [
+            *(f"{each} (around it)" for each in loop["around"]),
+            *(f"{each} (inside it)" for each in loop["inside"]),
+            *(f"{each} (another phase)" for each in loop["phases"]),
+        ]
+        if others:
+            warn(f"Other loops: {'; '.join(others)}.")
     if not header.complete:
         warn(f"{file} is INCOMPLETE: {header.spec.get('failure', 'records were lost')}")

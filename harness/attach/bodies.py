@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from hindmost.errors import UnknownPatternError
 from hindmost.harness.attach.frames import Frame
-from hindmost.harness.attach.period import Period
+from hindmost.harness.attach.iterations import Iterations
 from hindmost.harness.attach.raw import RawRank, RawSection
 from hindmost.harness.krylov.recorded import bodies_of_all, residual_norms
 from hindmost.harness.krylov.solvers import solver_named
@@ -48,10 +48,8 @@ class Found:
         Why there are no bodies although there were iterations; empty otherwise.
     cut : bool
         Whether some rank has iterations that others do not have.
-    period : Period or None
-        Where no marks were made: the calls at which iterations end.
-    others : tuple of Period
-        What else the iterations could be.
+    iterations : Iterations or None
+        Where no marks were made: what the iterations are.
     """
 
     bodies: RankBodies | None
@@ -60,8 +58,7 @@ class Found:
     seconds: float
     why_none: str = ""
     cut: bool = False
-    period: Period | None = None
-    others: tuple[Period, ...] = ()
+    iterations: Iterations | None = None
 
 
 def clock_of(raw: RawRank, zero_ns: int) -> CommonClock:

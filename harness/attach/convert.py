@@ -21,8 +21,8 @@ from hindmost.harness.attach.folder import (
     torn,
 )
 from hindmost.harness.attach.header import LOOP, origins_of
+from hindmost.harness.attach.iterations import UnsureError
 from hindmost.harness.attach.missing_marks import why_no_loop, why_nothing
-from hindmost.harness.attach.period import UnsureError
 from hindmost.harness.attach.raw import RawProgram, UnreadableError, read_program
 from hindmost.harness.attach.section_group import SectionGroup
 from hindmost.harness.attach.sections import how_killed, sections_of
@@ -73,7 +73,7 @@ def convert(
             ends = f"at calls of {given} (--iterate-at)" if given else "at its marks"
             raise DataError(
                 f"The iterations of {folder.name} end {ends}: only a program that was recorded "
-                f"with --iterate-at {FIND} can be converted with another call. Leave out "
+                f"with --iterate-at {FIND} can be converted with other iterations. Leave out "
                 "--iterate-at, or record the program again."
             )
         for why in (*program.unreadable, *torn(program)):
@@ -138,9 +138,9 @@ def readable(folder: Path) -> RawProgram:
 def how_to_choose(folder: Path) -> str:
     """Say how the iterations of a program are chosen whose calls are all recorded."""
     return (
-        "Its records are kept. Choose the call: hindmost attach --convert "
-        f"{shell_word(folder)} --out {shell_word(folder.parent)} --iterate-at CALL[:N]. Or delete "
-        f"them: rm -r {shell_word(folder)}"
+        "Its records are kept. Choose a loop or a call: hindmost attach --convert "
+        f"{shell_word(folder)} --out {shell_word(folder.parent)} --iterate-at LOOP|CALL[:N]. "
+        f"Or delete them: rm -r {shell_word(folder)}"
     )
 
 

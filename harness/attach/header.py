@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from hindmost.harness.attach.iterations import Iterations
 from hindmost.harness.attach.missing_marks import why_different
-from hindmost.harness.attach.period import Period
 from hindmost.harness.attach.raw import RawProgram
 from hindmost.harness.attach.raw_json import Inner, Section
 from hindmost.harness.attach.sections import Matched, how_killed
@@ -125,8 +125,7 @@ def header_of(
     failure: str,
     seen: bool,
     origins: Origins,
-    period: Period | None = None,
-    others: Sequence[Period] = (),
+    iterations: Iterations | None = None,
     work: int | None = None,
 ) -> Header:
     """Return the header of a run.
@@ -145,8 +144,8 @@ def header_of(
         Why the run is incomplete; empty if it is complete.
     seen : bool
         Whether the recorder saw MPI calls.
-    period, others : Period or None, sequence of Period
-        Calls at which iterations end, where no marks were made, and what else they could be.
+    iterations : Iterations, optional
+        What they are, where no marks were made.
     work : int or None
         What the program counted on all ranks in the iterations that are kept.
     """
@@ -159,11 +158,11 @@ def header_of(
     spec: Json = {
         "mpi_seen": seen,
         "pid": raw.program.pid,
-        KIND: attached_of(program, group, none, period, others, work),
+        KIND: attached_of(program, group, none, iterations, work),
     }
-    iterations = int(np.count_nonzero(bodies.kind != BodyKind.FILL))
+    done = int(np.count_nonzero(bodies.kind != BodyKind.FILL))
     if is_solve:
-        ending = ending_of(group, iterations, generic)
+        ending = ending_of(group, done, generic)
         spec |= {
             **known({"unknowns": facts.rows if facts.rows >= 0 else None}),
             **known({"nonzeros": nonzeros_of(group[0])}),
@@ -186,7 +185,7 @@ def header_of(
         workload=workload_of(program, facts),
         solver=(file_name(facts.type) or "unknown") if is_solve else LOOP,
         ranks=len(group[0].ranks),
-        iterations=iterations,
+        iterations=done,
         began=datetime.fromtimestamp(facts.begin_utc_ns * 1e-9, UTC),
         spec=spec,
         restart=facts.restart if solver.restart_option and not generic else 0,
@@ -236,8 +235,7 @@ def attached_of(
     program: RawProgram,
     group: Sequence[Matched],
     none: int,
-    period: Period | None,
-    others: Sequence[Period],
+    iterations: Iterations | None,
     work: int | None,
 ) -> Json:
     """Return what is said of the program and of the solves of a run."""
@@ -256,15 +254,19 @@ def attached_of(
     if facts[0].what == LOOP:
         del said["solves"], said["prefix"]
         said["work"] = work
-        if period is not None:
-            said["iterate_at"] = {"call": period.call, "calls": period.every}
-            if period.alike:
-                said["period"] = {
-                    "periods": period.periods,
-                    "alike": period.alike,
-                    "share": period.share,
-                    "others": [each.words for each in others],
-                }
+        if iterations is not None and iterations.call:
+            said["iterate_at"] = {"call": iterations.call, "calls": iterations.every}
+        elif iterations is not None:
+            said["loop"] = {
+                "name": iterations.option,
+                "iterations": iterations.count,
+                "share": iterations.share,
+                "few": iterations.few,
+                "by_code": iterations.by_code,
+                "around": list(iterations.around),
+                "inside": list(iterations.inside),
+                "phases": list(iterations.phases),
+            }
         elif first.mark_call and first.mark_call != FIND:
             said["iterate_at"] = {"call": first.mark_call, "calls": first.mark_nth}
         said["marks_differ"] = why_different(program, group) or None

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.harness.attach.bodies import NS, Found
-from hindmost.harness.attach.period import Calls, Period, borders, find_period, given_period
+from hindmost.harness.attach.bodies import NS, Found, joined
+from hindmost.harness.attach.iterations import Borders, borders_at_call, borders_of_loop
 from hindmost.harness.attach.raw import RawSection
-from hindmost.harness.attach.settings import FIND
 from hindmost.harness.recorder.bodies import Recording, phases_of_bodies, with_detours
 from hindmost.harness.recorder.events import events_of_bodies
 from hindmost.harness.recorder.loop_records import with_regions
 from hindmost.harness.recorder.pattern import MONITOR
 from hindmost.harness.recorder.state import PHASES as MPI_PHASES
 from hindmost.harness.runfile.bodies import PHASES, BodyKind, RankBodies
+from hindmost.harness.runfile.contexts import CallContexts
 
-NONE: tuple[Period, ...] = ()
 WHOLE = ("halo", "wait", "post")
 """Phases that count as a whole, MPI or not."""
 PAUSE, WORK, FIRST_PHASE = 998, 999, 1000
@@ -29,12 +29,44 @@ the recorder wrote to its file, an amount of work, and the begin of the first ph
 next number, then comes the second phase."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ends:
+    """Where the iterations of a program end that did not mark them.
+
+    Attributes
+    ----------
+    names : sequence of str
+        Of all calls of MPI, by number.
+    at : str
+        A call, a loop by its name, or `FIND` to choose a loop.
+    every : int
+        Each which of these calls.
+    contexts : CallContexts
+        Of all ranks.
+    """
+
+    names: Sequence[str]
+    at: str
+    every: int
+    contexts: CallContexts
+
+    def borders(self, recording: Recording, communicator: Any, *, cut: bool) -> Borders:
+        """Return when iterations end on a rank; collective."""
+        if self.at in self.names:
+            return borders_at_call(recording, self.names, self.at, self.every)
+        return borders_of_loop(
+            recording, self.contexts, (self.at, self.every), communicator, cut=cut
+        )
+
+
 def loop_bodies(
     each: RawSection,
     recorded: Recording,
     communicator: Any,
     names: Sequence[str],
-    calls_at: tuple[Sequence[str], str, int] | None = None,
+    ends: Ends | None = None,
+    *,
+    cut: bool = False,
 ) -> Found:
     """Find the iterations of a loop that all ranks marked; collective.
 
@@ -42,15 +74,62 @@ def loop_bodies(
     ----------
     names : sequence of str
         The program's own phases, those of all ranks.
-    calls_at : names of all calls, call, number; optional
-        Iterations end at every such call, or where they are found (`FIND`), instead of at marks.
+    ends : Ends, optional
+        Where iterations end if not at marks.
+    cut : bool
+        Whether the program ended before the loop did, on some rank.
     """
     recording, paused_ns = without_pauses(recorded)
     marks = recording.marks
-    if calls_at is None:
-        border, period, others = marks["begin_ns"][marks["what"] == ord(MONITOR)], None, NONE
+    spans: tuple[NDArray[np.int64], ...]
+    if ends is None:
+        spans, iterations = (marks["begin_ns"][marks["what"] == ord(MONITOR)],), None
     else:
-        border, period, others = borders_at_calls(recording, *calls_at, communicator)
+        borders = ends.borders(recording, communicator, cut=cut)
+        spans, iterations = borders.spans, borders.iterations
+    parts = [
+        bodies_between(span, each, recording, communicator, names, paused_ns) for span in spans
+    ]
+    failed = next((part for part in parts if part.bodies is None), None)
+    if failed is not None:
+        return replace(failed, iterations=iterations)
+    if len(parts) == 1:
+        return replace(parts[0], iterations=iterations)
+    # Between two times in the loop the program did something else, which no iteration contains.
+    for at, (one, other) in enumerate(pairwise(spans), 1):
+        between_s = max(float(other[0] - one[-1]) * NS, 0.0)
+        part = parts[at]
+        if part.bodies is not None:
+            bodies = replace(part.bodies, lead_in_s=between_s)
+            parts[at] = replace(part, bodies=bodies, seconds=part.seconds + between_s)
+    bodies, norms = joined(parts)
+    return Found(
+        bodies=bodies,
+        norms=norms,
+        generic="",
+        seconds=bodies.solve_time_s,
+        cut=any(part.cut for part in parts),
+        iterations=iterations,
+    )
+
+
+def bodies_between(
+    border: NDArray[np.int64],
+    each: RawSection,
+    recording: Recording,
+    communicator: Any,
+    names: Sequence[str],
+    paused_ns: Callable[[NDArray[np.int64]], NDArray[np.int64]],
+) -> Found:
+    """Return the bodies between borders, as many as all ranks have; collective.
+
+    Parameters
+    ----------
+    border : int64 array, shape (body + 1,), nanoseconds
+    paused_ns : callable
+        As `without_pauses` returns it.
+    """
+    marks = recording.marks
     counts = communicator.allgather(int(border.size))
     least = min(counts) - 1
     none = Found(bodies=None, norms=np.empty(0), generic="", seconds=each.facts.seconds)
@@ -100,42 +179,7 @@ def loop_bodies(
         norms=np.full(least, np.nan),
         seconds=spent_s,
         cut=max(counts) > least + 1,
-        period=period,
-        others=others,
     )
-
-
-def borders_at_calls(
-    recording: Recording, called_names: Sequence[str], call: str, every: int, communicator: Any
-) -> tuple[NDArray[np.int64], Period, tuple[Period, ...]]:
-    """Return where iterations end that end at calls of MPI; collective where these are found.
-
-    Parameters
-    ----------
-    called_names : sequence of str
-        Of all calls, by number.
-    call : str
-        The one at which they end; `FIND` to find it.
-    every : int
-        Each which of these.
-
-    Returns
-    -------
-    int64 array, shape (body + 1,), nanoseconds
-    Period
-        The calls at which they end.
-    tuple of Period
-        What else they could be.
-    """
-    made = Calls.of(recording.records, recording.call_classes)
-    what = (made, called_names, recording.call_classes)
-    others = NONE
-    if call == FIND:
-        spent_s = (recording.end_ns - recording.begin_ns) * NS
-        period, others = find_period(*what, spent_s, communicator)
-    else:
-        period = given_period(*what, call, every)
-    return borders(made, called_names, period), period, others
 
 
 def amounts_of(

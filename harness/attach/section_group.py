@@ -25,7 +25,7 @@ from hindmost.harness.attach.bodies import (
 from hindmost.harness.attach.folder import Journal, Report, refuse_without_memory
 from hindmost.harness.attach.frames import Frame
 from hindmost.harness.attach.header import LOOP, failure_of, header_of
-from hindmost.harness.attach.loops import loop_bodies
+from hindmost.harness.attach.loops import Ends, loop_bodies
 from hindmost.harness.attach.ranks import on_ranks
 from hindmost.harness.attach.raw import RawProgram, RawRank
 from hindmost.harness.attach.sections import Matched
@@ -120,13 +120,13 @@ class SectionGroup:
         """The raw files of the ranks of the run."""
         return [self.program.ranks[rank] for rank in self.sections[0].ranks]
 
-    @property
-    def calls_at(self) -> tuple[Sequence[str], str, int] | None:
-        """Where iterations end, as `loop_bodies` takes it."""
+    def ends(self, contexts: CallContexts) -> Ends | None:
+        """Return where iterations end; None if the program marked them."""
         said = self.raws[0].program
-        return (
-            (said.call_names, *(self.iterate_at or (FIND, 1))) if said.mark_call == FIND else None
-        )
+        if said.mark_call != FIND:
+            return None
+        at, every = self.iterate_at or (FIND, 1)
+        return Ends(names=said.call_names, at=at, every=every, contexts=contexts)
 
     @property
     def mpi_seen(self) -> bool:
@@ -163,7 +163,9 @@ class SectionGroup:
             )
             if part.facts.what == LOOP:
                 names = own_phases(each, injecting=injecting)
-                found.append(loop_bodies(part, recording, communicator, names, self.calls_at))
+                ends = self.ends(contexts.table)
+                cut = not each.whole
+                found.append(loop_bodies(part, recording, communicator, names, ends, cut=cut))
             else:
                 found.append(solve_bodies(part, recording, communicator, cut=not each.whole))
         return found
@@ -190,8 +192,7 @@ class SectionGroup:
                 failure=failure_of(self.program, chosen.group, bodies, counts_differ=cut),
                 seen=seen,
                 origins=self.origins,
-                period=chosen.found[0].period,
-                others=chosen.found[0].others,
+                iterations=chosen.found[0].iterations,
                 work=None if None in work else min(round(sum(work)), 1 << 53),
             )
             make_folder(self.out, "--out")

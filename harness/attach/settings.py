@@ -25,7 +25,7 @@ NONLINEAR_EVENT = "SNESSolve"
 TIME_STEP_EVENT = "TSStep"
 DEFAULT_MEMORY = "256MB"
 FIND = "auto"
-"""Of ``--iterate-at``: record all calls, and find those at which iterations end."""
+"""Of ``--iterate-at``: record all calls, and find the loop that iterates."""
 LEAST_MEMORY = 1 << 20
 MOST_MEMORY = 1 << 36
 LAWS = {
@@ -55,8 +55,8 @@ class AttachRequest:
     most : int or None
         Record at most so many; None for all.
     iterate_at : str
-        The MPI call at which an iteration ends, ``MPI_Allreduce`` or ``MPI_Allreduce:2``; empty for
-        marks of the program.
+        The MPI call at which an iteration ends, ``MPI_Allreduce`` or ``MPI_Allreduce:2``; a loop of
+        the program or `FIND`; empty for marks of the program.
     memory : str
         Memory for records on each rank, as ``256MB``.
     inject : str
@@ -123,6 +123,8 @@ class AttachRequest:
                     "--iterate-at."
                 )
             call, nth = iteration_call(self.iterate_at)
+            if not call.startswith("MPI_"):  # a loop is looked for when the program has ended
+                call, nth = FIND, 1
             lines += [f"iterate {call}", f"nth {nth}"]
         lines += injection_lines(self.inject, self.seed, self.iterate_at)
         if origins is not None:
@@ -143,7 +145,7 @@ def injection_lines(inject: str, seed: int, iterate_at: str) -> list[str]:
             f"{OPTION} {inject}: attach injects noise into iterations; 'hindmost run' also at MPI "
             "calls. Leave out at=calls."
         )
-    if iterate_at == FIND:
+    if iterate_at and not iterate_at.startswith("MPI_"):
         raise UsageError(
             f"{OPTION} injects noise into iterations, and --iterate-at {FIND} finds these after "
             "the program has ended. Name the call at which they end: --iterate-at MPI_Allreduce."
@@ -224,7 +226,7 @@ def call_names() -> list[str]:
 
 
 def iteration_call(text: str) -> tuple[str, int]:
-    """Return the call and which of them end an iteration, written as ``MPI_Allreduce:2``.
+    """Return where iterations end, and each which: a call as ``MPI_Allreduce:2``, or a loop.
 
     Raises
     ------
@@ -233,12 +235,16 @@ def iteration_call(text: str) -> tuple[str, int]:
     """
     if text == FIND:
         return text, 1
-    name, _, nth = text.partition(":")
+    name, nth = text, ""
+    if not text.endswith(")"):  # of a loop, the line may come last
+        name, _, nth = text.partition(":")
+    elif (found := re.fullmatch(r"(.*\)):(\d+)", text)) is not None:
+        name, nth = found.groups()
     names = call_names()
-    if name not in names:
+    if name.startswith("MPI_") and name not in names:
         raise UsageError(
             f"--iterate-at {text}: unknown MPI call '{name}'; {choose(names, name)}, or "
-            f"{FIND} to find it."
+            f"{FIND} to find the loop."
         )
     if nth and not (nth.isdecimal() and 0 < int(nth) <= MOST_COUNT):
         raise UsageError(

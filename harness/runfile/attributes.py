@@ -64,8 +64,21 @@ class CallOfIteration(TypedDict):
     calls: Count
 
 
+class LoopOfProgram(TypedDict):
+    """The loop whose iterations are those of a program, and what else they could be."""
+
+    name: str
+    iterations: Count
+    share: Amount
+    few: bool
+    by_code: bool
+    around: list[str]
+    inside: list[str]
+    phases: list[str]
+
+
 class Period(TypedDict):
-    """The period that hindmost found in the calls of a program."""
+    """The period that an earlier version found in the calls of a program."""
 
     periods: Count
     alike: Amount
@@ -86,6 +99,7 @@ class Attached(TypedDict, total=False):
     iterate_at: CallOfIteration
     marks_differ: str
     period: Period
+    loop: LoopOfProgram
     without_iterations: Count
     solves_skipped: Count
     reasons: dict[str, Count]

@@ -79,18 +79,21 @@ class Header:
 
     @property
     def iteration_is(self) -> str:
-        """What an iteration of an attached loop is: ``each 3 calls of MPI_Allreduce``.
+        """What an iteration of an attached loop is: a loop of the program, or calls of MPI.
 
         Empty if the program marks its iterations, and for other runs.
         """
-        found = (self.spec.get("attached") or {}).get("period")
-        if not found or not self.calls_of_iteration:
+        said = self.spec.get("attached") or {}
+        loop = said.get("loop")
+        if not loop:
             return self.calls_of_iteration
-        return f"{self.calls_of_iteration}, found by hindmost: {percent(found['alike'])} alike"
+        doubt = "" if loop["by_code"] else ", by the order of calls"
+        few = " in few iterations" if loop["few"] else ""
+        return f"loop {loop['name']}, {percent(loop['share'], 0)} of the time{few}{doubt}"
 
     @property
     def calls_of_iteration(self) -> str:
-        """The same without how sure it is."""
+        """The calls of MPI that end an iteration: ``each 3 calls of MPI_Allreduce``."""
         at = (self.spec.get("attached") or {}).get("iterate_at")
         return f"each {counted(at['calls'], 'call')} of {at['call']}" if at else ""
 

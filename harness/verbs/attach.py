@@ -80,9 +80,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--iterate-at",
         default="",
-        metavar="CALL[:N]",
-        help="end an iteration at each Nth call of an MPI function, as MPI_Allreduce:2; auto: find "
-        "the period in which the calls repeat",
+        metavar="WHERE",
+        help="auto: find the loop of the program that iterates; or a loop by its name; or end an "
+        "iteration at each Nth call of an MPI function, as MPI_Allreduce:2",
     )
     parser.add_argument(
         "--memory",
@@ -274,7 +274,10 @@ def finish(found: Outcome, arguments: argparse.Namespace, program: str) -> int:
                 f"in {arguments.out}."
             )
         if process.rank == 0:
-            worst = max(worst, convert_ended(process, arguments.out, over=not mine.launcher))
+            worst = max(
+                worst,
+                convert_ended(process, arguments.out, arguments.iterate_at, over=not mine.launcher),
+            )
     return worst
 
 

@@ -138,27 +138,12 @@ def test_iterations_without_marks_are_found(ranks: Ranks, tmp_path: Path) -> Non
     words = ("attach", "--out", "runs", "--iterate-at", "auto", "--", steps, "200")
     done = ranks(2, *words)
     assert done.returncode == 0, done.stderr
-    assert re.search(r"each 3 calls of MPI_Allreduce, found by hindmost: 9\d.* alike", done.stderr)
     run = only_run(tmp_path)
-    assert run.durations.shape[0] in (198, 199, 200)
-    assert run.header.spec["attached"]["iterate_at"] == {"call": "MPI_Allreduce", "calls": 3}
-    assert 0.9 < run.header.spec["attached"]["period"]["alike"] < 1.0  # output in some
+    loop = run.header.spec["attached"]["loop"]
+    assert run.durations.shape[0] == loop["iterations"] == 200  # also those with output
+    assert f"200 iterations, loop {loop['name']}" in done.stderr
     assert run.solve_time == pytest.approx(run.durations.sum(axis=0))  # set-up is not in it
     close_books(run)
-
-
-def test_calls_without_a_period_are_refused_and_kept(tmp_path: Path) -> None:
-    steps = compiled(tmp_path, "steps")
-    done = attach("--iterate-at", "auto", "--", steps, "200", "wild", folder=tmp_path)
-    assert "no period of the MPI calls is sure. A sure one is 80 %" in done.stderr
-    assert " Candidates: --iterate-at MPI_" in done.stderr
-    raw = tmp_path / "runs" / "steps-0.raw"
-    assert f"hindmost attach --convert {raw}" in done.stderr
-    chosen = ("hindmost", "attach", "--convert", str(raw), "--iterate-at", "MPI_Send:2")
-    assert main([*chosen[1:]]) == 0
-    run = only_run(tmp_path)
-    assert len(run.durations) == 99
-    assert run.header.iteration_is == "each 2 calls of MPI_Send"
 
 
 def test_marks_of_the_program_are_left_alone_beside_a_call(ends: Path, tmp_path: Path) -> None:

@@ -1,0 +1,323 @@
+"""Where the iterations of an attached program begin and end that did not mark them.
+
+Either at calls of MPI that a person named, or where a loop of the program iterates: every rank
+finds the loops of its calls (`hindmost.harness.loops`), all ranks choose the same one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.errors import DataError
+from hindmost.harness.attach.settings import FIND
+from hindmost.harness.loops.choice import (
+    LEAST_ITERATIONS,
+    LEAST_SHARE,
+    Candidate,
+    Signature,
+    candidates_of,
+    choose,
+    named_loop,
+    signatures_of,
+    summaries_of,
+)
+from hindmost.harness.loops.code import Functions
+from hindmost.harness.loops.names import lines_of, places_of
+from hindmost.harness.loops.tree import ContextCalls, Loop, every_kth, loops_of
+from hindmost.harness.recorder.bodies import Recording
+from hindmost.harness.recorder.library import Flag
+from hindmost.harness.runfile.contexts import PYTHON, CallContexts
+from hindmost.text import counted, percent
+
+POLLS = frozenset(
+    (
+        *("looks", "looks_at_window", "asks", "tests_one", "tests_all", "tests_any", "tests_some"),
+        *("waits_any", "waits_some"),
+    )
+)
+"""Classes of calls whose number depends on when messages arrive."""
+FILES = frozenset(("files", "file_requests"))
+MOST_NAMED = 4
+NS = 1e-9
+
+
+class UnsureError(DataError):
+    """No loop of the program can be chosen."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Iterations:
+    """What the iterations of a program without marks are.
+
+    Attributes
+    ----------
+    option : str
+        The value of ``--iterate-at`` for them: a loop, or a call and how many of it.
+    call : str
+        The call of MPI at which they end; empty if they are those of a loop.
+    every : int
+        Calls, or passes of the loop, in an iteration.
+    count : int
+    share : float
+        Of the recorded time, on the rank where it is least; 0 if a person named the call.
+    few : bool
+        Whether the loop iterates less often than a sure one.
+    by_code : bool
+        Whether the loops are those of the program's code; else those that the order of its calls
+        shows.
+    around, inside, phases : tuple of str
+        Loops that could be chosen instead: in words, with their iterations.
+    """
+
+    option: str
+    call: str = ""
+    every: int = 1
+    count: int
+    share: float = 0.0
+    few: bool = False
+    by_code: bool = True
+    around: tuple[str, ...] = ()
+    inside: tuple[str, ...] = ()
+    phases: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Borders:
+    """When iterations end on one rank.
+
+    Attributes
+    ----------
+    spans : tuple of int64 array, shape (iteration + 1,), nanoseconds
+        Of each time that control was in the loop.
+    iterations : Iterations
+    """
+
+    spans: tuple[NDArray[np.int64], ...]
+    iterations: Iterations
+
+
+def calls_of(recording: Recording) -> tuple[ContextCalls, NDArray[np.int64], NDArray[np.bool_]]:
+    """Return the calls of MPI in a recording, without those that found nothing.
+
+    Returns
+    -------
+    ContextCalls
+    int64 array, shape (call,)
+        Which call of MPI each is.
+    bool array, shape (call,)
+        Whether all ranks of the program take part, or it is no collective.
+    """
+    records, classes = recording.records, recording.call_classes
+    made = records[(records["what"] < 0) & ((records["flags"] & Flag.INCOMPLETE) == 0)]
+    number = -1 - made["what"].astype(np.int64)
+    kept = ~np.isin(number, [at for at, each in enumerate(classes) if each in POLLS])
+    made, number = made[kept], number[kept]
+    known = "context" in (made.dtype.names or ())
+    return (
+        ContextCalls(
+            context=made["context"].astype(np.uint32) if known else np.zeros(made.size, np.uint32),
+            begin_ns=made["begin_ns"].astype(np.int64),
+            end_ns=made["end_ns"].astype(np.int64),
+            writes=np.isin(number, [at for at, each in enumerate(classes) if each in FILES]),
+        ),
+        number,
+        (made["flags"] & (Flag.PART | Flag.ALONE)) == 0,
+    )
+
+
+def borders_at_call(recording: Recording, names: Sequence[str], call: str, every: int) -> Borders:
+    """Return iterations that end at every Nth call of a name.
+
+    Raises
+    ------
+    UnsureError
+        The program did not make it often enough.
+    """
+    calls, number, whole = calls_of(recording)
+    places = np.flatnonzero((number == list(names).index(call)) & whole)
+    if places.size <= every:
+        raise UnsureError(
+            f"{call} was made {counted(places.size, 'time')}; with {every} an iteration it must be "
+            f"made at least {every + 1} times."
+        )
+    ends = calls.end_ns[places[::every]]
+    option = call if every == 1 else f"{call}:{every}"
+    found = Iterations(option=option, call=call, every=every, count=ends.size - 1)
+    return Borders(spans=(ends,), iterations=found)
+
+
+def borders_of_loop(
+    recording: Recording,
+    contexts: CallContexts,
+    wanted: tuple[str, int],
+    communicator: Any,
+    *,
+    cut: bool,
+) -> Borders:
+    """Find a loop of the program on all ranks, and when its iterations end; collective.
+
+    Parameters
+    ----------
+    contexts : CallContexts
+        Of all ranks.
+    wanted : tuple of str, int
+        The loop, by its name, and how many of its passes make an iteration; `FIND` to choose one.
+    cut : bool
+        Whether ranks may lack their last iteration.
+
+    Raises
+    ------
+    UnsureError
+        On all ranks: there is no such loop, or none can be chosen.
+    """
+    calls, _, _ = calls_of(recording)
+    functions = Functions(contexts)
+    loops = loops_of(calls, contexts, functions)
+    seconds = max((recording.end_ns - recording.begin_ns) * NS, 1e-300)
+    signatures = signatures_of(loops, functions.key)
+    least = LEAST_SHARE if wanted[0] == FIND else 0.0
+    ranks = communicator.allgather(summaries_of(loops, signatures, calls, seconds, least))
+    candidates = candidates_of(ranks, slack=int(cut))
+    own = {signature: loops[key] for key, signature in signatures.items()}
+    names = communicator.bcast(
+        names_of(contexts, candidates, own) if communicator.rank == 0 else None
+    )
+    name, every = wanted
+    if name == FIND:
+        chosen, *phases = choose(candidates) or (None,)
+    else:
+        chosen, phases = named_loop(name, every, names, candidates), []
+    if chosen is None:
+        raise UnsureError(_why_none(name, names, candidates, contexts, len(ranks)))
+    parts = [own[part] for part in chosen.parts]
+    spans = spans_of(parts, chosen.every, calls)
+    everybody = communicator.allgather([each.size for each in spans])
+    if any(each != everybody[0] for each in everybody):
+        spans = (np.concatenate(spans),)  # entries of other lengths: one after the other
+
+    def several(parts: Sequence[Signature]) -> list[Signature]:
+        return [part for part in parts if candidates[part].iterations > 1]
+
+    def told(part: Signature, *, every: int = 1) -> str:
+        return f"{names[part]} {candidates[part].iterations // every:,} x"
+
+    option = names[chosen.parts[0]] + (f":{chosen.every}" if chosen.every > 1 else "")
+    found = Iterations(
+        option=option,
+        every=chosen.every,
+        count=chosen.iterations,
+        share=min(chosen.share, 1.0),
+        few=chosen.few,
+        by_code=not any(part[0][-1] in functions.without_code for part in chosen.parts),
+        around=tuple(told(each) for each in several(chosen.around)[-MOST_NAMED:]),
+        inside=tuple(told(each) for each in several(chosen.inside)[:MOST_NAMED]),
+        phases=tuple(
+            f"{told(each.parts[0], every=each.every)}, {percent(each.share, 0)}"
+            for each in phases[:MOST_NAMED]
+        ),
+    )
+    return Borders(spans=spans, iterations=found)
+
+
+def spans_of(
+    parts: Sequence[Loop], every: int, calls: ContextCalls
+) -> tuple[NDArray[np.int64], ...]:
+    """Return when the iterations of each entry of a loop end, in nanoseconds.
+
+    The first one begins with its first call, since what the program did before may be no part of
+    the loop; each ends with the last call before the next one begins.
+    """
+    found = []
+    for part in parts:
+        loop = every_kth(part, every, calls) if every > 1 else part
+        first = np.searchsorted(loop.begins, loop.enters)
+        last = np.append(first[1:], loop.begins.size)
+        for entry, (begin, end) in enumerate(zip(first.tolist(), last.tolist(), strict=True)):
+            inner = loop.begins[begin + 1 : end]
+            found.append(
+                np.concatenate(
+                    [
+                        calls.begin_ns[loop.enters[entry]][None],
+                        calls.end_ns[inner - 1],
+                        calls.end_ns[loop.leaves[entry]][None],
+                    ]
+                )
+            )
+    return tuple(sorted(found, key=lambda each: int(each[0])))
+
+
+def names_of(
+    contexts: CallContexts,
+    candidates: Mapping[Signature, Candidate],
+    loops: Mapping[Signature, Loop],
+) -> dict[Signature, str]:
+    """Return the names of loops: function, file and line of where each begins.
+
+    Those that share a name get a number.
+    """
+    found: dict[Signature, str] = {}
+    for signature in candidates:
+        loop = loops[signature]
+        module, _ = loop.function
+        header = loop.key[2]
+        if module == PYTHON:
+            place = places_of(contexts, [loop.frame])[loop.frame]
+            found[signature] = f"{place.function} ({place.file}:{header})"
+        elif module >= 0:
+            place = lines_of(contexts.modules[module], [header])[header]
+            plain = place.line or "+0x" in place.function
+            offset = header - loop.function[1]
+            found[signature] = str(place) if plain else f"{place.function} (+{offset:#x})"
+        else:
+            found[signature] = "code without a file"
+    like: dict[tuple[str, object], int] = {}
+    tails: dict[str, list[object]] = {}
+    for signature, name in found.items():
+        tail = (signature[0][-1], signature[1], loops[signature].key[2])
+        known = tails.setdefault(name, [])
+        if tail not in known:
+            known.append(tail)
+        like[name, tail] = known.index(tail)
+        if like[name, tail]:
+            found[signature] = f"{name} #{like[name, tail] + 1}"
+    return found
+
+
+def _why_none(
+    wanted: str,
+    names: Mapping[Signature, str],
+    candidates: Mapping[Signature, Candidate],
+    contexts: CallContexts,
+    size: int,
+) -> str:
+    """Say why no loop is chosen, and which there are."""
+    if not contexts.known:
+        return (
+            "no call contexts were recorded, so its loops are not known; name the call at which an "
+            "iteration ends (--iterate-at CALL)."
+        )
+    several = [each for each in candidates.values() if each.most > 1]
+    listed = "; ".join(
+        f"'{names[each.signature]}' {each.iterations:,} x, {percent(each.share, 0)} of the time"
+        + (
+            ""
+            if each.equal
+            else f" (up to {max(r.iterations for r in each.ranks):,} on other ranks)"
+        )
+        for each in sorted(several, key=lambda each: -each.share)[:MOST_NAMED]
+    )
+    there_are = f" Loops: {listed}." if listed else ""
+    if wanted != FIND:
+        return f"no loop with MPI calls is named '{wanted}'.{there_are}"
+    if not candidates:
+        all_of = f" that all {size} ranks have" if size > 1 else ""
+        return f"no loop{all_of} has MPI calls and {percent(LEAST_SHARE, 0)} of the time."
+    return (
+        f"no loop iterates at least {LEAST_ITERATIONS} times, equally often on all ranks, with its "
+        f"time in as many iterations.{there_are}"
+    )

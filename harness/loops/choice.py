@@ -1,0 +1,361 @@
+"""Which loop of a program is the one whose iterations are measured: one answer for all ranks.
+
+Every rank summarises its loops. Those that all ranks have are matched by the functions around
+them, their depth and their order, not by their headers, which the compiler may have doubled. From
+the outermost on, a loop is chosen that iterates often enough on all ranks, equally often; where
+nearly all of its calls lie in a loop in it that has the same number of iterations each time, its
+iterations are chunks between outputs, and the loop in it is taken. Loops next to it are other
+phases.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hindmost.harness.loops.tree import (
+    LONGEST_SPLIT,
+    ContextCalls,
+    Loop,
+    LoopKey,
+    calls_inside,
+    hidden_every,
+)
+
+LEAST_ITERATIONS = 10
+"""Of a loop, and so many must share its time."""
+LEAST_OF_FEW = 5
+"""Iterations of a loop that is taken where the loops in it have no constant number of them."""
+LEAST_SHARE = 0.05
+"""Of the time of each rank, from which on a loop is looked at."""
+MOST_CALLS_INSIDE = 0.85
+"""Share of the calls of a loop from which on those in it are what it does."""
+CONSTANT_TRIPS = 0.8
+"""Share of the entries of a loop with its most frequent number of iterations, to be constant."""
+LEAST_TRIPS = 8
+"""Iterations of an entry of a loop that is taken in place of the one around it."""
+
+Signature = tuple[tuple[tuple[int, int], ...], int, int, int]
+"""Functions from the outermost to that of the loop, depth in it, place among the loops of that
+depth, and number among the calls from which control comes to it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """A loop on one rank, as other ranks get to know it.
+
+    Attributes
+    ----------
+    parent : Signature or None
+    header : int
+        Of the loop, as the rank has it.
+    iterations, entries : int
+    share : float
+        Of the rank's recorded time.
+    effective : float
+        Iterations that share the time: the square of their sum over the sum of their squares.
+    trips : int
+        Most frequent number of iterations of an entry.
+    constant : float
+        Share of the entries that have it; the last one, which may be cut off, aside.
+    once : bool
+        Whether each entry has one iteration.
+    calls : int
+        Of MPI in it, without MPI-IO.
+    hidden : tuple of int
+        Numbers of passes among which those of a loop around may be hidden.
+    """
+
+    parent: Signature | None
+    header: int
+    iterations: int
+    entries: int
+    share: float
+    effective: float
+    trips: int
+    constant: float
+    once: bool
+    calls: int
+    hidden: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A loop that all ranks have.
+
+    Attributes
+    ----------
+    signature : Signature
+    ranks : tuple of Summary
+    slack : int
+        By how many iterations ranks may differ: 1 where the program was ended.
+    """
+
+    signature: Signature
+    ranks: tuple[Summary, ...]
+    slack: int = 0
+
+    @property
+    def parent(self) -> Signature | None:
+        """The loop around it."""
+        return self.ranks[0].parent
+
+    @property
+    def iterations(self) -> int:
+        """The fewest on any rank."""
+        return min(each.iterations for each in self.ranks)
+
+    @property
+    def most(self) -> int:
+        """The most on any rank."""
+        return max(each.iterations for each in self.ranks)
+
+    @property
+    def equal(self) -> bool:
+        """Whether all ranks made the same number of iterations."""
+        return self.most - self.iterations <= self.slack
+
+    @property
+    def share(self) -> float:
+        """Of the time, on the rank where it is least."""
+        return min(each.share for each in self.ranks)
+
+    @property
+    def often(self) -> bool:
+        """Whether it iterates often enough, equally often on all ranks."""
+        least = min(each.effective for each in self.ranks)
+        return self.equal and min(self.iterations, least) >= LEAST_ITERATIONS
+
+    @property
+    def constant(self) -> bool:
+        """Whether it has the same number of iterations each time on all ranks."""
+        return min(each.constant for each in self.ranks) >= CONSTANT_TRIPS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chosen:
+    """A loop whose iterations are measured.
+
+    Attributes
+    ----------
+    parts : tuple of Signature
+        The same loop, as it is called from several places.
+    every : int
+        Passes of it that make an iteration.
+    iterations : int
+    share : float
+    around, inside : tuple of Signature
+        Loops that could be taken instead, from the outermost on.
+    few : bool
+        Whether it is taken although it has few iterations.
+    """
+
+    parts: tuple[Signature, ...]
+    every: int
+    iterations: int
+    share: float
+    around: tuple[Signature, ...]
+    inside: tuple[Signature, ...]
+    few: bool = False
+
+
+def signatures_of(
+    loops: Mapping[LoopKey, Loop], key_of: Callable[[int], tuple[int, int]]
+) -> dict[LoopKey, Signature]:
+    """Return how the loops of a rank are matched with those of others.
+
+    Parameters
+    ----------
+    key_of : callable
+        From a frame to what tells its function from others.
+    """
+    found: dict[LoopKey, Signature] = {}
+    headers: dict[tuple[object, int], dict[int, int]] = {}
+    depth: dict[LoopKey, int] = {}
+    for key in loops:  # those around come first
+        parent = loops[key].parent
+        inner = parent is not None and parent[:2] == key[:2]
+        depth[key] = depth[parent] + 1 if inner and parent is not None else 0
+    for key in sorted(loops, key=lambda each: int(loops[each].begins[:1].sum())):
+        functions = (*(key_of(frame) for frame in key[0]), key[1])
+        seen = headers.setdefault((functions, depth[key]), {})
+        seen[key[2]] = seen.get(key[2], -1) + 1
+        found[key] = (functions, depth[key], list(seen).index(key[2]), seen[key[2]])
+    return found
+
+
+def summaries_of(
+    loops: Mapping[LoopKey, Loop],
+    signatures: Mapping[LoopKey, Signature],
+    calls: ContextCalls,
+    seconds: float,
+    least: float,
+) -> dict[Signature, Summary]:
+    """Summarise the loops of a rank that have enough of its time.
+
+    Parameters
+    ----------
+    seconds : float
+        The recorded time of the rank.
+    least : float
+        Share of it from which on a loop is summarised.
+    """
+    found = {}
+    for key, loop in loops.items():
+        spent = loop.seconds.sum()
+        if not loop.begins.size or spent < least * seconds:
+            continue
+        trips = loop.trips[:-1] if loop.trips.size > 2 else loop.trips
+        often = np.bincount(trips)
+        once = bool((loop.trips == 1).all())
+        hidden = np.empty(0, np.int64)
+        if loop.begins.size >= 2 * LEAST_ITERATIONS:
+            hidden = np.flatnonzero(hidden_every(loop, calls))
+        found[signatures[key]] = Summary(
+            parent=None if loop.parent is None else signatures[loop.parent],
+            header=key[2],
+            iterations=loop.begins.size,
+            entries=loop.enters.size,
+            share=float(spent / max(seconds, 1e-300)),
+            effective=float(spent**2 / max((loop.seconds**2).sum(), 1e-300)),
+            trips=int(np.argmax(often)),
+            constant=float(often.max() / trips.size),
+            once=once,
+            calls=calls_inside(loop, calls),
+            hidden=tuple(hidden.tolist()),
+        )
+    return found
+
+
+def candidates_of(
+    ranks: Sequence[Mapping[Signature, Summary]], slack: int = 0
+) -> dict[Signature, Candidate]:
+    """Return the loops that all ranks have, in the order of the first."""
+    return {
+        signature: Candidate(
+            signature=signature, ranks=tuple(each[signature] for each in ranks), slack=slack
+        )
+        for signature in ranks[0]
+        if all(signature in each for each in ranks)
+    }
+
+
+def choose(candidates: Mapping[Signature, Candidate]) -> tuple[Chosen, ...]:
+    """Choose the loops of a program: the one with most of the time first; none if none is sure."""
+    roots = [each for each in candidates.values() if each.parent not in candidates]
+    found = [chosen for root in roots for chosen in _descend(root, (), candidates)]
+    merged: dict[tuple[object, ...], list[Chosen]] = {}
+    for each in found:  # called from several places, it is the same loop
+        functions, depth, _, _ = each.parts[0]
+        header = candidates[each.parts[0]].ranks[0].header
+        merged.setdefault((functions[-1], depth, header, each.every), []).append(each)
+    together = [
+        Chosen(
+            parts=tuple(part for each in group for part in each.parts),
+            every=group[0].every,
+            iterations=sum(each.iterations for each in group),
+            share=sum(each.share for each in group),
+            around=group[0].around,
+            inside=group[0].inside,
+            few=all(each.few for each in group),
+        )
+        for group in merged.values()
+    ]
+    return tuple(sorted(together, key=lambda each: -each.share))
+
+
+def _children(loop: Candidate, candidates: Mapping[Signature, Candidate]) -> list[Candidate]:
+    return [each for each in candidates.values() if each.parent == loop.signature]
+
+
+def _descend(
+    loop: Candidate, around: tuple[Signature, ...], candidates: Mapping[Signature, Candidate]
+) -> list[Chosen]:
+    """Choose a loop or loops in it."""
+    inside = _children(loop, candidates)
+    further = (*around, loop.signature)
+    if loop.often:
+        steps = _steps_of(loop, candidates)
+        if steps is not None:
+            return _descend(steps, further, candidates)
+        return [_taken(loop, around, candidates)]
+    deeper = [each for child in inside for each in _descend(child, further, candidates)]
+    if loop.equal and loop.iterations >= LEAST_OF_FEW:
+        if deeper and all(_regular(each, candidates) for each in deeper):
+            return deeper
+        return [_taken(loop, around, candidates, few=True)]
+    return deeper
+
+
+def _regular(chosen: Chosen, candidates: Mapping[Signature, Candidate]) -> bool:
+    return all(candidates[part].constant and not chosen.few for part in chosen.parts)
+
+
+def _steps_of(loop: Candidate, candidates: Mapping[Signature, Candidate]) -> Candidate | None:
+    """Return the loop of which the iterations of a loop are chunks, None if they are not."""
+    inner = loop
+    while inside := _children(inner, candidates):
+        inner = max(inside, key=lambda each: sum(rank.calls for rank in each.ranks))
+        if not all(rank.once for rank in inner.ranks):
+            break
+    if inner is loop or not inner.equal or not inner.constant:
+        return None
+    calls = sum(rank.calls for rank in inner.ranks) / max(sum(rank.calls for rank in loop.ranks), 1)
+    often = min(rank.trips for rank in inner.ranks) >= LEAST_TRIPS
+    return inner if often and calls >= MOST_CALLS_INSIDE else None
+
+
+def _taken(
+    loop: Candidate,
+    around: tuple[Signature, ...],
+    candidates: Mapping[Signature, Candidate],
+    *,
+    few: bool = False,
+) -> Chosen:
+    """Return a loop as the chosen one, or each so many of its passes where they hide a loop."""
+    every = 1
+    above = candidates.get(loop.parent) if loop.parent is not None else None
+    if above is not None and all(rank.once for rank in above.ranks):
+        common = set.intersection(*(set(rank.hidden) for rank in loop.ranks))
+        usable = [
+            each
+            for each in range(2, LONGEST_SPLIT + 1)
+            if each in common and loop.iterations >= LEAST_ITERATIONS * each
+        ]
+        every = min(usable, default=1)
+    return Chosen(
+        parts=(loop.signature,),
+        every=every,
+        iterations=loop.iterations // every,
+        share=loop.share,
+        around=around,
+        inside=tuple(each.signature for each in _children(loop, candidates)),
+        few=few,
+    )
+
+
+def named_loop(
+    name: str, every: int, names: Mapping[Signature, str], candidates: Mapping[Signature, Candidate]
+) -> Chosen | None:
+    """Return the loop that a person chose by its name, None if there is none of that name.
+
+    Its name may be written without file and line.
+    """
+    parts = [
+        signature
+        for signature in candidates
+        if name in (names[signature], names[signature].partition(" (")[0])
+    ]
+    if not parts:
+        return None
+    loops = [candidates[part] for part in parts]
+    return Chosen(
+        parts=tuple(parts),
+        every=every,
+        iterations=sum(each.iterations for each in loops) // every,
+        share=sum(each.share for each in loops),
+        around=(),
+        inside=tuple(child.signature for child in _children(loops[0], candidates)),
+    )

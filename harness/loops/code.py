@@ -1,0 +1,378 @@
+"""The code of functions on call chains: basic blocks of machine code, lines of Python.
+
+Machine code is disassembled by capstone (x86-64 and AArch64), from the begin of a function to the
+end that its unwind information tells. Where a jump has a target that only the processor knows (a
+table of a switch), control may go to every block that nothing else leads to.
+"""
+
+from __future__ import annotations
+
+import ast
+import bisect
+import re
+import struct
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Protocol
+
+from hindmost.harness.loops.graph import FORWARD, NEVER, FlowGraph, shared_loop
+from hindmost.harness.runfile.contexts import PYTHON, CallContexts, Module
+
+try:
+    import capstone
+except ImportError:  # loops are then those that the order of calls shows
+    capstone = None
+
+MOST_BYTES = 1 << 22
+"""A function of more machine code is not looked at."""
+NOT_THE_PROGRAM = re.compile(r"/mpi4py/|/(libc|ld-linux)[-.][^/]*$")
+"""Modules between a program and MPI, or before it, whose loops are none of the program's."""
+_LOAD, _NOTE, _BUILD_ID = 1, 4, 3
+_MACHINES = {62: "x86", 183: "arm64"}
+
+
+class Function(Protocol):
+    """The code of a function, in which a place is the offset or the line of a frame."""
+
+    def nest(self, place: int) -> tuple[int, ...]:
+        """Return the loops around a place, each by its first place, the outermost first."""
+
+    def step(self, begin: int, end: int) -> int:
+        """Tell how control comes from one place to another, as `FlowGraph.step` does."""
+
+    def target(self, place: int) -> int | None:
+        """Return where the function begins that is called there; None if that is not known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compiled:
+    """A function of machine code.
+
+    Attributes
+    ----------
+    leaders : list of int
+        Where its blocks begin, as virtual addresses.
+    graph : FlowGraph
+    targets : dict of int to int
+        By return address, what is called.
+    """
+
+    leaders: list[int]
+    graph: FlowGraph
+    targets: dict[int, int]
+
+    def block(self, place: int) -> int:
+        """Return the block with the call that returns to a place."""
+        return max(bisect.bisect_right(self.leaders, place - 1) - 1, 0)
+
+    def nest(self, place: int) -> tuple[int, ...]:
+        """Return the loops around a call."""
+        return tuple(self.leaders[header] for header in self.graph.nest[self.block(place)])
+
+    def step(self, begin: int, end: int) -> int:
+        """Tell how control comes from one call to another."""
+        found = self.graph.step(self.block(begin), self.block(end), later=end > begin)
+        return found if found in (FORWARD, NEVER) else self.leaders[found]
+
+    def target(self, place: int) -> int | None:
+        """Return the function that the call before a place calls."""
+        return self.targets.get(place)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interpreted:
+    """A function of Python.
+
+    Attributes
+    ----------
+    loops : tuple of tuple of int, int
+        First and last line of each, those around before those inside.
+    """
+
+    loops: tuple[tuple[int, int], ...]
+
+    def nest(self, place: int) -> tuple[int, ...]:
+        """Return the loops around a line."""
+        return tuple(first for first, last in self.loops if first <= place <= last)
+
+    def step(self, begin: int, end: int) -> int:
+        """Tell how control comes from one line to another: forward, or by the loop around both."""
+        if end > begin:
+            return FORWARD
+        inner = shared_loop(self.nest(begin), self.nest(end))
+        return NEVER if inner is None else inner
+
+    def target(self, place: int) -> None:
+        """Return nothing: Python has no jump into another function."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unseen:
+    """A function whose code is not there: control goes forward to later places.
+
+    Attributes
+    ----------
+    graph : FlowGraph
+        Of its calls in the order in which they were first made.
+    places : tuple of int
+        The calls.
+    """
+
+    graph: FlowGraph
+    places: tuple[int, ...]
+
+    def nest(self, place: int) -> tuple[int, ...]:
+        """Return the loops that the order of calls shows."""
+        if place not in self.places:
+            return ()
+        return tuple(self.places[header] for header in self.graph.nest[self.places.index(place)])
+
+    def step(self, begin: int, end: int) -> int:
+        """Tell how control came from one call to another."""
+        if begin not in self.places or end not in self.places:
+            return FORWARD if end > begin else NEVER
+        one, other = self.places.index(begin), self.places.index(end)
+        if one == other:
+            shared = self.graph.nest[one]
+            return self.places[shared[-1]] if shared else NEVER
+        found = self.graph.step(one, other, later=False)
+        return found if found in (FORWARD, NEVER) else self.places[found]
+
+    def target(self, place: int) -> None:
+        """Return nothing."""
+
+
+def python_loops(file: str, name: str, first_line: int) -> Interpreted:
+    """Return the loops of a function of Python; none if its source cannot be read."""
+    try:
+        tree: ast.AST = ast.parse(Path(file).read_bytes())
+    except (OSError, SyntaxError, ValueError):
+        return Interpreted(loops=())
+    if name != "<module>":
+        functions = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+        inside = [
+            node
+            for node in ast.walk(tree)
+            if isinstance(node, functions) and first_line in _first_lines(node)
+        ]
+        if not inside:
+            return Interpreted(loops=())
+        tree = inside[0]
+    loops = [
+        (node.lineno, node.end_lineno or node.lineno)
+        for node in _own_nodes(tree)
+        if isinstance(node, ast.For | ast.While | ast.AsyncFor)
+    ]
+    return Interpreted(loops=tuple(sorted(loops, key=lambda each: (each[0], -each[1]))))
+
+
+def _first_lines(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> set[int]:
+    """Return the lines with which a function may be said to begin: its own or a decorator's."""
+    decorators = getattr(node, "decorator_list", [])
+    return {node.lineno, *(each.lineno for each in decorators)}
+
+
+def _own_nodes(tree: ast.AST) -> Iterator[ast.AST]:
+    """Yield the parts of a function, without those of functions in it."""
+    for node in ast.iter_child_nodes(tree):
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
+            yield node
+            yield from _own_nodes(node)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ElfFile:
+    """What is needed of a program or library.
+
+    Attributes
+    ----------
+    data : bytes
+    machine : str
+        As `_MACHINES` names it; empty for others.
+    segments : tuple of tuple of int, int, int
+        Virtual address, offset in the file and bytes of what is loaded.
+    build_id : str
+        Hexadecimal digits; empty if it has none.
+    """
+
+    data: bytes
+    machine: str
+    segments: tuple[tuple[int, int, int], ...]
+    build_id: str
+
+    def code(self, address: int, size: int) -> bytes:
+        """Return the bytes at a virtual address; none if they are not in the file."""
+        for begin, offset, length in self.segments:
+            if begin <= address and address + size <= begin + length:
+                return self.data[offset + address - begin :][:size]
+        return b""
+
+
+@cache
+def elf_file(module: Module) -> ElfFile | None:
+    """Return the file of a module, None if it is not there or not the one that ran."""
+    path = Path(module.path)
+    try:
+        status, data = path.stat(), path.read_bytes()
+        if data[:6] != b"\x7fELF\x02\x01":  # 64 bits, the least significant byte first
+            return None
+        (machine,) = struct.unpack_from("<H", data, 18)
+        (table,) = struct.unpack_from("<Q", data, 32)
+        each, count = struct.unpack_from("<HH", data, 54)
+        headers = [struct.unpack_from("<IIQQQQQQ", data, table + at * each) for at in range(count)]
+    except (OSError, struct.error):
+        return None
+    notes = [data[header[2] : header[2] + header[5]] for header in headers if header[0] == _NOTE]
+    found = ElfFile(
+        data=data,
+        machine=_MACHINES.get(machine, ""),
+        segments=tuple((h[3], h[2], h[5]) for h in headers if h[0] == _LOAD),
+        build_id=next(filter(None, map(_build_id, notes)), ""),
+    )
+    known = (found.build_id, f"{status.st_size}:{status.st_mtime_ns}")
+    return found if module.identity in known else None
+
+
+def _build_id(notes: bytes) -> str:
+    """Return the build id among the notes of a file; empty if it is not there."""
+    at = 0
+    while at + 12 <= len(notes):
+        name, size, kind = struct.unpack_from("<III", notes, at)
+        begin = at + 12 + -(-name // 4) * 4
+        if kind == _BUILD_ID and notes[at + 12 : at + 16] == b"GNU\0":
+            return notes[begin : begin + size].hex()
+        at = begin + -(-size // 4) * 4
+    return ""
+
+
+@cache
+def compiled(module: Module, begin: int, size: int) -> Compiled | None:
+    """Return a function of machine code; None if it cannot be disassembled."""
+    file = elf_file(module)
+    if capstone is None or file is None or not file.machine or not 0 < size <= MOST_BYTES:
+        return None
+    how = {
+        "x86": (capstone.CS_ARCH_X86, capstone.CS_MODE_64),
+        "arm64": (capstone.CS_ARCH_ARM64, capstone.CS_MODE_LITTLE_ENDIAN),
+    }[file.machine]
+    instructions = capstone.Cs(*how).disasm_lite(file.code(begin, size), begin)
+    return blocks_of(instructions, begin, begin + size)
+
+
+def blocks_of(
+    instructions: Iterable[tuple[int, int, str, str]], begin: int, end: int
+) -> Compiled | None:
+    """Return the blocks of a function.
+
+    Parameters
+    ----------
+    instructions : iterable of address, bytes, mnemonic and operands
+    begin, end : int
+        Virtual addresses.
+    """
+    leaders = {begin}
+    # By the address behind each jump: where it is, where it leads, and whether control may go on.
+    jumps: dict[int, tuple[int, int | None, bool]] = {}
+    targets: dict[int, int] = {}
+    following = begin
+    for address, size, name, operands in instructions:
+        following = address + size
+        if name.startswith("call") or name in ("bl", "blr"):
+            target = _address(operands)
+            if target is not None:
+                targets[following] = target
+        elif _is_jump(name):
+            target = _address(operands)
+            always = name.startswith("jmp") or name in ("b", "br")
+            jumps[following] = (address, target, not always)
+            leaders |= {following, *([target] if target is not None else [])}
+        elif name.startswith("ret") or name in ("ud2", "hlt", "udf", "brk"):
+            jumps[following] = (address, begin - 1, False)
+            leaders.add(following)
+    if following == begin:
+        return None
+    places = sorted(each for each in leaders if begin <= each < end)
+    number = {place: at for at, place in enumerate(places)}
+    successors: list[list[int]] = [[] for _ in places]
+    by_table = []
+    for at in range(len(places)):
+        behind = places[at + 1] if at + 1 < len(places) else end
+        _, target, goes_on = jumps.get(behind, (0, begin - 1, True))
+        if behind in jumps and target is None:
+            by_table.append(at)
+        if target in number:
+            successors[at].append(number[target])
+        if goes_on and behind in number:
+            successors[at].append(number[behind])
+    if by_table:
+        led_to = {to for each in successors for to in each}
+        others = [at for at in range(1, len(places)) if at not in led_to]
+        for at in by_table:
+            successors[at] += others
+    return Compiled(leaders=places, graph=FlowGraph(successors), targets=targets)
+
+
+def _is_jump(name: str) -> bool:
+    """Tell whether an instruction jumps, of x86-64 or AArch64."""
+    of_arm = ("b", "br", "cbz", "cbnz", "tbz", "tbnz")
+    return name.startswith(("j", "loop", "b.")) or name in of_arm
+
+
+def _address(operands: str) -> int | None:
+    """Return the address that a jump or call names; None if a register or memory holds it."""
+    last = operands.rpartition(",")[2].strip().removeprefix("#")
+    try:
+        return int(last, 16) if last.startswith("0x") else None
+    except ValueError:
+        return None
+
+
+class Functions:
+    """The functions on the chains of call contexts, each looked at once.
+
+    Parameters
+    ----------
+    contexts : CallContexts
+    """
+
+    def __init__(self, contexts: CallContexts) -> None:
+        self._contexts = contexts
+        self._known: dict[tuple[int, int], Function] = {}
+        self.without_code: set[tuple[int, int]] = set()
+
+    def key(self, frame: int) -> tuple[int, int]:
+        """Return what tells the function of a frame from others: its module and begin."""
+        return int(self._contexts.module[frame]), int(self._contexts.function[frame])
+
+    def place(self, frame: int) -> int:
+        """Return the return address of a frame, or its line."""
+        return int(self._contexts.offset[frame])
+
+    def of(self, frame: int) -> Function | None:
+        """Return the code of a frame's function, None if it is not there."""
+        key = self.key(frame)
+        if key not in self._known:
+            found = self._read(frame)
+            if found is None:
+                self.without_code.add(key)
+                return None
+            self._known[key] = found
+        return self._known[key]
+
+    def learn(self, key: tuple[int, int], function: Function) -> None:
+        """Take what the order of calls shows of a function without code."""
+        self._known[key] = function
+
+    def _read(self, frame: int) -> Function | None:
+        module, function = self.key(frame)
+        contexts = self._contexts
+        if module == PYTHON:
+            code = contexts.codes[function]
+            return python_loops(code.file, code.function, code.first_line)
+        if module < 0 or not function:
+            return None
+        if NOT_THE_PROGRAM.search(contexts.modules[module].path):
+            return Interpreted(loops=())
+        return compiled(contexts.modules[module], function, int(contexts.size[frame]))

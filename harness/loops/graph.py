@@ -1,0 +1,167 @@
+"""Control flow of a function as a graph: its loops, and how control comes from here to there.
+
+Loops are nested strongly connected components: a component that control enters from outside at a
+block, its header, is a loop; without the edges into that header, the components in it are the loops
+inside (Havlak's definition, which takes loops with several entries, too).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+FORWARD = -1
+"""Control comes there without beginning an iteration of a loop around both."""
+NEVER = -2
+"""Control cannot come there without leaving the function."""
+
+
+@dataclass(frozen=True, slots=True)
+class FlowGraph:
+    """Blocks 0, 1, ... of a function, of which 0 is the entry.
+
+    Attributes
+    ----------
+    successors : sequence of sequence of int
+        Where control can go from each block.
+    nest : list of tuple of int
+        For each block, the headers of the loops that it is in, the outermost first.
+    loops : dict of int to set of int
+        By header, the blocks of a loop.
+    """
+
+    successors: Sequence[Sequence[int]]
+    nest: list[tuple[int, ...]] = field(init=False)
+    loops: dict[int, set[int]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        size = len(self.successors)
+        object.__setattr__(self, "nest", [()] * size)
+        object.__setattr__(self, "loops", {})
+        place = dict.fromkeys(reverse_postorder(self.successors))
+        place |= dict.fromkeys(range(size))  # what control never reaches comes last
+        self._split(set(range(size)), None, (), {block: at for at, block in enumerate(place)})
+
+    def _split(
+        self,
+        blocks: set[int],
+        header: int | None,
+        around: tuple[int, ...],
+        place: Mapping[int, int],
+    ) -> None:
+        """Find the loops among some blocks, without the edges into a header."""
+        edges = {
+            block: [to for to in self.successors[block] if to in blocks and to != header]
+            for block in blocks
+        }
+        for part in components(edges):
+            if len(part) == 1 and not any(block in edges[block] for block in part):
+                continue
+            outside = set(range(len(self.successors))) - part
+            entered = {to for block in outside for to in self.successors[block] if to in part}
+            if 0 in part:
+                entered.add(0)
+            own = min(entered or part, key=place.__getitem__)
+            self.loops[own] = part
+            for block in part:
+                self.nest[block] = (*around, own)
+            self._split(part, own, (*around, own), place)
+
+    def step(self, begin: int, end: int, *, later: bool) -> int:
+        """Tell how control comes from a place in one block to one in another.
+
+        Parameters
+        ----------
+        begin, end : int
+            Blocks.
+        later : bool
+            Whether the second place lies behind the first one, if the blocks are the same.
+
+        Returns
+        -------
+        int
+            `FORWARD`, `NEVER`, or the header of the innermost loop around both, which iterates.
+        """
+        if begin == end and later:
+            return FORWARD
+        header = shared_loop(self.nest[begin], self.nest[end])
+        body = None if header is None else self.loops[header]
+        seen: set[int] = set()
+        waiting = list(self.successors[begin])
+        while waiting:
+            block = waiting.pop()
+            if block in seen or block == header or (body is not None and block not in body):
+                continue
+            if block == end:
+                return FORWARD
+            seen.add(block)
+            waiting += self.successors[block]
+        return NEVER if header is None else header
+
+
+def shared_loop(one: Sequence[int], other: Sequence[int]) -> int | None:
+    """Return the innermost loop of two nests, None if they share none."""
+    shared = None
+    for mine, theirs in zip(one, other, strict=False):
+        if mine != theirs:
+            break
+        shared = mine
+    return shared
+
+
+def reverse_postorder(successors: Sequence[Sequence[int]]) -> list[int]:
+    """Return the blocks that control reaches from the entry, each before those behind it."""
+    seen, order = {0}, []
+    stack: list[tuple[int, Iterator[int]]] = [(0, iter(successors[0]))]
+    while stack:
+        block, rest = stack[-1]
+        following = next((to for to in rest if to not in seen), None)
+        if following is None:
+            order.append(block)
+            stack.pop()
+        else:
+            seen.add(following)
+            stack.append((following, iter(successors[following])))
+    return order[::-1]
+
+
+def components(edges: Mapping[int, Collection[int]]) -> Iterable[set[int]]:
+    """Yield the strongly connected components of a graph, by Tarjan's algorithm."""
+    index: dict[int, int] = {}
+    low: dict[int, int] = {}
+    open_: list[int] = []
+    is_open: set[int] = set()
+    for root in edges:
+        if root in index:
+            continue
+        stack: list[tuple[int, Iterator[int]]] = []
+
+        def enter(node: int, stack: list[tuple[int, Iterator[int]]] = stack) -> None:
+            index[node] = low[node] = len(index)
+            open_.append(node)
+            is_open.add(node)
+            stack.append((node, iter(edges[node])))
+
+        enter(root)
+        while stack:
+            node, rest = stack[-1]
+            following = None
+            for to in rest:
+                if to not in index:
+                    following = to
+                    break
+                if to in is_open:
+                    low[node] = min(low[node], index[to])
+            if following is not None:
+                enter(following)
+                continue
+            stack.pop()
+            if stack:
+                low[stack[-1][0]] = min(low[stack[-1][0]], low[node])
+            if low[node] == index[node]:
+                part: set[int] = set()
+                while node not in part:
+                    last = open_.pop()
+                    is_open.discard(last)
+                    part.add(last)
+                yield part

@@ -1,0 +1,116 @@
+"""Names of places in code: function, file and line, as far as symbols and debug data tell."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from hindmost.harness.loops.code import elf_file
+from hindmost.harness.runfile.contexts import PYTHON, CallContexts, Module
+from hindmost.printable import printable
+
+PATIENCE_S = 60.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """A place in code.
+
+    Attributes
+    ----------
+    function : str
+        The innermost, inlined ones too; the module and an address where there is no symbol.
+    file : str
+        Without folders; empty if it is not known.
+    line : int
+        0 if it is not known.
+    """
+
+    function: str
+    file: str = ""
+    line: int = 0
+
+    def __str__(self) -> str:
+        """Write it as ``hydro (hydro.f90:62)``."""
+        return f"{self.function} ({self.file}:{self.line})" if self.line else self.function
+
+
+def places_of(contexts: CallContexts, frames: Sequence[int]) -> dict[int, Place]:
+    """Return where the calls of some frames are made.
+
+    Parameters
+    ----------
+    frames : sequence of int
+        Indices of frames.
+    """
+    found: dict[int, Place] = {}
+    by_module: dict[int, list[int]] = {}
+    for frame in frames:
+        module = int(contexts.module[frame])
+        if module == PYTHON:
+            code = contexts.codes[int(contexts.function[frame])]
+            found[frame] = Place(
+                function=printable(code.function),
+                file=printable(Path(code.file).name),
+                line=int(contexts.offset[frame]),
+            )
+        elif module >= 0:
+            by_module.setdefault(module, []).append(frame)
+        else:
+            found[frame] = Place(function="code without a file")
+    for module, members in by_module.items():
+        # A return address lies behind its call, which may be the last instruction of its line.
+        addresses = {frame: int(contexts.offset[frame]) - 1 for frame in members}
+        named = lines_of(contexts.modules[module], sorted(set(addresses.values())))
+        found |= {frame: named[address] for frame, address in addresses.items()}
+    return found
+
+
+def lines_of(module: Module, addresses: Sequence[int]) -> Mapping[int, Place]:
+    """Return what is known of virtual addresses in a module, by addr2line of the binutils."""
+    name = printable(Path(module.path).name)
+    unknown = {address: Place(function=f"{name}+{address:#x}") for address in addresses}
+    program = shutil.which("addr2line")
+    if program is None or elf_file(module) is None:
+        return unknown
+    words = [program, "--functions", "--demangle", "--exe", module.path]
+    try:
+        done = subprocess.run(
+            words, input="".join(f"{address:#x}\n" for address in addresses), text=True,
+            capture_output=True, errors="replace", timeout=PATIENCE_S, check=False,
+        )  # fmt: skip
+    except (OSError, subprocess.TimeoutExpired):
+        return unknown
+    lines = done.stdout.splitlines()
+    if len(lines) != 2 * len(addresses):
+        return unknown
+    found = {}
+    for address, function, where in zip(addresses, lines[::2], lines[1::2], strict=True):
+        file, _, number = where.partition(" (")[0].rpartition(":")
+        line = int(number) if number.isdecimal() else 0
+        place = unknown[address]
+        if function != "??":
+            known = line and not file.startswith("?")
+            place = Place(
+                function=printable(short(function)),
+                file=printable(Path(file).name) if known else "",
+                line=line if known else 0,
+            )
+        found[address] = place
+    return found
+
+
+def short(function: str) -> str:
+    """Return the name of a function without parameters and template arguments."""
+    plain = function.replace("(anonymous namespace)::", "").replace("operator()", "operator")
+    depth, kept = 0, ""
+    for letter in re.sub(r"\(.*", "", plain):
+        depth += letter == "<"
+        if not depth:
+            kept += letter
+        depth -= letter == ">"
+    return kept.split(" ")[-1] or function

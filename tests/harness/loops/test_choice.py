@@ -1,0 +1,97 @@
+"""Which loop is chosen, from what ranks say of theirs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from hindmost.harness.loops.choice import Signature, Summary, candidates_of, choose, named_loop
+
+
+def at(function: int, depth: int = 0) -> Signature:
+    return ((0, function),), depth, 0, 0
+
+
+def loop(iterations: int, *, inside: Signature | None = None, **other: Any) -> Summary:
+    plain = Summary(
+        parent=inside,
+        header=0,
+        iterations=iterations,
+        entries=1,
+        share=0.9,
+        effective=float(iterations),
+        trips=iterations,
+        constant=1.0,
+        once=iterations == 1,
+        calls=iterations,
+        hidden=(),
+    )
+    return replace(plain, **other)
+
+
+OUTER, INNER = at(1), at(2)
+
+
+def test_the_outermost_that_iterates_often() -> None:
+    ranks = [{OUTER: loop(40), INNER: loop(200, inside=OUTER, trips=5, calls=200)}] * 2
+    (chosen,) = choose(candidates_of(ranks))
+    assert (chosen.parts, chosen.iterations, chosen.inside) == ((OUTER,), 40, (INNER,))
+
+
+def test_chunks_are_not_iterations() -> None:
+    inner = loop(400, inside=OUTER, trips=20, entries=20, calls=380)
+    (chosen,) = choose(candidates_of([{OUTER: loop(20, calls=400), INNER: inner}]))
+    assert (chosen.parts, chosen.around) == ((INNER,), (OUTER,))
+    # Where much else is called between, or their lengths differ, they are.
+    for other in (replace(inner, calls=300), replace(inner, constant=0.5)):
+        (chosen,) = choose(candidates_of([{OUTER: loop(20, calls=400), INNER: other}]))
+        assert chosen.parts == (OUTER,)
+
+
+def test_counts_that_differ_between_ranks() -> None:
+    first = {OUTER: loop(7), INNER: loop(70, inside=OUTER, trips=10)}
+    second = {OUTER: loop(7), INNER: loop(77, inside=OUTER, trips=11)}
+    (chosen,) = choose(candidates_of([first, second]))
+    assert (chosen.parts, chosen.few) == ((OUTER,), True)
+    few = [{INNER: loop(70)}, {INNER: loop(71)}]
+    assert choose(candidates_of(few)) == ()
+    (chosen,) = choose(candidates_of(few, slack=1))  # the program was ended
+    assert chosen.iterations == 70
+
+
+def test_few_equal_iterations_are_better_than_irregular_ones() -> None:
+    inner = loop(90, inside=OUTER, trips=14, entries=7)
+    (chosen,) = choose(candidates_of([{OUTER: loop(7), INNER: inner}]))
+    assert chosen.parts == (INNER,)
+    (chosen,) = choose(candidates_of([{OUTER: loop(7), INNER: replace(inner, constant=0.3)}]))
+    assert (chosen.parts, chosen.few) == ((OUTER,), True)
+
+
+def test_a_few_iterations_with_all_the_time_are_not_often() -> None:
+    assert choose(candidates_of([{OUTER: loop(19, effective=1.2, constant=0.0)}]))[0].few
+
+
+def test_a_loop_that_no_call_separates_hides_in_the_one_inside() -> None:
+    ranks = [{OUTER: loop(1), INNER: loop(300, inside=OUTER, hidden=(3, 6))}] * 2
+    (chosen,) = choose(candidates_of(ranks))
+    assert (chosen.every, chosen.iterations) == (3, 100)
+    seldom = [{OUTER: loop(1), INNER: loop(24, inside=OUTER, hidden=(3,))}]
+    assert choose(candidates_of(seldom))[0].every == 1  # ten iterations are the least
+
+
+def test_other_loops_are_phases_and_the_same_one_is_one() -> None:
+    ranks = [{OUTER: loop(50, share=0.5), INNER: loop(80, share=0.4)}]
+    assert [each.parts[0] for each in choose(candidates_of(ranks))] == [OUTER, INNER]
+    again = ((0, 3), (0, 1)), 0, 0, 0
+    (chosen,) = choose(candidates_of([{OUTER: loop(50, share=0.3), again: loop(80, share=0.4)}]))
+    assert chosen.iterations == 130
+
+
+def test_a_loop_by_its_name() -> None:
+    candidates = candidates_of([{OUTER: loop(40), INNER: loop(200, inside=OUTER)}])
+    names = {OUTER: "run (main.c:7)", INNER: "solve (cg.c:9)"}
+    for name in ("solve (cg.c:9)", "solve"):
+        chosen = named_loop(name, 2, names, candidates)
+        assert chosen is not None
+        assert (chosen.parts, chosen.iterations) == ((INNER,), 100)
+    assert named_loop("nowhere", 1, names, candidates) is None

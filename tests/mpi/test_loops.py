@@ -1,0 +1,124 @@
+"""Loops of programs that nobody marked: found in their code from the contexts of MPI calls."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.conftest import Ranks
+from tests.programs.attaching import PROGRAMS, alone, attached, close_books
+
+import hindmost
+from hindmost.cli import main
+from hindmost.errors import DataError
+from hindmost.harness.runfile.reader import Run
+from hindmost.harness.stack import current_stack
+
+SHAPES = {
+    "conditional": ("300", 300),
+    "chunks": ("200", 200),
+    "solves": ("40", 40),
+    "few": ("7", 7),
+    "kinds": ("300", 300),
+    "recursion": ("100", 100),
+    "phases": ("150", 150),
+}
+"""What each is asked for, and its iterations."""
+HARD = ("chunks", "kinds", "recursion")
+"""Those that compilers change most."""
+
+
+def only_run(folder: Path) -> Run:
+    (path,) = (folder / "runs").glob("*.h5")
+    return hindmost.open(path)
+
+
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with the program, compiled in several ways; one is stripped."""
+    folder = tmp_path_factory.mktemp("programs")
+    for level in ("-O0", "-O2", "-O3"):
+        words = [current_stack().mpicc, "-g", level, "-o", folder / level, PROGRAMS / "loops.c"]
+        subprocess.run(words, check=True, timeout=120)
+    subprocess.run(["strip", "-o", folder / "stripped", folder / "-O2"], check=True, timeout=60)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("level", "shape"),
+    [
+        *(("-O2", shape) for shape in SHAPES),
+        *((level, shape) for level in ("-O0", "-O3", "stripped") for shape in HARD),
+    ],
+)
+def test_the_iterations_are_those_of_the_program(
+    level: str, shape: str, programs: Path, tmp_path: Path
+) -> None:
+    asked, iterations = SHAPES[shape]
+    words = ("--out", "runs", "--iterate-at", "auto", "--", programs / level, shape, asked)
+    done = alone(*words, folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    run = only_run(tmp_path)
+    loop = attached(run)["loop"]
+    assert run.durations.shape[0] == loop["iterations"] == iterations, loop
+    assert loop["by_code"]
+    assert level == "stripped" or "(loops.c:" in loop["name"]
+    assert loop["few"] or shape != "few"  # a busy machine may stretch a few of the others
+    if shape == "chunks":
+        assert any(each.endswith(" 20 x") for each in loop["around"])
+    if shape == "phases":
+        assert " 150 x" in loop["phases"][0]
+    close_books(run)
+
+
+def test_ranks_agree_and_a_person_may_choose_another_loop(
+    programs: Path, ranks: Ranks, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ("attach", "--out", "runs", "--iterate-at", "solve", "--")
+    done = ranks(2, *words, programs / "-O2", "solves", "40")
+    assert done.returncode == 0, done.stderr
+    run = only_run(tmp_path)
+    loop = attached(run)["loop"]
+    assert run.durations.shape == (200, 2)  # 3 to 7 of each solve
+    assert loop["name"].startswith("solve (loops.c:")
+    close_books(run)
+    assert main(["show", str(tmp_path / "runs")]) == 0
+    assert "loop solve (loops.c:" in capsys.readouterr().out
+
+
+def test_what_is_no_loop_is_refused_and_kept(programs: Path, tmp_path: Path) -> None:
+    words = ("--out", "runs", "--iterate-at", "auto", "--", programs / "-O2", "few", "1")
+    done = alone(*words, folder=tmp_path)
+    assert "raw is kept, but no run file was written" in done.stderr
+    assert ": no loop " in done.stderr
+    (raw,) = (tmp_path / "runs").glob("*.raw")
+    assert f"hindmost attach --convert {raw}" in done.stderr
+    with pytest.raises(DataError, match=r"no loop .* is named 'nowhere'\. Loops: 'solve"):
+        main(["attach", "--convert", str(raw), "--iterate-at", "nowhere"])
+    assert main(["attach", "--convert", str(raw), "--iterate-at", "solve"]) == 0
+    assert only_run(tmp_path).durations.shape[0] == 3
+
+
+def test_loops_of_python(tmp_path: Path) -> None:
+    script = tmp_path / "steps.py"
+    script.write_text(
+        "from mpi4py import MPI\n"
+        "world = MPI.COMM_WORLD\n"
+        "def step(parts):\n"
+        "    for part in range(parts):\n"
+        "        world.allreduce(part)\n"
+        "        sum(range(100_000))\n"
+        "for number in range(30):\n"
+        "    world.barrier()\n"
+        "    step(number % 4 + 1)\n"
+        "    sum(range(200_000))\n"
+    )
+    words = ("--out", "runs", "--iterate-at", "auto", "--", sys.executable, script)
+    done = alone(*words, folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    run = only_run(tmp_path)
+    loop = attached(run)["loop"]
+    assert (run.durations.shape[0], loop["name"]) == (30, "<module> (steps.py:7)")
+    assert loop["inside"] == ["step (steps.py:4) 74 x"]

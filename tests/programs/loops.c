@@ -1,0 +1,110 @@
+/* Loops of known shapes around calls of MPI: SHAPE and how often are the arguments. */
+#include <mpi.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define APART __attribute__((noinline, noclone))
+
+static volatile double sink;
+
+APART void work(long steps) {
+  for (long i = 0; i < steps; i++) sink += 1e-9 * (double)i;
+}
+
+APART void sum(void) {
+  double one = 1.0, all;
+  MPI_Allreduce(&one, &all, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  sink += all;
+}
+
+APART void solve(int iterations) {
+  for (int i = 0; i < iterations; i++) {
+    work(2000);
+    sum();
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+}
+
+APART void descend(int depth) {
+  if (!depth) return;
+  sum();
+  descend(depth - 1);
+  work(500);
+}
+
+/* Every tenth step writes a summary first. */
+static void conditional(int count) {
+  for (int step = 0; step < count; step++) {
+    if (step % 10 == 0) MPI_Barrier(MPI_COMM_WORLD);
+    work(3000);
+    sum();
+    work(1000);
+    sum();
+  }
+}
+
+/* Chunks of ten steps, with output between them. */
+static void chunks(int count) {
+  for (int chunk = 0; chunk < count / 10; chunk++) {
+    solve(10);
+    work(100);
+    MPI_Bcast(&count, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  }
+}
+
+/* Time steps with solves of unequal length. */
+static void solves(int count) {
+  for (int step = 0; step < count; step++) {
+    MPI_Bcast(&count, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    solve(3 + step % 5);
+  }
+}
+
+/* A few steps with solves of unequal length. */
+static void few(int count) { solves(count); }
+
+/* One of several kinds of work in each step. */
+static void kinds(int count) {
+  for (int step = 0; step < count; step++) {
+    work(1000);
+    switch (step * 7 % 6) {
+      case 0: sum(); break;
+      case 1: MPI_Barrier(MPI_COMM_WORLD); sum(); break;
+      case 2: MPI_Bcast(&count, 1, MPI_INT, 0, MPI_COMM_WORLD); break;
+      case 3: MPI_Barrier(MPI_COMM_WORLD); break;
+      case 4: sum(); sum(); break;
+      default: work(2000); MPI_Bcast(&count, 1, MPI_INT, 0, MPI_COMM_WORLD); sum();
+    }
+  }
+}
+
+static void recursion(int count) {
+  for (int step = 0; step < count; step++) descend(6);
+}
+
+/* Two loops of the program, one after the other. */
+static void phases(int count) {
+  for (int step = 0; step < count; step++) {
+    work(5000);
+    sum();
+  }
+  for (int step = 0; step < count; step++) {
+    work(2500);
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+}
+
+int main(int count, char **words) {
+  MPI_Init(&count, &words);
+  static const struct {
+    const char *name;
+    void (*run)(int);
+  } shapes[] = {{"conditional", conditional}, {"chunks", chunks}, {"solves", solves}, {"few", few},
+                {"kinds", kinds}, {"recursion", recursion}, {"phases", phases}};
+  MPI_Barrier(MPI_COMM_WORLD);
+  for (int i = 0; i < 7; i++)
+    if (!strcmp(shapes[i].name, words[1])) shapes[i].run(atoi(words[2]));
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Finalize();
+  return 0;
+}
