@@ -121,4 +121,4 @@ def test_loops_of_python(tmp_path: Path) -> None:
     run = only_run(tmp_path)
     loop = attached(run)["loop"]
     assert (run.durations.shape[0], loop["name"]) == (30, "<module> (steps.py:7)")
-    assert loop["inside"] == ["step (steps.py:4) 74 x"]
+    assert loop["inside"] == ["step (steps.py:4) 73 x"]
