@@ -35,6 +35,8 @@ NAMES = {
     "partner": "the pipelined solver",
 }
 """By the attribute of `Remedies`, what is changed."""
+NARROWEST = 1e-3
+"""Half width of an interval, as a share, below which it is not told apart."""
 MOST_EVENTS = 2_000_000
 """Events of all ranks up to which a report replays a run."""
 INTERRUPTED = 0.02
@@ -94,8 +96,8 @@ class Remedy:
             return f"between {low} and {high}"
         change = signed_percent(self.predicted_s / self.recorded_s - 1.0)
         if low == high:  # in the digits that are shown
-            half = max(self.high_s - self.low_s, 0.0) / (2.0 * self.predicted_s)
-            return f"{seconds(self.predicted_s)} ({change}; to {percent(half)})"
+            half = max((self.high_s - self.low_s) / (2.0 * self.predicted_s), NARROWEST)
+            return f"{seconds(self.predicted_s)} ({change}; to within {percent(half)})"
         return f"{seconds(self.predicted_s)} ({change}; interval {low} to {high})"
 
 

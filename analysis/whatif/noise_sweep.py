@@ -17,15 +17,16 @@ from numpy.typing import NDArray
 from hindmost.analysis.runs.configuration import injected_noise
 from hindmost.analysis.runs.figures.compare_runs import ComparisonFigure, common_title
 from hindmost.analysis.show.chart import Chart, Quantity, Series
+from hindmost.analysis.whatif.compared import Compared
 from hindmost.analysis.whatif.options import changes_of
-from hindmost.analysis.whatif.study import replay_run, replay_s
+from hindmost.analysis.whatif.study import Replayed, replay_run, replay_s
 from hindmost.errors import DataError, UsageError
 from hindmost.harness.runfile.reader import Run
-from hindmost.models.simulation.rerun import REPLICAS, WhatIf
+from hindmost.models.simulation.rerun import REPLICAS
 from hindmost.output import announce_work
 from hindmost.text import counted
 
-Replays = dict[tuple[str, str], list[WhatIf]]
+Replays = dict[tuple[str, str], list[Replayed]]
 """Replays of all runs of a solver without noise, by solver and law."""
 
 DRAWS = 2000
@@ -220,30 +221,16 @@ def replays_of(runs: Sequence[Run], asked: Sequence[tuple[str, str, str]]) -> Re
         except (DataError, UsageError):
             continue
         for law, results in zip(laws[name], zip(*replayed, strict=True), strict=False):
-            found[name, law] = [each.result for each in results]
+            found[name, law] = list(results)
     return found
 
 
-def predicted_gain(blocking: Sequence[WhatIf], pipelined: Sequence[WhatIf]) -> Gain:
-    """Return the gain that replays of runs without noise with a law have.
-
-    The interval has those of both replays, taken as independent, and the spread of quiet repeats.
-    """
-    found = blocking, pipelined
-    middle = [np.array([each.predicted_s for each in results]) for results in found]
-    spread = ratio_of(*middle)
-    below, above = (
-        [max(abs(np.log(getattr(each, end) / each.predicted_s)) for each in results)
-         for results in found]
-        for end in ("low_s", "high_s")
-    )  # fmt: skip
-    low = np.log(spread.low / spread.value) ** 2 + below[0] ** 2 + above[1] ** 2
-    high = np.log(spread.high / spread.value) ** 2 + above[0] ** 2 + below[1] ** 2
-    return Gain(
-        value=spread.value,
-        low=float(spread.value * np.exp(-np.sqrt(low))),
-        high=float(spread.value * np.exp(np.sqrt(high))),
-    )
+def predicted_gain(blocking: Sequence[Replayed], pipelined: Sequence[Replayed]) -> Gain | None:
+    """Return the gain that replays of runs without noise with a law have; None if not known."""
+    ratio = Compared.of(blocking[0].named, blocking, pipelined, whole=True).ratio
+    if ratio.typical is None:
+        return None
+    return Gain(value=1.0 / ratio.typical, low=1.0 / ratio.high, high=1.0 / ratio.low)
 
 
 # How it is shown.
