@@ -51,11 +51,6 @@ def judge_data(findings: Sequence[Finding], files: int) -> Judgement:
     return Judgement(grade="fair", text=f"The data are usable with care: {listed}.", anchor=DATA)
 
 
-def in_how_many(found: Sequence[Finding], files: int) -> str:
-    """Say in how many files a finding is, if there are several."""
-    return f" (in {len({each.file for each in found})} of {files} files)" if files > 1 else ""
-
-
 def headline_of(
     conclusions: Sequence[Conclusion], work_share: float | None, findings: Sequence[Finding]
 ) -> str:
