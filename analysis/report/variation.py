@@ -225,7 +225,8 @@ def noise(looked: LookedAt) -> Iterator[Conclusion]:
     range_s = max(low_s - shared_s, 0.0), high_s
     known = quiet.predicted_s is not None and not shared_s
     sure = quiet.sure and low_s > 0.0 and not shared_s
-    basis = "replay with the median work and costs of every place in the cycle"
+    typical = "every place in the cycle" if looked.run.restarts else "an iteration"
+    basis = f"replay with the median work and costs of {typical}"
     if not (quiet.sure and low_s > 0.0):
         basis += "; its interval includes no saving"
     elif shared_s:
