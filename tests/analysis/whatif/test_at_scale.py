@@ -270,14 +270,14 @@ def test_bad_values_are_refused(run: Path, words: list[str], message: str) -> No
 
 
 @pytest.mark.parametrize("scaling", ["weak", "strong"])
-def test_predict_gives_the_median_of_whatif_over_repeats(
+def test_a_prediction_is_the_median_over_repeats(
     tmp_path: Path, header: Header, capsys: pytest.CaptureFixture[str], scaling: str
 ) -> None:
     runs = [write(tmp_path, header, slower=slower) for slower in (1.0, 1.1)]
     words = ("--ranks", "8,16", "--ranks-per-node", "4", "--scaling", scaling)
-    both = answer(capsys, *runs, *words)
     assert main(["whatif", *map(str, runs), *words, "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)["predictions"]
+    document = json.loads(capsys.readouterr().out)
+    both, found = document["runs"], document["predictions"]
     assert [each["ranks"] for each in found] == [8, 16]
     recorded = np.median([each["recorded_s"] for each in both])
     for one in found:

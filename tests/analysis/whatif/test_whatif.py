@@ -281,12 +281,12 @@ def test_an_older_file_without_events_is_replayed_by_bodies_or_refused(
     ],
     ids=" ".join,
 )
-def test_predict_and_whatif_are_one_engine(
+def test_a_prediction_from_one_run_is_its_replay(
     run: Path, capsys: pytest.CaptureFixture[str], words: list[str]
 ) -> None:
-    (replayed,) = answer(capsys, run, *words)
     assert main(["whatif", str(run), *words, "--json"]) == 0
-    (found,) = json.loads(capsys.readouterr().out)["predictions"]
+    document = json.loads(capsys.readouterr().out)
+    (replayed,), (found,) = document["runs"], document["predictions"]
     assert found["predicted_s"] == replayed["predicted_s"]
     assert found["changes"] == replayed["changes"]
     assert found["name"] == "replay"
