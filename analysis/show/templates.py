@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from hindmost.printable import printable
 from hindmost.text import percent, seconds
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 ROOT = Path(__file__).resolve().parent.parent
 """The folder of `hindmost.analysis`: each topic keeps its templates next to its code."""
@@ -34,6 +36,8 @@ def rendered(template: str, macro: str, *args: Any, **named: Any) -> Markup:
 @cache
 def environment() -> Environment:
     """Return the one environment of all templates."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined  # verbs without pages
+
     made = Environment(
         loader=FileSystemLoader(ROOT),
         autoescape=True,
