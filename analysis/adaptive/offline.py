@@ -1,4 +1,4 @@
-"""The offline model of a recorded run: its deck's counts, its order of cells, a probed machine."""
+"""The offline model of a recorded run: its deck's counts and a probed machine."""
 
 from __future__ import annotations
 
@@ -10,13 +10,9 @@ from numpy.typing import NDArray
 from hindmost.analysis.runs.cycles import AdaptiveRun
 from hindmost.errors import DataError
 from hindmost.models.adaptive.application import Application
-from hindmost.models.adaptive.geometry import PATTERNS
 from hindmost.models.adaptive.machine import Machine
 from hindmost.models.adaptive.offline import OfflineModel
 from hindmost.models.adaptive.work import PHASES
-
-DIMENSIONS = 2
-"""Of the kernel."""
 
 
 def offline_model(run: AdaptiveRun, machine: Machine) -> OfflineModel:
@@ -33,11 +29,9 @@ def offline_model(run: AdaptiveRun, machine: Machine) -> OfflineModel:
             f"{run.run.path} lacks the counts of its deck: an older hindmost wrote it. Run it "
             "again to compare phases with the offline model."
         )
-    order = run.spec.get("choices", {}).get("order", "curve")
     return OfflineModel(
         machine=machine,
         application=Application.from_json(counts),
-        pattern=PATTERNS[order](DIMENSIONS),
         ranks=run.ranks,
         speed_s=run.spec.get("speed_s"),
         pulse_s=run.spec.get("pulse_s"),

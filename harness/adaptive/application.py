@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hindmost.harness.adaptive.decks import Deck
-from hindmost.harness.adaptive.kernel import Choices
 from hindmost.models.adaptive.application import Application, Count, Exchange
-from hindmost.models.adaptive.geometry import PATTERNS, Pattern
 
 DOUBLE = 8
 STATE_BYTES = 4 * DOUBLE
@@ -92,9 +90,3 @@ def application_of(deck: Deck) -> Application:
         bytes_moved=STATE_BYTES + PLACE_BYTES,
         bytes_kept=STATE_BYTES + PLACE_BYTES,
     )
-
-
-def pattern_of(choices: Choices) -> Pattern:
-    """Return how cells lie on ranks, in two dimensions."""
-    pattern: Pattern = PATTERNS[choices.order](2)
-    return pattern

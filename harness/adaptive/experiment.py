@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from hindmost.errors import UsageError
 from hindmost.harness import mpi
-from hindmost.harness.adaptive.application import application_of, pattern_of
+from hindmost.harness.adaptive.application import application_of
 from hindmost.harness.adaptive.checkpoint import CheckpointSetting, prepare_checkpoint
 from hindmost.harness.adaptive.compiling import compile_everything
 from hindmost.harness.adaptive.cycle_advisor import CycleAdvisor, DecisionOptions
@@ -266,7 +266,6 @@ def foresight_of(
     model = OfflineModel(
         machine=machine,
         application=application,
-        pattern=pattern_of(experiment.choices),
         ranks=ranks,
         speed_s=speed_s,
         pulse_s=pulse_s,

@@ -13,7 +13,6 @@ from hindmost.errors import DataError, UsageError
 from hindmost.harness.adaptive.checkpoint import CheckpointSetting, read_part
 from hindmost.harness.adaptive.decks import Deck
 from hindmost.harness.adaptive.mesh.mesh import Mesh
-from hindmost.harness.adaptive.mesh.order import ORDERS
 from hindmost.harness.adaptive.phases import Phase, PhaseClock, TimedExchange, timed_reduction
 from hindmost.harness.adaptive.physics.flow import Hydro, RefinementCriterion, Scratch, State
 from hindmost.harness.adaptive.physics.heat import Conduction, FaceHeat
@@ -29,22 +28,18 @@ class Choices:
 
     Attributes
     ----------
-    order : str
-        ``curve`` or ``slab``: the order along which ranks have their cells.
     threshold : float
         Most cells of a rank over the mean of all above which cells are moved.
 
     Raises
     ------
     UsageError
-        A value is not among the choices.
+        The threshold is below 1.
     """
 
-    order: str = "curve"
     threshold: float = 1.02
 
     def __post_init__(self) -> None:
-        _ = ORDERS[self.order]
         if not 1.0 <= self.threshold < math.inf:
             raise UsageError(
                 f"--threshold {self.threshold}: a load imbalance (maximum over mean of cells) is "
@@ -301,7 +296,6 @@ def initial_state(deck: Deck, mesh: Mesh) -> State:
 def mesh_options(deck: Deck, choices: Choices, base: tuple[int, int]) -> dict[str, Any]:
     """Return the options of the mesh."""
     return {
-        "order": choices.order,
         "threshold": choices.threshold,
         "most_cells": deck.most_cells(base),
     }

@@ -21,9 +21,8 @@ from hindmost.printable import shell_word
 from hindmost.text import counted, parse_duration
 
 DESCRIPTION = """\
-Rank the ways to run a deck by the offline model: partition of the cells (curve or slab), balance
-threshold and cells per rank. Ways within the budget come first; among them more cells come before
-less time.
+Rank the ways to run a deck by the offline model: balance threshold and cells
+per rank. Ways within the budget come first; among them more cells come before less time.
 """
 EXAMPLES = """\
 examples:
@@ -160,7 +159,7 @@ def command(choice: Choice, known: Experience, deck: Deck, arguments: argparse.N
     steps = f"--steps {deck.steps} " if arguments.run is not None else ""
     return (
         f"--deck {name} --cycles {arguments.cycles} --base {columns}x{rows} {steps}"
-        f"--order {choice.order} --threshold {1.0 + choice.threshold:g}"
+        f"--threshold {1.0 + choice.threshold:g}"
     )
 
 
@@ -203,7 +202,6 @@ def told(
         "remarks": remarks(known, arguments),
         "choices": [
             {
-                "order": choice.order,
                 "threshold": choice.threshold,
                 "cells": choice.cells,
                 "base": list(base_of(choice, known, deck, arguments.ranks)),

@@ -85,9 +85,6 @@ def add_kernel_arguments(kernel: argparse._ArgumentGroup) -> None:
     )
     kernel.add_argument("--steps", type=int, metavar="N", help="flow steps in a cycle (the deck's)")
     kernel.add_argument(
-        "--order", help="partition along a curve or into slabs: curve, slab (curve)"
-    )
-    kernel.add_argument(
         "--threshold",
         type=float,
         metavar="X",
@@ -131,7 +128,7 @@ def perform(arguments: argparse.Namespace) -> int:
     return perform_campaign(arguments, experiment_of)
 
 
-KERNEL = ("order", "threshold")
+KERNEL = ("threshold",)
 """Options that are choices of the kernel."""
 
 

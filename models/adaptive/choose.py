@@ -1,4 +1,4 @@
-"""The order of cells, the balance threshold and the cells per rank for a time budget."""
+"""The balance threshold and the cells per rank for a time budget."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from dataclasses import dataclass
 
 from hindmost.errors import UsageError
 from hindmost.models.adaptive.application import Application
-from hindmost.models.adaptive.geometry import PATTERNS
 from hindmost.models.adaptive.machine import Machine
 from hindmost.models.adaptive.offline import OfflineModel, PhaseTimes
-from hindmost.text import either, percent
+from hindmost.text import percent
 
 THRESHOLDS = (0.02, 0.05, 0.1, 0.2, 0.5)
 CELLS = (1000, 2000, 4000, 8000, 16_000, 40_000, 80_000, 160_000)
@@ -23,8 +22,6 @@ class Choice:
 
     Attributes
     ----------
-    order : str
-        ``curve`` or ``slab``.
     threshold : float
         The mesh is rebalanced if max / mean - 1 of the cells per rank exceeds it.
     cells : float
@@ -37,7 +34,6 @@ class Choice:
         Whether the time is within the budget.
     """
 
-    order: str
     threshold: float
     cells: float
     seconds: float
@@ -47,7 +43,7 @@ class Choice:
     def explain(self) -> str:
         """Say it in a sentence."""
         return (
-            f"{self.order} order, balanced above {percent(self.threshold, None)}, "
+            f"Balanced above {percent(self.threshold, None)}, "
             f"{self.cells:,.0f} cells per rank: {self.seconds:,.1f} s, "
             f"{'within' if self.fits else 'beyond'} the budget."
         )
@@ -60,10 +56,8 @@ def choose(
     *,
     ranks: int,
     cycles: int,
-    orders: Sequence[str] = tuple(PATTERNS),
     thresholds: Sequence[float] = THRESHOLDS,
     cells: Sequence[float] = CELLS,
-    dimensions: int = 2,
     speed_s: float | None = None,
 ) -> tuple[Choice, ...]:
     """Rank all choices by the offline model.
@@ -76,8 +70,6 @@ def choose(
     budget_s : float
         Time of the whole run.
     ranks, cycles : int
-    orders : sequence of str
-        Of `hindmost.models.adaptive.geometry.PATTERNS`.
     thresholds, cells : sequences of float
         Values to choose from.
     speed_s : float, optional
@@ -86,40 +78,34 @@ def choose(
     Raises
     ------
     UsageError
-        An invalid budget, number or order.
+        An invalid budget or number.
     """
     if not (math.isfinite(budget_s) and budget_s > 0.0) or cycles < 1:
         raise UsageError(
             f"A budget of {budget_s:g} s for {cycles} cycles; both must be finite and above 0."
         )
-    for order in orders:
-        if order not in PATTERNS:
-            raise UsageError(f"Unknown order '{order}'; choose {either(PATTERNS)}.")
     if any(value < 0 for value in thresholds) or any(value <= 0 for value in cells):
         raise UsageError("Balance thresholds must be at least 0, and cells per rank above 0.")
+    model = OfflineModel(
+        machine=machine,
+        application=application,
+        ranks=ranks,
+        speed_s=speed_s,
+    )
     found = []
-    for order in orders:
-        model = OfflineModel(
-            machine=machine,
-            application=application,
-            pattern=PATTERNS[order](dimensions),
-            ranks=ranks,
-            speed_s=speed_s,
-        )
-        for threshold in thresholds:
-            for count in cells:
-                times = mean_cycle(model, float(count), threshold)
-                seconds = cycles * times.seconds
-                found.append(
-                    Choice(
-                        order=order,
-                        threshold=threshold,
-                        cells=float(count),
-                        seconds=seconds,
-                        cycle=times,
-                        fits=seconds <= budget_s,
-                    )
+    for threshold in thresholds:
+        for count in cells:
+            times = mean_cycle(model, float(count), threshold)
+            seconds = cycles * times.seconds
+            found.append(
+                Choice(
+                    threshold=threshold,
+                    cells=float(count),
+                    seconds=seconds,
+                    cycle=times,
+                    fits=seconds <= budget_s,
                 )
+            )
     return tuple(
         sorted(
             found,

@@ -8,7 +8,6 @@ along a space-filling curve it owns a compact piece.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -125,10 +124,3 @@ def contention(surface: Surface, ranks: int, ranks_per_node: int) -> float:
     if ranks <= ranks_per_node:
         return 1.0
     return float(max(1, min(surface.distance, ranks_per_node)))
-
-
-PATTERNS: dict[str, Callable[[int], Pattern]] = {
-    "slab": lambda dimensions: Slab(dimensions=dimensions),
-    "curve": lambda dimensions: Curve(dimensions=dimensions),
-}
-"""The orders of cells, by name."""

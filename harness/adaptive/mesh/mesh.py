@@ -32,7 +32,7 @@ State = NDArray[np.float64]
 
 
 class Mesh:
-    """A mesh of square cells; each rank owns consecutive cells of an order.
+    """A mesh of square cells; each rank owns consecutive cells along a curve.
 
     A cycle calls `adapt`, `balance` and `connect`, in this order; until `connect`, `patch` and
     `exchange` are the old ones. Do not use a state after passing it in: the returned one may share
@@ -45,8 +45,6 @@ class Mesh:
         Columns and rows of the base mesh.
     levels : int
         Largest level of a cell; 0 for a fixed mesh.
-    order : str
-        See `ORDERS`.
     threshold : float
         Cells move if the load imbalance, maximum over mean of cells, exceeds it.
     most_cells : int or None
@@ -60,8 +58,7 @@ class Mesh:
     Raises
     ------
     UsageError
-        More ranks than base cells, sizes that overflow keys, an unknown order, or a threshold
-        below 1.
+        More ranks than base cells, sizes that overflow keys, or a threshold below 1.
     """
 
     def __init__(
@@ -70,11 +67,10 @@ class Mesh:
         base: tuple[int, int],
         levels: int,
         *,
-        order: str = "curve",
         threshold: float = 1.02,
         most_cells: int | None = None,
     ) -> None:
-        self._prepare(communicator, base, levels, order, threshold, most_cells)
+        self._prepare(communicator, base, levels, threshold, most_cells)
         cells = base_part(self._tables, communicator.rank, communicator.size)
         self._part = MeshPart(communicator, self._tables, levels, cells)
         self._part.link()
@@ -89,7 +85,6 @@ class Mesh:
         cells: Cells,
         state: State,
         *,
-        order: str = "curve",
         threshold: float = 1.02,
         most_cells: int | None = None,
         keep: bool = False,
@@ -107,14 +102,14 @@ class Mesh:
         Raises
         ------
         DataError
-            The cells do not tile the domain in that order, or neighbours differ by two levels.
+            The cells do not tile the domain along the curve, or neighbours differ by two levels.
         """
         mesh = cls.__new__(cls)
-        mesh._prepare(communicator, base, levels, order, threshold, most_cells)
+        mesh._prepare(communicator, base, levels, threshold, most_cells)
         check_cells(communicator, cells, base, levels)
         part = mesh._part = MeshPart(communicator, mesh._tables, levels, cells)
         read, key = part.cells(), part.columns.key
-        check_order(communicator, key, read.level, levels, order)
+        check_order(communicator, key, read.level, levels)
         counts = part.counts()
         if keep:
             splits = np.concatenate([[0], np.cumsum(counts)])
@@ -129,7 +124,6 @@ class Mesh:
         communicator: Any,
         base: tuple[int, int],
         levels: int,
-        order: str,
         threshold: float,
         most_cells: int | None,
     ) -> None:
@@ -138,12 +132,11 @@ class Mesh:
                 f"Balance threshold {threshold}: a load imbalance (maximum over mean of cells) is "
                 "at least 1."
             )
-        self._tables = tables_of(order, base, levels)
+        self._tables = tables_of(base, levels)
         check_ranks(communicator.size, base)
         self.communicator = communicator
         self.base = base
         self.levels = levels
-        self.order = order
         self.threshold = threshold
         self.most_cells = most_cells
         self.epoch = -1

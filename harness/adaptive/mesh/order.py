@@ -1,15 +1,14 @@
-"""Orders of the base mesh, keys of cells, and the cells that a mesh begins with.
+"""The order of the base mesh, keys of cells, and the cells that a mesh begins with.
 
-The base mesh is numbered along an order, and split into the parts of the ranks. A key refers to the
-finest level: the base cell's key in the high bits, and Morton's index within it in the low bits, x
-in even and y in odd ones. A cell of level l covers 4^(levels - l) keys. Therefore the children of a
-cell are consecutive in every order, and cells never need sorting again. A base cell's key is the
-sum of a term of its column and one of its row: an order is two tables.
+The base mesh is numbered along Morton's curve, and split into the parts of the ranks. A key refers
+to the finest level: the base cell's key in the high bits, and Morton's index within it in the low
+bits, x in even and y in odd ones. A cell of level l covers 4^(levels - l) keys. Therefore the
+children of a cell are consecutive, and cells never need sorting again. A base cell's key is the sum
+of a term of its column and one of its row: the order is two tables.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,29 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import DataError, UsageError
-from hindmost.registry import Registry
 
 Tables = tuple[NDArray[np.int64], NDArray[np.int64]]
 INDEX_BITS = 31
 """Indices of cells are int32."""
 KEY_BITS = 62
 """Keys are int64, including one beyond the last."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CellOrder:
-    """An order of the base cells.
-
-    Attributes
-    ----------
-    name : str
-    tables : function
-        From the numbers of columns and rows; returns the terms of each column, shape (nx,), and
-        each row, shape (ny,), in the key of a base cell.
-    """
-
-    name: str
-    tables: Callable[[int, int], Tables]
 
 
 def along_curve(nx: int, ny: int) -> Tables:
@@ -54,11 +36,6 @@ def along_curve(nx: int, ny: int) -> Tables:
     )
 
 
-def along_rows(nx: int, ny: int) -> Tables:
-    """Return the tables of SAGE's order: row by row, so that a part is a slab."""
-    return np.arange(nx, dtype=np.int64), np.arange(ny, dtype=np.int64) * nx
-
-
 def spread(number: NDArray[np.int64], bits: int) -> NDArray[np.int64]:
     """Return numbers with a zero before each of their lowest bits."""
     apart = np.zeros_like(number)
@@ -67,20 +44,11 @@ def spread(number: NDArray[np.int64], bits: int) -> NDArray[np.int64]:
     return apart
 
 
-ORDERS: Registry[CellOrder] = Registry(
-    "order",
-    (CellOrder(name="curve", tables=along_curve), CellOrder(name="slab", tables=along_rows)),
-)
-"""The orders of ``--order``."""
-
-
-def tables_of(name: str, base: tuple[int, int], levels: int) -> Tables:
-    """Return the tables of an order for a base mesh.
+def tables_of(base: tuple[int, int], levels: int) -> Tables:
+    """Return the tables of the order of a base mesh.
 
     Parameters
     ----------
-    name : str
-        See `ORDERS`.
     base : (int, int)
         Columns and rows of the base mesh.
     levels : int
@@ -89,7 +57,7 @@ def tables_of(name: str, base: tuple[int, int], levels: int) -> Tables:
     Raises
     ------
     UsageError
-        An unknown order, no cells, or too many cells for indices or keys.
+        No cells, or too many cells for indices or keys.
     """
     nx, ny = base
     if nx < 1 or ny < 1 or levels < 0:
@@ -105,7 +73,7 @@ def tables_of(name: str, base: tuple[int, int], levels: int) -> Tables:
             f"bits and keys of {bits}; at most {INDEX_BITS} and {KEY_BITS}: choose fewer cells or "
             "levels."
         )
-    return ORDERS[name].tables(nx, ny)
+    return along_curve(nx, ny)
 
 
 def key_loop(
@@ -209,7 +177,7 @@ def check_cells(communicator: Any, cells: Cells, base: tuple[int, int], levels: 
 
 
 def check_order(
-    communicator: Any, key: NDArray[np.int64], level: NDArray[np.int8], levels: int, order: str
+    communicator: Any, key: NDArray[np.int64], level: NDArray[np.int8], levels: int
 ) -> None:
     """Raise a DataError unless the keys of cells ascend over all ranks. Collective.
 
@@ -224,6 +192,6 @@ def check_order(
     all_ends = all_ends[all_ends[:, 0] >= 0]
     if all_ends[:, 2].any() or (all_ends[1:, 0] < all_ends[:-1, 1]).any():
         raise DataError(
-            f"The cells do not follow each other along the order '{order}'; use the order in "
-            "which they were written, and give the ranks consecutive pieces."
+            "The cells do not follow each other along the curve; use the order in which they were "
+            "written, and give the ranks consecutive pieces."
         )

@@ -94,9 +94,8 @@ class Probe(TypedDict):
 
 
 class AdaptiveChoice(TypedDict):
-    """An order and a threshold of refinement, with the predicted time."""
+    """A balance threshold and cells per rank, with the predicted time."""
 
-    order: str
     threshold: float
     cells: float
     base: list[int]

@@ -116,7 +116,7 @@ def write_adaptive(
     }
     told = {
         "deck": DECK,
-        "choices": {"order": "curve", "threshold": 1.02},
+        "choices": {"threshold": 1.02},
         "application": APPLICATION.to_json(),
         "base": [64, 64],
         "cycles": count,

@@ -84,9 +84,9 @@ APART: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
         "deck.heat.source 3.5",
     ),
     "a choice": (
-        {"spec": {"choices": {"order": "curve", "scheme": 1}}},
-        {"spec": {"choices": {"order": "slab", "scheme": 1}}},
-        "choices.order slab",
+        {"spec": {"choices": {"threshold": 1.02}}},
+        {"spec": {"choices": {"threshold": 1.3}}},
+        "choices.threshold 1.3",
     ),
     "a size of a message": ({"spec": {"bytes": 8}}, {"spec": {"bytes": 64}}, "bytes 64"),
     "a tolerance": ({"spec": {"rtol": None}}, {"spec": {"rtol": 1e-6}}, "rtol 1e-06"),
@@ -203,8 +203,8 @@ def test_loops_that_name_their_solvers_stand_side_by_side(write: Write) -> None:
 def test_a_name_is_the_same_whatever_else_is_there(write: Write) -> None:
     plain = write(spec={"warmup": 1, "rtol": None}, environment=environment(OMP_NUM_THREADS="1"))
     assert name_of(plain) == ""
-    deck = write(spec={"deck": DECK, "choices": {"order": "slab", "scheme": 1}})
-    assert name_of(deck).startswith("choices.order slab, deck ")
+    deck = write(spec={"deck": DECK, "choices": {"threshold": 1.3}})
+    assert name_of(deck).startswith("choices.threshold 1.3, deck ")
     assert configuration(deck)["deck.heat.source"] == "1.0"
     bad = write(spec={"deck": "no [ TOML"})
     assert name_of(bad) == "deck no [ TOML"

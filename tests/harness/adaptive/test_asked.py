@@ -25,7 +25,6 @@ def asked(*words: str) -> AdaptiveExperiment:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--order", "hilbert"), "choose curve or slab"),
         (("--threshold", "0.5"), "at least 1"),
         (("--steps", "0"), "--steps 0: it must be at least 1"),
         (("--base", "99999x99999"), "at most 134,217,728 base cells"),

@@ -39,7 +39,7 @@ def setting() -> CheckpointSetting:
         cycle=7,
         time=0.25,
         deck='name = "sod"',
-        choices={"order": "curve"},
+        choices={"threshold": 1.1},
         base=(4, 3),
         cells=(COUNT,),
     )

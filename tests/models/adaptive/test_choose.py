@@ -1,4 +1,4 @@
-"""Which mesh, order and threshold to choose, held against times by hand."""
+"""Which mesh and threshold to choose, held against times by hand."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_a_choice_weighs_imbalance_against_balancing() -> None:
     # Balancing that costs nothing is done at once; moves that cost much are put off.
     deck = Application(name="deck", steps=10, imbalance=0.02)
     how = {"ranks": 2, "cycles": 100, "cells": (10_000,)}
-    assert choose(PLAIN, deck, 100.0, orders=("curve",), **how)[0].threshold == 0.02  # type: ignore[arg-type]
+    assert choose(PLAIN, deck, 100.0, **how)[0].threshold == 0.02  # type: ignore[arg-type]
     costly = Machine(
         name="slow network",
         ranks_per_node=2,
@@ -66,9 +66,7 @@ def test_the_threshold_that_is_chosen_is_the_best_by_hand(growth: float, balance
     deck = Application(
         name="deck", steps=40, iterations=80, solves=10, imbalance=growth, bytes_moved=41.0
     )
-    found = choose(
-        memory_bound(balance_s), deck, 1e3, ranks=4, cycles=100, cells=(16_000,), orders=("curve",)
-    )
+    found = choose(memory_bound(balance_s), deck, 1e3, ranks=4, cycles=100, cells=(16_000,))
     # After n adaptions the threshold is exceeded: g (n - 1) / 2 too much until then, on average,
     # and the message, whatever its size here, once in n cycles.
     compute_s = 16e3 * 3.0 * (40 * 3e-8 + 80 * 4e-9 + 3e-8)
@@ -86,7 +84,7 @@ def test_the_threshold_that_is_chosen_is_the_best_by_hand(growth: float, balance
     )
 
 
-def test_orders_differ_by_what_they_exchange() -> None:
+def test_a_choice_counts_what_is_exchanged() -> None:
     deck = Application(
         name="deck",
         exchanges=(Exchange(count=Count(per_step=1, per_iteration=1), bytes_per_cell=32.0),),
@@ -95,21 +93,16 @@ def test_orders_differ_by_what_they_exchange() -> None:
     found = choose(
         memory_bound(1e-4), deck, 1e3, ranks=4, cycles=1, cells=(4000, 16_000), thresholds=(0.0,)
     )
-    cycle = {(one.order, one.cells): one.cycle for one in found}
+    cycle = {one.cells: one.cycle for one in found}
     for cells in (4000, 16_000):
-        slab, curve = cycle["slab", cells], cycle["curve", cells]
-        # Two sides of 2 sqrt(E) from one rank each, or two sides of sqrt(E) from three ranks.
+        # Two sides of sqrt(E), from three ranks.
         side_s = 32 * cells**0.5 * 1e-9
-        assert slab.halo == pytest.approx(120 * (2 * 2e-6 + 4 * side_s))
-        assert curve.halo == pytest.approx(120 * (3 * 2e-6 + 2 * side_s))
-        assert slab.hydro == curve.hydro
+        assert cycle[cells].halo == pytest.approx(120 * (3 * 2e-6 + 2 * side_s))
     # Beyond the cache a cell costs twice as much, on a full node three times.
-    few, many = (cycle["curve", cells].hydro for cells in (4000, 16_000))
+    few, many = (cycle[cells].hydro for cells in (4000, 16_000))
     assert many / few == pytest.approx(4 * 3.0)
 
 
 def test_a_choice_refuses_what_it_does_not_know() -> None:
-    with pytest.raises(UsageError, match="choose slab or curve"):
-        choose(PLAIN, DECK, 1.0, ranks=1, cycles=1, orders=("hilbert",))
     with pytest.raises(UsageError, match="budget"):
         choose(PLAIN, DECK, 0.0, ranks=1, cycles=1)

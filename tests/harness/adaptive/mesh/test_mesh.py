@@ -17,14 +17,12 @@ from tests.harness.adaptive.mesh.brute import faces_of_pairs, flags_of_places, s
 
 from hindmost.errors import DataError, UsageError
 from hindmost.harness.adaptive.mesh.mesh import Mesh
-from hindmost.harness.adaptive.mesh.order import ORDERS, Cells
+from hindmost.harness.adaptive.mesh.order import Cells
 from hindmost.harness.adaptive.mesh.patch import Faces
 
 
-def start(
-    base: tuple[int, int] = (4, 3), levels: int = 3, order: str = "curve", most: int | None = None
-) -> Mesh:
-    return Mesh(ALONE, base, levels, order=order, most_cells=most)
+def start(base: tuple[int, int] = (4, 3), levels: int = 3, most: int | None = None) -> Mesh:
+    return Mesh(ALONE, base, levels, most_cells=most)
 
 
 def adapted(mesh: Mesh, flags: NDArray[Any], state: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -70,11 +68,10 @@ def assert_tiles(mesh: Mesh) -> None:
 @given(
     base=st.tuples(st.integers(1, 5), st.integers(1, 5)),
     levels=st.integers(0, 4),
-    order=st.sampled_from(ORDERS.names),
     seeds=st.lists(st.integers(0, 2**32 - 1), min_size=1, max_size=5),
 )
-def test_random_flags(base: tuple[int, int], levels: int, order: str, seeds: list[int]) -> None:
-    mesh = start(base, levels, order)
+def test_random_flags(base: tuple[int, int], levels: int, seeds: list[int]) -> None:
+    mesh = start(base, levels)
     state = mesh.connect(np.ones((base[0] * base[1], 1)))
     for seed in seeds:
         random = np.random.default_rng(seed)
@@ -154,20 +151,6 @@ def test_sums_stay() -> None:
         assert totals() == expected
     assert divided > 100
     assert combined > 50
-
-
-def test_curve_and_slab_hold_the_same_cells() -> None:
-    base = (7, 5)
-    meshes = [start(base, 3, order) for order in ORDERS.names]
-    for cycle in range(8):
-        for mesh in meshes:
-            state = mesh.connect(np.zeros((mesh.patch.owned, 1)))
-            adapted(mesh, flags_of_places(mesh.patch, base, cycle), state)
-        curve, slab = (squares(mesh.patch) for mesh in meshes)
-        assert set(curve) == set(slab)
-    assert curve != slab
-    rows = [j >> level for _, j, level in slab]
-    assert rows == sorted(rows)
 
 
 def test_morton_numbers_a_square_quadrant_by_quadrant() -> None:
@@ -275,7 +258,6 @@ def test_given_cells_of_unlike_neighbours() -> None:
         ((0, 4), 1, {}, "0 x 4"),
         ((4, 4), -1, {}, "-1 levels"),
         ((4, 4), 30, {}, "at most 31"),
-        ((4, 4), 2, {"order": "hilbert"}, "curve or slab"),
         ((4, 4), 2, {"threshold": 0.9}, "at least 1"),
     ],
 )
