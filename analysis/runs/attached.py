@@ -19,6 +19,7 @@ from hindmost.analysis.runs.configuration import is_attached
 from hindmost.analysis.runs.efficiency.withheld import why_withheld
 from hindmost.analysis.runs.finding import Finding, Topic, of_file
 from hindmost.analysis.runs.model_input import MOST_IN_MEMORY
+from hindmost.analysis.runs.stretches import stretches_of, where_extra
 from hindmost.analysis.runs.summary import when
 from hindmost.harness.runfile.bodies import WAITING
 from hindmost.harness.runfile.reader import Run
@@ -215,6 +216,7 @@ class AttachedRun:
         return [
             *self.why_incomplete(),
             self.what(),
+            *self.other_loops(),
             self.where(),
             self.who(),
             *self.counted_work(),
@@ -253,6 +255,16 @@ class AttachedRun:
             f"{counted(self.solves, 'solve')} by {header.solver}{prefix}, {', '.join(parts)}, "
             f"{verb} {time}{self.of_program()}."
         )
+
+    def other_loops(self) -> list[str]:
+        """Name the loops of the program that are measured on request."""
+        loop = self.attached.get("loop") or {}
+        named = [
+            f"{each} ({where})"
+            for where, key in (("around it", "around"), ("inside it", "inside"), ("next", "phases"))
+            for each in loop.get(key, [])
+        ]
+        return [f"Other loops: {'; '.join(named)}."] if named else []
 
     def of_program(self) -> str:
         """Say what part of the program that is, if it is known."""
@@ -319,8 +331,22 @@ class AttachedRun:
             f"Rank {worst}{host} is the straggler: it spends {percent(self.excess, 0)} more time "
             f"outside MPI than the mean. That is {percent(working, 0)} of its iterations, and it "
             f"waits {percent(float(share[worst]), 0)}; the others wait "
-            f"{percent(float(others.mean()), 0)}.{self.of_recurring()}{doubt}"
+            f"{percent(float(others.mean()), 0)}.{self.in_code(worst)}{self.of_recurring()}{doubt}"
         )
+
+    def in_code(self, rank: int) -> str:
+        """Say between which calls the extra work of a rank lies; empty if that is not known."""
+        found = where_extra(self.run, rank)
+        if found is None:
+            return ""
+        stretch, extra_s, whole_s = found
+        share = extra_s / whole_s
+        if share < MOST_OF_EXTRA:
+            return (
+                f" Its extra work lies in several places; most, {seconds(extra_s)} or "
+                f"{percent(share, 0)} of it, {stretch}."
+            )
+        return f" {percent(min(share, 1.0), 0)} of its extra work lies {stretch}."
 
     def of_recurring(self, also: str = "") -> str:
         """Say which iterations come back longer, and where: the other ranks wait for them."""
@@ -431,10 +457,18 @@ class AttachedRun:
             "excess_work": None if self.times is None else self.excess,
             "imbalance": None if self.times is None else self.imbalance,
             "pipelined_saves_at_most": self.hidden,
+            "stretches": [
+                {"after": each.after, "before": each.before, "work_s": each.work_s.tolist()}
+                for each in stretches_of(self.run)[:MOST_STRETCHES]
+            ],
             "text": " ".join([*self.lines(), *([BOUND] if self.hidden is not None else [])]),
         }
 
 
+MOST_OF_EXTRA = 0.6
+"""Share of a rank's extra work from which on one stretch is where it lies."""
+MOST_STRETCHES = 20
+"""Stretches in JSON, those with most work."""
 MOST_RUNS = 3
 """Kinds of solves of a program that get sentences, those that take longest."""
 MOST_SHOWN = 100

@@ -319,5 +319,5 @@ def _why_none(
         return f"no loop{all_of} has MPI calls and {percent(LEAST_SHARE, 0)} of the time."
     return (
         f"no loop iterates at least {LEAST_ITERATIONS} times, equally often on all ranks, with its "
-        f"time in as many iterations.{there_are}"
+        f"calls in as many iterations.{there_are}"
     )

@@ -31,6 +31,7 @@ from hindmost.harness.attach.raw import RawProgram, RawRank
 from hindmost.harness.attach.sections import Matched
 from hindmost.harness.attach.settings import FIND
 from hindmost.harness.krylov.memory import available_bytes
+from hindmost.harness.loops.names import places_of
 from hindmost.harness.runfile.bodies import INJECTED, PHASES, RankBodies
 from hindmost.harness.runfile.contents import Edges, RankRun, SolveOfBody
 from hindmost.harness.runfile.contexts import CallContexts, merged
@@ -137,7 +138,10 @@ class SectionGroup:
     def write(self) -> list[Path]:
         """Write the run files: one, or two if some solves left their pattern."""
         refuse_without_memory(self.program, self.sections, available_bytes())
-        contexts = CommonContexts(*merged(raw.contexts for raw in self.raws))
+        table, numbers = merged(raw.contexts for raw in self.raws)
+        named = places_of(table, range(table.module.size))
+        places = tuple(str(named[frame]) for frame in range(table.module.size))
+        contexts = CommonContexts(replace(table, places=places), numbers)
         return on_ranks(len(self.raws), partial(self.write_rank, contexts))[0]
 
     def write_rank(self, contexts: CommonContexts, communicator: Any) -> list[Path]:

@@ -21,11 +21,12 @@ from hindmost.harness.loops.tree import (
     Loop,
     LoopKey,
     calls_inside,
+    calls_of_iterations,
     hidden_every,
 )
 
 LEAST_ITERATIONS = 10
-"""Of a loop, and so many must share its time."""
+"""Of a loop, and so many must share its calls."""
 LEAST_OF_FEW = 5
 """Iterations of a loop that is taken where the loops in it have no constant number of them."""
 LEAST_SHARE = 0.05
@@ -55,7 +56,7 @@ class Summary:
     share : float
         Of the rank's recorded time.
     effective : float
-        Iterations that share the time: the square of their sum over the sum of their squares.
+        Iterations that share its calls: the square of their sum over the sum of their squares.
     trips : int
         Most frequent number of iterations of an entry.
     constant : float
@@ -207,6 +208,7 @@ def summaries_of(
         spent = loop.seconds.sum()
         if not loop.begins.size or spent < least * seconds:
             continue
+        made = calls_of_iterations(loop).astype(np.float64)
         trips = loop.trips[:-1] if loop.trips.size > 2 else loop.trips
         often = np.bincount(trips)
         once = bool((loop.trips == 1).all())
@@ -219,7 +221,7 @@ def summaries_of(
             iterations=loop.begins.size,
             entries=loop.enters.size,
             share=float(spent / max(seconds, 1e-300)),
-            effective=float(spent**2 / max((loop.seconds**2).sum(), 1e-300)),
+            effective=float(made.sum() ** 2 / (made**2).sum()),
             trips=int(np.argmax(often)),
             constant=float(often.max() / trips.size),
             once=once,

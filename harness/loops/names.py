@@ -95,8 +95,9 @@ def lines_of(module: Module, addresses: Sequence[int]) -> Mapping[int, Place]:
         place = unknown[address]
         if function != "??":
             known = line and not file.startswith("?")
+            of_fortran = file.lower().endswith((".f90", ".f", ".f03", ".f08", ".f95"))
             place = Place(
-                function=printable(short(function)),
+                function=printable(short(function, of_fortran=of_fortran)),
                 file=printable(Path(file).name) if known else "",
                 line=line if known else 0,
             )
@@ -104,8 +105,13 @@ def lines_of(module: Module, addresses: Sequence[int]) -> Mapping[int, Place]:
     return found
 
 
-def short(function: str) -> str:
-    """Return the name of a function without parameters and template arguments."""
+def short(function: str, *, of_fortran: bool = False) -> str:
+    """Return the name of a function without parameters and template arguments.
+
+    One of Fortran is named as in its source: without the module and the last underscore.
+    """
+    if of_fortran:
+        return re.sub(r"^__\w+?_MOD_", "", function).removesuffix("_")
     plain = function.replace("(anonymous namespace)::", "").replace("operator()", "operator")
     depth, kept = 0, ""
     for letter in re.sub(r"\(.*", "", plain):

@@ -353,6 +353,14 @@ def every_kth(loop: Loop, every: int, calls: ContextCalls) -> Loop:
     )
 
 
+def calls_of_iterations(loop: Loop) -> NDArray[np.int64]:
+    """Return how many calls a rank made in each iteration, shape (iteration,)."""
+    entry = np.searchsorted(loop.enters, loop.begins, side="right") - 1
+    last = np.append(entry[1:] != entry[:-1], True)
+    end = np.where(last, loop.leaves[entry] + 1, np.append(loop.begins[1:], 0))
+    return np.asarray(end - loop.begins, np.int64)
+
+
 def calls_inside(loop: Loop, calls: ContextCalls) -> int:
     """Return how many calls a rank made in a loop, without those of MPI-IO."""
     counted = np.append(0, np.cumsum(~calls.writes))

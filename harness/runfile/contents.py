@@ -88,7 +88,7 @@ class Header:
         if not loop:
             return self.calls_of_iteration
         doubt = "" if loop["by_code"] else ", by the order of calls"
-        few = " in few iterations" if loop["few"] else ""
+        few = ", few iterations" if loop["few"] else ""
         return f"loop {loop['name']}, {percent(loop['share'], 0)} of the time{few}{doubt}"
 
     @property

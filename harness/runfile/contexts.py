@@ -82,6 +82,9 @@ class CallContexts:
     frames : uint32 array, shape (place,)
         The chains one after the other, each from the outermost frame to the caller of MPI. Two
         chains have the same frames if and only if they have the same numbers.
+    places : tuple of str, one a frame
+        Function, file and line of each, as ``hydro (hydro.f90:62)``; empty where they were not
+        looked up.
     """
 
     modules: tuple[Module, ...]
@@ -92,6 +95,7 @@ class CallContexts:
     size: NDArray[np.int64]
     start: NDArray[np.int64]
     frames: NDArray[np.uint32]
+    places: tuple[str, ...] = ()
 
     @property
     def count(self) -> int:
@@ -121,6 +125,7 @@ class CallContexts:
             "code_function": [each.function for each in self.codes],
             "module_path": [each.path for each in self.modules],
             "module_identity": [each.identity for each in self.modules],
+            **({"frame_place": list(self.places)} if self.places else {}),
         }
 
     @property
@@ -143,6 +148,7 @@ class CallContexts:
             or (np.diff(self.start) < 0).any()
             or self.start[-1] != self.frames.size
             or (self.frames >= self.module.size).any()
+            or len(self.places) not in (0, self.module.size)
             or ((self.module < NOWHERE) | (self.module >= len(self.modules))).any()
             or any(((each < 0) | (each > MOST_OFFSET)).any() for each in numbers)
             or (self.function[self.module == PYTHON] >= len(self.codes)).any()

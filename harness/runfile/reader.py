@@ -312,6 +312,7 @@ class Run:
             size=self.variable("frame_bytes"),
             start=np.concatenate([[0], self.variable("chain_end")]),
             frames=self.variable("chain_frame"),
+            places=tuple(self.texts("frame_place")) if self.has("frame_place") else (),
         )
         try:
             found.check()

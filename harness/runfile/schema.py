@@ -383,6 +383,7 @@ TEXTS = {
     "every_host": ("every_rank", "host of every rank, in files with columns of some ranks only"),
     "module_path": ("module", "program or library that was loaded"),
     "module_identity": ("module", "its build id, or SIZE:MTIME of its file"),
+    "frame_place": ("frame", "function, file and line of a frame"),
     "code_file": ("code", "file of a function of Python"),
     "code_function": ("code", "name of a function of Python"),
 }

@@ -94,15 +94,35 @@ static void phases(int count) {
   }
 }
 
+/* Rank 1 works more between the exchange of neighbours and the sum. */
+APART void exchange(void) {
+  int rank, size, got;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  MPI_Sendrecv(&rank, 1, MPI_INT, (rank + 1) % size, 0, &got, 1, MPI_INT, (rank + size - 1) % size, 0,
+               MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+static void slow(int count) {
+  int rank;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  for (int step = 0; step < count; step++) {
+    work(200000);
+    exchange();
+    work(rank == 1 ? 600000 : 200000);
+    sum();
+  }
+}
+
 int main(int count, char **words) {
   MPI_Init(&count, &words);
   static const struct {
     const char *name;
     void (*run)(int);
   } shapes[] = {{"conditional", conditional}, {"chunks", chunks}, {"solves", solves}, {"few", few},
-                {"kinds", kinds}, {"recursion", recursion}, {"phases", phases}};
+                {"kinds", kinds}, {"recursion", recursion}, {"phases", phases}, {"slow", slow}};
   MPI_Barrier(MPI_COMM_WORLD);
-  for (int i = 0; i < 7; i++)
+  for (int i = 0; i < 8; i++)
     if (!strcmp(shapes[i].name, words[1])) shapes[i].run(atoi(words[2]));
   MPI_Barrier(MPI_COMM_WORLD);
   MPI_Finalize();

@@ -77,6 +77,14 @@ class RunSummary(TypedDict):
     findings: list[Finding]
 
 
+class Stretch(TypedDict):
+    """Work between two calls of MPI, of each rank in seconds."""
+
+    after: str
+    before: str
+    work_s: list[float]
+
+
 class AttachedRun(TypedDict):
     """The solves of one kind, or the loop, of an attached program."""
 
@@ -90,6 +98,7 @@ class AttachedRun(TypedDict):
     excess_work: float
     imbalance: float
     pipelined_saves_at_most: float
+    stretches: list[Stretch]
     text: str
 
 
