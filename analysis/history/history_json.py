@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from hindmost.analysis.history.dates import date_of, moment
@@ -16,70 +15,64 @@ JSON_VERSION = 1
 
 def to_json(study: HistoryStudy) -> dict[str, Any]:
     """Return what ``hindmost history --json`` prints."""
-    answer: dict[str, Any] = strict(
-        {
-            "version": JSON_VERSION,
-            "method": study.method,
-            "status": study.status(),
-            "since": moment(study.since).isoformat(),
-            "until": moment(study.until).isoformat(),
-            "least_change_percent": 100.0 * study.least,
-            "settings": effective_settings(study.method, study.settings),
-            "open": [
-                {
-                    "machine": each.series.name.machine,
-                    "case": each.series.name.case,
-                    "timer": each.series.name.timer,
-                    **change.to_json(each.labels),
-                    "badge": each.verdict_on(change),
-                }
-                for each in study.judged
-                for change in each.open_before(study.since)
-            ]
-            + [
-                {
-                    "machine": each.series.name.machine,
-                    "case": each.series.name.case,
-                    "timer": each.series.name.timer,
-                    "date": each.labels[trend.start],
-                    "before": each.detection.levels_of(trend)[0],
-                    "after": each.detection.levels_of(trend)[1],
-                    **trend.to_json(each.labels),
-                    "badge": WARN,
-                }
-                for each in study.judged
-                for trend in each.open_drifts(study.since)
-            ],
-            "silent_cases": [
-                {"machine": machine, "case": case, "last": date_of(time)}
-                for (machine, case), time in study.silent_cases(study.since).items()
-            ],
-            "silent_machines": {
-                machine: date_of(time)
-                for machine, time in study.silent_machines(study.since).items()
-            },
-            "series": [
-                series_json(each, study.history.source, study.since) for each in study.judged
-            ],
-            "refused": [
-                {"machine": name.machine, "case": name.case, "timer": name.timer, "reason": why}
-                for name, why in study.refused.items()
-            ],
-            "failures": [
-                {
-                    "date": date_of(each.time),
-                    "machine": each.machine,
-                    "case": each.case,
-                    "reason": each.reason,
-                    "file": each.file,
-                }
-                for each in study.history.failures
-            ],
-            "parents": dict(study.history.parents),
-            "warnings": [*study.history.warnings, *study.remarks],
-        }
-    )
-    return answer
+    return {
+        "version": JSON_VERSION,
+        "method": study.method,
+        "status": study.status(),
+        "since": moment(study.since).isoformat(),
+        "until": moment(study.until).isoformat(),
+        "least_change_percent": 100.0 * study.least,
+        "settings": effective_settings(study.method, study.settings),
+        "open": [
+            {
+                "machine": each.series.name.machine,
+                "case": each.series.name.case,
+                "timer": each.series.name.timer,
+                **change.to_json(each.labels),
+                "badge": each.verdict_on(change),
+            }
+            for each in study.judged
+            for change in each.open_before(study.since)
+        ]
+        + [
+            {
+                "machine": each.series.name.machine,
+                "case": each.series.name.case,
+                "timer": each.series.name.timer,
+                "date": each.labels[trend.start],
+                "before": each.detection.levels_of(trend)[0],
+                "after": each.detection.levels_of(trend)[1],
+                **trend.to_json(each.labels),
+                "badge": WARN,
+            }
+            for each in study.judged
+            for trend in each.open_drifts(study.since)
+        ],
+        "silent_cases": [
+            {"machine": machine, "case": case, "last": date_of(time)}
+            for (machine, case), time in study.silent_cases(study.since).items()
+        ],
+        "silent_machines": {
+            machine: date_of(time) for machine, time in study.silent_machines(study.since).items()
+        },
+        "series": [series_json(each, study.history.source, study.since) for each in study.judged],
+        "refused": [
+            {"machine": name.machine, "case": name.case, "timer": name.timer, "reason": why}
+            for name, why in study.refused.items()
+        ],
+        "failures": [
+            {
+                "date": date_of(each.time),
+                "machine": each.machine,
+                "case": each.case,
+                "reason": each.reason,
+                "file": each.file,
+            }
+            for each in study.history.failures
+        ],
+        "parents": dict(study.history.parents),
+        "warnings": [*study.history.warnings, *study.remarks],
+    }
 
 
 def series_json(judged: JudgedSeries, source: str, since: float) -> dict[str, Any]:
@@ -104,12 +97,3 @@ def series_json(judged: JudgedSeries, source: str, since: float) -> dict[str, An
         "nights": judged.nights,
         "log": to_document(judged.log),
     }
-
-
-def strict(value: Any) -> Any:
-    """Return plain data with null for every number that JSON cannot represent."""
-    if isinstance(value, dict):
-        return {key: strict(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [strict(each) for each in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -14,9 +14,15 @@ from hindmost.errors import HindmostError
 from hindmost.files import sync_folder
 from hindmost.jobs.core.plan import PlannedRun
 from hindmost.jobs.drive import current_run
-from hindmost.jobs.drive.deadline import Deadline
-from hindmost.jobs.drive.error_message import LINES, error_message, lines_of
-from hindmost.jobs.drive.exit_cause import cause_of, disk_is_full, memory_kills, says_full
+from hindmost.jobs.drive.exit_cause import (
+    LINES,
+    cause_of,
+    disk_is_full,
+    error_message,
+    lines_of,
+    memory_kills,
+    says_full,
+)
 from hindmost.jobs.drive.process import ProcessEnd, perform, told_to_stop
 from hindmost.jobs.drive.results import (
     OUTPUT,
@@ -27,7 +33,7 @@ from hindmost.jobs.drive.results import (
     sweep,
     written_files,
 )
-from hindmost.jobs.drive.signals import Signals
+from hindmost.jobs.drive.signals import Deadline, Signals
 from hindmost.jobs.folder import StudyFolder
 from hindmost.jobs.launchers.launcher import Launcher
 from hindmost.jobs.outcomes import Cause, RunOutcome, write_outcome

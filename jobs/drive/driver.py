@@ -12,9 +12,8 @@ from hindmost.jobs.core.durable import DISK_FULL, locked
 from hindmost.jobs.core.plan import Allocation, PlannedRun
 from hindmost.jobs.drive import current_run
 from hindmost.jobs.drive.attempt import DiskFullError, DriverContext, attempt
-from hindmost.jobs.drive.deadline import Deadline, deadline_here
 from hindmost.jobs.drive.nodes import job_here, nodes_here
-from hindmost.jobs.drive.signals import Signals
+from hindmost.jobs.drive.signals import Deadline, Signals, deadline_here
 from hindmost.jobs.folder import StudyFolder, now, sum_of
 from hindmost.jobs.launchers.launcher import Launcher
 from hindmost.jobs.outcomes import Cause, Completion, RunRecord, completion_of

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from hindmost.errors import DataError, MissingError, UsageError
+from hindmost.files import open_regular
 from hindmost.jobs.core.durable import DISK_FULL
 from hindmost.jobs.drive.process import ASKED_TO_END, NOT_FOUND, EndedBy, ProcessEnd, shell_status
 from hindmost.jobs.outcomes import Cause
@@ -131,3 +133,98 @@ def disk_is_full(folder: Path) -> bool:
         with suppress(OSError):
             probe.unlink()
     return False
+
+
+LINES, MOST = 6, 600
+"""Maximum lines and characters of the message."""
+LONGEST = 300
+"""Maximum characters of the line that explains the end."""
+READ_BYTES = 1 << 16
+"""Read from the beginning and from the end of the output."""
+
+OURS = "hindmost: "
+NOTES = ("warning: ", "run ")
+"""Beginnings of hindmost's own lines that are not errors."""
+NOISE = re.compile(
+    r"""^\s*(?: (?:srun|slurmstepd)\b
+        | (?:mpiexec|mpirun|orterun|prterun)\b.*(?:detected|noticed|exited)
+        | Primary\ job\s+terminated | a\ non-zero\ exit\ code\. | the\ job\ to\ be\ terminated
+        | Process\ name: | Exit\ code:
+        | \[\S+\]\ Local\ abort\ before | \*\*\*\s+(?:on\ a|and\ potentially|MPI_ERRORS_ARE_FATAL)
+        | = | YOUR\ APPLICATION\ TERMINATED | This\ typically\ refers | Please\ see\ the\ FAQ
+        | Traceback\ \( | MPI_ABORT\ was\ invoked )""",
+    re.VERBOSE,
+)
+"""Lines of launchers, and of MPI when it ends the other ranks."""
+ENDS = re.compile(
+    r"^srun: error: \S+: tasks? .*|^YOUR APPLICATION TERMINATED WITH .*"
+    r"|^(?:mpiexec|mpirun|prterun) noticed .*"
+)
+"""Lines of launchers that tell how a rank ended."""
+ERROR = re.compile(
+    r"error|fail|fatal|abort|cannot|could not|unable|not found|no such|denied|invalid|illegal"
+    r"|segmentation|violation",
+    re.IGNORECASE,
+)
+PETSC = re.compile(r"^\[\d+\]PETSC ERROR:|-{4,}.*-{4,}")
+"""Prefix of PETSc's lines, and headings between dashes."""
+DASHES = re.compile(r"-{20,}")
+
+
+def lines_of(output: Path) -> list[str]:
+    """Return the non-empty lines at the beginning and the end of a run's output."""
+    try:
+        with open_regular(output) as file:
+            text = file.read(READ_BYTES)
+            if (rest := output.stat().st_size - READ_BYTES) > 0:
+                file.seek(max(READ_BYTES, rest))
+                text += b"\n" + file.read()
+    except OSError:
+        return []
+    return [line.rstrip() for line in text.decode(errors="replace").splitlines() if line.strip()]
+
+
+def error_message(lines: Sequence[str], cause: Cause) -> str:
+    """Return the last lines of a run, and below them the line that explains why it ended."""
+    why = explaining_line(lines, cause)[:LONGEST]
+    others = "\n".join(line for line in lines[-LINES:] if line != why)[-MOST:]
+    return f"{others}\n{why}".strip("\n")
+
+
+def explaining_line(lines: Sequence[str], cause: Cause) -> str:
+    """Return the line that explains why a run ended; empty if there is no output.
+
+    hindmost's own line if it ended with its own error; else the first explanation of Open MPI or
+    the first error line; else a launcher's line on how a rank ended; else the last line.
+    """
+    ours = [line for line in lines if line.startswith(OURS)]
+    own = [line for line in ours if not line.removeprefix(OURS).startswith(NOTES)]
+    if cause is Cause.FAILED and own and not own[-1].endswith(":"):
+        return own[-1]
+    said = [line for line in lines if line not in ours and any(map(str.isalnum, line))]
+    plain = [line for line in said if not NOISE.match(line)]
+    errors = [line for line in plain if line[0] not in " \t" and ERROR.search(PETSC.sub("", line))]
+    ends = [line for line in said if ENDS.match(line)]
+    explained = explanation(lines)
+    for found in ([explained] if explained else [], errors, ends):
+        if found:
+            return found[0]
+    return next(iter((*plain[-1:], *own[-1:], *said[-1:])), "")
+
+
+def explanation(lines: Sequence[str]) -> str:
+    """Return the first sentence of Open MPI's explanation between lines of dashes."""
+    block: list[str] | None = None
+    for line in lines:
+        if not DASHES.fullmatch(line):
+            if block is not None:
+                block.append(line.strip())
+        elif block is None:
+            block = []
+        else:
+            text = " ".join(block)
+            if ERROR.search(text) and not NOISE.match(text):
+                sentence, stop, _ = text.partition(". ")
+                return sentence + stop.strip()
+            block = None
+    return ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hindmost.errors import UsageError
 from hindmost.jobs.core.machine import MachineProfile
-from hindmost.jobs.core.placeholders import fill_numbers
+from hindmost.jobs.core.values import fill_numbers
 
 
 class Template:

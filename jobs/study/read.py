@@ -14,8 +14,7 @@ from msgspec import Meta
 
 from hindmost.documents import Document, parse_document, read_document
 from hindmost.errors import DataError, UnknownSchemaError, UsageError
-from hindmost.jobs.core.placeholders import OUT
-from hindmost.jobs.core.values import NAMED, Line, Whole, as_words, check_names, plain
+from hindmost.jobs.core.values import NAMED, OUT, Line, Whole, as_words, check_names, plain
 from hindmost.jobs.schedulers import SCHEDULERS
 from hindmost.jobs.study.machines import LOCAL, MachineTables, read_machines, with_this_one
 from hindmost.jobs.study.study import Pack, PackBy, RunOrder, Study, StudyLimits

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from importlib.metadata import Distribution, EntryPoint, distributions
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Generic, Protocol, TypeVar
 
 from hindmost.errors import MissingError, UsageError
@@ -201,36 +201,16 @@ class Registry(Generic[T]):
 
 
 def entry_points_of(group: str, complaints: dict[str, str]) -> Iterator[Plugin]:
-    """Yield the entry points of a group; of packages whose metadata are broken, complain."""
-    # The metadata that name a package are long, and read only where a package has something to say.
-    earlier: list[Distribution] = []
-    for distribution in distributions():
-        entries: list[EntryPoint] = []
-        broken: Exception | None = None
-        try:
-            entries = [each for each in distribution.entry_points if each.group == group]
-        except Exception as error:  # whatever is in files of others
-            broken = error
-        if entries or broken is not None:
-            package, version = identity(distribution)
-            # The first one on the path is the one that is imported.
-            if any(identity(each)[0] == package for each in earlier):
-                continue
-            if broken is not None:
-                complaints[package] = (
-                    f"The entry points of {package} cannot be read ({type(broken).__name__}). "
-                    "Install it anew."
-                )
-            for entry in entries:
-                yield Plugin(name=entry.name, package=package, version=version, entry=entry)
-        earlier.append(distribution)
-
-
-def identity(distribution: Distribution) -> tuple[str, str]:
-    """Return name and version of a distribution as they may stand in a message."""
+    """Yield the entry points of a group; complain where the metadata of a package are broken."""
     try:
-        found = (str(distribution.metadata["Name"]), str(distribution.version))
-    except Exception:  # its metadata are missing or broken
-        found = (str(getattr(distribution, "_path", "a package without metadata")), "")
-    name, version = (repr(each[:64])[1:-1] for each in found)
-    return name, version
+        entries = entry_points(group=group)
+    except Exception as error:  # whatever is in files of others
+        complaints["importlib.metadata"] = (
+            f"The entry points of an installed package cannot be read ({error}). Install it anew."
+        )
+        return
+    for entry in entries:
+        package = version = ""
+        if entry.dist is not None:
+            package, version = str(entry.dist.name), str(entry.dist.version)
+        yield Plugin(name=entry.name, package=package, version=version, entry=entry)

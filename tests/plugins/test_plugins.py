@@ -212,7 +212,7 @@ def test_two_packages_with_one_name(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 def test_nothing_is_looked_up_for_what_is_built_in() -> None:
     program = (
-        "import importlib.metadata as m; m.distributions = None\n"
+        "import importlib.metadata as m; m.entry_points = None\n"
         "from hindmost.cli import main\n"
         "from hindmost.harness.krylov.solvers import SOLVERS\n"
         "from hindmost.harness.krylov.problems import PROBLEMS\n"

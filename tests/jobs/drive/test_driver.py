@@ -20,8 +20,8 @@ from hindmost.jobs.core.durable import locked
 from hindmost.jobs.drive import process
 from hindmost.jobs.drive.current_run import end_session
 from hindmost.jobs.drive.current_run import process as find_process
-from hindmost.jobs.drive.deadline import Deadline
 from hindmost.jobs.drive.driver import drive
+from hindmost.jobs.drive.signals import Deadline
 from hindmost.jobs.folder import StudyFolder
 from hindmost.jobs.outcomes import Cause, Completion
 from hindmost.jobs.state import completions_of

@@ -15,8 +15,7 @@ from hindmost.documents import parse_document
 from hindmost.errors import UsageError
 from hindmost.jobs.core.machine import MachineProfile
 from hindmost.jobs.core.plan import Allocation, Plan, PlannedRun, Value
-from hindmost.jobs.plan.identity import run_id, shuffle
-from hindmost.jobs.plan.make import RankLayout, layout_on, make_plan
+from hindmost.jobs.plan.make import RankLayout, layout_on, make_plan, run_id, shuffle
 from hindmost.jobs.study import machines
 from hindmost.jobs.study.read import study_of
 from hindmost.jobs.study.study import Study

@@ -12,8 +12,7 @@ from tests.jobs.scripts import CIRRUS, script
 
 from hindmost.errors import MissingError, UsageError
 from hindmost.jobs.schedulers import pbs
-from hindmost.jobs.schedulers.pbs import PBS
-from hindmost.jobs.schedulers.pbs_state import job
+from hindmost.jobs.schedulers.pbs import PBS, job
 from hindmost.jobs.schedulers.scheduler import JobState
 
 # States, exit statuses and substates of the PBS Professional Reference Guide, and of job.h.

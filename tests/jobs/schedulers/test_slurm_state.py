@@ -9,8 +9,7 @@ import pytest
 from hindmost.errors import MissingError, UsageError
 from hindmost.jobs.schedulers import calls
 from hindmost.jobs.schedulers.scheduler import JobState
-from hindmost.jobs.schedulers.slurm import SLURM
-from hindmost.jobs.schedulers.slurm_state import STATES, job
+from hindmost.jobs.schedulers.slurm import SLURM, STATES, job
 
 SEEN = [
     ("COMPLETED", "None", 0, 0, JobState.COMPLETED),
