@@ -125,7 +125,7 @@ def test_a_scheduler_renders_and_submits_and_a_launcher_starts_ranks(tmp_path: P
     assert told.read_text() == "tagged"
     refused = command("study", "plan", study, folder=tmp_path, environment={})
     assert refused.returncode == 3
-    assert 'study.toml:4:13: machine.here.scheduler is "at-once"; choose local' in refused.stderr
+    assert 'study.toml: machine.here.scheduler is "at-once"; choose local' in refused.stderr
 
 
 def test_doctor_lists_plugins_and_what_is_wrong_with_them(tmp_path: Path) -> None:
