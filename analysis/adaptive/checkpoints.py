@@ -116,7 +116,7 @@ def study_checkpoints(
 
 def of_cost(interval: str, mtbf_s: float, checkpoint_s: float) -> float:
     """Return the time between checkpoints of a given cost."""
-    return INTERVALS[interval](checkpoint_s, mtbf_s, 0.0)
+    return INTERVALS[interval](checkpoint_s, mtbf_s)
 
 
 def costs(

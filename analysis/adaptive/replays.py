@@ -145,7 +145,6 @@ class Replays:
 
 
 DEFAULT_CHOICES = {
-    "order": "curve",
     "threshold": 1.02,
 }
 """Choices that titles leave out."""

@@ -97,8 +97,6 @@ class CycleAdvisor:
         If the machine was probed.
     cost : CheckpointCost
         Known cost of a checkpoint.
-    names : tuple of str or None
-        Predictors; all if None.
     """
 
     def __init__(
@@ -107,10 +105,9 @@ class CycleAdvisor:
         *,
         model: OfflineModel | None = None,
         cost: CheckpointCost | None = None,
-        names: tuple[str, ...] | None = None,
     ) -> None:
         self._orders = orders
-        self._panel = Panel(names, model=model)
+        self._panel = Panel(model=model)
         self._place = self._panel.names.index(self._panel.decides)
         self._cost = CheckpointCost() if cost is None else cost
         self._limit = None

@@ -1,7 +1,8 @@
 """Checkpoints: the interval between them, when one is due, what it costs, and plans of whole runs.
 
-delta is the time of a checkpoint, M the mean time between failures, R the time of a restart, tau
-the time computed between two checkpoints, all in seconds. Times between failures are exponential.
+delta is the time of a checkpoint, M the mean time between failures, tau the time computed between
+two checkpoints, all in seconds. The time of a restart does not change which tau is best. Times
+between failures are exponential.
 """
 
 from __future__ import annotations
@@ -20,19 +21,19 @@ from hindmost.models.adaptive.machine import Machine
 from hindmost.text import choose
 
 
-def young_s(checkpoint_s: float, mtbf_s: float, restart_s: float = 0.0) -> float:
-    """Return tau = sqrt(2 delta M): the paper's equation (1), independent of R."""
-    check(checkpoint_s, mtbf_s, restart_s)
+def young_s(checkpoint_s: float, mtbf_s: float) -> float:
+    """Return tau = sqrt(2 delta M): the paper's equation (1)."""
+    check(checkpoint_s, mtbf_s)
     return math.sqrt(2.0 * checkpoint_s * mtbf_s)
 
 
-def optimum_s(checkpoint_s: float, mtbf_s: float, restart_s: float = 0.0) -> float:
+def optimum_s(checkpoint_s: float, mtbf_s: float) -> float:
     """Return the tau of least waste: tau / M = 1 + W(-exp(-1 - delta / M)), W Lambert's.
 
-    It solves exp((tau + delta) / M) (1 - tau / M) = 1, independent of R. Newton's method is used
-    because this runs in every cycle.
+    It solves exp((tau + delta) / M) (1 - tau / M) = 1. Newton's method is used because this runs in
+    every cycle.
     """
-    check(checkpoint_s, mtbf_s, restart_s)
+    check(checkpoint_s, mtbf_s)
     delta = checkpoint_s / mtbf_s
     if delta == 0.0:
         return 0.0
@@ -54,33 +55,21 @@ def optimum_s(checkpoint_s: float, mtbf_s: float, restart_s: float = 0.0) -> flo
     return mtbf_s * x
 
 
-def waste(tau_s: float, checkpoint_s: float, mtbf_s: float, restart_s: float = 0.0) -> float:
-    """Return E[T_wall] / T_solve - 1 = M e^(R / M) (e^((tau + delta) / M) - 1) / tau - 1."""
-    check(checkpoint_s, mtbf_s, restart_s)
-    if tau_s <= 0.0:
-        raise UsageError(f"{tau_s:g} s between checkpoints; the time must be above 0.")
-    return segment_s(tau_s + checkpoint_s, mtbf_s, restart_s) / tau_s - 1.0
-
-
-def segment_s(length_s: float, mtbf_s: float, restart_s: float = 0.0) -> float:
-    """Return the expected wall time of a segment that a failure throws back to its begin."""
-    return mtbf_s * math.exp(restart_s / mtbf_s) * math.expm1(length_s / mtbf_s)
-
-
-def check(checkpoint_s: float, mtbf_s: float, restart_s: float) -> None:
+def check(checkpoint_s: float, mtbf_s: float) -> None:
     """Refuse invalid times."""
     if not (math.isfinite(mtbf_s) and mtbf_s > 0.0):
         raise UsageError(f"A mean time between failures of {mtbf_s:g} s; it must be above 0.")
-    for name, value in (("checkpoint", checkpoint_s), ("restart", restart_s)):
-        if not (math.isfinite(value) and value >= 0.0):
-            raise UsageError(f"A {name} of {value:g} s; it must take a finite time, at least 0.")
+    if not (math.isfinite(checkpoint_s) and checkpoint_s >= 0.0):
+        raise UsageError(
+            f"A checkpoint of {checkpoint_s:g} s; it must take a finite time, at least 0."
+        )
 
 
-INTERVALS: dict[str, Callable[[float, float, float], float]] = {
+INTERVALS: dict[str, Callable[[float, float], float]] = {
     "young": young_s,
     "optimum": optimum_s,
 }
-"""Rules for tau of (checkpoint_s, mtbf_s, restart_s), by name."""
+"""Rules for tau of (checkpoint_s, mtbf_s), by name."""
 ROUNDINGS = ("nearest", "down")
 
 
@@ -190,22 +179,20 @@ def decide(
     next_s: float,
     checkpoint_s: float,
     mtbf_s: float,
-    restart_s: float = 0.0,
     interval: str = "optimum",
-    rounding: str = "nearest",
 ) -> CheckpointDecision:
     """Decide before a cycle, with the current time of a checkpoint.
 
     Raises
     ------
     UsageError
-        Unknown interval or rounding, or an invalid time.
+        Unknown interval, or an invalid time.
     """
     if interval not in INTERVALS:
         raise UsageError(f"Unknown interval '{interval}'; {choose(INTERVALS)}.")
-    tau_s = INTERVALS[interval](checkpoint_s, mtbf_s, restart_s)
+    tau_s = INTERVALS[interval](checkpoint_s, mtbf_s)
     return CheckpointDecision(
-        due=math.isfinite(next_s) and due(since_s, next_s, tau_s, rounding=rounding),
+        due=math.isfinite(next_s) and due(since_s, next_s, tau_s),
         tau_s=tau_s,
         since_s=since_s,
         next_s=next_s,
@@ -232,14 +219,13 @@ class CheckpointPlan:
     segments_s: NDArray[np.float64]
     compute_s: float
 
-    def expected_s(self, mtbf_s: float, restart_s: float = 0.0) -> float:
-        """Return the expected wall time: M e^(R / M) (e^(s / M) - 1), summed over segments."""
-        each = mtbf_s * np.exp(restart_s / mtbf_s) * np.expm1(self.segments_s / mtbf_s)
-        return float(each.sum())
+    def expected_s(self, mtbf_s: float) -> float:
+        """Return the expected wall time: M (e^(s / M) - 1), summed over segments."""
+        return float(np.sum(mtbf_s * np.expm1(self.segments_s / mtbf_s)))
 
-    def expected_waste(self, mtbf_s: float, restart_s: float = 0.0) -> float:
+    def expected_waste(self, mtbf_s: float) -> float:
         """Return E[T_wall] / T_solve - 1."""
-        return self.expected_s(mtbf_s, restart_s) / self.compute_s - 1.0
+        return self.expected_s(mtbf_s) / self.compute_s - 1.0
 
 
 def plan(cycles_s: ArrayLike, checkpoint_s: ArrayLike, after: tuple[int, ...]) -> CheckpointPlan:
@@ -296,22 +282,19 @@ def plan_by_rule(
     return plan(cycles, checkpoint_s, tuple(after))
 
 
-def best_plan(
-    cycles_s: ArrayLike, checkpoint_s: ArrayLike, mtbf_s: float, restart_s: float = 0.0
-) -> CheckpointPlan:
+def best_plan(cycles_s: ArrayLike, checkpoint_s: ArrayLike, mtbf_s: float) -> CheckpointPlan:
     """Return the plan of least expected wall time, by dynamic programming over all plans."""
     cycles = np.asarray(cycles_s, float)
     n = cycles.size
     cost = np.broadcast_to(np.asarray(checkpoint_s, float), cycles.shape)
     clock = np.concatenate([[0.0], np.cumsum(cycles)])
     least, before = np.zeros(n + 1), np.zeros(n + 1, np.int64)
-    scale = mtbf_s * np.exp(restart_s / mtbf_s)
     # least[end]: minimal expected time to reach a checkpoint after `end` cycles, over the position
-    # of the checkpoint before it; a segment of length s takes M e^(R / M) (e^(s / M) - 1).
+    # of the checkpoint before it; a segment of length s takes M (e^(s / M) - 1).
     for end in range(1, n + 1):
         with np.errstate(over="ignore"):
             length = clock[end] - clock[:end] + cost[end - 1]
-            total = least[:end] + scale * np.expm1(length / mtbf_s)
+            total = least[:end] + mtbf_s * np.expm1(length / mtbf_s)
         before[end] = int(np.argmin(total))
         least[end] = total[before[end]]
     # Back along the optimal predecessors.

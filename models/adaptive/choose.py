@@ -58,7 +58,6 @@ def choose(
     cycles: int,
     thresholds: Sequence[float] = THRESHOLDS,
     cells: Sequence[float] = CELLS,
-    speed_s: float | None = None,
 ) -> tuple[Choice, ...]:
     """Rank all choices by the offline model.
 
@@ -72,8 +71,6 @@ def choose(
     ranks, cycles : int
     thresholds, cells : sequences of float
         Values to choose from.
-    speed_s : float, optional
-        Current time of the reference kernel.
 
     Raises
     ------
@@ -90,7 +87,6 @@ def choose(
         machine=machine,
         application=application,
         ranks=ranks,
-        speed_s=speed_s,
     )
     found = []
     for threshold in thresholds:

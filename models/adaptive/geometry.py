@@ -1,8 +1,8 @@
 """Patterns: the cells that a rank exchanges with others, and the distance of those ranks.
 
-With E cells per rank on P ranks the domain is a cube of side L = (E P)^(1/3), or a square of side
-(E P)^(1/2). In row order a rank owns a slab, layer by layer, in blocks of 2 x 2 x 2 (2 x 2) cells;
-along a space-filling curve it owns a compact piece.
+With E cells per rank on P ranks SAGE's domain is a cube of side L = (E P)^(1/3), in whose row order
+a rank owns a slab, layer by layer, in blocks of 2 x 2 x 2 cells. That of the kernel is a square of
+side (E P)^(1/2), of which a rank owns a compact piece along a space-filling curve.
 """
 
 from __future__ import annotations
@@ -46,15 +46,7 @@ class Pattern(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Slab:
-    """Row order: contiguous runs of cells are slabs, as in SAGE.
-
-    Attributes
-    ----------
-    dimensions : int
-        2 or 3.
-    """
-
-    dimensions: int = 3
+    """Row order in a cube: contiguous runs of cells are slabs, as in SAGE."""
 
     @property
     def name(self) -> str:
@@ -62,7 +54,7 @@ class Slab:
         return "slab"
 
     def surface(self, cells: float, ranks: int) -> Surface:
-        """Return S = min((E P)^(1 - 1/d), E / 2) and PED; nothing on one rank."""
+        """Return S = min((E P)^(2/3), E / 2) and PED; nothing on one rank."""
         if ranks < 2:
             return Surface(0.0, 0.0, 0, 0)
         distance = min(self.distance(cells, ranks), ranks - 1)
@@ -71,29 +63,18 @@ class Slab:
 
     def surface_cells(self, cells: float, ranks: int) -> float:
         """Return the cells on one side of a slab; at most half of its cells."""
-        face: float = (cells * ranks) ** (1.0 - 1.0 / self.dimensions)
+        face: float = (cells * ranks) ** (2.0 / 3.0)
         return min(face, cells / 2.0)
 
     def distance(self, cells: float, ranks: int) -> int:
-        """Return PED, 2 / thickness rounded up: ceil((8 P^2 / E)^(1/3)), or ceil(2 sqrt(P / E))."""
-        if self.dimensions == 3:
-            blocks = (8.0 * ranks**2 / cells) ** (1.0 / 3.0)
-        else:
-            blocks = 2.0 * math.sqrt(ranks / cells)
+        """Return PED, 2 / thickness rounded up: ceil((8 P^2 / E)^(1/3))."""
+        blocks = (8.0 * ranks**2 / cells) ** (1.0 / 3.0)
         return max(1, math.ceil(float(blocks) - 1e-9))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Curve:
-    """Order along a space-filling curve (Morton): a rank owns a compact piece of the domain.
-
-    Attributes
-    ----------
-    dimensions : int
-        2 or 3.
-    """
-
-    dimensions: int = 2
+    """Order along a space-filling curve (Morton): a rank owns a compact piece of a square."""
 
     @property
     def name(self) -> str:
@@ -101,19 +82,18 @@ class Curve:
         return "curve"
 
     def surface(self, cells: float, ranks: int) -> Surface:
-        """Return S = 4 sqrt(E), or 6 E^(2/3), for all sides at once; less on few ranks.
+        """Return S = 4 sqrt(E) for all sides at once; less on few ranks.
 
-        On two and four ranks (eight in 3-D) pieces also have outer sides: a half has one inner side
+        On two and four ranks pieces also have outer sides: a half has one inner side
         as long as the domain, a quarter two of its own length.
         """
         if ranks < 2:
             return Surface(0.0, 0.0, 0, 0)
-        sides, side = 2 * self.dimensions, cells ** (1.0 - 1.0 / self.dimensions)
-        inner = min(float(sides), math.log2(ranks))
-        if ranks == 2:  # halves of a square: the cut is sqrt(2 E), of a cube (2 E)^(2/3)
-            side = (2.0 * cells) ** (1.0 - 1.0 / self.dimensions)
-        messages = float(min(ranks - 1, sides if inner < sides else 3 * self.dimensions))
-        return Surface(inner * side, messages, min(ranks - 1, 2**self.dimensions), 1)
+        inner = min(4.0, math.log2(ranks))
+        # Halves of a square share a cut of sqrt(2 E).
+        side = math.sqrt(2.0 * cells if ranks == 2 else cells)
+        messages = float(min(ranks - 1, 4 if inner < 4.0 else 6))
+        return Surface(inner * side, messages, min(ranks - 1, 4), 1)
 
 
 def contention(surface: Surface, ranks: int, ranks_per_node: int) -> float:

@@ -15,13 +15,16 @@ from enum import StrEnum
 from statistics import median
 from typing import NamedTuple
 
-from hindmost.errors import UsageError
 from hindmost.models.adaptive.offline import OfflineModel
 from hindmost.models.adaptive.shape_level import ShapeLevel
 from hindmost.models.adaptive.work import PHASES, Spent, Work, iterations_done
 
 CLIP = math.log(1.6)
 """Deviation at which a cycle is clipped: no cycle alone is a change, two of this size are."""
+START = 8
+"""First cycles, in which no change is detected."""
+LEAST = math.log(1.1)
+"""The smallest slowdown that is detected."""
 BOUND = 1.8
 """Of the sums, in clipped cycles."""
 TAIL, WINDOW = 0.97, 200
@@ -88,34 +91,22 @@ class CycleVerdict:
 class Interference:
     """A CUSUM test on clipped logarithms of measured over baseline, with one threshold.
 
-    Parameters
-    ----------
-    start : int
-        First cycles, which are assumed to be undisturbed; no change is detected in them.
-    smallest : float
-        Smallest slowdown to detect, a factor.
-
     Notes
     -----
-    Let z be the deviation of x from its running level, clipped at c = log 1.6. The sums
-    g = max(0, g + z - k), and the same for -z, are compared with h = 1.8 (c - k): one cycle never
-    reaches h, however slow, and two do if they are close to c. The reference k is the logarithm of
-    the smallest slowdown, more where undisturbed cycles deviate by more, at most c / 2.
+    The first `START` cycles are assumed to be undisturbed. Let z be the deviation of x from its
+    running level, clipped at c = log 1.6. The sums g = max(0, g + z - k), and the same for -z, are
+    compared with h = 1.8 (c - k): one cycle never reaches h, however slow, and two do if they are
+    close to c. The reference k is the logarithm of the smallest slowdown, more where undisturbed
+    cycles deviate by more, at most c / 2.
     """
 
-    def __init__(self, *, start: int = 8, smallest: float = 1.1) -> None:
-        if start < 2 or smallest <= 1.0:
-            raise UsageError(
-                f"start = {start}, smallest = {smallest:g}; start must be at least 2, and smallest "
-                "above 1."
-            )
-        self._start, self._least = start, math.log(smallest)
+    def __init__(self) -> None:
         self._centre = self._shift = self._before = 0.0
         self._up = self._down = 0.0
         self._places: deque[float] = deque(maxlen=RECENT)
         self._sizes: deque[float] = deque(maxlen=WINDOW)
         self._held: list[float] = []  # deviations that may be the begin of a change
-        self._age = start
+        self._age = START
         self.cycle = -1
 
     @property
@@ -139,13 +130,13 @@ class Interference:
         self.cycle += 1
         place = math.log(measured_s / baseline_s)
         self._places.append(place)
-        if self.cycle < self._start:
+        if self.cycle < START:
             self._centre = median(self._places)
             self._sizes.append(abs(place - self._centre))
             return self._verdict(CycleKind.STEADY, place, "too early to judge.")
         off = place - self._centre - self._shift
-        if abs(off) <= self._least and not self._held:  # most cycles: both sums stay 0
-            reference = self._least
+        if abs(off) <= LEAST and not self._held:  # most cycles: both sums stay 0
+            reference = LEAST
         else:
             reference = self._reference()
             clipped = min(CLIP, max(-CLIP, off))
@@ -198,7 +189,7 @@ class Interference:
         """Return k, a logarithm."""
         sizes = sorted(self._sizes)
         tail = sizes[min(len(sizes) - 1, math.ceil(TAIL * len(sizes)))] if sizes else 0.0
-        return min(0.5 * CLIP, max(self._least, tail))
+        return min(0.5 * CLIP, max(LEAST, tail))
 
     def _changed(self, place: float, reference: float) -> CycleVerdict:
         """Begin a new state: its level and its first cycle."""

@@ -20,7 +20,7 @@ FLOOR = 1e-3
 """Relative error below which a better fit does not justify another piece."""
 
 
-def fit_link(bytes: ArrayLike, seconds: ArrayLike, *, most_pieces: int = MOST_PIECES) -> Link:
+def fit_link(bytes: ArrayLike, seconds: ArrayLike) -> Link:
     """Fit latency and time per byte, piece by piece (section 3, table 2).
 
     The pieces minimise the squared relative error of the medians of all sizes; Schwarz's criterion
@@ -49,7 +49,7 @@ def fit_link(bytes: ArrayLike, seconds: ArrayLike, *, most_pieces: int = MOST_PI
         for last in range(first + FEWEST_SIZES, n + 1):
             cost[first, last] = line(sizes[first:last], times[first:last])[2]
     best: tuple[float, list[int]] | None = None
-    for pieces, (total, starts) in enumerate(partitions(cost, most_pieces), start=1):
+    for pieces, (total, starts) in enumerate(partitions(cost, MOST_PIECES), start=1):
         score = n * math.log(total / n + FLOOR**2) + 3 * pieces * math.log(n)
         if best is None or score < best[0]:
             best = (score, starts)

@@ -14,7 +14,6 @@ from hindmost.models.adaptive.offline import OfflineModel
 from hindmost.models.adaptive.predictors import all_names, make
 from hindmost.models.adaptive.work import Spent, Work
 from hindmost.models.results import LEVEL, Prediction
-from hindmost.text import choose
 
 
 class Panel:
@@ -28,8 +27,6 @@ class Panel:
         Of a probed machine.
     interference : Interference, optional
         The test; by default one with default settings.
-    decides : str, optional
-        The predictor for decisions; by default ``shape-level`` if present, else the first.
 
     Notes
     -----
@@ -43,16 +40,13 @@ class Panel:
         *,
         model: OfflineModel | None = None,
         interference: Interference | None = None,
-        decides: str | None = None,
     ) -> None:
         self.names = tuple(all_names(model) if names is None else names)
         self._predictors = [make(name, model) for name in self.names]
         if not self.names:
             raise UsageError("A panel needs at least one predictor, but none was given.")
-        usual = "shape-level" if "shape-level" in self.names else self.names[0]
-        self.decides = usual if decides is None else decides
-        if self.decides not in self.names:
-            raise UsageError(f"No predictor '{self.decides}' to decide by; {choose(self.names)}.")
+        self.decides = "shape-level" if "shape-level" in self.names else self.names[0]
+        """The predictor for decisions."""
         self._column = self.names.index(self.decides)
         self.ratios = Ratios()
         """One-step-ahead ratios of the predictor for decisions, for `TimeLimit`."""

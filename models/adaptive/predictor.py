@@ -115,7 +115,6 @@ class Predictor:
         *,
         checkpoint_s: float | None = None,
         interval: str = "optimum",
-        rounding: str = "nearest",
     ) -> CheckpointDecision:
         """Decide whether to write a checkpoint before a cycle with this work.
 
@@ -125,8 +124,6 @@ class Predictor:
             Its assumed time until one was observed.
         interval : str
             One of `hindmost.models.adaptive.checkpoints.INTERVALS`.
-        rounding : str
-            ``nearest``, or ``down`` as in the paper.
 
         Raises
         ------
@@ -145,7 +142,6 @@ class Predictor:
             checkpoint_s=self._checkpoint.predict_s(done.cells, default_s=checkpoint_s or 0.0),
             mtbf_s=self._mtbf_s,
             interval=interval,
-            rounding=rounding,
         )
 
     def time_left_for(

@@ -100,7 +100,7 @@ def test_the_screen_has_a_line_for_it(height: int) -> None:
 
 def test_foresight_tells_what_it_has_seen() -> None:
     """Cycles of 1 ms a cell whose mesh has 100, 100, 200 cells: all predictors know the next."""
-    foresight = CycleAdvisor(DecisionOptions(), names=("online-all", "online-1", "shape-level"))
+    foresight = CycleAdvisor(DecisionOptions())
     for number, cells in enumerate((100.0, 100.0, 200.0)):
         work = Work(cells=cells, total=cells, steps=1)
         foresight.before(work, 0.0)
@@ -128,12 +128,12 @@ def test_foresight_tells_what_it_has_seen() -> None:
 
 def test_errors_are_those_of_the_last_cycles() -> None:
     """Each cycle takes what the one before took, but for one that is twice as long, long ago."""
-    foresight = CycleAdvisor(DecisionOptions(), names=("online-1",))
+    foresight = CycleAdvisor(DecisionOptions())
     work = Work(cells=1.0, total=1.0, steps=1)
     seen: list[float | None] = []
     for seconds in (1.0, 1.0, 2.0, *(2.0,) * 12):
         foresight.before(work, 0.0)
-        [error] = foresight.foreseen(1, 1).error_percent
+        _, error, _ = foresight.foreseen(1, 1).error_percent  # of online-1
         seen.append(error)
         foresight.after(Spent(seconds=seconds))
     assert seen[:2] == [None, None]

@@ -18,7 +18,6 @@ from hindmost.models.adaptive.checkpoints import (
     optimum_s,
     plan,
     plan_by_rule,
-    waste,
     young_s,
 )
 from hindmost.models.adaptive.machine import Machine
@@ -41,6 +40,10 @@ def test_intervals_of_the_facts(delta: float, mtbf: float, young: float, exact: 
     assert optimum_s(delta, mtbf) == pytest.approx(exact, abs=0.06)
 
 
+def waste(tau_s: float, checkpoint_s: float, mtbf_s: float) -> float:
+    return plan([tau_s], checkpoint_s, ()).expected_waste(mtbf_s)
+
+
 def test_wastes_of_the_facts() -> None:
     assert 100 * waste(young_s(10, 600), 10, 600) == pytest.approx(20.76, abs=0.005)
     assert 100 * waste(optimum_s(10, 600), 10, 600) == pytest.approx(20.720, abs=5e-4)
@@ -60,17 +63,17 @@ def test_the_optimum_is_lambert_s(ratio: float) -> None:
 
 
 def test_nothing_wastes_less_than_the_optimum() -> None:
-    best = optimum_s(30, 600, 50)
-    least = waste(best, 30, 600, 50)
-    assert all(waste(best * factor, 30, 600, 50) > least for factor in (0.7, 0.97, 1.03, 1.4))
+    best = optimum_s(30, 600)
+    least = waste(best, 30, 600)
+    assert all(waste(best * factor, 30, 600) > least for factor in (0.7, 0.97, 1.03, 1.4))
 
 
 def test_times_that_cannot_be() -> None:
     for interval in INTERVALS.values():
         with pytest.raises(UsageError, match="mean time between failures"):
-            interval(1.0, 0.0, 0.0)
+            interval(1.0, 0.0)
         with pytest.raises(UsageError, match="checkpoint of -1"):
-            interval(-1.0, 1.0, 0.0)
+            interval(-1.0, 1.0)
 
 
 def figure_4() -> np.ndarray[tuple[int], np.dtype[np.float64]]:
@@ -103,20 +106,20 @@ def test_rounding_down_makes_intervals_too_short() -> None:
 def test_the_best_plan_is_that_of_brute_force() -> None:
     random = np.random.default_rng(3)
     cycles, cost = random.uniform(10, 80, 9), random.uniform(5, 15, 9)
-    found = best_plan(cycles, cost, 200.0, 20.0)
+    found = best_plan(cycles, cost, 200.0)
     every = [
         plan(cycles, cost, tuple(k + 1 for k in range(8) if mask >> k & 1)) for mask in range(256)
     ]
-    assert found.after == min(every, key=lambda one: one.expected_s(200.0, 20.0)).after
+    assert found.after == min(every, key=lambda one: one.expected_s(200.0)).after
 
 
 def failing_runs(
-    made: CheckpointPlan, mtbf_s: float, *, restart_s: float = 0.0, runs: int = 1000, seed: int = 0
+    made: CheckpointPlan, mtbf_s: float, *, runs: int = 1000, seed: int = 0
 ) -> NDArray[np.float64]:
     """Draw runs with exponential failures and return their wall times.
 
-    A failure throws the run back to the begin of its segment; each further attempt begins with a
-    restart, into which a failure can fall as well.
+    A failure throws the run back to the begin of its segment; each further attempt can
+    fail as well.
     """
     random = np.random.default_rng(seed)
     shape = (runs, made.segments_s.size)
@@ -126,7 +129,7 @@ def failing_runs(
     failed = start < first
     wall += np.where(failed, start, first)
     place = np.nonzero(failed)
-    again = first[place] + restart_s
+    again = first[place]
     while again.size:
         lasts = random.exponential(mtbf_s, again.size)
         fails = lasts < again
@@ -137,12 +140,11 @@ def failing_runs(
     return total
 
 
-@pytest.mark.parametrize("restart", [0.0, 30.0])
-def test_drawn_failures_cost_what_the_formula_says(restart: float) -> None:
+def test_drawn_failures_cost_what_the_formula_says() -> None:
     made = plan(np.full(40, 25.0), 10.0, tuple(range(4, 40, 4)))
-    runs = failing_runs(made, 600.0, restart_s=restart, runs=20_000, seed=4)
-    expected = made.expected_s(600.0, restart)
-    assert expected == pytest.approx(1000.0 * (1 + waste(100.0, 10.0, 600.0, restart)))
+    runs = failing_runs(made, 600.0, runs=20_000, seed=4)
+    expected = made.expected_s(600.0)
+    assert expected == pytest.approx(1000.0 * (1 + waste(100.0, 10.0, 600.0)))
     assert runs.mean() == pytest.approx(expected, abs=4 * runs.std() / math.sqrt(runs.size))
 
 
@@ -155,9 +157,7 @@ def test_the_rule_wastes_within_half_a_point_of_the_optimum(mtbf_s: float, inter
     cycles = drawn.seconds
     cost = 0.01 + 5e-6 * np.array([work.cells for work in drawn.work])
     predicted = np.concatenate([cycles[:1], cycles[:-1]])
-    made = plan_by_rule(
-        cycles, predicted, cost, lambda delta: INTERVALS[interval](delta, mtbf_s, 0.0)
-    )
+    made = plan_by_rule(cycles, predicted, cost, lambda delta: INTERVALS[interval](delta, mtbf_s))
     best = best_plan(cycles, cost, mtbf_s)
     rule = failing_runs(made, mtbf_s, runs=4000, seed=1).mean() / made.compute_s - 1
     least = failing_runs(best, mtbf_s, runs=4000, seed=2).mean() / best.compute_s - 1

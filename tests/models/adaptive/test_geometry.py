@@ -6,9 +6,9 @@ import pytest
 from hindmost.models.adaptive.geometry import Curve, Slab, contention
 
 
-def slab_by_counting(side: int, thickness_cells: int, dimensions: int) -> tuple[int, int]:
+def slab_by_counting(side: int, thickness_cells: int) -> tuple[int, int]:
     """Return surface and distance of the middle rank when a cube is cut in row order, counted."""
-    cells = np.arange(side**dimensions).reshape((side,) * dimensions)
+    cells = np.arange(side**3).reshape((side,) * 3)
     ranks = cells // thickness_cells
     owner = int(ranks.max()) // 2
     mine = ranks == owner
@@ -20,13 +20,10 @@ def slab_by_counting(side: int, thickness_cells: int, dimensions: int) -> tuple[
 
 
 @pytest.mark.parametrize(("side", "ranks"), [(16, 2), (16, 4), (16, 8), (32, 8)])
-@pytest.mark.parametrize("dimensions", [2, 3])
-def test_the_slab_surface_is_that_of_a_cube_cut_in_rows(
-    side: int, ranks: int, dimensions: int
-) -> None:
-    cells = side**dimensions // ranks
-    counted, distance = slab_by_counting(side, cells, dimensions)
-    surface = Slab(dimensions=dimensions).surface(cells, ranks)
+def test_the_slab_surface_is_that_of_a_cube_cut_in_rows(side: int, ranks: int) -> None:
+    cells = side**3 // ranks
+    counted, distance = slab_by_counting(side, cells)
+    surface = Slab().surface(cells, ranks)
     assert surface.cells == pytest.approx(counted)
     assert surface.distance == distance == 1
 
@@ -49,13 +46,6 @@ def test_the_surface_saturates_where_slabs_are_two_cells_thick(
     assert (cells * at) ** (2 / 3) == pytest.approx(cells / 2)
     below, above = slab.surface(cells, int(0.8 * at)), slab.surface(cells, int(4 * at))
     assert below.cells < cells / 2 == above.cells
-
-
-def test_two_dimensions_cross_over_at_a_quarter_of_the_cells() -> None:
-    slab = Slab(dimensions=2)
-    assert slab.surface(4096, 1024).cells == 2048.0
-    assert slab.surface(4096, 16).cells == 256.0
-    assert [slab.distance(4096, ranks) for ranks in (2, 1024, 1025, 4096)] == [1, 1, 2, 2]
 
 
 def morton_surface(bits: int, ranks: int) -> list[int]:
@@ -83,10 +73,9 @@ def test_the_curve_surface_is_that_of_a_square_in_morton_order(ranks: int) -> No
 
 def test_the_curve_surface_does_not_grow_with_ranks() -> None:
     assert Curve().surface(4096, 4096).cells == Curve().surface(4096, 64).cells == 256.0
-    assert Curve(dimensions=3).surface(4096, 4096).cells == pytest.approx(6 * 256.0)
 
 
-@pytest.mark.parametrize("pattern", [Slab(), Slab(dimensions=2), Curve(), Curve(dimensions=3)])
+@pytest.mark.parametrize("pattern", [Slab(), Curve()])
 def test_one_rank_exchanges_nothing(pattern: Slab | Curve) -> None:
     assert pattern.surface(4096, 1).cells == pattern.surface(4096, 1).messages == 0.0
 

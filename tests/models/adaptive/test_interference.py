@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from hindmost.errors import UsageError
 from hindmost.models.adaptive.interference import (
     CycleKind,
     CycleVerdict,
@@ -310,8 +309,3 @@ def test_intermittent_interference_comes_out_as_periods() -> None:
     changes = [verdict for verdict in judged(Interference(), logs) if verdict.change]
     assert [each.cycle - each.keep + 1 for each in changes] == [40, 60, 80, 100]
     assert [each.level for each in changes] == pytest.approx([2, 1, 2, 1], rel=0.05)
-
-
-def test_settings_that_cannot_be() -> None:
-    with pytest.raises(UsageError, match="smallest above 1"):
-        Interference(smallest=1.0)

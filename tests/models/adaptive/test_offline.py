@@ -190,7 +190,7 @@ def test_the_slab_order_costs_more_as_ranks_grow_and_the_curve_does_not() -> Non
         model = OfflineModel(machine=PLAIN, application=DECK, pattern=pattern, ranks=ranks)
         return model.phase_times(Work(cells=4096, steps=10)).halo
 
-    slab = Slab(dimensions=2)
+    slab = Slab()
     assert halo(slab, 64) > 1.5 * halo(slab, 16)
     # The same surface, though the curve's corners are far from each other in the order of ranks.
     assert halo(Curve(), 64) == halo(Curve(), 16)
