@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,7 +51,6 @@ def times_over_cycles(
     times_s: Mapping[str, NDArray[np.float64]],
     *,
     title: str,
-    behind: Sequence[Series] = (),
     fill: str = "",
 ) -> Chart:
     """Make a chart of times of cycles, from zero; cycles far out lie beyond the axis.
@@ -73,7 +72,7 @@ def times_over_cycles(
         title=title,
         x=Quantity("cycle"),
         y=Quantity("time of a cycle", unit.sign),
-        series=(*behind, *areas, *curves(run.numbers, times_s, unit.per_second)),
+        series=(*areas, *curves(run.numbers, times_s, unit.per_second)),
         y_limits=(0.0, top),
         note=f"{beyond} of {measured.size} lie beyond" if beyond else "",
         marks={},

@@ -14,6 +14,8 @@ from hindmost.models.adaptive.limits import Ratios, TimeLimit
 
 EARLIEST = 0.1
 """Share of a run that lies before the earliest limit."""
+RISK = 0.01
+"""Accepted probability that a run overruns its limit, as usual for `--risk`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,9 +47,7 @@ def simulate_limits(
     runs: Sequence[AdaptiveRun],
     *,
     limits: int = 200,
-    risk: float = 0.01,
     checkpoint_s: float | None = None,
-    seed: int = 0,
 ) -> SimulatedLimits:
     """Stop recorded runs at limits drawn evenly over their duration.
 
@@ -70,7 +70,7 @@ def simulate_limits(
         raise DataError(
             "There is no run to set limits to; record some with `hindmost run adaptive`."
         )
-    random = np.random.default_rng(seed)
+    random = np.random.default_rng(0)
     over, unused = 0, []
     shares = [limits // len(runs) + (k < limits % len(runs)) for k in range(len(runs))]
     for run, share in zip(runs, shares, strict=True):
@@ -79,10 +79,10 @@ def simulate_limits(
             cost = float(np.median([each.seconds for each in run.checkpoints] or [0.0]))
         total = float(run.seconds.sum())
         drawn = random.uniform(EARLIEST * total, total, share)
-        ends, next_s = stop_at(run, drawn, risk, cost)
+        ends, next_s = stop_at(run, drawn, RISK, cost)
         over += int(np.count_nonzero(ends > drawn))
         unused += np.maximum(0.0, (drawn - ends) / next_s).tolist()
-    return SimulatedLimits(limits=limits, risk=risk, overruns=over, unused_cycles=np.array(unused))
+    return SimulatedLimits(limits=limits, risk=RISK, overruns=over, unused_cycles=np.array(unused))
 
 
 def stop_at(

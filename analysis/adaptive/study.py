@@ -89,8 +89,6 @@ def study_runs(
     machine: Machine | None = None,
     *,
     limits: int = 200,
-    risk: float = 0.01,
-    seed: int = 0,
 ) -> AdaptiveStudy:
     """Study adaptive runs.
 
@@ -98,7 +96,7 @@ def study_runs(
     ----------
     machine : Machine, optional
         From which the runs were predicted: gives phases, and the offline baseline of the test.
-    limits, risk
+    limits : int
         See `simulate_limits`.
     """
     groups = group_replays(runs)
@@ -114,7 +112,7 @@ def study_runs(
     return AdaptiveStudy(
         errors=tuple(errors_of(group, machine) for group in groups),
         phases=phases,
-        limits=simulate_limits(deciding, limits=limits, risk=risk, seed=seed) if deciding else None,
+        limits=simulate_limits(deciding, limits=limits) if deciding else None,
         alarms=count_alarms(calm, models),
         checkpoints=checkpoints,
         onsets=tuple(onset for run in runs for onset in find_onsets(run)),

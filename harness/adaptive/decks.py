@@ -54,8 +54,6 @@ class Deck:
         How often a base cell may divide.
     steps : int
         Time steps of a cycle, which ends with heat and adaption.
-    flow : bool
-        Whether steps move the gas.
     heat : bool
         Whether a cycle conducts heat over the time of its steps.
     heats : int
@@ -86,7 +84,6 @@ class Deck:
     spacing: Positive
     levels: Annotated[int, Meta(ge=0, le=MOST_LEVELS)]
     steps: Annotated[int, Meta(ge=1, le=1_000_000)]
-    flow: bool = True
     heat: bool = False
     heats: int = 1
     gamma: Annotated[float, Meta(gt=1, le=5)] = 1.4
@@ -106,7 +103,6 @@ class Deck:
              f"allowed: a number below divide ({self.divide:g})"),
             ("conductivity", self.conductivity > 0 or not self.heat,
              "allowed: a finite number above 0, with heat = true"),
-            ("flow", self.flow or self.heat, "flow or heat has to be true"),
         ):  # fmt: skip
             if not right:
                 raise RecordError(why, field, found=getattr(self, field))

@@ -210,8 +210,7 @@ class Kernel:
                 f"{self.time:.6g}: the flow is too fast for the mesh. Choose a smaller cfl than "
                 f"{self.deck.cfl:g}, fewer levels, or another initial state."
             )
-        if self.deck.flow:
-            hydro.step(state, dt)
+        hydro.step(state, dt)
         clock.switch(Phase.REST)
         return dt
 

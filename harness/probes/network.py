@@ -22,15 +22,16 @@ LARGEST_MESSAGE = 4 * 2**20
 LARGEST_REDUCTION = 64 * 2**10
 
 
-def message_sizes(largest: int = LARGEST_MESSAGE) -> tuple[int, ...]:
+def message_sizes() -> tuple[int, ...]:
     """Return 0, the powers of two and one and a half times these, in bytes."""
-    powers = [2**power for power in range(largest.bit_length())]
-    return tuple(sorted({0, *powers, *(3 * each // 2 for each in powers if 1 < each < largest)}))
+    powers = [2**power for power in range(LARGEST_MESSAGE.bit_length())]
+    between = (3 * each // 2 for each in powers if 1 < each < LARGEST_MESSAGE)
+    return tuple(sorted({0, *powers, *between}))
 
 
-def reduction_sizes(largest: int = LARGEST_REDUCTION) -> tuple[int, ...]:
+def reduction_sizes() -> tuple[int, ...]:
     """Return the powers of two, from the size of a double, in bytes."""
-    return tuple(2**power for power in range(3, largest.bit_length()))
+    return tuple(2**power for power in range(3, LARGEST_REDUCTION.bit_length()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

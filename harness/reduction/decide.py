@@ -167,23 +167,21 @@ def bodies_of_rank(
     )
 
 
-def interval_profile(
-    run: RankRun, intervals: int = INTERVALS
-) -> tuple[NDArray[np.float32], NDArray[np.int32]]:
+def interval_profile(run: RankRun) -> tuple[NDArray[np.float32], NDArray[np.int32]]:
     """Return the profile of this rank, of a bounded size, and the bodies of its intervals.
 
     An interval is a stretch of bodies, so that intervals of all ranks begin and end with the same
     body and their times add up to those of the run.
     """
     phases = run.bodies.phase_duration
-    edges = interval_edges(len(phases), intervals)
+    edges = interval_edges(len(phases))
     summed = np.add.reduceat(phases.astype(np.float64), edges[:-1], axis=0)
     return summed.astype(np.float32), np.diff(edges).astype(np.int32)
 
 
-def interval_edges(count: int, intervals: int = INTERVALS) -> NDArray[np.int64]:
+def interval_edges(count: int) -> NDArray[np.int64]:
     """Return the first iterations of the intervals, and the end."""
-    return np.linspace(0, count, min(intervals, count) + 1).astype(np.int64)
+    return np.linspace(0, count, min(INTERVALS, count) + 1).astype(np.int64)
 
 
 def of_rank(

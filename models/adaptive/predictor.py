@@ -54,7 +54,6 @@ class Predictor:
         model: OfflineModel | None = None,
         time_limit_s: float | None = None,
         risk: float = 0.01,
-        margin_s: float = 0.0,
         mtbf_s: float | None = None,
         checkpoint: CheckpointCost | None = None,
     ) -> None:
@@ -69,7 +68,7 @@ class Predictor:
         self._checkpoint = CheckpointCost() if checkpoint is None else checkpoint
         self._limit = None
         if time_limit_s is not None:
-            self._limit = TimeLimit(time_limit_s, risk=risk, margin_s=margin_s)
+            self._limit = TimeLimit(time_limit_s, risk=risk)
         self.elapsed_s = 0.0
         """Total time of all observed cycles and checkpoints."""
         self.since_checkpoint_s = 0.0

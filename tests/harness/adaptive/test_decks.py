@@ -66,7 +66,6 @@ def test_fields_that_are_not_named_are_filled_in(tmp_path: Path) -> None:
         ("levels = 1", "levels = 1\ncfl = 1.5", r"mine: cfl is 1.5; allowed: a finite number"),
         ("levels = 1", "levels = 1\ngamma = 1", r"gamma is 1; allowed: a finite number above 1"),
         ("levels = 1", "levels = 1\nheat = true", r"conductivity is 0.0; .*above 0, with heat"),
-        ("levels = 1", "levels = 1\nflow = false", r"flow is false; flow or heat has"),
         ("levels = 1", "levels = 1\ncombine = 0.2", r"combine is 0.2; allowed: a number below div"),
         ("levels = 1", "levels = 1\nbuffer = -1", r"buffer is -1; allowed: a whole number from 0"),
         ("levels = 1", "levels = 1\ngrowth = 0.5", r"growth is 0.5; allowed: a finite number of"),
