@@ -86,26 +86,26 @@ def test_work_needs_a_rate(tmp_path: Path) -> None:
     ("line", "instead", "said"),
     [
         ("0 finalize\n", "", "rank-0.txt, line 20: the trace of rank 0 ends without 'finalize'"),
-        ("0 init\n", "", "line 1: 'compute' where the trace of a rank should begin with 'init'"),
+        ("0 init\n", "", 'line 1: "compute" where the trace of a rank should begin with .init.'),
         ("0 barrier", "0 init", "line 4: a second 'init'"),
         ("0 barrier", "0 finalize", "line 5: an action after 'finalize'"),
         ("0 waitall 2\n", "", "line 6: rank 0 begins to send a message and never waits for it"),
-        ("0 compute 1e6", "0 compute -1", "line 2: '-1' is not an amount"),
-        ("0 compute 1e6", "0 compute nan", "line 2: 'nan' is not an amount"),
-        ("0 compute 1e6", "0 compute 1e300", "line 2: '1e300' is not an amount"),
-        ("0 compute 1e6", "0 compute 1_0", "line 2: '1_0' is not an amount"),
+        ("0 compute 1e6", "0 compute -1", 'line 2: "-1" is not an amount'),
+        ("0 compute 1e6", "0 compute nan", 'line 2: "nan" is not an amount'),
+        ("0 compute 1e6", "0 compute 1e300", 'line 2: "1e300" is not an amount'),
+        ("0 compute 1e6", "0 compute 1_0", 'line 2: "1_0" is not an amount'),
         ("0 compute 1e6", "0 compute", "line 2: compute has 0 of at least 1 arguments"),
-        ("isend 1 7 500 0", "isend 1 7 -500 0", "line 6: '-500' is not an amount"),
+        ("isend 1 7 500 0", "isend 1 7 -500 0", 'line 6: "-500" is not an amount'),
         ("isend 1 7 500 0", "isend 2 7 500 0", "line 6: 2 is not from 0 to 1"),
-        ("isend 1 7 500 0", f"isend {'9' * 5000} 7 5 0", "line 6: '999.* is not a whole number"),
+        ("isend 1 7 500 0", f"isend {'9' * 5000} 7 5 0", "line 6: .999.* is not a whole number"),
         ("isend 1 7 500 0", "isend 1 7 500 -1", "line 6: datatype -1 is none of MPI's own"),
         ("isend 1 7 500 0", "isend 1 8 500 0", "line 4: rank 1 receives a message from rank 0 wi"),
         ("0 waitall 2", "0 wait 0 1 8", "line 8: rank 0 waits for a message from rank 0 to rank 1"),
-        ("0 waitall 2", "0 waitAny 2", "line 8: the action 'waitAny' is unknown. Known are init"),
+        ("0 waitall 2", "0 waitAny 2", 'line 8: the action "waitAny" is unknown. Known are init'),
         ("0 barrier", "0 scan 1 0 0", "rank 0 calls scan .*line 4.*rank 1 calls barrier .*line 3"),
         ("0 barrier", "1 barrier", "line 4: an action of rank 1 in the trace of rank 0"),
-        ("0 barrier", "x barrier", "line 4: 'x' is not a whole number"),
-        ("0 barrier", "0", "line 4: the action '' is unknown"),
+        ("0 barrier", "x barrier", 'line 4: "x" is not a whole number'),
+        ("0 barrier", "0", 'line 4: the action "" is unknown'),
         ("bcast 10 0 0", "bcast 10 5 0", "line 3: 5 is not from 0 to 1"),
     ],
 )
@@ -120,7 +120,7 @@ def test_what_is_wrong_is_named_with_file_and_line(
 def test_a_missing_file_or_rank_is_named(tmp_path: Path) -> None:
     path = written(tmp_path, ZERO, ONE)
     (tmp_path / "trace.ti_files" / "rank-1.txt").unlink()
-    with pytest.raises(DataError, match=r"line 2: 'trace.ti_files/rank-1.txt' is not a file"):
+    with pytest.raises(DataError, match=r'line 2: "trace.ti_files/rank-1.txt" is not a file'):
         read_smpi_trace(path, RATE)
     path.write_text(ONE)
     with pytest.raises(DataError, match="has actions of rank 1, and none of rank 0"):
