@@ -101,16 +101,20 @@ def about(findings: Iterable[Finding], topics: Collection[Topic]) -> list[Findin
 def cautions(findings: Iterable[Finding], topics: Collection[Topic]) -> list[str]:
     """Return the findings below a table whose numbers depend on some topics.
 
-    Findings of one code in several files are one line.
+    Findings of one code in several files are one line. What is in doubt is said once, in the last.
     """
     alike: dict[tuple[str, str], list[Finding]] = {}
-    for each in about(findings, topics):
+    chosen = list(about(findings, topics))
+    for each in chosen:
         alike.setdefault((each.code, each.severity), []).append(each)
-    lines = [line(each, topics) for each in alike.values()]
+    several = len({each.file for each in chosen}) > 1
+    lines = [line(each, several=several) for each in alike.values()]
     if len(lines) > MOST_SHOWN:
         lines[MOST_SHOWN:] = [f"{len(lines) - MOST_SHOWN} more findings."]
     if lines:
-        lines.append("'hindmost check' gives advice.")
+        doubted = [topic for topic in Topic if any(topic in each.doubts for each in chosen)]
+        named = ", ".join(str(topic) for topic in doubted if topic in topics)
+        lines.append(f"In doubt: {named}. 'hindmost check' gives advice.")
     return lines
 
 
@@ -130,17 +134,19 @@ def of_file(findings: Iterable[Finding], file: Path | str) -> list[Finding]:
     return [each for each in findings if each.file == str(file)]
 
 
-def line(alike: Sequence[Finding], topics: Collection[Topic]) -> str:
-    """Return one line for all findings of a code."""
+def line(alike: Sequence[Finding], *, several: bool) -> str:
+    """Return one line for all findings of a code.
+
+    Parameters
+    ----------
+    several : bool
+        Whether lines around it are of other files.
+    """
     first, files = alike[0], len({each.file for each in alike})
-    doubted = ", ".join(str(topic) for topic in first.doubts if topic in topics)
     same = len({each.text for each in alike}) == 1
-    where = f"{Path(first.file).name}: " if same else ""
-    several = f"; in {files} files" if files > 1 else ""
-    return (
-        f"{first.severity}: {where}{text_of_all(alike)}{several} "
-        f"({first.code}; in doubt: {doubted})"
-    )
+    where = f"{Path(first.file).name}: " if same and several else ""
+    others = f"; in {files} files" if files > 1 else ""
+    return f"{first.severity}: {where}{text_of_all(alike)}{others} ({first.code})"
 
 
 def text_of_all(alike: Sequence[Finding]) -> str:

@@ -178,7 +178,7 @@ def test_the_report_has_tables_figures_verdicts_and_the_load(folder: Path, tmp_p
     assert float(row[3]) == 0.0  # replays alike to the last bit have no floor
     assert row[4:] == ["6.0 ± 0.0", "5.0 ± 0.0", "3.0 ± 0.0", "2.0 ± 0.0"]
     assert WORDS in html
-    assert "(--interfere) (interference; in doubt: times, predictions)</p>" in html
+    assert "(--interfere) (interference)</p>" in html
     figures = re.findall(r"<figcaption>(.*?)</figcaption>", html)
     assert len(figures) >= 7
     assert all("Load: 0.1 before, 0.2 after." in each for each in figures)
