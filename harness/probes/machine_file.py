@@ -94,7 +94,6 @@ def updated(
             continue
         machine = replace(machine, **outcome.changes)
     kept = dict(document or {})
-    kept.pop("speed_s", None)  # of older files, which had one speed
     samples = {name: outcome.samples for name, outcome in outcomes.items()}
     return {
         **kept,

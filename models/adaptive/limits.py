@@ -29,14 +29,12 @@ class Ratios:
     ----------
     window : int
         Number of ratios kept.
-    prior : float
-        Expected mean excess of log ratios, with the weight of four observations.
     """
 
-    __slots__ = ("_order", "_prior", "_recent", "_window")
+    __slots__ = ("_order", "_recent", "_window")
 
-    def __init__(self, window: int = WINDOW, prior: float = PRIOR) -> None:
-        self._window, self._prior = window, prior
+    def __init__(self, window: int = WINDOW) -> None:
+        self._window = window
         self._recent: deque[float] = deque()
         self._order: list[float] = []
 
@@ -125,7 +123,7 @@ class Ratios:
             excess = sum(abs(place - begin) for place in tail)
         weight = PRIOR_WEIGHT if n else 1.0
         seen = count if n else 0
-        return max(1e-6, (excess + weight * self._prior) / (seen + weight))
+        return max(1e-6, (excess + weight * PRIOR) / (seen + weight))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

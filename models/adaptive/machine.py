@@ -190,11 +190,6 @@ class Machine:
                 why = f"allowed: one {name} for each number of ranks_per_node"
                 raise RecordError(why, name, found=ranks)
 
-    @property
-    def speed_s(self) -> float | None:
-        """Time of the reference kernel on a single rank; None if not measured."""
-        return self.speed_of(1)
-
     def speed_of(self, ranks_per_node: int) -> float | None:
         """Return the time of the reference kernel on these ranks per node; None if not measured."""
         return reading_of(self.speed, ranks_per_node)
@@ -233,10 +228,6 @@ class Machine:
         try:
             if version != VERSION or isinstance(version, bool):
                 raise RecordError(f"allowed: {VERSION}", "machine", "version", found=version)
-            if "speed" not in content and content.get("speed_s") is not None:
-                # Early files have one speed, of a single rank.
-                alone = {"ranks_per_node": 1, "seconds": content["speed_s"]}
-                content = {**content, "speed": [alone]}
             return from_document(cls, content, "machine", ignore_unknown=True)
         except RecordError as error:
             raise DataError(f"In the machine file, {error}") from None

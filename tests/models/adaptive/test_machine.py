@@ -102,14 +102,8 @@ def test_a_wrong_field_is_named(path: tuple[Any, ...], value: Any, words: str) -
     assert words in str(error.value)
 
 
-def test_the_one_speed_of_older_files_is_that_of_one_rank_alone() -> None:
-    content = {**Machine(name="x", ranks_per_node=2).to_json(), "speed_s": 0.02}
-    del content["speed"]
-    old = Machine.from_json(content)
-    assert (old.speed_s, old.speed_of(1), old.speed_of(2)) == (0.02, 0.02, None)
-    assert (FULL.speed_s, FULL.speed_of(2)) == (0.01, 0.013)
-    with pytest.raises(DataError, match=r"machine\.speed\[0\]\.seconds is 0; allowed"):
-        Machine.from_json({**content, "speed_s": 0})
+def test_speeds_are_those_of_as_many_ranks() -> None:
+    assert (FULL.speed_of(1), FULL.speed_of(2), FULL.speed_of(3)) == (0.01, 0.013, None)
 
 
 def test_an_event_costs_what_it_did_with_as_many_ranks_or_nearly() -> None:
