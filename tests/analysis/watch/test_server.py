@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import signal
 import socket
 import time
 from collections.abc import Iterator
@@ -31,6 +32,8 @@ CLIENTS: list[socket.socket] = []
 
 @pytest.fixture(autouse=True)
 def clients_closed() -> Iterator[None]:
+    # A test before may have started PETSc, which catches what Python ignores: broken pipes.
+    signal.signal(signal.SIGPIPE, signal.SIG_IGN)
     yield
     while CLIENTS:
         CLIENTS.pop().close()
