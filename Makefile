@@ -12,6 +12,7 @@
 #   make test-pbs OPENPBS=FOLDER   studies and states on a private OpenPBS of two nodes, for root
 #   make test-programs     record PETSc's examples, and on the system stack LAMMPS and FEniCSx
 #   make bench-recorder    measure what recording costs a solve (about 3 min, wants an idle machine)
+#   make bench-programs SOURCES=FOLDER   loops found in programs of others, next to their own counts
 #   make bench-attach      measure what 'hindmost attach' costs a program (about 3 min, wants an idle machine)
 #   make bench-live        measure what a live feed costs a solve (about 10 min, wants an idle machine)
 #   make bench-show        time 'hindmost show' on a file of 41 million bodies (1.3 GB of disk)
@@ -139,6 +140,9 @@ bench-live: setup-demo
 	@for solver in gmres pgmres; do for ranks in 1 2; do \
 	    $(BIN)/mpiexec -n $$ranks $(BIN)/python -m benchmarks.live $$solver || exit; done; done
 	@$(BIN)/python -m benchmarks.live sizes
+
+bench-programs: setup-demo
+	@$(BIN)/python -m benchmarks.programs $(SOURCES)
 
 bench-show: setup-demo
 	@$(BIN)/python benchmarks/large_file.py

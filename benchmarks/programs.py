@@ -1,0 +1,187 @@
+"""Loops that `attach --iterate-at auto` finds in programs of others, and their own counts.
+
+    make bench-programs SOURCES=FOLDER
+
+FOLDER has clones of their repositories, by the names below; those that are not there are left out.
+Each is built in a copy with the distribution's compilers, run on two ranks (LULESH: 8), and its
+choice of iterations is compared with the count that the program prints or was asked for.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import hindmost
+from hindmost.harness.runfile.reader import Run
+
+BIN = Path(sys.executable).parent
+LIMIT_S = 300.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Program:
+    """A program of somebody else.
+
+    Attributes
+    ----------
+    name : str
+        The folder of its sources.
+    build : str
+        Shell commands that build it there.
+    run : str
+        Its command.
+    folder : str
+        Where it runs.
+    truth : int or str
+        Its iterations, or a pattern of what it prints or writes, with the number as its group.
+    ranks : int
+    """
+
+    name: str
+    build: str
+    run: str
+    truth: int | str
+    folder: str = "."
+    ranks: int = 2
+
+
+PROGRAMS = (
+    Program(
+        name="CloverLeaf_ref",
+        build="make COMPILER=GNU MPI_COMPILER=mpif90 C_MPI_COMPILER=mpicc "
+        "FLAGS_GNU='-O3 -fallow-argument-mismatch -g' CFLAGS_GNU='-O3 -g' && "
+        "sed 's/end_step=.*/end_step=200/;s/_cells=960/_cells=240/' "
+        "InputDecks/clover_bm_short.in > clover.in",
+        run="./clover_leaf",
+        truth=200,
+    ),
+    Program(
+        name="CoMD",
+        build="cd src-mpi && cp Makefile.vanilla Makefile && make",
+        run="bin/CoMD-mpi -i 2 -j 1 -k 1 -x 20 -y 20 -z 20 -N 100 -n 10",
+        truth=100,
+    ),
+    Program(
+        name="CoMD",
+        build="true",
+        run="bin/CoMD-mpi -i 2 -j 1 -k 1 -x 10 -y 10 -z 10 -N 1000 -n 100",
+        truth=1000,
+    ),
+    Program(
+        name="miniFE",
+        build="cd ref/src && make CXX=mpicxx CC=mpicc CXXFLAGS='-O3 -g -DMINIFE_SCALAR=double "
+        "-DMINIFE_LOCAL_ORDINAL=int -DMINIFE_GLOBAL_ORDINAL=int -DMINIFE_RESTRICT=__restrict__ "
+        "-DHAVE_MPI -DMINIFE_CSR_MATRIX -DMINIFE_INFO=1 -I. -I../utils -I../fem'",
+        run="./miniFE.x nx=50 ny=50 nz=50 load_imbalance=50",
+        truth=r"Iterations: (\d+)",
+        folder="ref/src",
+    ),
+    Program(
+        name="LULESH",
+        build="make CXX='mpicxx -DUSE_MPI=1' CXXFLAGS='-g -O3 -DUSE_MPI=1' LDFLAGS=-O3",
+        run="./lulesh2.0 -s 6 -i 300",
+        truth=r"Iteration count\s*=\s*(\d+)",
+        ranks=8,
+    ),
+    Program(
+        name="Quicksilver",
+        build="cd src && make CXX=mpicxx CPPFLAGS= LDFLAGS= "
+        "CXXFLAGS='-g -O2 -DHAVE_MPI -std=c++11'",
+        run="src/qs -i Examples/CORAL2_Benchmark/Problem1/Coral2_P1.inp -X 20 -Y 10 -Z 10 "
+        "-x 20 -y 10 -z 10 -I 2 -J 1 -K 1 -n 20000",
+        truth=r"nSteps: (\d+)",
+    ),
+    Program(
+        name="miniAMR",
+        build="cd ref && make CC=mpicc LD=mpicc CFLAGS='-g -O3'",
+        run="./miniAMR.x --npx 2 --npy 1 --npz 1 --init_x 1 --init_y 1 --init_z 1 --nx 8 --ny 8 "
+        "--nz 8 --num_refine 3 --max_blocks 4000 --num_objects 1 --object 2 0 -0.1 -0.1 -0.1 0.02 "
+        "0.02 0.02 0.3 0.3 0.3 0 0 0 --num_tsteps 40 --stages_per_ts 10 --checksum_freq 10 "
+        "--refine_freq 5 --num_vars 10",
+        truth=40,
+        folder="ref",
+    ),
+    Program(
+        name="hpcg",
+        build="mkdir -p build && sed 's/^MPdir.*/MPdir =/;s/^MPinc.*/MPinc =/;s/^MPlib.*/MPlib =/;"
+        "s/^CXXFLAGS .*/CXXFLAGS = -O3 -g -fopenmp/;s/^CXX .*/CXX = mpicxx/;"
+        "s/^LINKER .*/LINKER = mpicxx/' setup/Make.Linux_MPI > setup/Make.here && cd build && "
+        "../configure here && make",
+        run="./xhpcg 16 16 16 5",
+        truth=50,
+        folder="build/bin",
+    ),
+)
+"""HPCG's sets have 50 iterations each, of the reference and of the optimised version."""
+
+
+def main(sources: Path) -> None:
+    """Print a row for each program that is there."""
+    print(f"{'program':16}{'own count':>10}{'chosen':>10}  {'verdict':10}  loop")  # noqa: T201
+    with tempfile.TemporaryDirectory() as scratch:
+        for program in PROGRAMS:
+            if (sources / program.name).is_dir():
+                print(row(program, sources, Path(scratch)), flush=True)  # noqa: T201
+
+
+def row(program: Program, sources: Path, scratch: Path) -> str:
+    """Build and record a program, and compare its iterations."""
+    here = scratch / program.name
+    if not here.exists():
+        shutil.copytree(sources / program.name, here)
+    built = subprocess.run(
+        ["sh", "-c", program.build], cwd=here, capture_output=True, text=True, check=False,
+        timeout=LIMIT_S,
+    )  # fmt: skip
+    if built.returncode:
+        return f"{program.name:16}was not built: {(built.stderr.splitlines() or ['?'])[-1]}"
+    out = scratch / f"{program.name}-{time.monotonic_ns()}"
+    start = [
+        str(BIN / "mpiexec"),
+        "--oversubscribe",
+        "-n",
+        str(program.ranks),
+        str(BIN / "hindmost"),
+        "attach",
+    ]
+    done = subprocess.run(
+        [*start, "--iterate-at", "auto", "--out", str(out), "--", *program.run.split()],
+        cwd=here / program.folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=LIMIT_S,
+    )
+    truth = program.truth
+    if isinstance(truth, str):
+        said = [each.read_text() for each in (here / program.folder).glob("*.yaml")]
+        printed = re.search(truth, "\n".join([done.stdout, *said]))
+        truth = int(printed[1]) if printed else 0
+    runs = [hindmost.open(path) for path in sorted(out.glob("*.h5"))]
+    if not runs:
+        return f"{program.name:16}{truth:>10}{'-':>10}  refused: {done.stderr.strip()[-200:]}"
+    return f"{program.name:16}{truth:>10}{verdict(runs[0], truth)}"
+
+
+def verdict(run: Run, truth: int) -> str:
+    """Say whether the iterations are the program's own, or offered."""
+    loop = run.header.spec["attached"]["loop"]
+    others = [*loop["around"], *loop["inside"], *loop["phases"]]
+    offered = any(re.search(rf" {truth:,} x", each) for each in others)
+    whole = truth and loop["iterations"] % truth == 0 and loop["iterations"] // truth < 5
+    said = "offered" if offered else "wrong"
+    if whole:
+        sets = loop["iterations"] // truth
+        said = "right" if sets == 1 else f"{sets} sets"
+    return f"{loop['iterations']:>10}  {said:10}  {loop['name']}"
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
