@@ -180,7 +180,7 @@ def test_a_member_that_is_there_twice_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        (b"Region", b"Legion", "unknown kind 'Legion'"),
+        (b"Region", b"Legion", 'unknown kind "Legion"'),
         (b"Callpath" + struct.pack("<q", 1), b"Callpath" + struct.pack("<q", 9), "id 1"),
         (struct.pack("<I", 9) + b"Parameter", struct.pack("<I", 1 << 31), "more than the file"),
         (b"a.c", b"a\xff\xff", "not UTF-8"),
