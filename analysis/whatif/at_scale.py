@@ -159,8 +159,8 @@ class Simulated:
         capped = f"If no detour exceeds the longest recorded one: {seconds(result.as_recorded_s)}."
         if result.wide and not result.on_tail:
             return (
-                "the recorded noise is too little for a single number: redrawn, its tail gives "
-                f"times this far apart. {capped}"
+                "too few disturbances were recorded for a single number: redrawn, their tail gives "
+                f"times too far apart. {capped}"
             )
         why = f"{percent(result.beyond)} of the simulated time is noise beyond the longest recorded"
         if not np.isfinite(result.high_s):

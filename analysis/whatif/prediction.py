@@ -180,10 +180,10 @@ class SolvePrediction:
         by = " to ".join(
             dict.fromkeys(signed_percent(each, decimals=2) for each in (misses[0], misses[-1]))
         )
-        how = "replayed without a change"
+        how = "replayed without a change, that comes back"
         if self.places is None:
-            how = "simulated on the recorded ranks"
-        return f"{what}: recorded {recorded}; {how}, that comes back ({by})."
+            how = "simulated on the recorded ranks, the time differs"
+        return f"{what}: recorded {recorded}; {how} ({by})."
 
     def notes(self) -> list[str]:
         """Return what the prediction assumes, and what puts it in doubt."""
@@ -404,7 +404,7 @@ def misses_of(missed: Sequence[Simulated]) -> str:
     if len(found) > 1:
         by += f" to {signed_percent(found[-1])}"
     return (
-        f"Simulated on the recorded ranks, the solve misses the recorded time by {by} (at most "
+        f"On the recorded ranks, the simulation misses the recorded time by {by} (at most "
         f"{percent(MISSES)} is accepted), so the laws of local work do not describe it."
     )
 

@@ -383,7 +383,7 @@ def solve_of(
         capped_s=capped_s + outside_s,
         scenarios_s={name: each + outside_s for name, each in scenarios_s.items()},
         work_s=scenarios_s["undisturbed"],
-        network_s=scenarios_s[CAPPED] - scenarios_s["no network"],
+        network_s=max(scenarios_s[CAPPED] - scenarios_s["no network"], 0.0),
         outside_s=outside_s,
         beyond=max(typical_s - scenarios_s[CAPPED], 0.0) / (typical_s + outside_s),
         samples=work.samples,

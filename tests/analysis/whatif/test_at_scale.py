@@ -192,7 +192,7 @@ def test_laws_that_do_not_describe_the_run_tell_nothing(
     assert "64 no change - undecided - -" in printed
     assert "256 no change - undecided - -" in printed
     assert "undisturbed work" not in printed
-    assert "On 256 ranks (64 nodes; extrapolated from 3 ranks): undecided. Simulated on" in printed
+    assert "On 256 ranks (64 nodes; extrapolated from 3 ranks): undecided. On the" in printed
     (found,) = answer(capsys, run, "--ranks", "64", *WEAK)
     assert found["interval_s"] == [None, None]
 
@@ -313,7 +313,8 @@ def test_a_prediction_says_which_repeats_the_laws_miss(
     assert main(["whatif", *words]) == 0
     printed = " ".join(capsys.readouterr().out.split())
     assert "On 64 ranks (16 nodes; extrapolated from 3 ranks): predicted " in printed
-    assert f"Left out: {others[1].name}. Simulated on the recorded ranks, the" in printed
+    assert f"Left out: {others[1].name}. On the recorded ranks, the simulation misses" in printed
+    assert "simulated on the recorded ranks, the time differs (" in printed
     assert main(["whatif", *words, "--json"]) == 0
     (found,) = json.loads(capsys.readouterr().out)["predictions"]
     every = answer(capsys, *words)
@@ -324,7 +325,7 @@ def test_a_prediction_says_which_repeats_the_laws_miss(
     missed.append(recorded_s[0])
     assert main(["whatif", *words]) == 0
     printed = " ".join(capsys.readouterr().out.split())
-    assert "extrapolated from 3 ranks): undecided. In 2 of 3 repeats: Simulated on the" in printed
+    assert "extrapolated from 3 ranks): undecided. In 2 of 3 repeats: On the recorded" in printed
     assert "(at most 25.0 % is accepted)" in printed
     assert "iterations of all ranks (here: " in printed
     assert "at least" not in printed.partition("Record at least")[0]
