@@ -245,7 +245,11 @@ def candidates_of(
 
 
 def choose(candidates: Mapping[Signature, Candidate]) -> tuple[Chosen, ...]:
-    """Choose the loops of a program: the one with most of the time first; none if none is sure."""
+    """Choose the loops of a program: none if none is sure.
+
+    The one with most of the time is first. One of few iterations comes after those that iterate
+    often: a set-up may take long.
+    """
     roots = [each for each in candidates.values() if each.parent not in candidates]
     found = [chosen for root in roots for chosen in _descend(root, (), candidates)]
     merged: dict[tuple[object, ...], list[Chosen]] = {}
@@ -265,7 +269,7 @@ def choose(candidates: Mapping[Signature, Candidate]) -> tuple[Chosen, ...]:
         )
         for group in merged.values()
     ]
-    return tuple(sorted(together, key=lambda each: -each.share))
+    return tuple(sorted(together, key=lambda each: (each.few, -each.share)))
 
 
 def _children(loop: Candidate, candidates: Mapping[Signature, Candidate]) -> list[Candidate]:
