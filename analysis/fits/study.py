@@ -32,7 +32,7 @@ from hindmost.text import counted
 JSON_VERSION = 1
 KIND = "fit"
 APART = "the iterations of the ranks differ in sum by over 1 %, as where they do not always meet"
-BELOW = "the bound lies below the measured time of the bodies"
+BELOW = "the bound lies below the measured time of the iterations"
 """Why a run contradicts a model."""
 FAMILIES_S, QUICK_S = 4.0, 0.5
 """Processor time of a fit to some thousand iterations, with scipy's families and without."""

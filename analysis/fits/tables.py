@@ -14,11 +14,11 @@ from hindmost.text import counted, seconds, signed_percent
 
 LEGEND = """\
 error: predicted against measured solve time. explains: computed through a mechanism that could be
-wrong; identity: the solve time without the time between bodies, exact where ranks meet in every
-iteration; bound: an upper limit on the expected time of the bodies, if the bodies of all ranks
+wrong; identity: the solve time without the time between iterations, exact where ranks meet in
+every iteration; bound: an upper limit on the expected time of the iterations, if those of all ranks
 follow one law and ranks meet in every iteration. !: the run contradicts the model's assumption.
 Each model is compared with the run that it was fitted to; only max-plus includes the time between
-bodies."""
+iterations."""
 LAWS = 5
 """Families that are shown of each ranking."""
 SUBJECTS = {
@@ -91,7 +91,7 @@ def without_the_same(rows: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
 
 def kept_ranks(fitted: FittedRun) -> str:
     """Return of how many ranks a run has full records, and what is known of the others."""
-    known = "; of all ranks, sums and extremes of each body" if fitted.models else ""
+    known = "; of all ranks, sums and extremes of each iteration" if fitted.models else ""
     return f"full records of {of_how_many(fitted.run)}{known}"
 
 
@@ -104,7 +104,7 @@ def laws_table(laws: LawRanking) -> Table:
             Column("least squared error"),
             Column("error", RIGHT),
             Column("maximum likelihood"),
-            Column("nats per body below the best", RIGHT),
+            Column("nats per iteration below the best", RIGHT),
         ),
         rows=[
             (

@@ -45,7 +45,7 @@ def make_activity_profile(run: Run, choice: FigureChoice) -> Chart:
     edges = next(iter(profiles.values())).edges
     unit = unit_for(edges)
     there = {name: each for name, each in percent.items() if each.any()}
-    notes = [] if run.has("event_kind") else ["no event times: phases spread over their body"]
+    notes = [] if run.has("event_kind") else ["no event times: phases spread over their iteration"]
     if run.reduced:
         notes.insert(0, of_how_many(run))
     return Chart(
@@ -70,7 +70,7 @@ class ActivityTally:
 
     def __init__(self, run: Run) -> None:
         if not (run.bodies and run.solve_time_s > 0.0):
-            raise UsageError(f"{run.path}: its bodies take no time.")
+            raise UsageError(f"{run.path}: its iterations take no time.")
         self._run, self._events = run, run.has("event_kind")
         ranks, whole_s = run.columns, run.solve_time_s
         self._spread = PhaseProfiles(ranks, len(run.phases), whole_s, INTERVALS)

@@ -306,7 +306,7 @@ def timeline_charts(timelines: Timelines, *, title: str) -> list[Chart]:
         )
         if together > 1:
             longest = Series(
-                name="longest body",
+                name="longest iteration",
                 look="steps",
                 x=timelines.edges,
                 y=unit.per_second * timelines.longest[at],

@@ -127,7 +127,7 @@ class RanksTally:
         columns, body = run.columns, run.summary["body_s"]
         if not (run.bodies and run.solve_time_s > 0.0 and body["quantile_99"] > 0.0):
             raise DataError(
-                f"{run.path}: its bodies take no time, so its ranks cannot be compared."
+                f"{run.path}: its iterations take no time, so its ranks cannot be compared."
             )
         self._run = run
         self._events, clock_s = run.has("event_kind"), clock_uncertainty(run)
@@ -254,7 +254,7 @@ def bodies_of(run: Run) -> BodiesOfRanks:
         )
     if run.bodies * run.columns > MOST_TO_CHOOSE_FROM:
         raise UsageError(
-            f"{run.path} has {run.bodies * run.columns:,} bodies; a choice needs at most "
+            f"{run.path} has {run.bodies * run.columns:,} iterations; a choice needs at most "
             f"{MOST_TO_CHOOSE_FROM:,}. Choose during the run: hindmost run --keep."
         )
     sent = messages_sent(run)

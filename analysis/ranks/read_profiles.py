@@ -30,7 +30,9 @@ def look_at_profiles(run: Run) -> RanksOfRun:
     profile = profiles_of(run)
     phases = profile.sum(axis=0).T
     if not (run.bodies and run.solve_time_s > 0.0 and phases.sum() > 0.0):
-        raise DataError(f"{run.path}: its bodies take no time, so its ranks cannot be compared.")
+        raise DataError(
+            f"{run.path}: its iterations take no time, so its ranks cannot be compared."
+        )
     own = [at for at, name in enumerate(run.phases) if name not in NOT_WORK]
     waiting = phases[[run.phases.index(name) for name in WAITING]]
     return RanksOfRun(
@@ -64,7 +66,7 @@ def lateness_of_all(run: Run, work_s: NDArray[np.float64]) -> Lateness | None:
     last = run.variable("every_last")
     if int(last.sum()) > run.bodies:
         raise DamagedFileError(
-            f"{run.path}: 'every_last' counts {int(last.sum())} bodies of {run.bodies}."
+            f"{run.path}: 'every_last' counts {int(last.sum())} iterations of {run.bodies}."
         )
     nothing = np.zeros(work_s.size)
     slow = run.has("every_transfer")
@@ -131,7 +133,7 @@ def histogram_of(run: Run) -> Histogram | None:
         raise DamagedFileError(f"{run.path}: 'work_bin_from' does not ascend from bin to bin.")
     if int(counts.sum()) != whole:
         raise DamagedFileError(
-            f"{run.path}: 'work_bin_count' counts {int(counts.sum())} bodies of {whole}."
+            f"{run.path}: 'work_bin_count' counts {int(counts.sum())} iterations of {whole}."
         )
     return Histogram(
         edges=begins[1:], counts=counts[1:-1], below=int(counts[0]), above=int(counts[-1])

@@ -35,7 +35,7 @@ def why_withheld(run: Run, found: RanksOfRun) -> str:
     if reason.startswith(WHO_WAITS_IS_NOT_KNOWN):
         return f"It is unknown which rank waits for which: {reason}."
     if found.waited_part < LEAST_WAITED:
-        return "The ranks hardly wait for the last rank of a body, so no rank is blamed."
+        return "The ranks hardly wait for the last rank of an iteration, so no rank is blamed."
     return ""
 
 

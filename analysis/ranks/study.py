@@ -163,12 +163,12 @@ class RankReport:
             return self.run.slopes.explain()
         if len(self.recorded) < self.numbers.size:
             return (
-                f"When ranks work within a body is known for only {len(self.recorded)} of "
+                f"When ranks work within an iteration is known for only {len(self.recorded)} of "
                 f"{self.numbers.size} ranks, so slopes are not measured."
             )
         return (
-            "No events were recorded, so the order of work and waiting within a body is unknown, "
-            "and slopes are not measured."
+            "No events were recorded, so the order of work and waiting within an iteration is "
+            "unknown, and slopes are not measured."
         )
 
     @property
@@ -305,7 +305,7 @@ def report_table(
     return RankReport(
         file=file,
         title=f"{Path(file).name}, {counted(table.numbers.size, 'rank')}",
-        remark="A table has only sums: it is treated as one long body in which all ranks meet."
+        remark="A table has only sums: it is treated as one long iteration in which all ranks meet."
         if late is not None
         else "No metric is a time, so no rank is last.",
         numbers=table.numbers,
@@ -338,8 +338,8 @@ def remark_of(run: Run, found: RanksOfRun) -> str:
             said.append(f"An older version of hindmost wrote the file: {last_most_often(run)}.")
     if run.header.synchronisation == "pipelined" or found.overlaps:
         said.append(
-            "Collectives overlap with work: a rank that is last in a body may catch up, so its "
-            "costs are upper limits."
+            "Collectives overlap with work: a rank that is last in an iteration may catch up, so "
+            "its costs are upper limits."
         )
     return " ".join(said)
 
@@ -349,6 +349,6 @@ def last_most_often(run: Run) -> str:
     last = run.variable("every_last")
     rank = int(last.argmax())
     return (
-        f"rank {rank} had the most work most often, in {last[rank]} of {run.bodies} bodies; the "
-        "cost to the others was not kept"
+        f"rank {rank} had the most work most often, in {last[rank]} of {run.bodies} iterations; "
+        "the cost to the others was not kept"
     )

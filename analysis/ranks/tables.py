@@ -14,7 +14,7 @@ from hindmost.text import counted, percent, quantity, seconds
 BY_CHANCE = 0.01
 """Probability from which on a rank may be last this often by chance."""
 LAST = (
-    'The "last" rank has the most own work and slow transfers in a body (iteration), whatever it '
+    'The "last" rank has the most own work and slow transfers in an iteration, whatever it '
     "waited for before."
 )
 NEGLIGIBLE = 0.01
@@ -47,7 +47,7 @@ def summary_lines(report: RankReport) -> list[str]:
     lines += ["outliers among the ranks (value; median of all ranks)", *outlier_lines(report)]
     lines += group_lines(report)
     if report.slopes_text:
-        lines += ["time profile of a body (iteration)", f"  {report.slopes_text}"]
+        lines += ["time profile of an iteration", f"  {report.slopes_text}"]
     lines += folded(cautions(report.findings, OF_RANKS), indent="  ")
     return [*lines, *kept_lines(report)]
 
@@ -62,7 +62,7 @@ def straggler_lines(report: RankReport, late: Lateness) -> list[str]:
     order = np.argsort(-late.charged_s, kind="stable")[:MOST_STRAGGLERS]
     first = [at for at in order if late.last[at]]
     if late.bodies > 1 and not first:
-        lines.append("  In no body is a single rank last.")
+        lines.append("  In no iteration is a single rank last.")
     elif late.bodies > 1 and late.chance > BY_CHANCE:
         which = "these ranks cost" if len(first) > 1 else "this rank costs"
         lines.append(f"  No rank is last more often than by chance; {which} the most:")
@@ -70,8 +70,8 @@ def straggler_lines(report: RankReport, late: Lateness) -> list[str]:
         host = f" on {report.hosts[at]}" if report.hosts and report.hosts[at] else ""
         lines.append(
             f"  rank {report.numbers[at]}{host}: last in {late.last[at]} of "
-            f"{counted(late.bodies, 'body')}; causes {percent(late.charged_s[at] / whole, 0)} of "
-            f"the wait time{transfer_share(late, int(at))}; {seconds(float(late.lost_s[at]))} "
+            f"{counted(late.bodies, 'iteration')}; causes {percent(late.charged_s[at] / whole, 0)} "
+            f"of the wait time{transfer_share(late, int(at))}; {seconds(float(late.lost_s[at]))} "
             "saved if it were as fast as the next rank"
         )
     if len(late.nodes) > 1:
@@ -84,7 +84,7 @@ def straggler_lines(report: RankReport, late: Lateness) -> list[str]:
         )
         lines.append(
             f"  node {late.nodes[at]}: last in {late.node_last[at]} of "
-            f"{counted(late.bodies, 'body')}; causes "
+            f"{counted(late.bodies, 'iteration')}; causes "
             f"{percent(late.node_charged_s[at] / whole, 0)} of the wait time{saved}"
         )
     return lines
@@ -194,7 +194,9 @@ def metric_text(value: float, unit: str) -> str:
     """Write the value of a metric; the unit 1 is not written."""
     if unit == "bodies":
         return (
-            counted(round(float(value)), "body") if value == round(value) else quantity(value, unit)
+            counted(round(float(value)), "iteration")
+            if value == round(value)
+            else quantity(value, unit)
         )
     return quantity(float(value), "" if unit == "1" else unit)
 

@@ -290,7 +290,11 @@ class AttachedRun:
             if not self.run.header.complete:
                 what = " (also those that were not kept)"
             words.append(f"{percent(outside, 0)} outside iterations{what}")
-        return f"Where the time goes, over all ranks: {', '.join(words)}."
+        said = f"Where the time goes, over all ranks: {', '.join(words)}."
+        without = [each.text for each in self.findings if each.code == "crowded"]
+        if without:
+            said += f" Each of these includes time without a core, since {without[0]}."
+        return said
 
     def who(self) -> str:
         """Say which rank is the straggler, and whether it waits or works."""
@@ -512,7 +516,8 @@ class AttachedProgram:
             )
         for each in self.runs[:MOST_RUNS]:
             lines += [f"  {line}" for line in each.lines()]
-            lines.append(f"  In {shell_word(each.run.path)}")
+            if len(self.runs) > 1:
+                lines.append(f"  In {shell_word(each.run.path)}")
         if len(self.runs) > MOST_RUNS:
             lines.append(f"  {counted(len(self.runs) - MOST_RUNS, 'file')} more, of less time.")
         if any(each.hidden is not None for each in self.runs[:MOST_RUNS]):

@@ -173,7 +173,8 @@ def look_at_clock(run: Run, typical_s: float) -> Iterator[Remark]:
         yield Remark(
             code="clock",
             severity="note",
-            text=f"clocks agree only to {seconds(uncertainty)}, a body lasts {seconds(typical_s)}",
+            text=f"clocks agree only to {seconds(uncertainty)}, "
+            f"an iteration lasts {seconds(typical_s)}",
             advice="durations are valid; do not compare start times of different ranks",
             doubts=(Topic.ORDER,),
         )
@@ -417,7 +418,7 @@ def look_at_completeness(run: Run) -> Iterator[Remark]:
         yield Remark(
             code="few-bodies",
             severity="error",
-            text=f"only {counted(run.bodies, 'body')}",
+            text=f"only {counted(run.bodies, 'iteration')}",
             advice=f"fitted laws and medians need about {LEAST_BODIES}: {more}",
             doubts=(Topic.MODELS,),
         )
@@ -459,7 +460,8 @@ def look_at_ending(run: Run) -> Iterator[Remark]:
         yield Remark(
             code="generic-bodies",
             severity="note",
-            text="bodies last from one call of the solver's monitor to the next, restarts included",
+            text="iterations last from one call of the solver's monitor to the next, "
+            "restarts included",
             advice=f"the solver's pattern is unknown ({ending.generic})",
             doubts=(Topic.MODELS,),
         )
@@ -489,8 +491,8 @@ def look_at_summary_alone(run: Run) -> Iterator[Remark]:
         yield Remark(
             code="outliers",
             severity="error",
-            text=f"the slowest body alone takes {percent(share)} of the time",
-            advice="'hindmost check' reads every body and counts the slow ones",
+            text=f"the slowest iteration alone takes {percent(share)} of the time",
+            advice="'hindmost check' reads every iteration and counts the slow ones",
             doubts=MARKED,
         )
 
@@ -519,7 +521,7 @@ def look_at_summary(run: Run) -> Iterator[Remark]:
         yield Remark(
             code="summary-differs",
             severity="error",
-            text=f"the file's summary says {seconds(claimed)} where its bodies have "
+            text=f"the file's summary says {seconds(claimed)} where its iterations have "
             f"{seconds(found)}",
             advice="do not use the file: another program has modified it",
             doubts=NUMBERS,

@@ -419,7 +419,7 @@ def look_at_bodies(times: BodyTimes, work: WorkCourse | None = None) -> Iterator
         yield Remark(
             code="drift",
             severity="error" if abs(drift) > DRIFT_DOMINATES else "note",
-            text=f"bodies of the last quarter take {percent(abs(drift), 0)} "
+            text=f"iterations of the last quarter take {percent(abs(drift), 0)} "
             f"{'more' if drift > 0.0 else 'less'} time than those of the first (medians){whose}",
             advice=lead or "warm up longer, and check frequency and temperature" + cause,
             doubts=MARKED,
@@ -436,7 +436,8 @@ def look_at_bodies(times: BodyTimes, work: WorkCourse | None = None) -> Iterator
         yield Remark(
             code="slow-stretch",
             severity="note",
-            text=f"{longest * SLOW_BLOCK} consecutive bodies are over {SLOW_FACTOR} times as slow",
+            text=f"{longest * SLOW_BLOCK} consecutive iterations are over {SLOW_FACTOR} "
+            "times as slow",
             advice=f"{cause}: leave the run out, or model the stretch separately",
             doubts=MARKED,
         )
@@ -467,7 +468,7 @@ def find_outliers(times: BodyTimes) -> Iterator[Remark]:
     yield Remark(
         code="outliers",
         severity="error" if share > DOMINATES else "note",
-        text=f"{count} bod{'y lasts' if count == 1 else 'ies last'} over {OUTLIER_FACTOR:.0f} "
+        text=f"{counted(count, 'iteration')} last{'s' if count == 1 else ''} over {OUTLIER_FACTOR:.0f} "
         f"times the median, {percent(share)} of the time",
         advice=advice_on_outliers(times, early > 0.5),
         doubts=MARKED,
@@ -482,7 +483,7 @@ def find_no_baseline(times: BodyTimes) -> Iterator[Remark]:
     yield Remark(
         code="no-baseline",
         severity="error" if times.same_work else "note",
-        text=f"half of the bodies last over {OUTLIER_FACTOR:.0f} times as long as the fastest "
+        text=f"half of the iterations last over {OUTLIER_FACTOR:.0f} times as long as the fastest "
         "tenth",
         advice="most of them were disturbed, so the median is no baseline and outliers count "
         "against a slow one: repeat on a quiet machine"
@@ -501,7 +502,7 @@ def advice_on_outliers(times: BodyTimes, early: bool) -> str:
         )
     if times.same_work:
         return (
-            "the solver does the same work in each of these bodies, so something delayed them: "
+            "the solver does the same work in each of these iterations, so something delayed them: "
             "'hindmost plot' shows when and where"
         )
     return (

@@ -17,7 +17,7 @@ from hindmost.records import to_document
 
 Severity = Literal["note", "error"]
 WIDTH = 100
-MOST_SHOWN = 6
+MOST_SHOWN = 3
 """Findings below a table; ``hindmost check`` lists all."""
 NUMBER = re.compile(r"(?<![\w.-])\d[\d,]*(?:\.\d+)?(?!\w)")
 

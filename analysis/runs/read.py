@@ -134,7 +134,7 @@ def incomplete(run: Run) -> str:
     if failure:
         return f"{run.path} is incomplete: {failure}"
     return (
-        f"{run.path} is incomplete: records were lost, so its bodies are not the whole solve. "
+        f"{run.path} is incomplete: records were lost, so its iterations are not the whole solve. "
         "Run again with --warmup 1."
     )
 
@@ -181,7 +181,7 @@ def reduced(run: Run) -> str:
         "exemplars, which do not follow the law of all ranks."
     )
     if has_bodies_of_all(run):
-        return f"{about} This needs the bodies of every rank: run without --keep."
+        return f"{about} This needs the iterations of every rank: run without --keep."
     return (
         f"{about} An older version wrote the file, without the sums and extremes of all ranks that "
         "models need, so no model is fitted. 'hindmost show' with --ranks or --efficiency uses "

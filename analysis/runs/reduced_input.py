@@ -45,7 +45,7 @@ def all_ranks_of(run: Run) -> AllRanks:
     counted = run.bodies - int(np.count_nonzero(fill)) or run.bodies
     if int(bodies.bin_count.sum()) != counted * run.header.ranks:
         raise DamagedFileError(
-            f"{run.path}: 'all_bin_count' counts {int(bodies.bin_count.sum())} bodies; "
+            f"{run.path}: 'all_bin_count' counts {int(bodies.bin_count.sum())} iterations; "
             f"{run.header.ranks} ranks have {counted * run.header.ranks}."
         )
     if (np.diff(bodies.bin_mean) < 0.0).any():

@@ -115,36 +115,55 @@ class RunSummary:
         efficiency = None if self.efficiency is None else self.efficiency.to_json()
         return {**asdict(self), "efficiency": efficiency}
 
-    def lines(self) -> list[str]:
-        """Return the lines that ``hindmost show`` prints."""
+    def lines(self, *, below_program: bool = False) -> list[str]:
+        """Return the lines that ``hindmost show`` prints.
+
+        Parameters
+        ----------
+        below_program : bool
+            Only what the sentences on an attached program do not say.
+        """
         kinds = ", ".join(f"{count} {name}" for name, count in self.kinds.items())
         body = {name: seconds(value) for name, value in self.body_s.items()}
         shares = ", ".join(f"{name} {percent(share)}" for name, share in self.phase_share.items())
         hosts = f" on {self.hosts} hosts" if self.hosts > 1 else ""
         ranks = "1 rank" if self.ranks == 1 else f"{self.ranks} ranks"
         if self.kept_ranks is not None:
-            ranks += f" (full records of {self.kept_ranks}; body times and counts are of these)"
-        return [
+            ranks += (
+                f" (full records of {self.kept_ranks}; times and counts of iterations are of these)"
+            )
+        known = [
             self.file + ("" if self.complete else f"  (INCOMPLETE: {self._why_incomplete()})"),
             f"  {self.solver} on {self.workload}, {ranks}{hosts}, {when(self.t0_utc)}"
             + (", simulated" if self.origin == "simulated" else ""),
             f"{self._solved()} for {counted(self.iterations, 'iteration')}{self._of_what()}: "
-            f"{self.bodies} {'body' if self.bodies == 1 else 'bodies'} ({kinds})"
-            f"{self._between()}",
-            *self._ending_lines(),
-            f"  body time   {body['median']} (median); fastest {body['minimum']}, "
-            f"99 % below {body['quantile_99']}, slowest {body['maximum']}",
+            f"{self._recorded(kinds)}{self._between()}",
+        ]
+        machine = [
             f"  phases      {shares}{self._unclassified()}",
-            *self._injected_line(),
             *self._activity_line(),
             *self._efficiency_line(),
             *(self.adaptive.lines() if self.adaptive else ()),
             *self._counted_line(),
             f"  noise       {self.context_switches} involuntary context switches{self._load()}",
-            *self._balance_line(),
             f"  software    {self._petsc()}{self.mpi_library}",
             f"  machine     {self.machine}{self._binding()}",
         ]
+        return [
+            *([] if below_program else known),
+            *self._ending_lines(),
+            f"  iteration   {body['median']} (median); fastest {body['minimum']}, "
+            f"99 % below {body['quantile_99']}, slowest {body['maximum']}",
+            *self._injected_line(),
+            *self._balance_line(),
+            *([] if below_program else machine),
+        ]
+
+    def _recorded(self, kinds: str) -> str:
+        """Say of which kinds the recorded iterations are, with their number where it differs."""
+        if self.bodies == self.iterations:
+            return kinds
+        return f"{self.bodies} recorded ({kinds})"
 
     def _solved(self) -> str:
         """Return the solve time, named after the tolerance if that was reached."""
@@ -190,7 +209,7 @@ class RunSummary:
             )
         if ending.generic:
             lines.append(
-                "  generic     bodies last from one monitor call to the next: " + ending.generic
+                "  generic     iterations last from one monitor call to the next: " + ending.generic
             )
         return lines
 
@@ -266,7 +285,7 @@ class RunSummary:
         if self.balance_s <= BALANCED_S:
             return []
         return [
-            "  WRONG       the sum of lead-in, bodies, restarts and lead-out differs from the "
+            "  WRONG       the sum of lead-in, iterations, restarts and lead-out differs from the "
             f"solve time by {seconds(self.balance_s)}"
         ]
 
@@ -371,7 +390,7 @@ def runs_table(summaries: Sequence[RunSummary]) -> Table:
         columns=(
             Column("run"),
             Column("solve time", RIGHT),
-            Column("median body", RIGHT),
+            Column("median iteration", RIGHT),
             Column("slowest", RIGHT),
             *(Column(phase, RIGHT) for phase in phases),
             Column("switches", RIGHT),

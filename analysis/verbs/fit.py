@@ -34,12 +34,12 @@ Fit noise models to run files and compare them with the solve times; repeats sha
 
   max-plus               local work of each rank, and who waits for whom, halos included
   max-plus-no-halo       the same without halos
-  stationary-johnsonsu   all bodies drawn from one law; the slowest rank of each body counts
+  stationary-johnsonsu   all iterations drawn from one law; the slowest rank of each counts
   stationary-nct         the same with a non-central t law
   stationary-best        the same with the best of scipy's families (with --families)
   nonstationary-uniform  a separate uniform law for each iteration
   redrawn-uniform        the same with laws drawn from laws: a simulation
-  mean-work              number of bodies times their mean: an identity
+  mean-work              number of iterations times their mean: an identity
   cramer, bertsimas      bounds on the expected maximum, from mean and standard deviation
 
 With --detours, estimate instead which detours disturb the ranks: how long, how often, on which
@@ -70,7 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--by-node",
         action="store_true",
-        help="in models of whole bodies, draw once per node instead of once per rank",
+        help="in models of whole iterations, draw once per node instead of once per rank",
     )
     parser.add_argument(
         "--latency",

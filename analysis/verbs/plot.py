@@ -78,7 +78,7 @@ examples:
   hindmost plot experiment.txt --figure scaling --series 'main->*'
   hindmost plot runs/adaptive-timing-a-p2-0.h5 --figure predicted --figure grind --machine m.json
 
-Bodies and places of the restart cycle count from 0. Figures of one run are named after its file
+Iterations and places of the restart cycle count from 0. Figures of one run are named after its file
 (with --out also after its folder, if files have the same name), figures of several runs after the
 figure.
 """

@@ -84,7 +84,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--windows",
         type=int,
         metavar="N",
-        help="also show N windows of bodies (iterations) over time",
+        help="also show N windows of iterations over time",
     )
     of_efficiency.add_argument(
         "--places", action="store_true", help="also show the places in the restart cycle, if any"
@@ -131,10 +131,12 @@ def perform(arguments: argparse.Namespace) -> int:
         known = {"programs": [each.to_json() for each in programs]} if programs else {}
         write_json({"version": JSON_VERSION, **known, "runs": entries})
         return 0
+    below_program = bool(programs) and len(runs) == 1
     for program in programs:
-        write_lines(*folded(program.lines()), "")
+        write_lines(*folded(program.lines()), *([] if below_program else [""]))
     for number, (summary, findings) in enumerate(shown):
-        lines = [*summary.lines(), *folded(cautions(findings, OF_SHOW), indent="  ")]
+        lines = summary.lines(below_program=below_program)
+        lines += folded(cautions(findings, OF_SHOW), indent="  ")
         write_lines(*([""] if number else []), *lines)
     return 0
 

@@ -98,7 +98,7 @@ LATENCY_TREND = (
         name="latency",
         summary="time of the solves against added latency, from replays",
         caption="Recorded solves, replayed with latency added to every message, up to half a "
-        "median body. A pipelined solver stays flat until a reduction takes longer than the "
+        "median iteration. A pipelined solver stays flat until a reduction takes longer than the "
         "iteration that hides it.",
         make=make_latency,
     ),

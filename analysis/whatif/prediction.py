@@ -201,7 +201,7 @@ class SolvePrediction:
             of = "of the slowest rank"
             if not self.places.slowest_alone:
                 of = f"means of all {counted(first.header.ranks, 'rank')}"
-            kept = f"body times are {of}, restarts of kept ranks"
+            kept = f"iteration times are {of}, restarts of kept ranks"
             lines.append(f"full records of {of_how_many(first)}: {kept}")
         return [part for each in lines for part in wrapped(each)]
 

@@ -205,7 +205,7 @@ class Sample:
 def exact_sample(values: NDArray[np.float64]) -> Sample:
     """Keep all values."""
     if values.size == 0:
-        raise DataError("There are no values to fit a law to; record a body (iteration).")
+        raise DataError("There are no values to fit a law to; record an iteration.")
     refuse_what_is_no_number(values)
     point = np.sort(values)
     return Sample(

@@ -178,7 +178,7 @@ class PlaceInCycle:
             return ""
         return (
             f"do not rely on this prediction: a recorded run took {worst:.3g} times what its own "
-            "bodies predict, outside the interval"
+            "iterations predict, outside the interval"
         )
 
     def explain(self, iterations: int | None = None) -> str:
@@ -198,8 +198,8 @@ class PlaceInCycle:
         begin, end = (float(np.mean([c.place_s[at] for c in self.solves])) for at in (0, -1))
         pause = float(np.mean([c.restart_s for c in self.solves]))
         return (
-            f"From {solves}: in a cycle of {shape.restart} a body takes {seconds(begin)} at the "
-            f"start and {seconds(end)} at the end, a restart {seconds(pause)}."
+            f"From {solves}: in a cycle of {shape.restart} an iteration takes {seconds(begin)} at "
+            f"the start and {seconds(end)} at the end, a restart {seconds(pause)}."
         )
 
     def parameters(self) -> dict[str, Any]:

@@ -44,9 +44,7 @@ class Digest:
             All bodies only fill a pipeline.
         """
         if times.fill.all():
-            raise DataError(
-                f"All {times.iterations} bodies only fill a pipeline; record more iterations."
-            )
+            raise DataError(f"All {times.iterations} iterations only fill a pipeline; record more.")
         if times.all_ranks is not None:
             # What was reduced over all ranks before only some of them kept their bodies.
             bodies = times.all_ranks.bodies

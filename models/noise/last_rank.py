@@ -27,8 +27,8 @@ from hindmost.models.noise.times import SolveTimes
 from hindmost.models.simulation.blocks import EventBlock, whole_bodies
 
 NEEDS_ALL = (
-    "With halos or pipelined reductions it needs the work of every rank in every body, but only "
-    "some ranks have full records. Run without --keep."
+    "With halos or pipelined reductions it needs the work of every rank in every iteration, but "
+    "only some ranks have full records. Run without --keep."
 )
 
 
@@ -58,7 +58,7 @@ def fit_last_rank(
     if every is None or (times.events is not None and every.events is None):
         raise DataError(
             "Max-plus needs the work of all ranks before every event. The ranks of this run did "
-            "not have the same events in every body, so this work could not be reduced."
+            "not have the same events in every iteration, so this work could not be reduced."
         )
     kinds = None if times.events is None else times.events.kind
     if times.lag or (

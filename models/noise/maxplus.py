@@ -101,7 +101,7 @@ class MaxPlus:
     def explain(self) -> str:
         """Return what the model assumes, in a sentence."""
         whom = "neighbours and reductions" if self.with_halo else "reductions only"
-        where = "at every event" if self.by_event else "between bodies"
+        where = "at every event" if self.by_event else "between iterations"
         error = self.later_error_percent
         judged = (
             " Fitted to the first half, its error on the second is "
@@ -117,7 +117,7 @@ class MaxPlus:
         short = "" if self.half_width_s > 0.0 else " The solve is too short for an interval."
         return (
             f"Ranks wait for {whom} {where}; these cost a rank at least "
-            f"{seconds(self.latency_s)} per body (iteration).{missed}{judged}{short}"
+            f"{seconds(self.latency_s)} per iteration.{missed}{judged}{short}"
         )
 
     def parameters(self) -> dict[str, Any]:

@@ -47,7 +47,7 @@ class MeanWork:
     def explain(self) -> str:
         """Return what the model assumes, in a sentence."""
         mean = seconds(self.mean_s)
-        return f"{counted(self.bodies, 'body')} of {mean} on average, including waiting."
+        return f"{counted(self.bodies, 'iteration')} of {mean} on average, including waiting."
 
     def parameters(self) -> dict[str, Any]:
         """Return mean and deviation."""
@@ -83,7 +83,8 @@ class MaximumBound:
     def explain(self) -> str:
         """Return what the model assumes, in a sentence."""
         return (
-            f"The slowest of {self.ranks} bodies takes at most {seconds(self.bound_s)} on average."
+            f"The slowest of {self.ranks} iterations takes at most {seconds(self.bound_s)} on "
+            "average."
         )
 
     def parameters(self) -> dict[str, Any]:

@@ -143,10 +143,10 @@ class RedrawnUniform:
         """Return what the model assumes, in sentences."""
         whom = f"the slowest of {self.ranks}" if self.blocking else "any of them"
         return (
-            f"In each of {counted(self.bodies, 'body')} the times of the ranks are uniform. The "
-            f"fastest takes {seconds(self.laws.least.mean)} and the span is "
-            f"{seconds(self.laws.span.mean)} on average, both drawn from Johnson SU laws. A body "
-            f"lasts as long as {whom}."
+            f"In each of {counted(self.bodies, 'iteration')} the times of the ranks are uniform. "
+            f"The fastest takes {seconds(self.laws.least.mean)} and the span is "
+            f"{seconds(self.laws.span.mean)} on average, both drawn from Johnson SU laws. An "
+            f"iteration lasts as long as {whom}."
         )
 
     def parameters(self) -> dict[str, Any]:

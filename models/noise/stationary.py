@@ -64,7 +64,9 @@ class Stationary:
         """Return what the model assumes, in a sentence."""
         slowest = f"the slowest of {self.ranks} draws" if self.ranks > 1 else "the mean"
         family = TITLES.get(self.law.name, self.law.name)
-        return f"Each body is {slowest} from a {family} law with mean {seconds(self.law.mean)}."
+        return (
+            f"Each iteration is {slowest} from a {family} law with mean {seconds(self.law.mean)}."
+        )
 
     def parameters(self) -> dict[str, Any]:
         """Return the law's family and parameters."""
@@ -165,5 +167,6 @@ def refuse_heavy_tails(law: Law) -> None:
             family = TITLES.get(law.name, law.name)
             raise DataError(
                 f"The {family} law of greatest likelihood has no finite {what} and thus predicts "
-                "no time: a few bodies are too long for it. Max-plus on local work needs no law."
+                "no time: a few iterations are too long for it. Max-plus on local work needs no "
+                "law."
             )

@@ -217,7 +217,7 @@ def refuse_impossible(durations: IterationTimes) -> None:
     """Raise a DataError if durations are not numbers, or not above 0."""
     refuse_unknown("duration", durations)
     if durations.min() <= 0.0:
-        raise DataError(f"A body lasts {durations.min()} s; every body must last longer than 0 s.")
+        raise DataError(f"An iteration lasts {durations.min()} s; each must last longer than 0 s.")
 
 
 def refuse_unknown(what: str, values: IterationTimes) -> None:

@@ -187,7 +187,9 @@ def extrema_of(found: Lateness, clustering: Clustering | None, count: int = 5) -
         extreme(
             "least waiting", found.waited_s, count, least=True, matters=MATTERS * found.total_s
         ),
-        extreme("latest single body", found.longest_s, count, matters=LONGER * body_s, skewed=True),
+        extreme(
+            "latest single iteration", found.longest_s, count, matters=LONGER * body_s, skewed=True
+        ),
         extreme("grows slower", found.drift, count, unit="1", matters=MATTERS, skewed=True),
         extreme("least steady", found.deviation_s, count, matters=MATTERS * body_s, skewed=True),
     ]

@@ -70,7 +70,7 @@ class BodiesOfRanks:
     def __post_init__(self) -> None:
         """Refuse a run of nothing."""
         if not self.parts or any(part.shape[0] < 1 for part in self.parts.values()):
-            raise DataError("No body was recorded, so there is nothing to choose ranks by.")
+            raise DataError("No iteration was recorded, so there is nothing to choose ranks by.")
 
     @property
     def bodies(self) -> int:

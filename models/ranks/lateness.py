@@ -143,7 +143,7 @@ class LatenessSum:
     def __init__(self, hosts: list[str], bodies: int) -> None:
         ranks = len(hosts)
         if not ranks or bodies < 1:
-            raise DataError(f"{bodies} bodies on {ranks} ranks; there must be some of each.")
+            raise DataError(f"{bodies} iterations on {ranks} ranks; there must be some of each.")
         self._nodes = tuple(dict.fromkeys(hosts))
         places = {name: at for at, name in enumerate(self._nodes)}
         self._node_of = np.array([places[host] for host in hosts], np.int64)
@@ -195,7 +195,7 @@ class LatenessSum:
         )
         if bad >= 0:
             raise DataError(
-                f"The work of body {bad} is not a number on some rank; the run is damaged or "
+                f"The work of iteration {bad} is not a number on some rank; the run is damaged or "
                 "incomplete."
             )
         self._done += len(work)

@@ -95,7 +95,7 @@ class Slopes:
             return " ".join(said)
         apart = max(self.fall_share, self.rise_share)
         verb = "start and finish" if self.releases and self.clock_known else "finish"
-        return f"Ranks {verb} their work together, within {percent(apart, 0)} of a body."
+        return f"Ranks {verb} their work together, within {percent(apart, 0)} of an iteration."
 
     @property
     def clock_known(self) -> bool:
@@ -110,7 +110,7 @@ class Slopes:
         if self.fall_share >= GRADUAL:
             how = (
                 f"Ranks finish their work one after another, over {percent(self.fall_share, 0)} "
-                f"of a body (slope {1e-4 * self.downward:.3g} % of the ranks per us)"
+                f"of an iteration (slope {1e-4 * self.downward:.3g} % of the ranks per us)"
             )
         why = "other ranks are late each time, which suggests noise rather than load imbalance"
         if self.lasting_share >= LASTING * self.early_end_share:
@@ -125,14 +125,14 @@ class Slopes:
         if not self.clock_known:
             return [
                 "Whether ranks start their work together is unknown: the clocks agree only to "
-                f"within {percent(self.clock_share, 0)} of a body."
+                f"within {percent(self.clock_share, 0)} of an iteration."
             ]
         if max(self.rise_share, self.late_begin_share) < GRADUAL:
             return []
         return [
-            f"Ranks leave reductions one after another, over {percent(self.rise_share, 0)} of a "
-            f"body, which suggests slow communication: {percent(self.late_begin_share)} of the "
-            "time of all ranks."
+            f"Ranks leave reductions one after another, over {percent(self.rise_share, 0)} of an "
+            f"iteration, which suggests slow communication: {percent(self.late_begin_share)} of "
+            "the time of all ranks."
         ]
 
 

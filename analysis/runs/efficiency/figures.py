@@ -68,7 +68,7 @@ def in_cycle(of: RunEfficiencies, *, title: str) -> Chart:
     series = lines_of(list(of.places.values()), x, "line")
     return Chart(
         title=title,
-        x=Quantity("place of the body in the restart cycle"),
+        x=Quantity("place of the iteration in the restart cycle"),
         y=EFFICIENCY,
         series=series,
         y_limits=(0.0, highest(series)),

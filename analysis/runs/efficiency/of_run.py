@@ -128,7 +128,7 @@ class RunEfficiencies:
             words.append(f"{self.not_split[0].upper()}{self.not_split[1:]}.")
         share = self.outside_s / max(self.run.solve_time_s, self.whole.run_time_s)
         if share >= 0.0005:
-            words.append(f"Another {percent(share)} of the solve time lies outside the bodies.")
+            words.append(f"Another {percent(share)} of the solve time lies outside the iterations.")
         return " ".join(words)
 
     def to_json(self) -> dict[str, Any]:
@@ -242,7 +242,7 @@ def compute(run: Run, windows: int = WINDOWS, *, split: bool = True) -> RunEffic
         Walk through the events, if there are any, to separate serialisation from transfer.
     """
     if run.bodies == 0:
-        raise DataError(f"{run.path} contains no bodies, so it has no efficiency.")
+        raise DataError(f"{run.path} contains no iterations, so it has no efficiency.")
     if run.reduced:
         return of_profiles(run)
     return tallied(run, counted_efficiencies(windows, split=split))

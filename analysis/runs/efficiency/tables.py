@@ -23,7 +23,7 @@ def known_metrics(kernel: KernelEfficiencies) -> list[Metric]:
 
 def efficiency_table(kernel: KernelEfficiencies) -> Table:
     """Make the table of a kernel: POP's metrics against numbers of ranks."""
-    rows = [("run time of the bodies", *times_of(kernel))]
+    rows = [("run time of the iterations", *times_of(kernel))]
     for metric in known_metrics(kernel):
         cells = (share(column.values[metric.name]) for column in kernel.columns)
         rows.append((metric.indented, *cells))

@@ -103,7 +103,7 @@ def time_per_rank(
     edges = np.arange(durations.size + 1) - 0.5
     series = tuple(
         Series(name=name, look="steps", x=edges, y=values * unit.per_second)
-        for name, values in (("whole body", durations), ("without waiting", work))
+        for name, values in (("whole iteration", durations), ("without waiting", work))
     )
     low = min(float(each.y.min()) for each in series)
     high = max(float(each.y.max()) for each in series)
@@ -111,7 +111,7 @@ def time_per_rank(
     return Chart(
         title=title,
         x=Quantity("rank"),
-        y=Quantity("time of the body", unit.sign),
+        y=Quantity("time of the iteration", unit.sign),
         series=series,
         # Hosts are named below the steps, words of the legend stand above them.
         y_limits=(low - 2 * room, high + 6 * room),
