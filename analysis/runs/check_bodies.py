@@ -468,8 +468,8 @@ def find_outliers(times: BodyTimes) -> Iterator[Remark]:
     yield Remark(
         code="outliers",
         severity="error" if share > DOMINATES else "note",
-        text=f"{counted(count, 'iteration')} last{'s' if count == 1 else ''} over {OUTLIER_FACTOR:.0f} "
-        f"times the median, {percent(share)} of the time",
+        text=f"{counted(count, 'iteration')} last{'s' if count == 1 else ''} over "
+        f"{OUTLIER_FACTOR:.0f} times the median, {percent(share)} of the time",
         advice=advice_on_outliers(times, early > 0.5),
         doubts=MARKED,
     )

@@ -123,7 +123,7 @@ class RunSummary:
         below_program : bool
             Only what the sentences on an attached program do not say.
         """
-        kinds = ", ".join(f"{count} {name}" for name, count in self.kinds.items())
+        kinds = ", ".join(f"{count:,} {name}" for name, count in self.kinds.items())
         body = {name: seconds(value) for name, value in self.body_s.items()}
         shares = ", ".join(f"{name} {percent(share)}" for name, share in self.phase_share.items())
         hosts = f" on {self.hosts} hosts" if self.hosts > 1 else ""

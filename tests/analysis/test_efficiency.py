@@ -80,7 +80,7 @@ def test_a_run_of_known_times(
     assert run["places"][3]["ideal_s"] == pytest.approx(work[3::10].max(axis=1).sum(), rel=1e-6)
     assert [node["node"] for node in run["nodes"]] == ["node-0"]
     assert run["not_split"] is None
-    assert "% of the solve time lies outside the bodies" in run["text"]
+    assert "% of the solve time lies outside the iterations" in run["text"]
 
 
 def test_a_run_is_the_same_in_blocks(run_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -262,7 +262,7 @@ def test_grades_have_marks(value: float, grade: Grade, text: str) -> None:
 def test_of_a_run_without_bodies_nothing_is_said(run_file: Path) -> None:
     run = hindmost.open(run_file)
     run.bodies = 0
-    with pytest.raises(DataError, match="contains no bodies"):
+    with pytest.raises(DataError, match="contains no iterations"):
         compute(run)
     assert efficiency_of(run) is None
 

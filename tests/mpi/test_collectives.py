@@ -127,7 +127,7 @@ def test_one_rank_is_warned(
     assert main(["show", str(tmp_path / "runs/collectives-bcast-8B-p1-0.h5")]) == 0
     shown = capsys.readouterr().out
     assert "bcast-8B on collectives, 1 rank" in shown
-    assert f"{CALLS} bodies ({CALLS} regular), {CALLS - 1} alignments" in shown
+    assert f"{CALLS} regular, {CALLS - 1} alignments" in shown
     assert "PETSc" not in shown
 
 

@@ -232,7 +232,7 @@ def test_a_reduced_file_says_of_all_ranks_what_the_whole_one_says(
     share = wanted.charged_s[2] / wanted.charged_s.sum()  # the second rank causes a little too
     assert share > 0.97
     share_text = f"causes {100 * share:.0f} % of the wait time"
-    said = f"rank 2 on node1: last in 400 of 400 bodies; {share_text}"
+    said = f"rank 2 on node1: last in 400 of 400 iterations; {share_text}"
     assert said in text
     assert "by slow transfers of halos that were sent in time" in text
 
@@ -346,7 +346,7 @@ def test_verbs_take_a_reduced_adaptive_run_or_refuse_it(
     for run in both:
         assert main(["show", str(run.path)]) == 0
         said.append(capsys.readouterr().out)
-    assert "4 ranks (full records of 2; body times and counts are of these)" in said[1]
+    assert "4 ranks (full records of 2; times and counts of iterations are of these)" in said[1]
     lines = [
         [line for line in text.splitlines() if line.startswith(("  cells", "  adaption"))]
         for text in said

@@ -45,7 +45,7 @@ def test_a_table_of_ranks(tmp_path: Path) -> None:
     assert report.lateness is not None
     # both others wait 1 for the first; the rest is as much the second's
     assert report.lateness.charged_s.tolist() == pytest.approx([2.5, 0.5, 0.0])
-    assert "rank 0 on a: last in 1 of 1 body" in "\n".join(summary_lines(report))
+    assert "rank 0 on a: last in 1 of 1 iteration" in "\n".join(summary_lines(report))
 
 
 def test_many_waits_are_put_together_as_waiting(tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ def test_the_slow_rank_is_named_with_its_cost(run_path: Path, values: dict[str, 
     np.testing.assert_allclose(late.charged_s.sum(), (work.max(axis=1)[:, None] - work).sum())
     assert late.nodes[int(late.node_charged_s.argmax())] == "node2"
     text = "\n".join(summary_lines(report))
-    assert f"rank {SLOW} on node2: last in {late.last[SLOW]} of 60 bodies" in text
+    assert f"rank {SLOW} on node2: last in {late.last[SLOW]} of 60 iterations" in text
     assert "by chance" not in text
     assert re.search(rf"least waiting: +{SLOW} ", text)
     assert report.kept is not None

@@ -53,7 +53,7 @@ def test_models_of_a_reduced_file_are_those_of_the_whole_one(
         test.text for test in whole.tests if test.name == "slow_groups"
     )
     for name in ("ranks_alike", "ranks_alike_in_work", "nodes"):
-        assert "needs the bodies of every rank" in tests[name].refused
+        assert "needs the iterations of every rank" in tests[name].refused
 
 
 def test_the_verbs_say_on_how_many_ranks_figures_rest(
@@ -67,7 +67,7 @@ def test_the_verbs_say_on_how_many_ranks_figures_rest(
     assert cli.main(["fit", path]) == 0
     text = " ".join(capsys.readouterr().out.split())
     assert "full records of 3 of 24 ranks" in text
-    assert "of all ranks, sums and extremes of each body" in text
+    assert "of all ranks, sums and extremes of each iteration" in text
     assert cli.main(["fit", "--json", path]) == 0
     [entry] = json.loads(capsys.readouterr().out)["runs"]
     assert entry["kept_ranks"] == 3

@@ -33,7 +33,7 @@ def test_two_ranks_are_compared_with_each_other(
     assert "One group of ranks" not in html
     assert "2 ranks are too few to form groups." in html
     assert "most often last</td>" not in html  # 2 ranks are too few to find outliers
-    assert metric_text(1.0, "bodies") == "1 body"
+    assert metric_text(1.0, "bodies") == "1 iteration"
 
 
 def test_injected_noise_is_apart_from_other_noise_and_from_stalls_in_it(

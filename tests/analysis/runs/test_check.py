@@ -112,7 +112,7 @@ SPOILT: dict[str, tuple[Callable[[Values], None], str]] = {
 }
 WORSE: dict[str, tuple[Callable[[Values], None], str]] = {
     "unattributed-mpi": (mostly_unattributed, "20.0 % of a rank's time"),
-    "outliers": (dominated, "1 body lasts over 3 times the median, 7"),
+    "outliers": (dominated, "1 iteration lasts over 3 times the median, 7"),
     "outliers at first": (dominated_at_first, "the first iterations do one-time work"),
     "drift": (fell_apart, "of the last quarter"),
     "crowded": (bound_together, "3 ranks were bound to core 0"),

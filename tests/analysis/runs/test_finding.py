@@ -78,7 +78,7 @@ def doubtful(tmp_path: Path, header: Header) -> Path:
     return folder
 
 
-WORDS = "error: 1 body lasts over 3 times the median, 8"
+WORDS = "error: 1 iteration lasts over 3 times the median, 8"
 VERBS: dict[str, tuple[tuple[str, ...], str, str]] = {
     "show": ((), "times", "runs"),
     "fit": ((), "models", "runs"),
@@ -120,9 +120,9 @@ def test_pages_and_figures_say_it(doubtful: Path, told: Told, tmp_path: Path) ->
     told("report", doubtful, "--out", tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text()
     assert page.count('class="caution"') >= 2
-    assert page.count("1 body lasts over 3 times the median") >= 2
+    assert page.count("1 iteration lasts over 3 times the median") >= 2
     told("show", "--ranks", doubtful, "--out", tmp_path / "ranks.html")
-    assert "1 body lasts over 3 times the median" in (tmp_path / "ranks.html").read_text()
+    assert "1 iteration lasts over 3 times the median" in (tmp_path / "ranks.html").read_text()
     assert WORDS in told("plot", doubtful, "--figure", "map", "--out", tmp_path)
 
 
@@ -139,7 +139,7 @@ def test_a_large_file_is_not_read_for_a_glance(
     monkeypatch.setattr(check, "MOST_IN_MEMORY", 10)
     monkeypatch.setattr(check, "read_body_times", lambda *_, **__: pytest.fail("it was read"))
     text = told("show", doubtful)
-    assert "the slowest body alone takes 8" in text
+    assert "the slowest iteration alone takes 8" in text
     assert "(outliers)" in text
     assert "In doubt: times, models, comparisons. 'hindmost check' gives advice." in text
 
@@ -259,5 +259,5 @@ def test_findings_of_several_files_are_one_text_with_ranges() -> None:
     assert text_of_all(found) == of_all
     assert f"{of_all} (in 2 of 2 files)" in judge_data(found, 2).text
     assert cautions(found, [Topic.TIMES])[0].startswith(f"note: {of_all}; in 2 files")
-    other = [found[0], replace(found[1], text="the slowest body alone takes 20 % of the time")]
+    other = [found[0], replace(found[1], text="the slowest iteration alone takes 20 % of the time")]
     assert text_of_all(other) == f"{texts[0]} (p2-0.h5; other files differ)"

@@ -172,11 +172,11 @@ def test_show_says_where_the_time_went(folder: Path, capsys: pytest.CaptureFixtu
     file = folder / "laplacian-1d-gmres-p3-0.h5"
     assert main(["show", str(file)]) == 0
     printed = capsys.readouterr().out
-    assert "40 bodies (40 regular), 3 restarts" in printed
+    assert "for 40 iterations: 40 regular, 3 restarts" in printed
     assert "WRONG" not in printed
     about_the_run, _, doubts = printed.partition("\n  error: ")
     assert len(about_the_run.splitlines()) <= 10
-    assert doubts.startswith("only 40 bodies (few-bodies)")
+    assert doubts.startswith("only 40 iterations (few-bodies)")
     assert main(["show", "--json", str(file)]) == 0
     run = json.loads(capsys.readouterr().out)["runs"][0]
     assert sum(run["phase_share"].values()) == pytest.approx(1, abs=1e-6)

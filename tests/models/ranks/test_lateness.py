@@ -50,7 +50,7 @@ def test_blocks_add_up_to_numpys_moments_and_slopes() -> None:
     slope = np.polyfit(np.arange(101), work, 1)[0]
     np.testing.assert_allclose(found.drift, slope * 100 / work.mean(axis=0), rtol=1e-9)
     assert lateness(np.array([[1.0], [2.0]]), ["n"]).drift[0] == pytest.approx(1.0 / 1.5)
-    with pytest.raises(DataError, match="body 101 is not a number"):
+    with pytest.raises(DataError, match="iteration 101 is not a number"):
         sweep.add(np.full((1, 7), np.nan))
 
 
@@ -233,7 +233,7 @@ def test_ranks_stand_out_beyond_the_spread_of_the_others(ranks: int) -> None:
     one[:, 2] += 0.3
     for criterion in ("most often last", "costs the others most", "least waiting"):
         assert standing(one)[criterion] == [2]
-    assert standing(one)["latest single body"] in ([], [2])
+    assert standing(one)["latest single iteration"] in ([], [2])
     assert not standing(one)["grows slower"]
     groups = work.copy()
     groups[:, : ranks // 2] += 0.3  # two groups as large as each other: no rank is odd

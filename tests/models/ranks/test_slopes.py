@@ -77,7 +77,7 @@ def test_ranks_that_leave_a_reduction_late_hint_at_communication_and_not_at_imba
     assert "imbalance" not in slopes.explain()
     poor = replace(slopes, clock_share=0.3).explain()
     assert "slow communication" not in poor
-    assert "is unknown: the clocks agree only to within 30 % of a body" in poor
+    assert "is unknown: the clocks agree only to within 30 % of an iteration" in poor
 
 
 @pytest.mark.parametrize("noise", [0.0, 0.01])
@@ -140,7 +140,7 @@ def test_bodies_of_different_length_do_not_pass_for_imbalance() -> None:
     slopes = worked(start, work, 0.25 * work)[1].result()
     assert slopes.fall_share == 0.0
     assert slopes.early_end_share == pytest.approx(0.0)
-    assert slopes.explain() == "Ranks start and finish their work together, within 0 % of a body."
+    assert slopes.explain() == "Ranks start and finish their work together, within 0 % of an iteration."
 
 
 def one_stretch(duration: Values) -> EventBlock:
