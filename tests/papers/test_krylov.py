@@ -107,7 +107,8 @@ def test_an_iteration_shows_its_nodes(tmp_path: Path) -> None:
     _, least, span = uniform_times()
     nodes = np.repeat([0.0, 1.0], 4)  # in lockstep on a node, apart between nodes
     file = write_solve(tmp_path, least[:, None] + span[:, None] * nodes)
-    bars = drawn(tmp_path / "f", file, "--figure=iteration", "--iteration=44")["whole iteration"][:, 2]
+    series = drawn(tmp_path / "f", file, "--figure=iteration", "--iteration=44")
+    bars = series["whole iteration"][:, 2]
     assert bars.shape == (RANKS,)
     assert np.ptp(bars[:4]) == pytest.approx(0.0, abs=1e-9)
     assert bars[4] - bars[3] == pytest.approx(1e6 * span[44])

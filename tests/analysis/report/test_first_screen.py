@@ -151,7 +151,7 @@ def test_few_iterations_are_the_first_thing_said(
     few = replace(own, iterations=6)
     html = page_of(tmp_path, few, of_work(alike[:6]))
     said = words(html)
-    assert said.startswith("Only 6 iterations, so no conclusion is firm. At face value, load imbalance")
+    assert said.startswith("Only 6 iterations, so no conclusion is firm. At face value, load")
     assert "errors in the data: few-bodies" in said
     assert "measured" not in said
 

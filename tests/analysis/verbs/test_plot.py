@@ -96,7 +96,8 @@ def test_times_per_rank_are_those_of_the_chosen_body(
     assert main(["plot", str(run_file), *words]) == 0
     with (tmp_path / f"{run_file.stem}-iteration.csv").open(newline="") as lines:
         rows = list(csv.DictReader(lines))
-    whole = [float(row["time_of_the_iteration_us"]) for row in rows if row["series"] == "whole iteration"]
+    bars = [row for row in rows if row["series"] == "whole iteration"]
+    whole = [float(row["time_of_the_iteration_us"]) for row in bars]
     np.testing.assert_allclose(whole, 1e6 * np.asarray(values["duration"])[7])
 
 

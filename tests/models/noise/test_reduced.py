@@ -104,7 +104,8 @@ def test_a_model_that_reads_bodies_is_refused(monkeypatch: pytest.MonkeyPatch) -
     times = synthetic_solve(work_of(1), lag=0, latency_s=2e-6, restart=30)
     reduced, _ = reduced_solve(times, 0.1)
     assert "own" not in fit_models(times, families=False).refused
-    assert "reads the iterations of every rank" in fit_models(reduced, families=False).refused["own"]
+    refused = fit_models(reduced, families=False).refused
+    assert "reads the iterations of every rank" in refused["own"]
 
 
 def test_a_later_solve_is_predicted_as_from_all_ranks() -> None:

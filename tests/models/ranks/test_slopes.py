@@ -140,7 +140,8 @@ def test_bodies_of_different_length_do_not_pass_for_imbalance() -> None:
     slopes = worked(start, work, 0.25 * work)[1].result()
     assert slopes.fall_share == 0.0
     assert slopes.early_end_share == pytest.approx(0.0)
-    assert slopes.explain() == "Ranks start and finish their work together, within 0 % of an iteration."
+    said = slopes.explain()
+    assert said == "Ranks start and finish their work together, within 0 % of an iteration."
 
 
 def one_stretch(duration: Values) -> EventBlock:
