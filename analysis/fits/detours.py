@@ -38,8 +38,6 @@ LIMITS = (
     "causes. Not seen: detours while a rank waits; detours of one length in every iteration, which "
     "look like work."
 )
-PREEMPTED = 0.01
-"""Share of the iterations that were preempted from which on the run's own detours are in doubt."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -289,20 +287,7 @@ def notes(found: RunDetours) -> Iterable[str]:
             "least 8 of them to find a clock and 30 to rule one out, in at most half of the "
             "iterations; and iterations that follow the same clock themselves hide it."
         )
-    yield from preempted(found)
     yield LIMITS
-
-
-def preempted(found: RunDetours) -> Iterable[str]:
-    """Say if other processes took the core so often that they are among the laws."""
-    switches = found.run.variable("context_switches")
-    share = float(switches.max(initial=0.0)) / max(found.run.bodies, 1)
-    if share > PREEMPTED:
-        yield (
-            f"A rank lost its core in up to {percent(min(share, 1.0), 0)} of the iterations: the "
-            "laws above mix the noise of this machine, as it was then, with whatever was injected. "
-            "Record on an idle machine to tell them apart."
-        )
 
 
 def listed(numbers: Iterable[int]) -> str:

@@ -19,6 +19,7 @@ from hindmost.analysis.report.rank_conclusions import (
 from hindmost.analysis.report.time_balance import metric_of
 from hindmost.analysis.runs.conclusion import Certainty, Conclusion, Link
 from hindmost.analysis.runs.configuration import injected_noise
+from hindmost.analysis.runs.cores import core_wait
 from hindmost.analysis.runs.finding import OF_MODELS, Topic
 from hindmost.analysis.whatif.gains import INTERRUPTED
 from hindmost.analysis.whatif.typical_work import WorkOfRank, work_of_rank
@@ -231,7 +232,7 @@ def noise(looked: LookedAt) -> Iterator[Conclusion]:
         basis += "; its interval includes no saving"
     elif shared_s:
         basis += f"; {seconds(shared_s)} of it in MPI may come from load imbalance"
-    cause = cause_of_variation(looked)
+    cause = cause_of_variation(looked, saved_s)
     yield looked.loss(
         OTHER if other else "Noise" if was_injected else VARIATION,
         saved_s if known else 0.5 * sum(range_s),
@@ -251,15 +252,29 @@ def noise(looked: LookedAt) -> Iterator[Conclusion]:
     )
 
 
-def cause_of_variation(looked: LookedAt) -> str:
-    """Say what may make single iterations longer, where no noise was injected."""
+def cause_of_variation(looked: LookedAt, cost_s: float) -> str:
+    """Say what may make single iterations longer, where no noise was injected.
+
+    Parameters
+    ----------
+    cost_s : float
+        What that costs.
+    """
     one = looked.busiest
     if one is not None and one.every and not one.systematic:
         return (
             f"one in {one.every} iterations of rank {looked.ranks.numbers[one.rank]}, at equal "
             "distances, is longer, by the program's own work or by regular noise"
         )
-    return "the cause is noise, or more work of the program in these iterations"
+    waited = core_wait(looked.run)
+    if waited is None:
+        return "the cause is noise, or more work of the program in these iterations"
+    if waited.most_s < 0.5 * cost_s:
+        return (
+            f"ranks waited for a core only {seconds(waited.most_s)}, so most is more work of the "
+            "program in these iterations, or noise that the kernel does not count"
+        )
+    return f"{waited} ({seconds(waited.most_s)})"
 
 
 def blamed(looked: LookedAt) -> str:

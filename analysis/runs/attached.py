@@ -92,9 +92,9 @@ IN_WORDS = {
     "post": "starts of non-blocking collectives",
     "unclassified": "unclassified MPI calls",
 }
-DISTURBED = ("crowded", "outliers", "load", "neighbours", "context-switches", "slow-stretch")
+DISTURBED = ("crowded", "cores-taken", "outliers", "load", "slow-stretch")
 """Codes of findings that call for a repeat before conclusions."""
-FIRST = ("crowded", "recurring", *DISTURBED[1:])
+FIRST = ("crowded", "cores-taken", "recurring", *DISTURBED[2:])
 """Codes of findings to act on first, of equal severity in this order."""
 REMEDIES = {
     "crowded": "repeat with a core for every rank before anything else",
@@ -291,9 +291,9 @@ class AttachedRun:
                 what = " (also those that were not kept)"
             words.append(f"{percent(outside, 0)} outside iterations{what}")
         said = f"Where the time goes, over all ranks: {', '.join(words)}."
-        without = [each.text for each in self.findings if each.code == "crowded"]
+        without = [each.text for each in self.findings if each.code in ("crowded", "cores-taken")]
         if without:
-            said += f" Each of these includes time without a core, since {without[0]}."
+            said += f" Each of these includes time without a core: {without[0]}."
         return said
 
     def who(self) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from hindmost.analysis.runs.configuration import LOOP, injected_noise, is_attached
+from hindmost.analysis.runs.cores import CoreWait, core_wait
 from hindmost.analysis.runs.cycles import AdaptiveSummary, summarise_cycles
 from hindmost.analysis.runs.efficiency.of_run import quick_efficiencies
 from hindmost.analysis.runs.efficiency.withheld import why_withheld
@@ -57,6 +58,8 @@ class RunSummary:
     balance_s : float
         Largest difference on any rank between the solve time and the sum of lead-in, bodies,
         restarts and lead-out.
+    core_wait : CoreWait or None
+        None if unknown.
     ending : Ending or None
         What the solve was asked to do and how much of it was done; None if unknown.
     activity_share : dict of str to float, or None
@@ -90,6 +93,7 @@ class RunSummary:
     mpi_other_share: float
     balance_s: float
     context_switches: int
+    core_wait: CoreWait | None
     instructions: float | None
     cycles: float | None
     load: list[float] | None
@@ -138,6 +142,7 @@ class RunSummary:
             + (", simulated" if self.origin == "simulated" else ""),
             f"{self._solved()} for {counted(self.iterations, 'iteration')}{self._of_what()}: "
             f"{self._recorded(kinds)}{self._between()}",
+            self._cores_line(),
         ]
         machine = [
             f"  phases      {shares}{self._unclassified()}",
@@ -145,7 +150,6 @@ class RunSummary:
             *self._efficiency_line(),
             *(self.adaptive.lines() if self.adaptive else ()),
             *self._counted_line(),
-            f"  noise       {self.context_switches} involuntary context switches{self._load()}",
             f"  software    {self._petsc()}{self.mpi_library}",
             f"  machine     {self.machine}{self._binding()}",
         ]
@@ -158,6 +162,13 @@ class RunSummary:
             *self._balance_line(),
             *([] if below_program else machine),
         ]
+
+    def _cores_line(self) -> str:
+        """Say whether ranks had cores, or what hints at it where the kernel does not tell."""
+        if self.core_wait is not None:
+            also = "; all below includes that" if self.core_wait.matters else ""
+            return f"  cores       {self.core_wait}{also}"
+        return f"  noise       {self.context_switches:,} involuntary context switches{self._load()}"
 
     def _recorded(self, kinds: str) -> str:
         """Say of which kinds the recorded iterations are, with their number where it differs."""
@@ -325,6 +336,7 @@ def summarise_run(run: Run, *, with_efficiency: bool = True) -> RunSummary:
         mpi_other_share=float(run.variable("mpi_other").sum() / run.solve_time.sum()),
         balance_s=counted["balance_s"],
         context_switches=int(run.variable("context_switches").sum()),
+        core_wait=core_wait(run),
         instructions=counted.get("counted", {}).get("instructions") or None,
         cycles=counted.get("counted", {}).get("cycles") or None,
         load=load_around(run),

@@ -75,6 +75,7 @@ class CycleLog:
         self._begin_ns, _, _ = clock.take()
         self._at_ns = self._begin_ns
         self._switches = self._first_switches = provenance.involuntary_switches()
+        self._core_wait_s = -provenance.core_wait_s()
 
     @property
     def cycles(self) -> int:
@@ -155,6 +156,7 @@ class CycleLog:
             incoming=Edges.together(self._edges) if self._edges else no_edges(),
             mpi_other_s=0.0,
             context_switches=self._switches - self._first_switches,
+            core_wait_s=self._core_wait_s + provenance.core_wait_s(),
             cpu=provenance.current_cpu(),
             cpuset=provenance.cpuset(),
             load_before=self._load_before,

@@ -125,6 +125,7 @@ def recording_of(
         end_ns=facts.end_ns,
         begin_utc_ns=facts.begin_utc_ns,
         switches=facts.switches,
+        core_wait_s=facts.core_wait_s,
         foreign_calls=facts.foreign_calls,
         lost=facts.lost,
         iterations=int(monitored[-1]) if monitored.size else 0,

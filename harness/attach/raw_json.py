@@ -5,6 +5,7 @@ Numbers have limits, and keys that are not known are passed over.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -149,6 +150,7 @@ class Section:
     iterations: Unsure = -1
     begin_utc_ns: Annotated[int, Meta(ge=0, le=MOST_UTC_NS)] = 0
     switches: Count = 0
+    core_wait_ns: Unsure = -1
     foreign_calls: Count = 0
     other_ns: Mapping[str, Count] = field(default_factory=dict)
     polls: Count = 0
@@ -157,6 +159,11 @@ class Section:
     complete: bool = True
     phases: tuple[str, ...] = ()
     inner: tuple[Inner, ...] = ()
+
+    @property
+    def core_wait_s(self) -> float:
+        """How long its thread was ready to run and had no core; NaN where that is not known."""
+        return self.core_wait_ns * 1e-9 if self.core_wait_ns >= 0 else math.nan
 
     @property
     def lost(self) -> int:

@@ -276,6 +276,7 @@ def rank_run(
         incoming=edges_of(chosen, rank, bodies.duration.size),
         mpi_other_s=min(other_s, bodies.solve_time_s) if seen else bodies.solve_time_s,
         context_switches=sum(each.switches for each in facts),
+        core_wait_s=sum(each.core_wait_s for each in facts),
         foreign_calls=sum(each.foreign_calls for each in facts),
         polls=sum(each.polls for each in facts) if is_loop else 0,
         cpu=raw.program.cpu,

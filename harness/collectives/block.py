@@ -68,12 +68,13 @@ def record_block(
         if warmup:
             alignment.calls(prepared.call, warmup, warmup)
         aligning.Barrier()
-        switches = -provenance.involuntary_switches()
+        switches, core_wait_s = -provenance.involuntary_switches(), -provenance.core_wait_s()
         began = datetime.now(UTC)
         begin_ns = time.monotonic_ns()
         made = alignment.calls(prepared.call, calls, TRIES * calls)
         end_ns = time.monotonic_ns()
         switches += provenance.involuntary_switches()
+        core_wait_s += provenance.core_wait_s()
     clock = CommonClock(
         before=before, after=read_clock(aligning), zero_ns=communicator.bcast(begin_ns)
     )
@@ -84,6 +85,7 @@ def record_block(
         incoming=Edges(source=none, target=none, bytes=np.empty(0, np.int64)),
         mpi_other_s=0.0,
         context_switches=switches,
+        core_wait_s=core_wait_s,
         cpu=provenance.current_cpu(),
         cpuset=provenance.cpuset(),
         host=socket.gethostname(),

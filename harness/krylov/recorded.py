@@ -41,6 +41,7 @@ def run_of_rank(
         incoming=incoming,
         mpi_other_s=unclassified_s if recording.mpi_seen else bodies.solve_time_s,
         context_switches=recording.switches,
+        core_wait_s=recording.core_wait_s,
         foreign_calls=recording.foreign_calls,
         cpu=current_cpu(),
         cpuset=cpuset(),

@@ -57,7 +57,7 @@ static void write_part(int64_t mark_ns) {
   if (record_contexts)
     raw_frame(RAW_PART_CONTEXTS, record_contexts + loop.written, (size_t)(kept - loop.written) * sizeof(uint32_t));
   begin_loop_section(&text);
-  add_counts(&text, mark_ns, state->switches + involuntary_switches(), 0);
+  add_counts(&text, mark_ns, state->switches + involuntary_switches(), core_wait_since(state->core_wait_ns), 0);
   text_frame(&text, RAW_PART);
   loop.written = kept;
   records = attached.records - kept; /* the memory is used again */

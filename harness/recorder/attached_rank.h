@@ -286,7 +286,7 @@ static void write_contexts(void) {
 static int64_t records_kept(void) { return state->seen < state->capacity ? state->seen : state->capacity; }
 
 /* What the recorder has counted, up to a time. */
-static void add_counts(struct text *text, int64_t end_ns, int64_t switches, int complete) {
+static void add_counts(struct text *text, int64_t end_ns, int64_t switches, int64_t core_wait_ns, int complete) {
   int64_t polls = 0;
   text_number(text, "begin_ns", state->begin_ns);
   text_number(text, "end_ns", end_ns);
@@ -294,6 +294,7 @@ static void add_counts(struct text *text, int64_t end_ns, int64_t switches, int 
   text_number(text, "seen", state->seen);
   text_number(text, "kept", records_kept());
   text_number(text, "switches", switches);
+  text_number(text, "core_wait_ns", core_wait_ns);
   text_number(text, "foreign_calls", state->foreign_calls);
   text_number(text, "unknown_requests", state->unknown_requests);
   text_add(text, ",\"other_ns\":{");
@@ -312,7 +313,7 @@ static void add_counts(struct text *text, int64_t end_ns, int64_t switches, int 
 /* The frames of the section; `written`: records of it that are in the file already. */
 static void end_section(struct text *text, MPI_Comm communicator, int64_t written, int complete) {
   for (int i = 0; i < CALL_COUNT; i++) attached.calls += state->call_count[i];
-  add_counts(text, state->end_ns, state->switches, complete);
+  add_counts(text, state->end_ns, state->switches, state->core_wait_ns, complete);
   count_calls();
   text_frame(text, RAW_SECTION);
   write_contexts();

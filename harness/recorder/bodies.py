@@ -35,6 +35,9 @@ class Recording:
         The begin since 1970, by the system's calendar.
     switches : int
         Involuntary context switches of the process during the solve.
+    core_wait_s : float
+        How long the recorded thread was ready to run during the solve and had no core; NaN where
+        the kernel does not tell.
     foreign_calls : int
         MPI calls of other threads during the solve, which were not recorded.
     lost : int
@@ -62,6 +65,7 @@ class Recording:
     end_ns: int
     begin_utc_ns: int
     switches: int
+    core_wait_s: float
     foreign_calls: int
     lost: int
     iterations: int

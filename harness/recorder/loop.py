@@ -238,6 +238,7 @@ class LoopRecorder:
             self._library.hindmost_arm(self._communicator.py2f())
         self._load_before = provenance.load_of_host()
         self._switches = -provenance.involuntary_switches()
+        self._core_wait_s = -provenance.core_wait_s()
         self._began = datetime.now(UTC)
         self._begin_ns = time.monotonic_ns()
         return self
@@ -251,6 +252,7 @@ class LoopRecorder:
         """Write the run file, unless the loop failed on some rank; collective."""
         end_ns = time.monotonic_ns()
         self._switches += provenance.involuntary_switches()
+        self._core_wait_s += provenance.core_wait_s()
         if self.mpi_seen and self._library:
             self._library.hindmost_disarm()
         failed = first_failed(self._communicator, error)
@@ -330,6 +332,7 @@ class LoopRecorder:
             incoming=sent if sent is not None else Edges.none(),
             mpi_other_s=other_ns * NS,
             context_switches=self._switches,
+            core_wait_s=self._core_wait_s,
             foreign_calls=int(self._state["foreign_calls"]) if self.mpi_seen else 0,
             polls=self._state.polls() if self.mpi_seen else 0,
             cpu=provenance.current_cpu(),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -219,7 +220,7 @@ class Recorder:
         kept = min(seen, self._memory.size)
         records = self._memory[:kept].copy()
         marks = np.count_nonzero(records["what"] > 0)
-        spent = state["other_ns"]
+        spent, waited_ns = state["other_ns"], int(state["core_wait_ns"])
         return Recording(
             records=records,
             call_classes=state.call_classes,
@@ -227,6 +228,7 @@ class Recorder:
             begin_ns=begin_ns,
             begin_utc_ns=int(state["begin_utc_ns"]),
             switches=int(state["switches"]),
+            core_wait_s=waited_ns * 1e-9 if waited_ns >= 0 else math.nan,
             foreign_calls=int(state["foreign_calls"]),
             end_ns=int(state["end_ns"]),
             lost=seen - kept,

@@ -8,6 +8,7 @@
  * The caller provides all memory before the solve. Nothing here allocates, locks or prints. Only the
  * thread that arms the recorder is recorded; MPI calls of other threads are only counted. */
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -91,6 +92,7 @@ struct state {
   int64_t begin_ns, end_ns;         /* of the last armed stretch */
   int64_t begin_utc_ns;             /* its begin since 1970, by the system's calendar */
   int64_t switches;                 /* involuntary context switches of the process in it */
+  int64_t core_wait_ns;             /* its thread's wait for a core in it; -1 if not known */
   int64_t iteration;                /* the last that the solver reported to its monitors */
   double residual_norm;             /* the norm that it reported */
   int64_t seen, capacity;           /* records requested, and room for records */
@@ -180,6 +182,24 @@ static int64_t involuntary_switches(void) {
   return usage.ru_nivcsw;
 }
 
+/* How long this thread was ready to run and had no core, so far; -1 where the kernel does not tell. */
+static int64_t core_wait(void) {
+  char text[96];
+  int file = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+  ssize_t size = file < 0 ? -1 : read(file, text, sizeof text - 1);
+  if (file >= 0) close(file);
+  if (size <= 0) return -1;
+  text[size] = 0;
+  char *waited;
+  if (!strtoll(text, &waited, 10)) return -1; /* kernels that do not count write zeros */
+  return strtoll(waited, NULL, 10);
+}
+
+static int64_t core_wait_since(int64_t before) {
+  int64_t after = before < 0 ? -1 : core_wait();
+  return after < 0 ? -1 : after - before;
+}
+
 #ifdef __GLIBC__
 __attribute__((weak)) int Py_IsInitialized(void);
 
@@ -219,6 +239,7 @@ static void clear_stretch(void) {
 static void note_begin(void) {
   struct timespec calendar;
   state->switches = -involuntary_switches();
+  state->core_wait_ns = core_wait();
   clock_gettime(CLOCK_REALTIME, &calendar);
   state->begin_utc_ns = (int64_t)calendar.tv_sec * 1000000000 + calendar.tv_nsec;
   state->begin_ns = state->end_ns = now();
@@ -252,6 +273,7 @@ void hindmost_disarm(void) {
   state->end_ns = now();
   state->armed = stretch = 0;
   state->switches += involuntary_switches();
+  state->core_wait_ns = core_wait_since(state->core_wait_ns);
 }
 
 /* Finds the offset of rank 0's clock to this rank's from the fastest of several round trips to rank 0;

@@ -40,6 +40,7 @@ HEAD = [
     ("end_ns", "i8"),
     ("begin_utc_ns", "i8"),
     ("switches", "i8"),
+    ("core_wait_ns", "i8"),
     ("iteration", "i8"),
     ("residual_norm", "f8"),
     ("seen", "i8"),

@@ -229,6 +229,9 @@ class RankRun:
     mpi_other_s : float
         Seconds in MPI calls of no known kind, in the whole solve.
     context_switches : int
+    core_wait_s : float
+        How long the thread that calls MPI was ready to run during the solve and had no core; NaN
+        where the kernel does not tell.
     cpu : int
     cpuset : str
         The cores that the rank may use, as in ``0-3,8``.
@@ -257,6 +260,7 @@ class RankRun:
     incoming: Edges
     mpi_other_s: float
     context_switches: int
+    core_wait_s: float
     cpu: int
     cpuset: str
     host: str

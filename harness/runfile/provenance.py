@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import platform
 import resource
@@ -233,6 +234,18 @@ def load_of_host() -> float:
 def involuntary_switches() -> int:
     """Return the involuntary context switches of this process so far."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw
+
+
+def core_wait_s() -> float:
+    """Return how long this thread was ready to run and had no core, so far, in seconds.
+
+    NaN where the kernel does not tell.
+    """
+    try:
+        on_core, waited, _ = Path("/proc/thread-self/schedstat").read_text().split()
+    except (OSError, ValueError):
+        return math.nan
+    return int(waited) * 1e-9 if int(on_core) else math.nan  # who does not count writes zeros
 
 
 def cpuset() -> str:

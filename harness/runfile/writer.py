@@ -141,6 +141,7 @@ def gather_into(
             "load_before": run.load_before,
             "load_after": run.load_after,
             "context_switches": run.context_switches,
+            "core_wait": run.core_wait_s,
             "mpi_other": run.mpi_other_s,
             "foreign_calls": run.foreign_calls,
             "polls": run.polls,

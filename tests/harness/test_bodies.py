@@ -55,6 +55,7 @@ def recording(*events: tuple[str, int, int]) -> Recording:
         end_ns=9000,
         begin_utc_ns=0,
         switches=0,
+        core_wait_s=0.0,
         foreign_calls=0,
         lost=0,
         iterations=0,

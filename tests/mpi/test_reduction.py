@@ -174,7 +174,8 @@ run = RankRun(
     bodies=mine, residual_norm=np.full(bodies, np.nan),
     incoming=Edges(source=near, target=np.full(near.size, rank, np.int32),
                    bytes=np.full(near.size, 8)),
-    mpi_other_s=0.0, context_switches=0, cpu=rank, cpuset=str(rank), host=f"node{rank // 2}",
+    mpi_other_s=0.0, context_switches=0, core_wait_s=0.0, cpu=rank,
+    cpuset=str(rank), host=f"node{rank // 2}",
     load_before=0.0, load_after=0.0, clock_offset_s=0.0, clock_uncertainty_s=1e-7,
 )
 header = Header(

@@ -35,6 +35,15 @@ class Efficiencies(TypedDict):
     lost_s: dict[str, float] | None
 
 
+class CoreWait(TypedDict):
+    """How long ranks could run and had no core: shares of all, and of the worst rank's time."""
+
+    share: float
+    most: float
+    most_s: float
+    rank: int
+
+
 class RunSummary(TypedDict):
     """A run in ``hindmost show``."""
 
@@ -55,6 +64,7 @@ class RunSummary(TypedDict):
     mpi_other_share: float
     balance_s: float
     context_switches: int
+    core_wait: CoreWait | None
     instructions: float
     cycles: float
     load: list[float] | None

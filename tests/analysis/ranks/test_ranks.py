@@ -17,7 +17,6 @@ from hindmost import cli
 from hindmost.analysis.ranks.read import look_at_run
 from hindmost.analysis.ranks.study import report_run
 from hindmost.analysis.ranks.tables import summary_lines
-from hindmost.analysis.runs.check import look_at_load
 from hindmost.analysis.runs.efficiency.of_run import efficiencies_of
 from hindmost.analysis.runs.model_input import solve_times
 from hindmost.analysis.runs.summary import summarise_run
@@ -247,20 +246,6 @@ def test_the_report_on_a_reduced_run_says_of_how_many_ranks_it_speaks(
         assert "all 24 ranks" in html
         assert "is known for only 3 of 24 ranks, so slopes are not measured" in html
         assert "so neither they nor the critical path are drawn" in html
-
-
-def test_the_load_of_ranks_without_full_records_is_no_neighbour(
-    tmp_path: Path, header: Header, values: dict[str, object]
-) -> None:
-    machine = {"machine": {"host": "node0", "cores": 8}}
-    header = replace(header, ranks=RANKS, iterations=60, restart=30, environment=machine)
-    loaded = {**values, "load_after": np.full(RANKS, 8.1)}  # of eight ranks a node
-    some = [2, 5, 20]
-    for made in (loaded, reduced_values(loaded, some), reduced_values(loaded, some, earlier=True)):
-        assert list(look_at_load(hindmost.open(write_whole(tmp_path, header, made)))) == []
-    more = {**values, "load_after": np.full(RANKS, 16.1)}
-    [found] = look_at_load(hindmost.open(write_whole(tmp_path, header, reduced_values(more, some))))
-    assert "load after the run exceeds that of its ranks by 8.1" in found.text
 
 
 def test_an_earlier_reduced_file_says_what_its_profiles_carry(

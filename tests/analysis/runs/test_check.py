@@ -88,8 +88,17 @@ def bound_together(values: Values) -> None:
     values["cpuset"] = ["0"] * 3
 
 
-def switched(values: Values) -> None:
-    values["context_switches"] = np.array([0, 3, 100])
+def waited(values: Values) -> None:
+    values["core_wait"] = np.array([0.0, 0.02, 0.05]) * values["solve_time"]
+
+
+def waited_long(values: Values) -> None:
+    values["core_wait"] = np.array([0.0, 0.1, 0.4]) * values["solve_time"]
+
+
+def shared_a_core(values: Values) -> None:
+    bound_together(values)
+    waited_long(values)
 
 
 def uncertain(values: Values) -> None:
@@ -106,7 +115,7 @@ SPOILT: dict[str, tuple[Callable[[Values], None], str]] = {
     "recurring": (recurring, "note"),
     "slow-stretch": (slow_stretch, "note"),
     "unattributed-mpi": (unattributed, "note"),
-    "context-switches": (switched, "note"),
+    "cores-taken": (waited, "note"),
     "clock": (uncertain, "note"),
     "books-open": (books_open, "error"),
 }
@@ -116,6 +125,11 @@ WORSE: dict[str, tuple[Callable[[Values], None], str]] = {
     "outliers at first": (dominated_at_first, "the first iterations do one-time work"),
     "drift": (fell_apart, "of the last quarter"),
     "crowded": (bound_together, "3 ranks were bound to core 0"),
+    "crowded and known": (
+        shared_a_core,
+        "core 0: ranks waited for a core 17 % of the",
+    ),
+    "cores-taken": (waited_long, "ranks waited for a core 17 % of the time, rank 2 40 %"),
 }
 HEADERS: dict[str, tuple[dict[str, Any], str]] = {
     "incomplete": ({"complete": False, "records_lost": 7}, "error"),
@@ -370,3 +384,17 @@ def test_a_run_that_is_mostly_disturbed_has_no_baseline(same_work: bool) -> None
     (found,) = look_at_bodies(course)
     assert (found.code, found.severity) == ("no-baseline", "error" if same_work else "note")
     assert not list(look_at_bodies(replace(course, relative=np.ones(400))))
+
+
+def test_a_load_that_took_no_core_is_no_finding(
+    tmp_path: Path, header: Header, good: Values, capsys: pytest.CaptureFixture[str]
+) -> None:
+    busy = replace(header, environment={"machine": {"cores": 2, "load_before": 6.0}})
+    bound_together(good)
+    good["core_wait"] = np.zeros(3)
+    file = write_whole(tmp_path, busy, good)
+    assert check(file, capsys) == (0, {})
+    assert main(["show", str(file)]) == 0
+    assert "every rank had a core for over 99 % of the time" in capsys.readouterr().out
+    good["core_wait"] = np.array([0.0, np.nan, 0.0])  # a node's kernel does not tell
+    assert set(check(write_whole(tmp_path, busy, good), capsys)[1]) == {"crowded"}

@@ -192,6 +192,7 @@ class Raw:
             "seen": len(stream.records),
             "kept": len(stream.records),
             "switches": 1,
+            "core_wait_ns": 5,
             "foreign_calls": 0,
             "other_ns": {},
             "polls": 0,

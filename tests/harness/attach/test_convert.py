@@ -67,6 +67,7 @@ def test_one_solve_is_one_run(folder: Path, tmp_path: Path) -> None:
     assert run.edges.bytes.tolist() == [811, 811]  # of an iteration
     assert run.hosts == ["node-0"] * 2
     np.testing.assert_allclose(run.variable("mpi_other"), 30e-9)
+    np.testing.assert_allclose(run.variable("core_wait"), 5e-9)
     spec = header.spec
     assert (spec["unknowns"], spec["nonzeros"], spec["pc_type"]) == (400, 1200, "jacobi")
     assert spec["petsc_options"] == ["ksp_type", "gmres", "ksp_view"]

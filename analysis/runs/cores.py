@@ -1,0 +1,151 @@
+"""Whether every rank had a core when it could run.
+
+The kernel counts how long the thread that calls MPI is ready to run and has none. It does not see
+what a hypervisor or a neighbour on the same physical core takes.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from hindmost.analysis.runs.check_bodies import DOMINATES
+from hindmost.analysis.runs.conclusion import WORTH_SAYING
+from hindmost.analysis.runs.finding import NUMBERS, Remark, Topic
+from hindmost.harness.runfile.all_ranks import hosts_of_all
+from hindmost.harness.runfile.reader import Run
+from hindmost.text import counted, percent
+
+QUIET_LOAD = 0.3
+"""Load of a core before the run, up to which a machine is idle."""
+BUSY = (Topic.TIMES, Topic.MODELS, Topic.COMPARISON)
+REMEDY = "wait until the machine is idle, or ask for exclusive nodes"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CoreWait:
+    """How long ranks were ready to run in a solve and had no core.
+
+    Attributes
+    ----------
+    share : float
+        Of the time of all ranks together.
+    most : float
+        Of the time of the rank with most of it.
+    most_s : float
+        That in seconds.
+    rank : int
+        The rank with most of it.
+    """
+
+    share: float
+    most: float
+    most_s: float
+    rank: int
+
+    @property
+    def matters(self) -> bool:
+        """Whether the times of some rank are not only those of the program."""
+        return self.most >= WORTH_SAYING
+
+    def __str__(self) -> str:
+        if not self.matters:
+            return f"every rank had a core for over {percent(1.0 - WORTH_SAYING, 0)} of the time"
+        return (
+            f"ranks waited for a core {percent(self.share, 0)} of the time, "
+            f"rank {self.rank} {percent(self.most, 0)}"
+        )
+
+
+def core_wait(run: Run) -> CoreWait | None:
+    """Return how long the ranks of a run waited for cores; None where that is not known."""
+    if not run.has("core_wait"):
+        return None
+    waited_s, solve_s = run.variable("core_wait"), run.solve_time
+    if not np.isfinite(waited_s).all():
+        return None
+    each = waited_s / solve_s
+    worst = int(each.argmax())
+    return CoreWait(
+        share=float(waited_s.sum() / solve_s.sum()),
+        most=float(each[worst]),
+        most_s=float(waited_s[worst]),
+        rank=int(run.variable("rank")[worst]),
+    )
+
+
+def number_of(run: Run, name: str) -> float | None:
+    """Return a number that a file says of its machine; None where it says none."""
+    machine = run.header.environment.get("machine")
+    value = machine.get(name) if isinstance(machine, dict) else None
+    return None if value is None else float(value)
+
+
+def look_at_cores(run: Run) -> Iterator[Remark]:
+    """Find ranks that had no core when they could run, or may have had none."""
+    load, cores = number_of(run, "load_before"), number_of(run, "cores")
+    waited, crowded = core_wait(run), crowds(run, cores)
+    if waited is not None and not waited.matters:
+        return
+    if crowded:
+        yield Remark(
+            code="crowded",
+            severity="error",
+            text=crowded if waited is None else f"{crowded}: {waited}",
+            advice="waiting times measure the operating system's scheduler: "
+            + (
+                f"repeat with at most {counted(int(cores), 'rank')} on a node"
+                if cores
+                else "use at most one rank per core"
+            ),
+            doubts=NUMBERS,
+        )
+    elif waited is not None:
+        yield Remark(
+            code="cores-taken",
+            severity="error" if waited.most > DOMINATES else "note",
+            text=str(waited),
+            advice=f"other processes ran on these cores, or threads of the ranks: {REMEDY}, and "
+            "leave cores free for threads",
+            doubts=BUSY,
+        )
+    elif load is not None and cores and load > QUIET_LOAD * cores:
+        yield Remark(
+            code="load",
+            severity="note",
+            text=f"load {load:.1f} on {cores:g} cores before the run",
+            advice=REMEDY,
+            doubts=BUSY,
+        )
+
+
+def crowds(run: Run, cores: float | None) -> str:
+    """Return where more ranks than cores ran; empty if nowhere."""
+    hosts, sets = run.hosts, run.texts("cpuset")
+    if not hosts:
+        return ""
+    if cores:
+        crowd = max(Counter(hosts_of_all(run) or hosts).values())
+        if crowd > cores:
+            return f"{crowd} ranks shared {cores:g} cores"
+    if len(sets) == len(hosts):
+        for (_, cpuset), count in Counter(zip(hosts, sets, strict=True)).items():
+            allowed = cores_in(cpuset)
+            if 0 < allowed < count:
+                word = f"core {cpuset}" if allowed == 1 else f"the {allowed} cores {cpuset}"
+                return f"{count} ranks were bound to {word}"
+    return ""
+
+
+def cores_in(cpuset: str) -> int:
+    """Return how many cores a text like ``0-3,8`` lists; 0 if it is none."""
+    total = 0
+    for part in cpuset.split(","):
+        first, _, last = part.partition("-")
+        if not first.isdecimal() or not (last or first).isdecimal():
+            return 0
+        total += int(last or first) - int(first) + 1
+    return total
