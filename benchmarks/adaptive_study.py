@@ -21,8 +21,7 @@ from benchmarks.adaptive_paper import DECKS, paper_table
 
 from hindmost.analysis.adaptive import tables
 from hindmost.analysis.adaptive.figures import ADAPTIVE_FIGURES
-from hindmost.analysis.adaptive.replays import group_replays
-from hindmost.analysis.adaptive.study import study_runs
+from hindmost.analysis.adaptive.study import group_replays, study_runs
 from hindmost.analysis.report.report import Contents, report_page
 from hindmost.analysis.runs.cycles import AdaptiveRun, read_adaptive
 from hindmost.analysis.runs.figures.run_figure import FigureChoice
@@ -127,24 +126,18 @@ def conclude(folder: Path, machine_file: Path, size: Size) -> None:
     study = study_runs(runs, machine)
     raw = tables.raw_table(study.errors)
     show("Raw prediction errors, in percent", raw)
-    denoised = tables.denoised_table(study.errors)
-    show("Denoised prediction errors, in percent: not comparable with raw ones", denoised)
     paper = paper_table(study.judged)
     show("Tables 3 and 4 of the paper, and this machine", paper)
-    for place, rows in study.phases.items():
-        title = study.errors[place].replays.title
-        show(f"Offline model by phase: {title}", tables.phase_table(rows))
-    for place, found in study.checkpoints.items():
-        if study.errors[place] in study.calm:
-            title = f"a failure every {found.mtbf_s:g} s: {study.errors[place].replays.title}"
-            show(f"Checkpoints, {title}", tables.checkpoint_table(found))
+    for each in study.judged:
+        title = f"a failure every {each.checkpoints.mtbf_s:g} s: {each.replays.title}"
+        show(f"Checkpoints, {title}", tables.checkpoint_table(each.checkpoints))
     if study.onsets:
         show("Neighbours", tables.onset_table(study.onsets))
     floor = floor_table(study)
     show("Predictions beside the floor", floor)
     goals = goal_table(study)
     show("Goals", goals)
-    kept = {"raw": raw, "denoised": denoised, "paper": paper, "floor": floor, "goals": goals}
+    kept = {"raw": raw, "paper": paper, "floor": floor, "goals": goals}
     for name, table in kept.items():
         heads = [column.head for column in table.columns]
         write_rows(folder / f"{name}.csv", heads, table.rows)

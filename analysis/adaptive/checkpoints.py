@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.analysis.runs.cycles import DECIDES, AdaptiveRun
 from hindmost.models.adaptive.application import Application
-from hindmost.models.adaptive.checkpoints import INTERVALS, CheckpointPlan, best_plan, plan_by_rule
+from hindmost.models.adaptive.checkpoints import (
+    CheckpointPlan,
+    best_plan,
+    optimum_s,
+    plan_by_rule,
+    young_s,
+)
 from hindmost.models.adaptive.machine import Machine
 
 MTBF_S = 600.0
@@ -20,19 +24,11 @@ ASSUMED_SHARE = 0.005
 """Assumed cost of a checkpoint as a share of the run, if the run wrote none."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckpointRule:
-    """The interval between checkpoints, and how it is rounded to whole cycles."""
-
-    name: str
-    interval: str
-    rounding: str
-
-
 RULES = (
-    CheckpointRule(name="Young, rounded down (the paper)", interval="young", rounding="down"),
-    CheckpointRule(name="optimum, to the nearest cycle", interval="optimum", rounding="nearest"),
+    ("Young, rounded down (the paper)", young_s, True),
+    ("optimum, to the nearest cycle", optimum_s, False),
 )
+"""Names, intervals of (checkpoint_s, mtbf_s), and whether they are rounded down to whole cycles."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,12 +93,11 @@ def study_checkpoints(
     best = best_plan(run.seconds, cost, mtbf_s)
     least = 100.0 * best.expected_waste(mtbf_s)
     planned = []
-    for rule in RULES:
-        tau_s: Callable[[float], float] = partial(of_cost, rule.interval, mtbf_s)
-        plan = plan_by_rule(run.seconds, predicted, cost, tau_s, rounding=rule.rounding)
+    for name, interval_s, down in RULES:
+        plan = plan_by_rule(run.seconds, predicted, cost, mtbf_s, interval_s, down=down)
         waste = 100.0 * plan.expected_waste(mtbf_s)
         planned.append(
-            Planned(name=rule.name, plan=plan, waste_percent=waste, above_percent=waste - least)
+            Planned(name=name, plan=plan, waste_percent=waste, above_percent=waste - least)
         )
     planned.append(
         Planned(
@@ -112,11 +107,6 @@ def study_checkpoints(
     return CheckpointStudy(
         mtbf_s=mtbf_s, checkpoint_s=cost, assumed=assumed, planned=tuple(planned)
     )
-
-
-def of_cost(interval: str, mtbf_s: float, checkpoint_s: float) -> float:
-    """Return the time between checkpoints of a given cost."""
-    return INTERVALS[interval](checkpoint_s, mtbf_s)
 
 
 def costs(

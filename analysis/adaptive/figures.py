@@ -1,4 +1,4 @@
-"""The figures of adaptive runs: predictions, checkpoints, cells and phases over cycles, by name."""
+"""The figures of adaptive runs: time per cell, predictions, checkpoints, interference."""
 
 from __future__ import annotations
 
@@ -15,12 +15,10 @@ from hindmost.errors import UsageError
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.adaptive.grind import curve
 from hindmost.models.adaptive.machine import Machine
-from hindmost.models.adaptive.work import PHASES
 from hindmost.text import unit_for
 
 ROOM, GRIND_ROOM, COUNT_ROOM = 1.08, 1.15, 1.05
 """Tops of axes over the highest of what is shown."""
-HYDRO = PHASES.index("hydro")
 NS = 1e9
 SHOWN = {
     "online-all": "online, all cycles",
@@ -35,15 +33,6 @@ DISTURBED = {
     "offline": "offline",
     "shape-level": "shape times level",
 }
-STACK = {
-    "hydro": ("hydro",),
-    "heat": ("heat",),
-    "adaption, balance and the rest": ("adaption", "balance"),
-    "halo": ("halo",),
-    "reduction": ("reduction",),
-}
-"""From the bottom. Time in no phase counts as adaption: only five fills are distinct in grey."""
-REST = "adaption, balance and the rest"
 
 
 def times_over_cycles(
@@ -154,7 +143,7 @@ def time_per_cell(run: AdaptiveRun, machine: Machine | None = None) -> Chart:
         Its curves are drawn for one rank, and for as many as the run had on a node.
     """
     cells = run.cells.astype(np.float64)
-    each = NS * run.phases_s[:, HYDRO] / (cells * run.steps)
+    each = NS * run.hydro_s / (cells * run.steps)
     curves, highest = [], worth_showing(each)[1]
     if machine is not None:
         for on_node in sorted({1, min(run.ranks, machine.ranks_per_node)}):
@@ -225,70 +214,6 @@ def accumulated(run: AdaptiveRun, study: CheckpointStudy | None = None) -> Chart
     )
 
 
-def cells_over_cycles(run: AdaptiveRun) -> Chart:
-    """Make the chart of cells; on several ranks also of those of the fullest rank times the ranks.
-
-    The gap between the two is load imbalance, for which all ranks wait in every step.
-    """
-    values = {"cells of all ranks": run.total_cells}
-    if run.ranks > 1:
-        values["those of the fullest rank, times the ranks"] = run.most_cells * run.ranks
-    return stepped(run, values, "cells")
-
-
-def adaption_over_cycles(run: AdaptiveRun) -> Chart:
-    """Make the chart of cells that were divided, combined and moved to another rank."""
-    values = {"divided": run.divided, "combined": run.combined}
-    if run.ranks > 1:
-        values["moved"] = run.moved
-    return stepped(run, values, "cells at the end of a cycle")
-
-
-def stepped(run: AdaptiveRun, values: dict[str, NDArray[np.int64]], what: str) -> Chart:
-    """Make a chart of counts, each constant over its cycle."""
-    highest = max(int(each.max()) for each in values.values())
-    return Chart(
-        title=run.title,
-        x=Quantity("cycle"),
-        y=Quantity(what),
-        series=tuple(
-            Series(name=name, look="steps", x=edges(run), y=each.astype(np.float64))
-            for name, each in values.items()
-        ),
-        y_limits=(0.0, COUNT_ROOM * max(1, highest)),
-        marks={},
-        counted=True,
-    )
-
-
-def phases_over_cycles(run: AdaptiveRun) -> Chart:
-    """Make the stacked chart of the phases of rank 0."""
-    unit = unit_for(run.seconds)
-    parts = {
-        name: np.sum([run.phases_s[:, PHASES.index(phase)] for phase in phases], axis=0)
-        for name, phases in STACK.items()
-    }
-    parts[REST] = parts[REST] + np.maximum(0.0, run.seconds - run.phases_s.sum(axis=1))
-    tops = unit.per_second * np.cumsum(list(parts.values()), axis=0)
-    base = np.vstack([np.zeros(run.seconds.size), tops[:-1]])
-    top = ROOM * worth_showing(tops[-1])[1]
-    beyond = int(np.count_nonzero(tops[-1] > top))
-    return Chart(
-        title=f"{run.title}: rank 0",
-        x=Quantity("cycle"),
-        y=Quantity("time of a cycle", unit.sign),
-        series=tuple(
-            Series(name=name, look="area", x=edges(run), y=tops[level], base=base[level])
-            for level, name in enumerate(parts)
-        ),
-        y_limits=(0.0, top),
-        note=f"{beyond} of {run.seconds.size} lie beyond" if beyond else "",
-        marks={},
-        stacked=True,
-        counted=True,
-    )
-
-
 def of_cycles(chart: Callable[[AdaptiveRun], Chart]) -> Callable[[Run, FigureChoice], Chart]:
     """Return what makes a chart from a run file, given what makes it from its cycles."""
     return lambda run, choice: chart(read_adaptive(run))
@@ -343,33 +268,6 @@ ADAPTIVE_FIGURES = (
         caption="The accumulated time of the cycles, and after which of them each rule writes a "
         "checkpoint, given the predictions of the next cycle.",
         make=make_checkpoints,
-        default=True,
-    ),
-    RunFigure(
-        name="cells",
-        heading="Cells of the mesh",
-        summary="adaptive runs: cells over cycles",
-        caption="Cells of the mesh in each cycle. On several ranks the gap between the lines is "
-        "load imbalance: all ranks wait for the one with most cells.",
-        make=of_cycles(cells_over_cycles),
-        default=True,
-    ),
-    RunFigure(
-        name="adaption",
-        heading="What adaption changed",
-        summary="adaptive runs: cells divided, combined and moved over cycles",
-        caption="Cells divided and combined at the end of each cycle, and moved to another rank "
-        "for load balance.",
-        make=of_cycles(adaption_over_cycles),
-        default=True,
-    ),
-    RunFigure(
-        name="phases-over-cycles",
-        heading="Phases of each cycle",
-        summary="adaptive runs: time of every cycle of rank 0, its phases stacked",
-        caption="The time of each cycle on rank 0, stacked by phase. Halo and reduction include "
-        "waiting for other ranks.",
-        make=of_cycles(phases_over_cycles),
         default=True,
     ),
 )

@@ -1,31 +1,172 @@
-"""A study of adaptive runs: prediction errors, and how well the decisions from them work."""
+"""A study of adaptive runs: prediction errors, checkpoints, and onsets of neighbours."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from hindmost.analysis.adaptive.checkpoints import RULES, CheckpointStudy, study_checkpoints
-from hindmost.analysis.adaptive.interference import (
-    Onset,
-    RecordedAlarms,
-    count_alarms,
-    find_onsets,
-)
-from hindmost.analysis.adaptive.limits import SimulatedLimits, simulate_limits
-from hindmost.analysis.adaptive.offline import PhaseRow, offline_model, phase_rows
-from hindmost.analysis.adaptive.replays import Replays, group_replays, undisturbed
-from hindmost.analysis.runs.cycles import DECIDES, AdaptiveRun
+from hindmost.analysis.adaptive.checkpoints import CheckpointStudy, study_checkpoints
+from hindmost.analysis.runs.configuration import configuration
+from hindmost.analysis.runs.cycles import DECIDES, AdaptiveRun, mean_error_percent
 from hindmost.analysis.runs.summary import load_around
-from hindmost.errors import DataError
+from hindmost.models.adaptive.interference import CycleKind
 from hindmost.models.adaptive.machine import Machine
-from hindmost.models.adaptive.offline import OfflineModel
-from hindmost.text import percent
+from hindmost.text import counted
 
-PROMPT = 2
-"""Cycles within which a change of the machine should be detected."""
+FIRST = 1
+"""Cycles left out of errors: before the first there is no data to predict from."""
+LATE = 20
+"""Cycles after which a verdict does not belong to an onset."""
+SETTLED = 3
+"""Cycles after an onset by which predictions should have adapted."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Replays:
+    """Runs of the same cycles from the same state.
+
+    Attributes
+    ----------
+    runs : tuple of AdaptiveRun
+        With the same deck, ranks, choices, cycles and mesh history.
+    """
+
+    runs: tuple[AdaptiveRun, ...]
+
+    @property
+    def deck(self) -> str:
+        """Name of the deck."""
+        return self.runs[0].deck
+
+    @property
+    def ranks(self) -> int:
+        """Ranks of each run."""
+        return self.runs[0].ranks
+
+    @property
+    def title(self) -> str:
+        """What the runs have in common, for a heading."""
+        first = self.runs[0]
+        words = [f"a neighbour {first.neighbour_words}"] if first.disturbed_on_purpose else []
+        base = first.spec.get("base")
+        size = [f"{base[0]} x {base[1]} base cells"] if base else []
+        return ", ".join([first.title, *size, f"{first.seconds.size} cycles", *words])
+
+    @property
+    def label(self) -> str:
+        """The same in few words, for tables."""
+        first = self.runs[0]
+        neighbour = f", neighbour {first.neighbour_words}" if first.disturbed_on_purpose else ""
+        return f"{first.deck}, {counted(first.ranks, 'rank')}{neighbour}"
+
+    @property
+    def middle(self) -> AdaptiveRun:
+        """The run whose whole time is the median, or the one below it."""
+        order = np.argsort([each.seconds.sum() for each in self.runs], kind="stable")
+        return self.runs[int(order[(len(order) - 1) // 2])]
+
+    @property
+    def predictors(self) -> tuple[str, ...]:
+        """Those that every run has."""
+        return tuple(
+            name
+            for name in self.runs[0].predictors
+            if all(name in each.predictors for each in self.runs)
+        )
+
+    def errors_percent(self, name: str) -> list[float]:
+        """Return the mean absolute error of a predictor in each run, as the run predicted."""
+        return [
+            mean_error_percent(each.prediction(name)[FIRST:], each.seconds[FIRST:])
+            for each in self.runs
+        ]
+
+    def floor_percent(self) -> float | None:
+        """Return how much replays differ: mean |replay - median| / median, in percent.
+
+        None for fewer than two replays, or fewer than two cycles.
+        """
+        times = np.stack([each.seconds[FIRST:] for each in self.runs])
+        if len(self.runs) < 2 or not times.size:
+            return None
+        middle: NDArray[np.float64] = np.median(times, axis=0)
+        return float(100.0 * np.mean(np.abs(times - middle) / middle))
+
+
+def group_replays(runs: Iterable[AdaptiveRun]) -> list[Replays]:
+    """Group replays, in the order of the runs.
+
+    Runs are replays of each other if their configurations and their mesh histories (cells on every
+    rank) are the same.
+    """
+    groups: dict[tuple[str, ...], list[AdaptiveRun]] = {}
+    for each in runs:
+        likeness = (
+            *(f"{name} {value}" for name, value in sorted(configuration(each.run).items())),
+            str(each.seconds.size),
+            str(hash(each.total_cells.tobytes() + each.most_cells.tobytes())),
+        )
+        groups.setdefault(likeness, []).append(each)
+    return [Replays(runs=tuple(members)) for members in groups.values()]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Onset:
+    """The onset of a neighbour.
+
+    Attributes
+    ----------
+    run : AdaptiveRun
+    cycle : int
+    length : int
+        Number of cycles in which it ran.
+    factor : float
+        Median time of these cycles over that of as many before; the cells may have changed.
+    delay : int or None
+        Cycles to the verdict "machine slower", counted from 1; None if undetected.
+    error_percent : float
+        Mean absolute error of the predictor that decides, from the fourth slow cycle on; NaN if
+        there are fewer.
+    """
+
+    run: AdaptiveRun
+    cycle: int
+    length: int
+    factor: float
+    delay: int | None
+    error_percent: float
+
+
+def find_onsets(run: AdaptiveRun) -> list[Onset]:
+    """Return the onsets of neighbours in a run."""
+    ran = run.neighbour.astype(np.int8)
+    begins = np.flatnonzero(np.diff(np.concatenate([[0], ran])) == 1)
+    ends = np.flatnonzero(np.diff(np.concatenate([ran, [0]])) == -1) + 1
+    slower = [each.cycle for each in run.verdicts if each.kind == CycleKind.SLOWER]
+    found = []
+    for begin, end in zip(begins.tolist(), ends.tolist(), strict=True):
+        cycle = begin + run.first_cycle
+        last = cycle + min(LATE, end - begin)
+        delay = next((int(at) - cycle + 1 for at in slower if cycle <= at < last), None)
+        before = run.seconds[max(0, 2 * begin - end) : begin]
+        usual = np.median(before) if before.size else np.nan
+        settled, error = slice(begin + SETTLED, end), float("nan")
+        if begin + SETTLED < end and DECIDES in run.predictors:
+            error = mean_error_percent(run.prediction(DECIDES)[settled], run.seconds[settled])
+        found.append(
+            Onset(
+                run=run,
+                cycle=cycle,
+                length=end - begin,
+                factor=float(np.median(run.seconds[begin:end]) / usual),
+                delay=delay,
+                error_percent=error,
+            )
+        )
+    return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,17 +180,17 @@ class PredictionErrors:
         Predictor -> mean absolute error in every run.
     floor : float or None
         Mean |replay - median| / median; None for a single run.
-    denoised : dict of str to float
-        Over the fastest replay of each cycle; empty for a single run.
     load : (float, float) or None
         The highest of the hosts before a run, and after one; None if unknown.
+    checkpoints : CheckpointStudy
+        Of the middle run.
     """
 
     replays: Replays
     raw: dict[str, list[float]]
     floor: float | None
-    denoised: dict[str, float]
     load: tuple[float, float] | None
+    checkpoints: CheckpointStudy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,216 +199,42 @@ class AdaptiveStudy:
 
     Attributes
     ----------
-    errors : tuple of Errors
+    errors : tuple of PredictionErrors
         Of each group of replays, including those with a neighbour.
-    phases : dict of int to tuple of PhaseRow
-        Place of the group -> phases of its middle run; empty without a machine.
-    limits, alarms, checkpoints, onsets
-        None or empty if no run allows them.
+    onsets : tuple of Onset
+        Of all runs.
     """
 
     errors: tuple[PredictionErrors, ...]
-    phases: dict[int, tuple[PhaseRow, ...]]
-    limits: SimulatedLimits | None
-    alarms: RecordedAlarms | None
-    checkpoints: dict[int, CheckpointStudy]
     onsets: tuple[Onset, ...]
 
     @property
-    def calm(self) -> tuple[PredictionErrors, ...]:
-        """Errors of the runs that were not disturbed on purpose."""
-        return tuple(each for each in self.errors if not each.replays.runs[0].disturbed_on_purpose)
-
-    @property
     def judged(self) -> tuple[PredictionErrors, ...]:
-        """Of these, the replayed ones, which have a floor; all if none were replayed."""
-        return tuple(each for each in self.calm if each.floor is not None) or self.calm
+        """Groups without a neighbour on purpose that have a floor; all of them if none has."""
+        calm = tuple(each for each in self.errors if not each.replays.runs[0].disturbed_on_purpose)
+        return tuple(each for each in calm if each.floor is not None) or calm
 
 
-def study_runs(
-    runs: Sequence[AdaptiveRun],
-    machine: Machine | None = None,
-    *,
-    limits: int = 200,
-) -> AdaptiveStudy:
+def study_runs(runs: Sequence[AdaptiveRun], machine: Machine | None = None) -> AdaptiveStudy:
     """Study adaptive runs.
 
     Parameters
     ----------
     machine : Machine, optional
-        From which the runs were predicted: gives phases, and the offline baseline of the test.
-    limits : int
-        See `simulate_limits`.
+        Gives the cost of a checkpoint to runs that wrote none.
     """
-    groups = group_replays(runs)
-    calm = [run for group in undisturbed(groups) for run in group.runs]
-    deciding = [run for run in calm if DECIDES in run.predictors and run.seconds.size > 1]
-    models = [model_of(run, machine) for run in calm]
-    phases = {}
-    checkpoints = {}
-    for place, group in enumerate(groups):
-        if machine is not None and model_of(group.middle, machine) is not None:
-            phases[place] = tuple(phase_rows(group.middle, machine))
-        checkpoints[place] = study_checkpoints(group.middle, machine=machine)
-    return AdaptiveStudy(
-        errors=tuple(errors_of(group, machine) for group in groups),
-        phases=phases,
-        limits=simulate_limits(deciding, limits=limits) if deciding else None,
-        alarms=count_alarms(calm, models),
-        checkpoints=checkpoints,
-        onsets=tuple(onset for run in runs for onset in find_onsets(run)),
-    )
-
-
-def errors_of(group: Replays, machine: Machine | None) -> PredictionErrors:
-    """Return the errors of a group."""
-    loads = [load for run in group.runs if (load := load_around(run.run)) is not None]
-    return PredictionErrors(
-        replays=group,
-        raw={name: group.errors_percent(name) for name in group.predictors},
-        floor=group.floor_percent(),
-        denoised=group.denoised_percent(fastest_model(group, machine)),
-        load=(max(each[0] for each in loads), max(each[1] for each in loads)) if loads else None,
-    )
-
-
-def fastest_model(group: Replays, machine: Machine | None) -> OfflineModel | None:
-    """Return the model at the speed of the replay before which the machine was fastest."""
-    return model_of(group.fastest, machine)
-
-
-def model_of(run: AdaptiveRun, machine: Machine | None) -> OfflineModel | None:
-    """Return the offline model of a run that was predicted from this machine; None for others."""
-    if machine is None or run.spec.get("machine") != machine.name:
-        return None
-    try:
-        return offline_model(run, machine)
-    except DataError:
-        return None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FigureOfMerit:
-    """A measure of how well decisions from predictions work.
-
-    Attributes
-    ----------
-    key : str
-        Short and stable, for programs.
-    what : str
-    value : float
-    text : str
-        The value with its unit.
-    """
-
-    key: str
-    what: str
-    value: float
-    text: str
-
-
-def figures_of_merit(study: AdaptiveStudy) -> list[FigureOfMerit]:
-    """Return the figures of merit that the runs allow to be computed."""
-    parts = (
-        merits_of_extra_work,
-        merit_of_limits,
-        merit_of_checkpoints,
-        merit_of_alarms,
-        merit_of_onsets,
-    )
-    return [each for part in parts for each in part(study)]
-
-
-def merits_of_extra_work(study: AdaptiveStudy) -> Iterator[FigureOfMerit]:
-    """Yield the shares of the cycles' time that predicting and deciding, and pulses, took."""
-    for key, name, what in (
-        ("overhead", "foresight_s", "spent on predicting and deciding"),
-        ("probe", "pulses_s", "of the probe between cycles"),
-    ):
-        shares = shares_percent(study, name)
-        if shares:
-            yield FigureOfMerit(
-                key=key,
-                what=f"time {what}, in percent of the cycles (worst run)",
-                value=max(shares),
-                text=f"{max(shares):.3f} %",
+    errors = []
+    for group in group_replays(runs):
+        loads = [load for run in group.runs if (load := load_around(run.run)) is not None]
+        most = (max(each[0] for each in loads), max(each[1] for each in loads)) if loads else None
+        errors.append(
+            PredictionErrors(
+                replays=group,
+                raw={name: group.errors_percent(name) for name in group.predictors},
+                floor=group.floor_percent(),
+                load=most,
+                checkpoints=study_checkpoints(group.middle, machine=machine),
             )
-
-
-def shares_percent(study: AdaptiveStudy, name: str) -> list[float]:
-    """Return an entry of the spec, in seconds, in percent of the cycles of each calm run."""
-    return [
-        100.0 * float(run.spec[name]) / float(run.seconds.sum())
-        for each in study.calm
-        for run in each.replays.runs
-        if run.spec.get(name)
-    ]
-
-
-def merit_of_limits(study: AdaptiveStudy) -> Iterator[FigureOfMerit]:
-    """Yield how simulated time limits were kept, and how much time was left unused."""
-    found = study.limits
-    if found is not None:
-        yield FigureOfMerit(
-            key="overruns",
-            what=f"overruns of {found.limits} simulated time limits "
-            f"(stated risk {percent(found.risk, None)})",
-            value=found.overruns,
-            text=str(found.overruns),
         )
-        yield FigureOfMerit(
-            key="unused",
-            what="predicted cycles left unused before a time limit (mean)",
-            value=found.mean_unused,
-            text=f"{found.mean_unused:.2f}",
-        )
-
-
-def merit_of_checkpoints(study: AdaptiveStudy) -> Iterator[FigureOfMerit]:
-    """Yield the waste of checkpoints by the rule that runs follow."""
-    above = [
-        planned.above_percent
-        for found in study.checkpoints.values()
-        for planned in found.planned
-        if planned.name == RULES[-1].name
-    ]
-    if above:
-        yield FigureOfMerit(
-            key="checkpoint-waste",
-            what="checkpoint waste above the minimum, in percentage points (worst run)",
-            value=max(above),
-            text=f"{max(above):.3f}",
-        )
-
-
-def merit_of_alarms(study: AdaptiveStudy) -> Iterator[FigureOfMerit]:
-    """Yield how the test for interference did on recorded cycles that were undisturbed."""
-    found = study.alarms
-    if found is not None:
-        yield FigureOfMerit(
-            key="false-alarms",
-            what="false alarms in 1000 cycles that the probe shows undisturbed "
-            f"({found.cycles:,} of {found.of:,} recorded)",
-            value=found.per_thousand,
-            text=f"{found.per_thousand:.2f} ({found.false_alarms})",
-        )
-
-
-def merit_of_onsets(study: AdaptiveStudy) -> Iterator[FigureOfMerit]:
-    """Yield how soon recorded neighbours were detected, and the errors of predictions then."""
-    if study.onsets:
-        prompt = [each for each in study.onsets if each.delay and each.delay <= PROMPT]
-        yield FigureOfMerit(
-            key="onsets",
-            what=f"onsets of a neighbour detected within {PROMPT} cycles",
-            value=100.0 * len(prompt) / len(study.onsets),
-            text=f"{len(prompt)} of {len(study.onsets)}",
-        )
-    after = [each.error_percent for each in study.onsets if np.isfinite(each.error_percent)]
-    if after:
-        yield FigureOfMerit(
-            key="disturbed-error",
-            what=f"mean error of {DECIDES} from the fourth disturbed cycle on",
-            value=float(np.mean(after)),
-            text=f"{np.mean(after):.2f} %",
-        )
+    onsets = tuple(onset for run in runs for onset in find_onsets(run))
+    return AdaptiveStudy(errors=tuple(errors), onsets=onsets)

@@ -8,28 +8,15 @@ from pathlib import Path
 import numpy as np
 
 from hindmost.analysis.adaptive.checkpoints import CheckpointStudy
-from hindmost.analysis.adaptive.interference import Onset
-from hindmost.analysis.adaptive.offline import PhaseRow
-from hindmost.analysis.adaptive.study import AdaptiveStudy, PredictionErrors, figures_of_merit
+from hindmost.analysis.adaptive.study import Onset, PredictionErrors
 from hindmost.analysis.runs.cycles import DECIDES
 from hindmost.analysis.show.table import RIGHT, WIDE, Column, Table
-from hindmost.text import seconds
 
 NOTHING = ""
 RAW = (
     "Raw errors in percent, of the predictions as each run made them: mean and half the range over "
     "replays. Load: before and after, the highest of the replays. Floor: no prediction can be "
     "better; it is the mean distance of a replay from the median of all replays of the same cycle."
-)
-DENOISED = (
-    "Denoised errors in percent: each cycle is the fastest of its replays, and the predictors run "
-    "again over these times. They show what the models miss on an undisturbed machine; do not "
-    "compare them with raw errors."
-)
-PHASES = (
-    "The offline model by phase, with the actual heat iterations. On rank 0, halo and reduction "
-    "include waiting for other ranks. The rank that spends least in a phase hardly waits; its time "
-    "is the communication that the model predicts."
 )
 WASTE = (
     "Waste is the expected wall time above the computed time, with random failures. The last "
@@ -86,57 +73,6 @@ def span(values: list[float]) -> str:
     return f"{np.mean(values):.1f} ± {0.5 * (max(values) - min(values)):.1f}"
 
 
-def denoised_table(errors: Sequence[PredictionErrors]) -> Table:
-    """Return the errors over the fastest of all replays of every cycle."""
-    shown = [each for each in errors if each.denoised]
-    names = list(dict.fromkeys(name for each in shown for name in each.denoised))
-    return Table(
-        columns=(
-            Column("runs", WIDE),
-            Column("replays", RIGHT),
-            Column("load", RIGHT),
-            *(Column(name, RIGHT) for name in names),
-        ),
-        rows=[
-            (
-                each.replays.label,
-                str(len(each.replays.runs)),
-                load_cell(each.load),
-                *(percent(each.denoised.get(name)) for name in names),
-            )
-            for each in shown
-        ],
-        notes=(DENOISED,),
-    )
-
-
-def phase_table(rows: Sequence[PhaseRow]) -> Table:
-    """Return predicted and measured time of each phase of the offline model."""
-    return Table(
-        columns=(
-            Column("phase"),
-            Column("predicted", RIGHT),
-            Column("measured on rank 0", RIGHT),
-            Column("error, %", RIGHT),
-            Column("on the fastest rank", RIGHT),
-            Column("error, %", RIGHT),
-        ),
-        rows=[
-            (
-                row.phase,
-                seconds(row.predicted_s),
-                seconds(row.measured_s),
-                percent(row.error_percent),
-                seconds(row.least_s),
-                percent(row.error_least_percent),
-            )
-            for row in rows
-            if row.predicted_s > 0.0 or row.measured_s > 0.0
-        ],
-        notes=(PHASES,),
-    )
-
-
 def checkpoint_table(study: CheckpointStudy) -> Table:
     """Return the checkpoints of a run by each rule, and their waste."""
     return Table(
@@ -185,13 +121,4 @@ def onset_table(onsets: Sequence[Onset]) -> Table:
             for each in onsets
         ],
         notes=(f"Errors are those of {DECIDES} from the fourth disturbed cycle on.",),
-    )
-
-
-def merit_table(study: AdaptiveStudy) -> Table:
-    """Return the figures of merit of what is decided from predictions."""
-    return Table(
-        columns=(Column("figure of merit", WIDE), Column("value", RIGHT)),
-        rows=[(each.what, each.text) for each in figures_of_merit(study)],
-        notes=("Time limits are simulated on the recorded cycles of undisturbed runs.",),
     )

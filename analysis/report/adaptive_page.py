@@ -7,8 +7,7 @@ from dataclasses import replace
 
 from hindmost.analysis.adaptive import tables
 from hindmost.analysis.adaptive.figures import ADAPTIVE_FIGURES
-from hindmost.analysis.adaptive.replays import Replays
-from hindmost.analysis.adaptive.study import AdaptiveStudy, PredictionErrors
+from hindmost.analysis.adaptive.study import AdaptiveStudy, PredictionErrors, Replays
 from hindmost.analysis.runs.cycles import AdaptiveRun
 from hindmost.analysis.runs.figures.run_figure import FigureChoice, RunFigure
 from hindmost.analysis.runs.finding import OF_CYCLES, Finding, caution_parts
@@ -20,7 +19,7 @@ from hindmost.errors import UsageError
 from hindmost.models.adaptive.machine import Machine
 from hindmost.text import counted
 
-EVERY_GROUP = ("interference", "grind", "checkpoints", "phases-over-cycles", "cells", "adaption")
+EVERY_GROUP = ("interference", "grind", "checkpoints")
 """Figures of the middle run of every group; measured and predicted times are shown together."""
 MOST_VERDICTS = 20
 INTRODUCTION = (
@@ -50,23 +49,16 @@ def adaptive_parts(
         Paragraph(INTRODUCTION),
         tables.raw_table(study.errors),
         *caution_parts(findings, OF_CYCLES),
-        *denoised(study.errors),
         *side_by_side(study, machine, numbers),
-        Heading("How well decisions from predictions work"),
-        tables.merit_table(study),
     ]
     if study.onsets:
-        parts.append(tables.onset_table(study.onsets))
+        parts += [
+            Heading("How soon a neighbour was detected"),
+            tables.onset_table(study.onsets),
+        ]
     for place, each in enumerate(study.errors):
-        parts += group_parts(study, place, each, machine, numbers)
+        parts += group_parts(place, each, machine, numbers)
     return parts
-
-
-def denoised(errors: Sequence[PredictionErrors]) -> list[Part]:
-    """Return the table of denoised errors, if there are replays."""
-    if not any(each.denoised for each in errors):
-        return [Paragraph("No denoised errors and no floor: no run was replayed (--repeats).")]
-    return [tables.denoised_table(errors)]
 
 
 def side_by_side(
@@ -90,7 +82,6 @@ def side_by_side(
 
 
 def group_parts(
-    study: AdaptiveStudy,
     place: int,
     errors: PredictionErrors,
     machine: Machine | None,
@@ -106,14 +97,12 @@ def group_parts(
             f"{tables.load_text(errors.load)}. Drawn from {run.run.path.name}."
         ),
     ]
-    if place in study.phases:
-        parts.append(tables.phase_table(study.phases[place]))
     parts += [*verdict_parts(run), *written_parts(run)]
     names = EVERY_GROUP if not run.disturbed_on_purpose else ("interference",)
     for name in names:
         parts += figure_parts(name, run, machine, numbers)
         if name == "checkpoints":
-            parts.append(tables.checkpoint_table(study.checkpoints[place]))
+            parts.append(tables.checkpoint_table(errors.checkpoints))
     return parts
 
 

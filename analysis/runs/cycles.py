@@ -11,19 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import DataError, UsageError
-from hindmost.harness.runfile.all_ranks import least_phase, most_of, total_of
-from hindmost.harness.runfile.cycles import ADAPTIVE, PULSES
+from hindmost.harness.runfile.all_ranks import most_of, total_of
+from hindmost.harness.runfile.cycles import ADAPTIVE
 from hindmost.harness.runfile.reader import Run
-from hindmost.models.adaptive.floor import mean_error_percent
-from hindmost.models.adaptive.work import PHASES, Spent, Work
 from hindmost.parsing import parse_toml
 from hindmost.text import counted, percent
 
 CHECKPOINT = "checkpoint"
 DECIDES = "shape-level"
 """The predictor whose predictions decisions use."""
-IN_FILES = {"reduction": "wait"}
-"""Phases of the models that run files know by another name."""
 NEEDED = ("cells", "ghosts", "divided", "combined", "moved", "heat_iterations", "switches")
 
 
@@ -61,33 +57,20 @@ class AdaptiveRun:
     ----------
     run : Run
     deck : str
-    ranks, steps, first_cycle, repeat : int
-        ``first_cycle`` were done before this run, and ``repeat`` is its number among replays.
+    ranks, steps, first_cycle : int
+        ``first_cycle`` cycles were done before this run.
     seconds : float64 array, shape (cycle,), seconds
-    checkpoint_s : float64 array, shape (cycle,), seconds
-        What a checkpoint before the cycle took; 0 where none was written.
-    phases_s : float64 array, shape (cycle, phase), seconds
-        Of rank 0, in the order of `hindmost.models.adaptive.work.PHASES`.
-    least_s : float64 array, shape (cycle, phase), seconds
-        Of the rank that spent least in the phase: of halo and reduction what is left when the
-        waiting for others is taken off.
+    hydro_s : float64 array, shape (cycle,), seconds
+        What the flow took.
     predictors : tuple of str
     predicted : float64 array, shape (cycle, predictor), seconds
         NaN where a predictor had nothing to say.
-    works : tuple of Work
-        As it was known before each cycle.
-    spents : tuple of Spent
-        As rank 0 saw it.
     cells : int64 array, shape (cycle,)
         Of rank 0.
     total_cells, most_cells : int64 array, shape (cycle,)
         Of all ranks, and of the fullest one.
     divided, combined, moved : int64 array, shape (cycle,)
         Of all ranks, at the end of the cycle.
-    pulses_s : float64 array, shape (cycle, rank, 2), seconds
-        Pulses of core and memory right after the cycle; no rows in files without pulses.
-    lost : float64 array, shape (cycle, rank)
-        Share of the cycle in which the rank did not have its core, a checkpoint left out.
     """
 
     run: Run
@@ -95,23 +78,16 @@ class AdaptiveRun:
     ranks: int
     steps: int
     first_cycle: int
-    repeat: int
     seconds: NDArray[np.float64]
-    checkpoint_s: NDArray[np.float64]
-    phases_s: NDArray[np.float64]
-    least_s: NDArray[np.float64]
+    hydro_s: NDArray[np.float64]
     predictors: tuple[str, ...]
     predicted: NDArray[np.float64]
-    works: tuple[Work, ...]
-    spents: tuple[Spent, ...]
     cells: NDArray[np.int64]
     total_cells: NDArray[np.int64]
     most_cells: NDArray[np.int64]
     divided: NDArray[np.int64]
     combined: NDArray[np.int64]
     moved: NDArray[np.int64]
-    pulses_s: NDArray[np.float64]
-    lost: NDArray[np.float64]
 
     @property
     def spec(self) -> dict[str, Any]:
@@ -208,72 +184,28 @@ def read_adaptive(run: Run) -> AdaptiveRun:
         lacks = f"its cycles' {', '.join(missing)}" if missing else "cycles"
         raise DataError(f"{run.path} lacks {lacks}; run `hindmost run adaptive` again.")
     spec = run.header.spec
-    steps = steps_of(run)
-    durations = run.durations
-    checkpoint = rank_0(run, CHECKPOINT)
-    phases = np.stack([rank_0(run, name) for name in PHASES], axis=1)
-    seconds = durations[:, 0] - checkpoint
     predictors = tuple(run.predictors)
     predicted = np.empty((run.bodies, 0))
     if predictors:
         predicted = np.asarray(run.variable("predicted"), np.float64)
-    # rank 0 is always kept, so the first column is its
-    counts = {name: np.asarray(run.variable(name)[:, 0], np.int64) for name in NEEDED}
-    pulses = pulses_of(run)
-    slowest = pulses[..., 0].max(axis=1, initial=0.0)
-    lost = lost_of(run)
     return AdaptiveRun(
         run=run,
         deck=run.header.solver,
         ranks=run.header.ranks,
-        steps=steps,
+        steps=steps_of(run),
         first_cycle=int(spec.get("first_cycle", 0)),
-        repeat=int(spec.get("repeat", 0)),
-        seconds=seconds,
-        checkpoint_s=checkpoint,
-        phases_s=phases,
-        least_s=np.stack([least_of(run, name) for name in PHASES], axis=1),
+        seconds=run.durations[:, 0] - rank_0(run, CHECKPOINT),
+        hydro_s=rank_0(run, "hydro"),
         predictors=predictors,
         predicted=predicted,
-        works=works_of(run, counts["heat_iterations"], steps),
-        spents=tuple(
-            Spent(
-                seconds=float(seconds[k]),
-                phases_s=tuple(phases[k].tolist()),
-                iterations=float(counts["heat_iterations"][k]),
-                pulse_s=float(slowest[k]) if k < slowest.size else None,
-            )
-            for k in range(run.bodies)
-        ),
-        cells=counts["cells"],
+        # rank 0 is always kept, so the first column is its
+        cells=np.asarray(run.variable("cells")[:, 0], np.int64),
         total_cells=total_of(run, "cells"),
         most_cells=most_of(run, "cells"),
         divided=total_of(run, "divided"),
         combined=total_of(run, "combined"),
         moved=total_of(run, "moved"),
-        pulses_s=pulses,
-        lost=lost,
     )
-
-
-def pulses_of(run: Run) -> NDArray[np.float64]:
-    """Return the pulses, shape (cycle, rank, 2), seconds; no rows if the run has none."""
-    if not all(run.has(name) for name in PULSES):
-        return np.empty((0, run.columns, len(PULSES)))
-    return np.stack([np.asarray(run.variable(name), np.float64) for name in PULSES], axis=2)
-
-
-def lost_of(run: Run) -> NDArray[np.float64]:
-    """Return the share of each cycle in which a rank had no core, shape (cycle, rank)."""
-    shape = (run.bodies, run.columns)
-    if not run.has("phase_cpu"):
-        return np.zeros(shape)
-    names = [name for name in run.phases if name != CHECKPOINT]
-    wall = np.sum([run.phase(name) for name in names], axis=0)
-    cpu = np.asarray(run.variable("phase_cpu"), np.float64)
-    had = np.sum([cpu[:, :, run.phases.index(name)] for name in names], axis=0)
-    share = np.divide(wall - had, wall, out=np.zeros(shape), where=wall > 0.0)
-    return np.clip(share, 0.0, 1.0)
 
 
 def steps_of(run: Run) -> int:
@@ -287,52 +219,21 @@ def steps_of(run: Run) -> int:
 
 def rank_0(run: Run, name: str) -> NDArray[np.float64]:
     """Return a phase on rank 0, shape (cycle,), seconds; zeros where the run has none."""
-    name = IN_FILES.get(name, name)
     return run.phase(name)[:, 0] if name in run.phases else np.zeros(run.bodies)
 
 
-def least_of(run: Run, name: str) -> NDArray[np.float64]:
-    """Return the same on the rank that spent least in it."""
-    name = IN_FILES.get(name, name)
-    return least_phase(run, name) if name in run.phases else np.zeros(run.bodies)
+def mean_error_percent(predicted: NDArray[np.float64], measured: NDArray[np.float64]) -> float:
+    """Return the mean absolute error in percent of what was measured (the paper's tables 3 and 4).
 
-
-def works_of(run: Run, iterations: NDArray[np.int64], steps: int) -> tuple[Work, ...]:
-    """Return what was known of every cycle before it ran, as the run itself put it together.
+    Cycles without a prediction (NaN) are left out; NaN if there is no other.
 
     Parameters
     ----------
-    iterations : int64 array, shape (cycle,)
-        Of heat.
+    predicted, measured : float64 arrays, shape (cycle,), seconds
     """
-    most, total = most_of(run, "cells"), total_of(run, "cells")
-    ghosts, neighbours = most_of(run, "ghosts"), neighbours_of(run)
-    before = np.concatenate([[0], iterations[:-1]])
-    return tuple(
-        Work(
-            cells=float(most[k]),
-            total=float(total[k]),
-            steps=steps,
-            iterations=float(before[k]),
-            adapts=True,
-            ghosts=float(ghosts[k]),
-            messages=float(neighbours[k]),
-        )
-        for k in range(run.bodies)
-    )
-
-
-def neighbours_of(run: Run) -> NDArray[np.int64]:
-    """Return how many ranks the best connected one sends to, int64 array, shape (cycle,)."""
-    edges = run.edges
-    if edges.epoch is None or not edges.source.size or not run.has("epoch"):
-        return np.zeros(run.bodies, np.int64)
-    epochs = run.variable("epoch")
-    length = int(max(epochs.max(), edges.epoch.max())) + 1
-    sent = np.zeros((length, run.header.ranks), np.int64)
-    np.add.at(sent, (edges.epoch, edges.source), 1)
-    most: NDArray[np.int64] = sent.max(axis=1)[epochs]
-    return most
+    off = np.abs(predicted - measured) / measured
+    known = np.isfinite(off)
+    return float(100.0 * off[known].mean()) if known.any() else float("nan")
 
 
 SHOWN = 4

@@ -11,13 +11,12 @@ from hindmost.errors import UsageError
 from hindmost.harness.adaptive.phases import Phase
 from hindmost.harness.runfile.cycles import Predictions
 from hindmost.harness.runfile.feed_predictions import FeedPrediction
-from hindmost.models.adaptive.checkpoints import INTERVALS, CheckpointCost, decide
+from hindmost.models.adaptive.checkpoints import CheckpointCost, decide
 from hindmost.models.adaptive.interference import CycleKind, CycleVerdict
 from hindmost.models.adaptive.limits import TimeLimit
 from hindmost.models.adaptive.offline import OfflineModel
 from hindmost.models.adaptive.panel import Panel
 from hindmost.models.adaptive.work import Spent, Work
-from hindmost.text import choose
 
 OF_MODELS = (
     Phase.HYDRO,
@@ -42,26 +41,21 @@ class DecisionOptions:
         Accepted probability that the run exceeds its limit.
     mtbf_s : float or None
         Mean time between failures; without it checkpoints come only before a stop.
-    interval : str
-        Rule for the time between checkpoints; see `models.adaptive.checkpoints`.
     saves : bool
         Whether checkpoints have a file.
 
     Raises
     ------
     UsageError
-        An unknown rule or an impossible risk.
+        An impossible risk, or checkpoints without a file.
     """
 
     time_limit_s: float | None = None
     risk: float = 0.01
     mtbf_s: float | None = None
-    interval: str = "optimum"
     saves: bool = False
 
     def __post_init__(self) -> None:
-        if self.interval not in INTERVALS:
-            raise UsageError(f"--interval {self.interval}: {choose(INTERVALS)}.")
         if not 0.0 < self.risk < 1.0:
             raise UsageError(f"--risk {self.risk}: it must lie between 0 and 1, as 0.01.")
         if self.mtbf_s is not None and not self.saves:
@@ -146,7 +140,6 @@ class CycleAdvisor:
             next_s=self._next_s,
             checkpoint_s=save_s,
             mtbf_s=orders.mtbf_s,
-            interval=orders.interval,
         )
         if self._limit is not None:
             left = self._limit.decide(

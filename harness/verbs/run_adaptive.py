@@ -21,7 +21,6 @@ from hindmost.harness.verbs.campaign import (
     add_run_arguments,
     perform_campaign,
 )
-from hindmost.models.adaptive.checkpoints import INTERVALS
 from hindmost.text import parse_duration, read_share
 
 EXAMPLES = """\
@@ -109,12 +108,6 @@ def add_decision_arguments(deciding: argparse._ArgumentGroup) -> None:
     )
     deciding.add_argument("--mtbf", metavar="TIME", help="mean time between failures")
     deciding.add_argument(
-        "--interval",
-        default="optimum",
-        metavar="RULE",
-        help=f"interval between checkpoints: {', '.join(INTERVALS)} (%(default)s)",
-    )
-    deciding.add_argument(
         "--checkpoint", type=Path, metavar="FILE", help="write checkpoints to this file"
     )
     deciding.add_argument(
@@ -164,7 +157,6 @@ def experiment_of(arguments: argparse.Namespace) -> AdaptiveExperiment:
             time_limit_s=seconds_of("--time-limit", arguments.time_limit),
             risk=arguments.risk,
             mtbf_s=seconds_of("--mtbf", arguments.mtbf),
-            interval=arguments.interval,
             saves=arguments.checkpoint is not None,
         ),
         machine=read_machine(arguments.machine) if arguments.machine else None,

@@ -18,7 +18,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from hindmost.errors import DataError, UsageError
 from hindmost.models.adaptive.machine import Machine
-from hindmost.text import choose
 
 
 def young_s(checkpoint_s: float, mtbf_s: float) -> float:
@@ -65,16 +64,11 @@ def check(checkpoint_s: float, mtbf_s: float) -> None:
         )
 
 
-INTERVALS: dict[str, Callable[[float, float], float]] = {
-    "young": young_s,
-    "optimum": optimum_s,
-}
-"""Rules for tau of (checkpoint_s, mtbf_s), by name."""
-ROUNDINGS = ("nearest", "down")
-
-
-def due(since_s: float, next_s: float, tau_s: float, *, rounding: str = "nearest") -> bool:
+def due(since_s: float, next_s: float, tau_s: float, *, down: bool = False) -> bool:
     """Return whether to write a checkpoint before the next cycle.
+
+    It is due if now is at least as close to tau as the end of the next cycle,
+    abs(t - tau) <= abs(t + p - tau).
 
     Parameters
     ----------
@@ -84,16 +78,13 @@ def due(since_s: float, next_s: float, tau_s: float, *, rounding: str = "nearest
         Predicted time of the next cycle.
     tau_s : float
         Interval between checkpoints.
-    rounding : {"nearest", "down"}
-        ``nearest``: due if now is at least as close to tau as the end of the next cycle,
-        abs(t - tau) <= abs(t + p - tau). ``down``, the paper's: due if the next cycle would exceed
-        tau (section 4, figure 4); its intervals are half a cycle too short on average.
+    down : bool
+        The paper's rule: due if the next cycle would exceed tau (section 4, figure 4); its
+        intervals are half a cycle too short on average.
     """
-    if rounding == "nearest":
-        return bool(since_s > 0.0 and abs(since_s - tau_s) <= abs(since_s + next_s - tau_s))
-    if rounding == "down":
+    if down:
         return bool(since_s > 0.0 and since_s + next_s > tau_s)
-    raise UsageError(f"Unknown rounding '{rounding}'; {choose(ROUNDINGS)}.")
+    return bool(since_s > 0.0 and abs(since_s - tau_s) <= abs(since_s + next_s - tau_s))
 
 
 class CheckpointCost:
@@ -179,18 +170,15 @@ def decide(
     next_s: float,
     checkpoint_s: float,
     mtbf_s: float,
-    interval: str = "optimum",
 ) -> CheckpointDecision:
-    """Decide before a cycle, with the current time of a checkpoint.
+    """Decide before a cycle, with the interval of least waste at the current cost of a checkpoint.
 
     Raises
     ------
     UsageError
-        Unknown interval, or an invalid time.
+        An invalid time.
     """
-    if interval not in INTERVALS:
-        raise UsageError(f"Unknown interval '{interval}'; {choose(INTERVALS)}.")
-    tau_s = INTERVALS[interval](checkpoint_s, mtbf_s)
+    tau_s = optimum_s(checkpoint_s, mtbf_s)
     return CheckpointDecision(
         due=math.isfinite(next_s) and due(since_s, next_s, tau_s),
         tau_s=tau_s,
@@ -257,9 +245,10 @@ def plan_by_rule(
     cycles_s: ArrayLike,
     predicted_s: ArrayLike,
     checkpoint_s: ArrayLike,
-    tau_s: Callable[[float], float],
+    mtbf_s: float,
+    interval_s: Callable[[float, float], float] = optimum_s,
     *,
-    rounding: str = "nearest",
+    down: bool = False,
 ) -> CheckpointPlan:
     """Return the plan that a rule makes during the run.
 
@@ -267,16 +256,18 @@ def plan_by_rule(
     ----------
     predicted_s : array, shape (cycle,), seconds
         Predictions before each cycle.
-    tau_s : function
-        Interval as a function of the time of a checkpoint.
+    interval_s : function
+        Interval between checkpoints, given the time of a checkpoint and `mtbf_s`.
+    down : bool
+        See `due`.
     """
     cycles, predicted = np.asarray(cycles_s, float), np.asarray(predicted_s, float)
     cost = np.broadcast_to(np.asarray(checkpoint_s, float), cycles.shape)
     after, since_s = [], 0.0
     for k in range(1, cycles.size):
         since_s += float(cycles[k - 1])
-        interval_s = tau_s(float(cost[k - 1]))
-        if due(since_s, float(predicted[k]), interval_s, rounding=rounding):
+        tau_s = interval_s(float(cost[k - 1]), mtbf_s)
+        if due(since_s, float(predicted[k]), tau_s, down=down):
             after.append(k)
             since_s = 0.0
     return plan(cycles, checkpoint_s, tuple(after))

@@ -113,7 +113,6 @@ class Predictor:
         work: Work | SupportsFloat,
         *,
         checkpoint_s: float | None = None,
-        interval: str = "optimum",
     ) -> CheckpointDecision:
         """Decide whether to write a checkpoint before a cycle with this work.
 
@@ -121,8 +120,6 @@ class Predictor:
         ----------
         checkpoint_s : float, optional
             Its assumed time until one was observed.
-        interval : str
-            One of `hindmost.models.adaptive.checkpoints.INTERVALS`.
 
         Raises
         ------
@@ -140,7 +137,6 @@ class Predictor:
             next_s=self._predictor.predict_s(done),
             checkpoint_s=self._checkpoint.predict_s(done.cells, default_s=checkpoint_s or 0.0),
             mtbf_s=self._mtbf_s,
-            interval=interval,
         )
 
     def time_left_for(

@@ -32,7 +32,7 @@ def study(tmp_path: Path, header: Header) -> AdaptiveStudy:
         spec = {"repeat": repeat, "foresight_s": 0.01 * float(cycles.seconds.sum())}
         file = write_adaptive(tmp_path, header, cycles, predicted=said, spec=spec)
         runs.append(read_adaptive(open_run(file)))
-    return study_runs(runs, limits=20)
+    return study_runs(runs)
 
 
 def test_the_papers_tables_have_the_averages_that_are_known_of_them() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -360,9 +359,8 @@ def test_verbs_take_a_reduced_adaptive_run_or_refuse_it(
     assert main(["report", str(some.path), "--out", str(tmp_path / "page.html")]) == 0
     assert (tmp_path / "page.html").stat().st_size > 10_000
     read, every = read_adaptive(some), read_adaptive(whole)
-    assert [replace(work, iterations=0.0) for work in read.works] == [
-        replace(work, iterations=0.0) for work in every.works
-    ]
+    np.testing.assert_array_equal(read.total_cells, every.total_cells)
+    np.testing.assert_array_equal(read.most_cells, every.most_cells)
     with pytest.raises(DataError, match="full records of 2 of 4 ranks"):
         experience_of(some)
     assert main(["show", "--efficiency", str(some.path)]) == 0

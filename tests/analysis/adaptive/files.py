@@ -14,7 +14,6 @@ from tests.conftest import cycle_values, run_values
 
 from hindmost.harness.runfile.bodies import PHASES as BODY_PHASES
 from hindmost.harness.runfile.contents import Header
-from hindmost.harness.runfile.cycles import PULSES
 from hindmost.harness.runfile.writer import write_whole
 from hindmost.models.adaptive.application import Application, Count, Exchange
 from hindmost.models.adaptive.machine import GrindPoint, Machine, Network
@@ -65,8 +64,6 @@ def write_adaptive(
     predicted: Mapping[str, NDArray[np.float64]],
     spec: Mapping[str, Any] | None = None,
     checkpoint_s: Mapping[int, float] | None = None,
-    pulses_s: NDArray[np.float64] | None = None,
-    lost: NDArray[np.float64] | None = None,
     complete: bool = True,
 ) -> Path:
     """Write the file of a run on one rank with these cycles and predictions.
@@ -75,10 +72,6 @@ def write_adaptive(
     ----------
     checkpoint_s : mapping of int to float
         Cycle -> the checkpoint before it.
-    pulses_s : float64 array, shape (cycle, 2), seconds
-        Of core and memory, after each cycle.
-    lost : float64 array, shape (cycle,)
-        Share of each cycle without the core.
     """
     count = cycles.seconds.size
     phases = np.zeros((count, 1, len(NAMES)))
@@ -89,9 +82,6 @@ def write_adaptive(
         phases[cycle, 0, NAMES.index("checkpoint")] = seconds
     duration = phases.sum(axis=2)
     values = cycle_values(run_values(iterations=count, ranks=1, restart=count, seed=0), ranks=1)
-    if pulses_s is not None:
-        values |= {name: pulses_s[:, [place]] for place, name in enumerate(PULSES)}
-    had = 1.0 - (np.zeros(count) if lost is None else lost)
     lead = 1e-5
     column = np.zeros((count, 1), np.int64)
     cells = np.array([[each.cells] for each in cycles.work], np.int64)
@@ -99,7 +89,7 @@ def write_adaptive(
         "duration": duration,
         "start": lead + np.cumsum(duration, axis=0) - duration,
         "phase_duration": phases,
-        "phase_cpu": phases * had[:, None, None],
+        "phase_cpu": phases,
         "position": np.arange(count),
         "lead_in": np.array([lead]),
         "lead_out": np.array([lead]),

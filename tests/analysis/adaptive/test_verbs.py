@@ -143,7 +143,7 @@ def test_plot_draws_the_figures_of_adaptive_runs_with_their_numbers(
     words = ["--machine", str(machine), "--csv", "--out", str(out)]
     assert main(["plot", str(calm), *words]) == 0
     drawn = {path.stem.removeprefix("adaptive-timing-a-p1-0-") for path in out.glob("*.csv")}
-    own = {"predicted", "grind", "checkpoints", "cells", "adaption", "phases-over-cycles"}
+    own = {"predicted", "grind", "checkpoints"}
     assert drawn == own | {"map", "work", "phases"}
     with (out / "adaptive-timing-a-p1-0-predicted.csv").open() as file:
         rows = list(csv.DictReader(file))
@@ -180,21 +180,15 @@ def test_the_report_has_tables_figures_verdicts_and_the_load(folder: Path, tmp_p
     assert WORDS in html
     assert "(--interfere) (interference)</p>" in html
     figures = re.findall(r"<figcaption>(.*?)</figcaption>", html)
-    assert len(figures) >= 7
+    assert len(figures) >= 4
     assert all("Load: 0.1 before, 0.2 after." in each for each in figures)
 
 
-def test_the_report_has_figures_of_merit_and_no_goals_of_this_project(page: Path) -> None:
-    html = page.read_text()
-    merits = html.split("decisions from predictions work</h2>")[1].split("</table>")[0]
-    rows = dict(re.findall(r"<td[^>]*>([^<]*)</td><td[^>]*>([^<]*)</td></tr>", merits))
-    assert rows["onsets of a neighbour detected within 2 cycles"] == "1 of 1"
-    assert rows["mean error of shape-level from the fourth disturbed cycle on"] == "2.00 %"
-    assert any("overruns of 200 simulated time limits" in what for what in rows)
-    for words in ("wanted", ">NO<", ">yes<", "at most", "Itanium", "AlphaServer"):
-        assert words not in re.sub(
-            r"<(style|script)>.*?</\1>|at most <[^>]*>", "", html, flags=re.S
-        )
+def test_the_report_says_how_soon_a_neighbour_was_detected(page: Path) -> None:
+    onsets = page.read_text().split("a neighbour was detected</h2>")[1].split("</table>")[0]
+    row = re.findall(r"<td[^>]*>([^<]*)", onsets)
+    assert row[:3] == ["runs/adaptive-timing-a-p1-2.h5", "30", "30"]
+    assert row[4:] == ["2", "2.0"]
 
 
 def test_charts_beside_each_other_are_drawn_in_a_browser(page: Path, tmp_path: Path) -> None:
@@ -230,4 +224,4 @@ def test_a_report_fits_solves_and_no_adaptive_run(
     assert asked == ["gmres on laplacian-1d: 300 unknowns, 3 ranks, 40 iterations, restart 10"]
     html = page.read_text()
     assert "a neighbour from cycle 30 on</h2>" in html
-    assert "No denoised errors and no floor" in html
+    assert "How soon a neighbour was detected" in html

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hindmost.errors import DataError, UsageError
+from hindmost.errors import UsageError
 from hindmost.models.adaptive.checkpoints import CheckpointCost
-from hindmost.models.adaptive.floor import denoised, error_floor_percent, mean_error_percent
 from hindmost.models.adaptive.limits import Ratios, TimeLimit
 from hindmost.models.adaptive.offline import OfflineModel
 from hindmost.models.adaptive.predictor import Predictor
@@ -231,27 +230,3 @@ def test_what_was_not_given_cannot_be_asked_for() -> None:
         Predictor(time_limit_s=1.0, risk=0.0)
     with pytest.raises(UsageError, match="time limit"):
         Predictor(time_limit_s=math.inf)
-
-
-def test_the_floor_of_replays() -> None:
-    # By hand: medians 2 and 10; deviations 1, 0, 1 of 2 and 0, 0, 5 of 10.
-    replays = [[1.0, 10.0], [2.0, 10.0], [3.0, 15.0]]
-    assert error_floor_percent(replays) == pytest.approx(100 * (0.5 + 0.5 + 0.5) / 6)
-    np.testing.assert_array_equal(denoised(replays), [1.0, 10.0])
-    random = np.random.default_rng(0)
-    many = np.exp(0.03 * random.standard_normal((101, 2000)))
-    assert error_floor_percent(many) == pytest.approx(3.0 * math.sqrt(2 / math.pi), rel=0.02)
-    assert mean_error_percent([1.1, math.nan, 1.8], [1.0, 5.0, 2.0]) == pytest.approx(10.0)
-
-
-@pytest.mark.parametrize("replays", [[[1.0, 2.0]], [1.0, 2.0], [[1.0], [0.0]]])
-def test_a_floor_needs_replays(replays: object) -> None:
-    with pytest.raises(DataError):
-        error_floor_percent(replays)  # type: ignore[arg-type]
-
-
-def test_errors_need_predictions() -> None:
-    with pytest.raises(DataError, match="No cycle was predicted"):
-        mean_error_percent([math.nan], [1.0])
-    with pytest.raises(DataError, match="as many"):
-        mean_error_percent([1.0], [1.0, 2.0])
