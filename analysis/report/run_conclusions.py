@@ -139,42 +139,22 @@ def outside(looked: LookedAt) -> Iterator[Conclusion]:
 
 
 def pipelining(looked: LookedAt) -> Iterator[Conclusion]:
-    """Yield the most that hiding reductions behind work can save a blocking solver."""
-    header, parts = looked.run.header, looked.balance.parts_s
-    if header.synchronisation != "blocking" or "petsc_options" not in header.spec:
-        return
-    links = looked.links(phases="Phases by rank")
-    if (partner := looked.remedies.partner) is not None:
-        yield looked.loss(
-            PIPELINING,
-            max(partner.saved_s, 0.0),
-            "A pipelined solver hides reductions behind work, and does more work.",
-            f"With the pipelined solver the replay takes {partner.words}. 'hindmost run --pair' "
-            "measures both solvers.",
-            links,
-            range_s=partner.saved_range_s,
-            estimated=partner.predicted_s is not None,
-            certainty=Certainty.PREDICTED if partner.sure else Certainty.OPEN,
-            basis="replay with the events of the pipelined solver",
-            topics=OF_MODELS,
-        )
-        return
-    waits = float(metric_of(looked.ranks, "wait").mean())
-    halo = float(metric_of(looked.ranks, "halo").mean())
-    elsewhere = f" Most waiting is in halo exchanges ({seconds(halo)})." if halo > waits else ""
-    hidden_s = min(waits, looked.balance.whole_s - parts.get("work", 0.0))
-    if hidden_s <= 0.0:
+    """Yield what hiding reductions behind work would save a blocking solver."""
+    partner = looked.remedies.partner
+    if partner is None:
         return
     yield looked.loss(
         PIPELINING,
-        hidden_s,
-        f"The ranks spend {seconds(waits)} on average in blocking reductions, waiting there "
-        f"included.{elsewhere}",
-        f"A pipelined solver hides them behind work: at most {seconds(hidden_s)} less, before "
-        "its extra work. 'hindmost run --pair' measures both solvers.",
-        links,
-        certainty=Certainty.LIMIT,
-        basis="time in blocking reductions, mean of the ranks",
+        max(partner.saved_s, 0.0),
+        "A pipelined solver hides reductions behind work, and does more work.",
+        f"With the pipelined solver the replay takes {partner.words}. 'hindmost run --pair' "
+        "measures both solvers.",
+        looked.links(phases="Phases by rank"),
+        range_s=partner.saved_range_s,
+        estimated=partner.predicted_s is not None,
+        certainty=Certainty.PREDICTED if partner.sure else Certainty.OPEN,
+        basis="replay with the events of the pipelined solver",
+        topics=OF_MODELS,
     )
 
 

@@ -1,8 +1,8 @@
 """What the runs of an attached program say to a person first, in sentences.
 
 How many solves or iterations there were and where their time went, which rank is the straggler and
-whether it waits or works, how much a pipelined solver could hide at most, and what to do next. Each
-sentence follows from numbers of the run file; where they do not allow it, the sentence says so.
+whether it waits or works, and what to do next. Each sentence follows from numbers of the run file;
+where they do not allow it, the sentence says so. What a change would save is told by ``whatif``.
 """
 
 from __future__ import annotations
@@ -35,8 +35,6 @@ class RankTimes:
     ----------
     work_s, wait_s, time_s : float64 array, shape (rank,), seconds
         Own work, wait in halo exchange and collectives, and all of the bodies.
-    hidden_s : float64 array, shape (rank,), seconds
-        Wait in collectives that work of the same body could overlap.
     amount : float64 array, shape (rank,), or None
         Work that the program counted, in its own unit.
     """
@@ -44,7 +42,6 @@ class RankTimes:
     work_s: NDArray[np.float64]
     wait_s: NDArray[np.float64]
     time_s: NDArray[np.float64]
-    hidden_s: NDArray[np.float64]
     amount: NDArray[np.float64] | None = None
 
 
@@ -52,24 +49,20 @@ def rank_times(run: Run) -> RankTimes | None:
     """Sum the bodies of a run for each rank; None if it is too large to be read for a glance."""
     if run.bodies * run.columns > MOST_IN_MEMORY:
         return None
-    work, wait, time, hidden, amount = np.zeros((5, run.columns))
+    work, wait, time, amount = np.zeros((4, run.columns))
     counts = run.has("work_amount")
     waits = [run.phases.index(name) for name in WAITING]
-    collective = run.phases.index("wait")
     for rows in run.blocks():
         phases = run.variable("phase_duration", rows).astype(np.float64)
-        own = run.own_work(phases)
-        work += own.sum(axis=0)
+        work += run.own_work(phases).sum(axis=0)
         wait += phases[:, :, waits].sum(axis=(0, 2))
         time += phases.sum(axis=(0, 2))
-        hidden += np.minimum(phases[:, :, collective], own).sum(axis=0)
         if counts:
             amount += run.variable("work_amount", rows).sum(axis=0)
     return RankTimes(
         work_s=work,
         wait_s=wait,
         time_s=time,
-        hidden_s=hidden,
         amount=amount if counts and (amount > 0).all() else None,
     )
 
@@ -107,11 +100,6 @@ REMEDIES = {
     ),
 }
 """What to do about those that a quiet machine alone does not cure."""
-BOUND = (
-    "The bound for a pipelined solver is the time in blocking reductions that local work of the "
-    "same iteration could overlap, on the rank for which it is least. It assumes the same number "
-    "of iterations, no additional work, and reductions that progress during work at no cost."
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,26 +178,11 @@ class AttachedRun:
 
     @property
     def imbalance(self) -> float:
-        """Share of the solve time that would be saved at most if all ranks did the mean work."""
+        """Most work of a rank above the mean of all, as a share of the solve time."""
         if self.times is None:
             return 0.0
         work = self.times.work_s
         return float(work.max() - work.mean()) / max(self.run.solve_time_s, 1e-300)
-
-    @property
-    def hidden(self) -> float | None:
-        """Share of the solve time that a pipelined solver could hide at most; None if unknown.
-
-        On every rank the wait in blocking reductions is at most hidden behind the work of the same
-        iteration; the rank for which that is least still ends the solve.
-        """
-        header = self.run.header
-        if self.times is None or not self.solves or header.synchronisation != "blocking":
-            return None
-        if header.ranks < 2 or why_withheld(self.run):
-            return None
-        left = float((self.run.solve_time - self.times.hidden_s).max())
-        return max(1.0 - left / max(self.run.solve_time_s, 1e-300), 0.0)
 
     def lines(self) -> list[str]:
         """Return the sentences."""
@@ -221,7 +194,7 @@ class AttachedRun:
             self.who(),
             *self.counted_work(),
             *self.inner(),
-            *self.bound(),
+            *self.pipelined(),
             self.next(),
         ]
 
@@ -390,11 +363,8 @@ class AttachedRun:
         ]
         return [f"Solves inside of these, on the first rank: {', '.join(words)}."] if words else []
 
-    def bound(self) -> list[str]:
-        """Say what a pipelined solver could hide at most."""
-        hidden = self.hidden
-        if hidden is not None:
-            return [f"A pipelined solver could save at most {percent(hidden)} of this time."]
+    def pipelined(self) -> list[str]:
+        """Say what a pipelined solver did not hide; nothing of a blocking one."""
         if self.solves and self.run.header.synchronisation == "pipelined":
             return [
                 f"{self.run.header.solver} is pipelined already: its wait in collectives "
@@ -418,17 +388,18 @@ class AttachedRun:
                 )
             return f"Next: {remedy}: {first.text}."
         prefix = self.attached.get("prefix", "")
-        hidden = self.hidden or 0.0
         variants = [each for each in self.attached.get("pipelined", []) if isinstance(each, str)]
-        if self.straggler is not None and self.imbalance >= max(MATTERS, hidden):
+        if self.straggler is not None and self.imbalance >= MATTERS:
             return (
-                "Next: balance the work. With the mean work on every rank, at most "
-                f"{percent(self.imbalance)} would be saved: hindmost show --ranks {path}"
+                f"Next: see what equal work would save: hindmost whatif {path}; and where the "
+                f"ranks differ: hindmost show --ranks {path}"
             )
-        if hidden >= MATTERS and variants:
+        header = self.run.header
+        blocking = self.solves and header.ranks > 1 and header.synchronisation == "blocking"
+        if blocking and variants and shares.get("wait", 0.0) >= MATTERS:
             return (
-                f"Next: attach once more with -{prefix}ksp_type {variants[0]}, then compare the "
-                "two: hindmost compare."
+                f"Next: see what a pipelined solver would save: hindmost whatif {path}. To measure "
+                f"it, attach once more with -{prefix}ksp_type {variants[0]}, then hindmost compare."
             )
         if shares["outside"] >= MUCH_OUTSIDE:
             return (
@@ -460,12 +431,11 @@ class AttachedRun:
             "straggler": self.straggler,
             "excess_work": None if self.times is None else self.excess,
             "imbalance": None if self.times is None else self.imbalance,
-            "pipelined_saves_at_most": self.hidden,
             "stretches": [
                 {"after": each.after, "before": each.before, "work_s": each.work_s.tolist()}
                 for each in stretches_of(self.run)[:MOST_STRETCHES]
             ],
-            "text": " ".join([*self.lines(), *([BOUND] if self.hidden is not None else [])]),
+            "text": " ".join(self.lines()),
         }
 
 
@@ -520,8 +490,6 @@ class AttachedProgram:
                 lines.append(f"  In {shell_word(each.run.path)}")
         if len(self.runs) > MOST_RUNS:
             lines.append(f"  {counted(len(self.runs) - MOST_RUNS, 'file')} more, of less time.")
-        if any(each.hidden is not None for each in self.runs[:MOST_RUNS]):
-            lines.append(f"  {BOUND}")
         skipped = attached.get("solves_skipped", 0)
         if skipped:
             lines.append(

@@ -19,8 +19,6 @@ class Certainty(StrEnum):
     """Arithmetic on recorded times."""
     PREDICTED = "predicted"
     """By a model, with an interval."""
-    LIMIT = "upper limit"
-    """At most this much."""
     OPEN = "undecided"
     """The data do not decide: an interval includes no effect, or repeats overlap."""
     DOUBTFUL = "in doubt"

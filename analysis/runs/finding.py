@@ -14,11 +14,14 @@ from typing import Any, Literal
 from hindmost.analysis.show.page import Caution, Part
 from hindmost.errors import DataError
 from hindmost.records import to_document
+from hindmost.text import counted
 
 Severity = Literal["note", "error"]
 WIDTH = 100
 MOST_SHOWN = 3
 """Findings below a table; ``hindmost check`` lists all."""
+ON_PURPOSE = ("injected-noise", "interference")
+"""Codes of disturbances that were asked for: other findings follow from them."""
 NUMBER = re.compile(r"(?<![\w.-])\d[\d,]*(?:\.\d+)?(?!\w)")
 
 
@@ -93,9 +96,12 @@ class Finding:
 
 
 def about(findings: Iterable[Finding], topics: Collection[Topic]) -> list[Finding]:
-    """Return the findings that put one of these topics in doubt, errors first."""
+    """Return the findings that put one of these topics in doubt.
+
+    What was done on purpose comes first, then errors.
+    """
     found = [each for each in findings if any(topic in topics for topic in each.doubts)]
-    return sorted(found, key=lambda each: each.severity != "error")
+    return sorted(found, key=lambda each: (each.code not in ON_PURPOSE, each.severity != "error"))
 
 
 def cautions(findings: Iterable[Finding], topics: Collection[Topic]) -> list[str]:
@@ -110,7 +116,7 @@ def cautions(findings: Iterable[Finding], topics: Collection[Topic]) -> list[str
     several = len({each.file for each in chosen}) > 1
     lines = [line(each, several=several) for each in alike.values()]
     if len(lines) > MOST_SHOWN:
-        lines[MOST_SHOWN:] = [f"{len(lines) - MOST_SHOWN} more findings."]
+        lines[MOST_SHOWN:] = [f"{counted(len(lines) - MOST_SHOWN, 'more finding')}."]
     if lines:
         doubted = [topic for topic in Topic if any(topic in each.doubts for each in chosen)]
         named = ", ".join(str(topic) for topic in doubted if topic in topics)

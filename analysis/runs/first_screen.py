@@ -19,7 +19,7 @@ CROWDED = "crowded"
 """The code of more ranks than cores: then all times in MPI are those of the scheduler."""
 MOST_CODES = 3
 """Findings that the line on the data names."""
-SURE = (Certainty.MEASURED, Certainty.PREDICTED, Certainty.LIMIT)
+SURE = (Certainty.MEASURED, Certainty.PREDICTED)
 
 
 def judge_data(findings: Sequence[Finding], files: int) -> Judgement:
@@ -66,7 +66,6 @@ def headline_of(
         On the data; an error comes first.
     """
     losses = [each for each in conclusions if each.cost_s > 0.0 and not each.relative]
-    losses = [each for each in losses if each.certainty is not Certainty.LIMIT]
     first = next(iter(losses), None)
     if first is not None and first.certainty is Certainty.OPEN:  # one that is certain says more
         certain = [each for each in losses if each.certainty in SURE]

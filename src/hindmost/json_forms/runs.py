@@ -107,7 +107,6 @@ class AttachedRun(TypedDict):
     straggler: int | None
     excess_work: float
     imbalance: float
-    pipelined_saves_at_most: float
     stretches: list[Stretch]
     text: str
 
