@@ -1,4 +1,4 @@
-"""One pass over a run file: stragglers, metrics of ranks, time profiles, the critical path."""
+"""One pass over a run file: stragglers, metrics of ranks, time profiles."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ from hindmost.errors import DataError, UsageError
 from hindmost.harness.runfile.bodies import IN_MPI, NOT_WORK, WAITING
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.events import EventKind
-from hindmost.models.ranks.critical_path import CriticalPath, PathSum
 from hindmost.models.ranks.histogram import Histogram, empty_histogram
 from hindmost.models.ranks.keeping import BodiesOfRanks
 from hindmost.models.ranks.lateness import Lateness, LatenessSum
@@ -67,7 +66,6 @@ class RanksOfRun:
         None in the same case.
     transfers : bool
         Whether late neighbours and slow transfers were separated.
-    path : CriticalPath or None
     histogram : Histogram or None
         Of the own work of bodies.
     """
@@ -83,7 +81,6 @@ class RanksOfRun:
     of_body: Profile | None
     slopes: Slopes | None
     transfers: bool
-    path: CriticalPath | None
     histogram: Histogram | None
 
     def recorded_share(self, times_s: NDArray[np.float64]) -> float:
@@ -137,9 +134,6 @@ class RanksTally:
         edges = run.edges.source, run.edges.target
         meets = exchanges_meet_in(run)
         self._transfers = SlowTransfers(columns, *edges, clock_s, exchanges_meet=meets)
-        # Where events were recorded, a completion is of the oldest post: nothing stays pending.
-        lag = 0 if self._events else run.header.lag
-        self._path = PathSum(columns, *edges, lag=lag, exchanges_meet=meets)
         middle = body["median"] or body["quantile_99"]
         self._histogram = empty_histogram(0.1 * middle, 10.0 * body["quantile_99"], BINS)
         self._phases = np.zeros((len(run.phases), columns))
@@ -158,7 +152,6 @@ class RanksTally:
         else:
             self._profile.add(block.start, block.work, block.duration)
         self._sweep.add(block.work, slow)
-        self._path.add(events, slow)
         self._histogram = self._histogram.with_more(block.work)
 
     def result(self) -> RanksOfRun:
@@ -177,7 +170,6 @@ class RanksTally:
             of_body=self._profile.of_body,
             slopes=self._slopes.result() if self._events else None,
             transfers=self._events,
-            path=self._path.result(),
             histogram=self._histogram,
         )
 

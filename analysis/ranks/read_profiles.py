@@ -47,7 +47,6 @@ def look_at_profiles(run: Run) -> RanksOfRun:
         of_body=None,
         slopes=None,
         transfers=run.has("every_transfer"),
-        path=None,
         histogram=histogram_of(run),
     )
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
-
 from hindmost.analysis.ranks.read import RanksOfRun
 from hindmost.harness.runfile.bodies import WHO_WAITS_IS_NOT_KNOWN
 from hindmost.harness.runfile.reader import Run
@@ -14,8 +12,6 @@ from hindmost.models.ranks.extrema import (
     Extreme,
     extrema_of,
     extreme,
-    more_than_chance,
-    tells_alone,
     unlike_the_rest,
 )
 from hindmost.models.ranks.kmeans import Clustering
@@ -39,11 +35,9 @@ def why_withheld(run: Run, found: RanksOfRun) -> str:
     return ""
 
 
-def without_blame(extrema: list[Extreme], found: RanksOfRun) -> list[Extreme]:
-    """Drop outliers by cost to others, and by the critical path unless there are events."""
-    blames = {"most often last", "costs the others most"}
-    if not found.transfers:
-        blames.add("critical path")
+def without_blame(extrema: list[Extreme]) -> list[Extreme]:
+    """Drop outliers by cost to others."""
+    blames = ("most often last", "costs the others most")
     return [replace(each, standing_out=0) if each.criterion in blames else each for each in extrema]
 
 
@@ -66,10 +60,4 @@ def extrema_of_run(found: RanksOfRun, clustering: Clustering) -> list[Extreme]:
             skewed=True,
         )
         extrema.insert(2, slow)
-    if found.path is not None:
-        seconds, bodies = found.path.seconds, found.lateness.bodies
-        whole = max(found.path.length_s, 1e-300)
-        on_path = more_than_chance(np.floor(seconds / whole * bodies), bodies)
-        on_path &= tells_alone(found.lateness)
-        extrema.append(extreme("critical path", seconds, MOST_NAMED, but_only=on_path))
     return extrema

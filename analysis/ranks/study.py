@@ -123,7 +123,7 @@ class RankReport:
         return found
 
     def _run_json(self, run: RanksOfRun) -> dict[str, Any]:
-        """Return profile, critical path and histogram as JSON; unknown values are null."""
+        """Return profile and histogram as JSON; unknown values are null."""
         body, slopes, histogram = run.of_body, run.slopes, run.histogram
         return {
             "waiting_recorded_share": run.recorded_share(run.waiting_s),
@@ -136,8 +136,6 @@ class RankReport:
                 **(dict.fromkeys(SLOPES_IN_JSON) if slopes is None else slopes.to_json()),
                 "text": self.slopes_text,
             },
-            "critical_path_s": None if run.path is None else run.path.seconds.tolist(),
-            "critical_path_transfer_s": None if run.path is None else run.path.transfer_s.tolist(),
             "histogram": None if histogram is None else histogram.to_json(),
         }
 
@@ -275,7 +273,7 @@ def report_run(run: Run, *, share: float | None = None, k: int | None = None) ->
         lateness=found.lateness,
         metrics=found.metrics,
         clustering=clustering,
-        extrema=without_blame(extrema, found) if why else extrema,
+        extrema=without_blame(extrema) if why else extrema,
         run=found,
         kept=kept,
         withheld=why,

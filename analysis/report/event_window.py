@@ -6,12 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.analysis.ranks.study import RankReport
-from hindmost.analysis.runs.read import of_how_many, title_of
+from hindmost.analysis.runs.read import title_of
 from hindmost.analysis.show.event_chart import MOST_RANKS_OF_PATH, EventChart, PathPieces
+from hindmost.analysis.whatif.gains import remedies_of
+from hindmost.analysis.whatif.study import program_of
 from hindmost.harness.runfile.reader import Run
-from hindmost.models.events import EventKind
-from hindmost.models.ranks.critical_path import MOST_PLACES, NOBODY
 from hindmost.models.simulation.blocks import OWN_TIME
+from hindmost.models.simulation.rerun import NOBODY, places_on_path
 
 MOST_VALUES = 150_000
 """Of one run on a page, each about a byte and a half."""
@@ -23,8 +24,7 @@ CAPTION = (
     "it lasts. Choose iterations by dragging over the map; the table has the numbers of one."
 )
 OF_PATH = (
-    " The critical path follows own work from event to event, as on a network without delays: "
-    "where two ranks arrive nearly together, it may pass the one that is not marked as the last."
+    " The critical path leads from the end of the solve back, by the ranks that were waited for."
 )
 
 
@@ -41,7 +41,7 @@ def event_window(run: Run, report: RankReport, first: int | None = None) -> Even
     if not run.has("event_kind") or not run.bodies or run.header.ranks < 2:
         return None
     columns = chosen_columns(run, report)
-    passed, why_not = path_of(run, report)
+    passed, why_not = path_of(run)
     events = run.shape("event_kind")[1]
     names = (*run.phases, *run.activities)
     room = max(MOST_VALUES // (columns.size * (2 * events + 2 + len(names))), 1)
@@ -91,19 +91,17 @@ def without_events(run: Run) -> str:
     )
 
 
-def path_of(run: Run, report: RankReport) -> tuple[NDArray[np.int64] | None, str]:
+def path_of(run: Run) -> tuple[NDArray[np.int64] | None, str]:
     """Return the rank on the critical path at every place of a run; if unknown, None and why."""
-    path = None if report.run is None else report.run.path
-    if run.reduced or path is None:
-        return None, f"the run has full records of {of_how_many(run)}"
+    refused = remedies_of(run).refused
+    if not refused and run.header.ranks > MOST_RANKS_OF_PATH:
+        refused = f"a page draws it for up to {MOST_RANKS_OF_PATH:,} ranks"
+    if refused:
+        return None, refused
     kind = run.variable("event_kind")
-    if np.any(kind == EventKind.RECEIVE) and not run.edges.source.size:
-        return None, "the run does not say which ranks exchange messages"
-    if path.passed is None or run.header.ranks > MOST_RANKS_OF_PATH:
-        return None, f"the run has more than {MOST_PLACES:,} events of a rank"
     # After the end of a body there are no events, though there is room for them.
     there = np.append(np.logical_and.accumulate(kind, axis=1), np.ones((len(kind), 1), bool), 1)
-    return np.where(there, path.passed, NOBODY).astype(np.int64), ""
+    return np.where(there, places_on_path(program_of(run)), NOBODY).astype(np.int64), ""
 
 
 def chosen_columns(run: Run, report: RankReport) -> NDArray[np.int64]:
@@ -180,7 +178,7 @@ def pieces(
     ----------
     kind : uint8 array, shape (iteration, event)
     passed : int64 array, shape (iteration, event + 1)
-        See `CriticalPath`.
+        See `hindmost.models.simulation.rerun.places_on_path`.
 
     Returns
     -------

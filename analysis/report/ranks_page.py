@@ -46,8 +46,6 @@ OF_DEVIATION = (
     "The mean work of an iteration on each rank, without waiting, relative to the median of "
     "all ranks. Lines mark the first rank of each node."
 )
-CRITERIA = {"critical path": "own work on the critical path"}
-"""Criteria that a table names in more words."""
 MOST_MEANS = 4
 """Metrics in the table of groups."""
 
@@ -223,7 +221,7 @@ def extrema_table(report: RankReport, opens: Opens | None) -> Table:
         ),
         rows=[
             (
-                CRITERIA.get(each.criterion, each.criterion),
+                each.criterion,
                 named(
                     report,
                     opens,

@@ -24,7 +24,7 @@ from hindmost.executors import Executor
 from hindmost.harness.runfile.bodies import INJECTED
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.adaptive.machine import Machine
-from hindmost.models.simulation.blocks import COMPLETE
+from hindmost.models.simulation.blocks import COMPLETE, RECEIVE
 from hindmost.models.simulation.memory import VectorGrowth
 from hindmost.models.simulation.program import Program, recorded_program
 from hindmost.models.simulation.rerun import REPLICAS, ReplayedSolve, WhatIf, what_if
@@ -256,6 +256,8 @@ def program_of(run: Run) -> Program:
             cycle_begins=block.cycle_begins,
             group=block.group,
         )
+    if np.any(block.kind == RECEIVE) and not times.edge_source.size:
+        raise DataError(f"{run.path}: the run does not say which ranks exchange messages.")
     try:
         return recorded_program(
             run.starts,

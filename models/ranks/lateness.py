@@ -12,7 +12,7 @@ of its node) were as fast as the last of the others. A slow node may lose much a
 ranks does, because the other ranks of the node are as late.
 
 If reductions overlap with work (pipelined solvers), a rank that is last in one body may catch up in
-the next, so both are upper limits there; `critical_path` walks from event to event.
+the next, so both are upper limits there; the critical path of a replay has what delayed the run.
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ from itertools import product
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hindmost.errors import UsageError
 from hindmost.executors import Executor, ThisProcess
@@ -44,6 +45,9 @@ OPEN = 0.02
 """Width of an interval, as a share of the recorded time, that costs not shown may cause."""
 QUANTILE = {"typical": 0.5, "low": 0.25, "high": 0.75}
 """What the undisturbed work of a place is, by scenario."""
+
+NOBODY = -1
+"""In place of a rank, where the critical path is in a message or in a pending reduction."""
 
 Level = Literal["typical", "low", "high"]
 
@@ -291,6 +295,22 @@ def walk(
     return walk_cycles(ready, with_path=with_path, interpret=interpret)
 
 
+def places_on_path(program: Program) -> NDArray[np.int32]:
+    """Return who is on the critical path of a recorded solve.
+
+    Returns
+    -------
+    int32 array, shape (iteration, event + 1)
+        The rank whose own work is on the path before each event, and after the last one; `NOBODY`
+        while the path is in a message or in a pending reduction.
+    """
+    ready = prepared(program, Change(), Scenario(level="typical", byte_share=0.0))
+    bodies, events = ready.block.kind.shape
+    passed = np.full((bodies, events + 1), NOBODY, np.int32)
+    walk_cycles(ready, with_path=True, interpret=False, passed=passed)
+    return passed
+
+
 def prepared(program: Program, change: Change, scenario: Scenario, seed: int = 0) -> Prepared:
     """Apply a change to a solve."""
     program = changed_program(program, change)
@@ -326,8 +346,20 @@ def changed_program(program: Program, change: Change) -> Program:
     return program.of_length(change.iterations, change.restart)
 
 
-def walk_cycles(ready: Prepared, *, with_path: bool, interpret: bool) -> ReplayedSolve:
-    """Walk from cycle to cycle; between them all ranks meet."""
+def walk_cycles(
+    ready: Prepared,
+    *,
+    with_path: bool,
+    interpret: bool,
+    passed: NDArray[np.int32] | None = None,
+) -> ReplayedSolve:
+    """Walk from cycle to cycle; between them all ranks meet.
+
+    Parameters
+    ----------
+    passed : int32 array, shape (iteration, event + 1), optional
+        Is filled with the ranks on the path; see `places_on_path`.
+    """
     program, block, latency, lag = ready.program, ready.block, ready.latency, ready.lag
     events = block.kind.shape[1]
     pending = max(int(np.isin(block.kind, (POST, COMPLETE)).sum()), 1)
@@ -369,7 +401,8 @@ def walk_cycles(ready: Prepared, *, with_path: bool, interpret: bool) -> Replaye
         ends = simulator.clock + program.after if rows is cycles[-1] else simulator.clock
         if waits is not None:
             one = PathTimes.none(program.ranks)
-            walk_back(waits, int(ends.argmax()), one, kept)
+            there = None if passed is None else passed[rows].reshape(-1)
+            walk_back(waits, int(ends.argmax()), one, kept, there)
             path.add(one, times)
         last_s = float(simulator.clock.max())
         pending_s = 0.0

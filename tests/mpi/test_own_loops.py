@@ -9,14 +9,16 @@ from tests.conftest import Ranks, starter
 from tests.mpi.test_recording import assert_books_close
 
 import hindmost
-from hindmost.analysis.ranks.read import look_at_run
 from hindmost.analysis.runs.check import check_group
 from hindmost.analysis.runs.efficiency.of_run import compute as compute_efficiencies
 from hindmost.analysis.runs.groups import Group
 from hindmost.analysis.runs.model_input import solve_times
+from hindmost.analysis.whatif.study import program_of
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.events import EventKind
 from hindmost.models.noise.maxplus import fit_both
+from hindmost.models.simulation.change import Change
+from hindmost.models.simulation.rerun import what_if
 
 pytestmark = pytest.mark.mpi
 
@@ -186,9 +188,8 @@ def test_efficiencies_and_models_see_who_comes_last(loops: dict[str, Run], name:
     assert 0.45 < whole.load_balance < 0.9  # 1.0 where waiting counts as work
     assert whole.serialisation is not None
     assert whole.transfer is not None
-    path = look_at_run(run).path
-    assert path is not None
-    assert path.seconds[1] > 0.5 * path.length_s
+    on_path_s = what_if(program_of(run), Change()).recorded.path.work
+    assert on_path_s[1] > 0.5 * on_path_s.sum()
     times = solve_times(run)
     assert times.events is not None
     bodies_s = fit_both(times)[0].bodies_s

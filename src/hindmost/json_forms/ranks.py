@@ -120,7 +120,7 @@ class Cluster(TypedDict):
 
 
 class RankFile(TypedDict):
-    """The ranks of a file; profile and critical path only of runs."""
+    """The ranks of a file; profile and histogram only of runs."""
 
     file: str
     remark: Text
@@ -135,8 +135,6 @@ class RankFile(TypedDict):
     waiting_recorded_share: NotRequired[float]
     halo_share: NotRequired[float]
     profile: NotRequired[dict[str, Any]]
-    critical_path_s: NotRequired[list[float] | None]
-    critical_path_transfer_s: NotRequired[list[float] | None]
     histogram: NotRequired[dict[str, Any] | None]
 
 

@@ -4,11 +4,9 @@ import json
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from tests.analysis.ranks.conftest import RANKS, SLOW, reduced_values, without_events
 from tests.conftest import LOCAL, run_values
 
@@ -26,8 +24,6 @@ from hindmost.harness.runfile.bodies import PHASES
 from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.writer import write_whole
 from hindmost.models.events import EventKind
-from hindmost.models.ranks.critical_path import PathSum
-from hindmost.models.simulation.blocks import EventBlock
 
 
 def test_the_slow_rank_is_named_with_its_cost(run_path: Path, values: dict[str, object]) -> None:
@@ -107,13 +103,10 @@ def test_blocks_do_not_change_what_is_found(
     parts = look_at_run(run)
     assert parts.lateness is not None
     assert whole.lateness is not None
-    assert parts.path is not None
-    assert whole.path is not None
     assert parts.histogram is not None
     assert whole.histogram is not None
     np.testing.assert_array_equal(parts.lateness.last, whole.lateness.last)
     np.testing.assert_allclose(parts.metrics.values, whole.metrics.values, rtol=1e-12)
-    np.testing.assert_allclose(parts.path.seconds, whole.path.seconds, rtol=1e-12)
     np.testing.assert_array_equal(parts.histogram.counts, whole.histogram.counts)
     assert parts.slopes == whole.slopes
 
@@ -154,7 +147,7 @@ def test_a_reduced_run_says_of_all_ranks_what_the_whole_one_says(
     there = {each.criterion: each.ranks[: each.standing_out].tolist() for each in whole.extrema}
     for each in part.extrema:
         assert each.ranks[: each.standing_out].tolist() == there.pop(each.criterion)
-    assert set(there) == {"critical path"}  # needs the events of all ranks
+    assert not there
     assert part.run is not None
     assert whole.run is not None
     assert part.run.histogram is not None
@@ -312,49 +305,3 @@ def test_times_that_cannot_be_are_refused(
         path = write_whole(tmp_path, header, {**values, **wrong})
         with pytest.raises(DataError, match=said):
             report_run(hindmost.open(path))
-
-
-def completing(own: NDArray[np.float64]) -> EventBlock:
-    """Return bodies of which each completes the reduction that the one before it has posted."""
-    bodies, ranks = own.shape
-    kind = np.tile(np.array([EventKind.COMPLETE, EventKind.POST], np.uint8), (bodies, 1))
-    kind[0] = EventKind.POST, EventKind.NONE
-    work = np.stack([own, np.zeros_like(own)], axis=2)
-    return EventBlock(
-        kind=kind,
-        work=work,
-        duration=np.zeros_like(work),
-        rest=np.zeros((bodies, ranks)),
-        cycle_begins=np.arange(bodies) == 0,
-    )
-
-
-def test_a_recorded_completion_is_of_the_oldest_post(
-    tmp_path: Path, header: Header, values: dict[str, object], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # Rank 1 posts late in body 2, at 11: the others wait in body 3. Rank 0 is late in the last one.
-    work = np.full((6, 3), 1.0)
-    work[2, 1], work[5, 0] = 9.0, 6.0
-    path = PathSum(3, np.empty(0, np.int32), np.empty(0, np.int32))
-    path.add(completing(work))
-    assert path.result().seconds.tolist() == [1.0 + 6.0, 11.0, 0.0]
-    lags: list[int] = []
-
-    class Noted(PathSum):
-        def __init__(
-            self, ranks: int, source: Any, target: Any, lag: int = 0, **more: bool
-        ) -> None:
-            lags.append(lag)
-            super().__init__(ranks, source, target, lag, **more)
-
-    monkeypatch.setattr("hindmost.analysis.ranks.read.PathSum", Noted)
-    events = {
-        "event_kind": np.full((60, 1), EventKind.REDUCE, np.uint8),
-        "event_work": np.asarray(values["phase_duration"])[:, :, [LOCAL]],
-        "event_duration": np.asarray(values["phase_duration"])[:, :, 1:2],
-    }
-    header = replace(header, ranks=RANKS, iterations=60, restart=30, lag=1)
-    for more in ({}, events):
-        made = without_events(values) | more
-        look_at_run(hindmost.open(write_whole(tmp_path, header, made)))
-    assert lags == [1, 0]

@@ -11,7 +11,6 @@ import pytest
 from tests.models.simulation.cases import PATTERNS, Case, case
 
 from hindmost.models.noise.replay import Replay
-from hindmost.models.ranks.critical_path import PathSum
 from hindmost.models.ranks.ideal_network import IdealNetwork, Meeting
 from hindmost.models.ranks.slopes import SlopeSum
 from hindmost.models.ranks.transfers import SlowTransfers
@@ -23,7 +22,6 @@ from hindmost.models.simulation.blocks import (
     TO_ROOT,
     EventBlock,
     Neighbours,
-    whole_bodies,
 )
 from hindmost.models.simulation.event_simulator import EventSimulator, Latencies
 from hindmost.models.simulation.path import Waits
@@ -68,17 +66,6 @@ def test_bodies_end_on_an_ideal_network_as_before(frozen: tuple[Case, dict[str, 
         for rows in (slice(0, 8), slice(8, 17))
     ]
     np.testing.assert_array_equal(np.concatenate(ended)[[3, 9, 12, 16]], before["ended_s"])
-
-
-def test_critical_paths_are_those_of_before(frozen: tuple[Case, dict[str, Any]]) -> None:
-    given, before = frozen
-    path = PathSum(4, *given.edges, lag=given.lag)
-    for rows in BLOCKS:
-        path.add(given.block.part(rows), given.delay[rows])
-    found = path.result()
-    np.testing.assert_array_equal(found.seconds, before["path_s"])
-    np.testing.assert_array_equal(found.transfer_s, before["path_transfer_s"])
-    np.testing.assert_array_equal(found.visits, before["path_visits"])
 
 
 def test_slopes_and_slow_transfers_are_those_of_before(
@@ -151,25 +138,6 @@ def test_bodies_are_converted_in_parts_without_a_difference(
         simulator.walk(block.kind, block.work, block.rest, duration=block.duration, ended=ended)
         clocks.append(ended)
     np.testing.assert_array_equal(clocks[0], clocks[1])
-
-
-def test_what_follows_the_end_of_a_body_is_ignored() -> None:
-    work = np.random.default_rng(1).random((6, 3))
-    block = whole_bodies(work, 0, np.arange(6) == 0)
-    padded = EventBlock(
-        kind=np.tile(np.array([1, 0, 4], np.uint8), (6, 1)),
-        work=np.dstack([work, work, work]),
-        duration=np.zeros((6, 3, 3)),
-        rest=block.rest,
-        cycle_begins=block.cycle_begins,
-    )
-    none = np.empty(0, np.int32)
-    paths = []
-    for each in (block, padded):
-        path = PathSum(3, none, none)
-        path.add(each)
-        paths.append(path.result().seconds)
-    np.testing.assert_array_equal(paths[0], paths[1])
 
 
 ONE_WAY = [

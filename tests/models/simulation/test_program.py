@@ -14,12 +14,13 @@ from tests.models.simulation.programs import NOBODY, blocking, synthetic
 
 from hindmost.errors import DataError, UsageError
 from hindmost.executors import ThisProcess
-from hindmost.models.simulation.blocks import EventBlock, Neighbours, whole_bodies
+from hindmost.models.simulation.blocks import OWN_TIME, EventBlock, Neighbours, whole_bodies
 from hindmost.models.simulation.change import Change, ExponentialDetours, FixedDetours
 from hindmost.models.simulation.event_simulator import EventSimulator, Latencies
 from hindmost.models.simulation.network import Collective
 from hindmost.models.simulation.program import recorded_program
-from hindmost.models.simulation.rerun import REPLICAS, Scenario, walk, what_if
+from hindmost.models.simulation.rerun import NOBODY as NOWHERE
+from hindmost.models.simulation.rerun import REPLICAS, Scenario, places_on_path, walk, what_if
 
 Times = NDArray[np.float64]
 SCENARIOS = [
@@ -44,6 +45,20 @@ def test_without_a_change_every_clock_comes_back(name: str, scenario: Scenario) 
         ends = ends.max() + program.between[number] + cycles[rows].sum(axis=0)
     total_s = (ends + program.after).max()
     assert walk(program, Change(), scenario).total_s == pytest.approx(total_s, rel=1e-12)
+
+
+@pytest.mark.parametrize("name", sorted(PATTERNS))
+def test_the_ranks_on_the_critical_path_do_the_work_on_it(name: str) -> None:
+    program = synthetic(name, stay_s=0.1)
+    passed = places_on_path(program)
+    path = walk(program, Change(), SCENARIOS[0]).path
+    block = program.block
+    own = np.where(OWN_TIME[block.kind][:, None, :], block.duration, 0.0) + block.work
+    own = np.concatenate([own, block.rest[:, :, None]], axis=2)
+    body, place = np.nonzero(passed != NOWHERE)
+    there = passed[body, place]
+    summed = np.bincount(there, own[body, there, place], minlength=program.ranks)
+    np.testing.assert_allclose(summed, path.work, rtol=1e-12)
 
 
 @pytest.mark.parametrize("name", SENDING)
