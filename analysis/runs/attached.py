@@ -21,7 +21,7 @@ from hindmost.analysis.runs.finding import Finding, Topic, of_file
 from hindmost.analysis.runs.model_input import MOST_IN_MEMORY
 from hindmost.analysis.runs.stretches import stretches_of, where_extra
 from hindmost.analysis.runs.summary import when
-from hindmost.harness.runfile.bodies import WAITING
+from hindmost.harness.runfile.bodies import IN_MPI, WAITING, sum_of_phases
 from hindmost.harness.runfile.reader import Run
 from hindmost.printable import shell_word
 from hindmost.text import counted, percent, seconds
@@ -34,7 +34,7 @@ class RankTimes:
     Attributes
     ----------
     work_s, wait_s, time_s : float64 array, shape (rank,), seconds
-        Own work, wait in halo exchange and collectives, and all of the bodies.
+        Time outside MPI, wait in halo exchange and collectives, and all of the bodies.
     amount : float64 array, shape (rank,), or None
         Work that the program counted, in its own unit.
     """
@@ -52,9 +52,10 @@ def rank_times(run: Run) -> RankTimes | None:
     work, wait, time, amount = np.zeros((4, run.columns))
     counts = run.has("work_amount")
     waits = [run.phases.index(name) for name in WAITING]
+    outside = [name not in IN_MPI for name in run.phases]
     for rows in run.blocks():
         phases = run.variable("phase_duration", rows).astype(np.float64)
-        work += run.own_work(phases).sum(axis=0)
+        work += sum_of_phases(phases, outside).sum(axis=0)
         wait += phases[:, :, waits].sum(axis=(0, 2))
         time += phases.sum(axis=(0, 2))
         if counts:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+from collections import defaultdict
+from dataclasses import replace
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -12,9 +14,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from tests.analysis.report.first_screens import ITERATIONS, RANKS, of_work, page_of
+from tests.analysis.runs.test_attached import ATTACHED
+from tests.conftest import LOCAL, PREDICTORS, cycle_values, run_values
 
 from hindmost.cli import main
+from hindmost.harness.runfile.bodies import PHASES
 from hindmost.harness.runfile.contents import Header
+from hindmost.harness.runfile.writer import write_whole
 from hindmost.text import seconds
 
 Work = NDArray[np.float64]
@@ -77,3 +83,113 @@ def test_whatif_and_report_save_the_same(
         cells = re.findall(r"<td[^>]*>([^<]*)</td>", row)
         assert seconds(each["predicted_s"]) in cells
         assert f"{seconds(each['interval_s'][0])} to {seconds(each['interval_s'][1])}" in cells
+
+
+CHANGES = (np.copy, unequal, detoured, both, drifting)
+LOOP = {**ATTACHED, "solves": 0}
+
+
+def posting(values: dict[str, Any]) -> dict[str, Any]:
+    """Return a run without events of which a tenth of the work is the start of collectives."""
+    phases = np.array(values["phase_duration"])
+    phases[:, :, PHASES.index("post")] = 0.1 * phases[:, :, LOCAL]
+    phases[:, :, LOCAL] *= 0.9
+    kept = {name: each for name, each in values.items() if not name.startswith("event_")}
+    return kept | {"phase_duration": phases}
+
+
+def files_of_all_kinds(folder: Path, own: Header, alike: Work) -> list[Path]:
+    """Write runs of every kind, the adaptive ones last."""
+    found = []
+    for number, change in enumerate(CHANGES):
+        values = of_work(change(alike))
+        solves = {"solve": np.zeros(ITERATIONS), "snes_step": np.zeros(ITERATIONS)}
+        solver = replace(own, solver="cg", petsc_options={"ksp_rtol": "0"})
+        kinds = {
+            "loop": (own, values),
+            "solver": (solver, values),
+            "attached-loop": (replace(own, spec={"attached": LOOP}), values),
+            "attached-solve": (replace(solver, spec={"attached": ATTACHED}), values | solves),
+            "posting": (
+                replace(solver, synchronisation="pipelined", spec={"attached": ATTACHED}),
+                posting(values) | solves,
+            ),
+            "incomplete": (
+                replace(own, complete=False, spec={"failure": "rank 1 was killed"}),
+                values,
+            ),
+        }
+        for name, (header, made) in kinds.items():
+            at = folder / f"{name}-{number}"
+            at.mkdir(parents=True)
+            found.append(write_whole(at, header, made))
+    deck = replace(own, workload="adaptive", solver="timing-a", spec={})
+    cycles = run_values(iterations=ITERATIONS, ranks=RANKS, restart=ITERATIONS, seed=1)
+    made = cycle_values(cycles, ranks=RANKS)
+    at = folder / "adaptive"
+    at.mkdir()
+    return [*found, write_whole(at, deck, made, predictors=PREDICTORS)]
+
+
+def told_by(capsys: pytest.CaptureFixture[str], files: list[Path], *verb: str) -> dict[str, Any]:
+    """Return the JSON of a verb on some files."""
+    assert main([*verb, *map(str, files), "--json"]) in (0, 1)
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return found
+
+
+def test_every_number_that_two_verbs_print_is_one(
+    tmp_path: Path, own: Header, alike: Work, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = files_of_all_kinds(tmp_path, own, alike)
+    solves = [each for each in files[:-1] if not each.parent.name.startswith("posting")]
+    told: dict[str, dict[str, dict[str, Any]]] = defaultdict(lambda: defaultdict(dict))
+
+    def put(file: str, verb: str, **numbers: Any) -> None:
+        for question, number in numbers.items():
+            if number is not None:
+                told[file][question][verb] = number
+
+    show = told_by(capsys, files, "show")
+    sizes = ("bodies", "iterations", "ranks", "solver", "workload")
+    for each in show["runs"]:
+        spent, whole = each["phase_share"], each["efficiency"] or {}
+        put(
+            each["file"], "show", time=each["solve_time_s"], halo=spent["halo"],
+            waiting=spent["halo"] + spent["wait"], withheld=each["efficiency_withheld"],
+            **{name: each[name] for name in sizes},
+            **{name: whole.get(name) for name in ("load_balance", "transfer", "max_local_s")},
+        )  # fmt: skip
+    for each in (run for program in show["programs"] for run in program["runs"]):
+        lost_s = each["imbalance"] * each["solve_time_s"]
+        put(each["file"], "program", time=each["solve_time_s"], imbalance=lost_s)
+    for each in told_by(capsys, files, "show", "--efficiency")["runs"]:
+        whole = each["whole"]
+        put(
+            each["file"], "efficiency", time=each["solve_time_s"], bodies=each["bodies"],
+            ranks=each["ranks"], withheld=each["withheld"] or "",
+            imbalance=whole["lost_s"]["load_balance"],
+            **{name: whole[name] for name in ("load_balance", "transfer", "max_local_s")},
+        )  # fmt: skip
+    for each in told_by(capsys, files, "show", "--ranks")["files"]:
+        shares = {"waiting": each["waiting_recorded_share"], "halo": each["halo_share"]}
+        put(each["file"], "ranks", ranks=each["ranks"], **shares)
+    for each in told_by(capsys, files[:-1], "fit")["runs"]:
+        names = (name for name in sizes if name in each)
+        put(each["file"], "fit", time=each["solve_time_s"], **{name: each[name] for name in names})
+    whatif = told_by(capsys, solves, "whatif")
+    for each in whatif["runs"]:
+        put(each["file"], "whatif", time=each["recorded_s"])
+    for each in whatif["predictions"]:
+        for file in each["files"]:
+            put(file, "prediction", **{name: each[name] for name in sizes if name in each})
+    differ = []
+    for file, questions in told.items():
+        for question, numbers in questions.items():
+            first, *others = numbers.values()
+            if any(each != pytest.approx(first, rel=1e-5) for each in others):
+                differ.append((Path(file).parent.name, question, numbers))
+    assert not differ
+    assert len(told) == len(files)
+    asked = sum(len(numbers) > 1 for questions in told.values() for numbers in questions.values())
+    assert asked > 8 * len(files)
