@@ -85,7 +85,7 @@ def test_whatif_and_report_save_the_same(
         assert f"{seconds(each['interval_s'][0])} to {seconds(each['interval_s'][1])}" in cells
 
 
-CHANGES = (np.copy, unequal, detoured, both, drifting)
+CHANGES: tuple[Any, ...] = (np.copy, unequal, detoured, both, drifting)
 LOOP = {**ATTACHED, "solves": 0}
 
 
