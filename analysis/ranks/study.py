@@ -23,6 +23,7 @@ from hindmost.analysis.runs.check import findings_of
 from hindmost.analysis.runs.finding import Finding, findings_json
 from hindmost.analysis.runs.groups import group_runs
 from hindmost.analysis.runs.read import title_of
+from hindmost.analysis.runs.stretches import Stretch, stretches_of
 from hindmost.harness.runfile.all_ranks import hosts_of_all
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.ranks.extrema import (
@@ -73,6 +74,8 @@ class RankReport:
         Doubts about the numbers.
     withheld : str
         Why no rank is blamed for the wait time of others; empty if ranks are.
+    stretches : tuple of Stretch
+        Where in the code work lies; empty if that is not known.
     """
 
     file: str
@@ -89,6 +92,7 @@ class RankReport:
     kept: dict[str, list[int]] | None
     findings: tuple[Finding, ...] = ()
     withheld: str = ""
+    stretches: tuple[Stretch, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Return the analysis as JSON, with units in the names of keys."""
@@ -277,6 +281,7 @@ def report_run(run: Run, *, share: float | None = None, k: int | None = None) ->
         run=found,
         kept=kept,
         withheld=why,
+        stretches=stretches_of(run),
         findings=tuple(findings_of(group_runs([run]))),
     )
 

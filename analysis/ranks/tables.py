@@ -22,6 +22,8 @@ NEGLIGIBLE = 0.01
 MOST_STRAGGLERS = 3
 MOST_OUTLIERS = 3
 """Of one criterion."""
+MOST_PLACES = 5
+"""Stretches between two calls."""
 MOST_MEANS = 3
 """Metrics of a group."""
 FEW = 2
@@ -44,6 +46,8 @@ def summary_lines(report: RankReport) -> list[str]:
     late = report.lateness
     if late is not None and late.ranks > 1 and late.bodies:
         lines += ["stragglers", *straggler_lines(report, late)]
+    if report.stretches:
+        lines += ["where in the code, in an iteration", *code_lines(report)]
     lines += ["outliers among the ranks (value; median of all ranks)", *outlier_lines(report)]
     lines += group_lines(report)
     if report.slopes_text:
@@ -88,6 +92,36 @@ def straggler_lines(report: RankReport, late: Lateness) -> list[str]:
             f"{percent(late.node_charged_s[at] / whole, 0)} of the wait time{saved}"
         )
     return lines
+
+
+def code_lines(report: RankReport) -> list[str]:
+    """Return between which calls the ranks work and for how long they wait at the end."""
+    whole_s = sum(float(each.work_s.mean() + each.wait_s.mean()) for each in report.stretches)
+    bodies = max(report.lateness.bodies if report.lateness is not None else 1, 1)
+    by_time = sorted(report.stretches, key=lambda each: -each.work_s.sum() - each.wait_s.sum())
+    lines = []
+    for each in by_time[:MOST_PLACES]:
+        work_s, wait_s = float(each.work_s.mean()), float(each.wait_s.mean())
+        if work_s + wait_s < NEGLIGIBLE * whole_s:
+            break
+        said = []
+        if work_s >= NEGLIGIBLE * whole_s:
+            most = int(each.work_s.argmax())
+            more = percent(float(each.work_s[most]) / work_s - 1.0, 0)
+            beyond = percent(float(each.beyond_s.sum() / each.work_s.sum()), 0)
+            said.append(
+                f"{seconds(work_s / bodies)} of work (rank {report.numbers[most]}: {more} more; "
+                f"{beyond} is beyond the median iteration)"
+            )
+        if wait_s >= NEGLIGIBLE * whole_s:
+            most = int(each.wait_s.argmax())
+            most_s = float(each.wait_s[most]) / bodies
+            said.append(
+                f"{seconds(wait_s / bodies)} in the call at the end (rank "
+                f"{report.numbers[most]}: {seconds(most_s)})"
+            )
+        lines.append(f"{each}: {', '.join(said)}")
+    return folded(lines, indent="  ")
 
 
 def outlier_lines(report: RankReport) -> list[str]:

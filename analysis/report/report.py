@@ -83,6 +83,7 @@ LEADING = "work"
 FOLDED = {
     "Iterations with waiting, and their distribution": ("map", "histogram", "cycle"),
     "Phases, activities and efficiencies": (
+        "code",
         "phases",
         "phases-over-time",
         "activities",

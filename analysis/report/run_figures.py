@@ -109,6 +109,15 @@ RUN_FIGURES = (
         of_ranks=True,
     ),
     RunFigure(
+        name="code",
+        heading="Where in the code, by rank",
+        summary="stacked shares of work and waiting between calls of MPI, for each rank (attach)",
+        caption="Shares of the time of each rank between two calls of MPI, with the waiting in the "
+        "call at the end. Where one part is larger on one rank, its extra work lies there.",
+        make=one_run.make_code,
+        of_ranks=True,
+    ),
+    RunFigure(
         name="phases-over-time",
         heading="Phases over the solve",
         summary="shares of the phases over the course of the solve, all ranks together",

@@ -21,6 +21,7 @@ from hindmost.analysis.runs.conclusion import Certainty, Conclusion, Link
 from hindmost.analysis.runs.configuration import injected_noise
 from hindmost.analysis.runs.cores import core_wait
 from hindmost.analysis.runs.finding import OF_MODELS, Topic
+from hindmost.analysis.runs.stretches import extra_words
 from hindmost.analysis.whatif.gains import INTERRUPTED
 from hindmost.analysis.whatif.typical_work import WorkOfRank, work_of_rank
 from hindmost.errors import UsageError
@@ -79,10 +80,11 @@ def imbalance(looked: LookedAt) -> Iterator[Conclusion]:
     else:
         remedy = f"Equal work on all ranks would save at most {seconds(cost_s)}."
     brief = most_work(looked)
+    in_code = extra_words(looked.run, int(own_time(looked.ranks).argmax()))
     yield looked.loss(
         "Load imbalance",
         cost_s,
-        f"{brief}{why_most(looked)}{more}",
+        f"{brief}{why_most(looked)}{in_code}{more}",
         remedy,
         looked.links(phases="Phases by rank", hindmost="Stragglers", work="Work map"),
         range_s=range_s,

@@ -19,7 +19,7 @@ from hindmost.analysis.runs.configuration import is_attached
 from hindmost.analysis.runs.efficiency.withheld import why_withheld
 from hindmost.analysis.runs.finding import Finding, Topic, of_file
 from hindmost.analysis.runs.model_input import MOST_IN_MEMORY
-from hindmost.analysis.runs.stretches import stretches_of, where_extra
+from hindmost.analysis.runs.stretches import extra_words, growth_words, stretches_of
 from hindmost.analysis.runs.summary import when
 from hindmost.harness.runfile.bodies import IN_MPI, WAITING, sum_of_phases
 from hindmost.harness.runfile.reader import Run
@@ -193,6 +193,7 @@ class AttachedRun:
             *self.other_loops(),
             self.where(),
             self.who(),
+            *self.grown(),
             *self.counted_work(),
             *self.inner(),
             *self.pipelined(),
@@ -309,22 +310,14 @@ class AttachedRun:
             f"Rank {worst}{host} is the straggler: it spends {percent(self.excess, 0)} more time "
             f"outside MPI than the mean. That is {percent(working, 0)} of its iterations, and it "
             f"waits {percent(float(share[worst]), 0)}; the others wait "
-            f"{percent(float(others.mean()), 0)}.{self.in_code(worst)}{self.of_recurring()}{doubt}"
+            f"{percent(float(others.mean()), 0)}.{extra_words(self.run, worst)}"
+            f"{self.of_recurring()}{doubt}"
         )
 
-    def in_code(self, rank: int) -> str:
-        """Say between which calls the extra work of a rank lies; empty if that is not known."""
-        found = where_extra(self.run, rank)
-        if found is None:
-            return ""
-        stretch, extra_s, whole_s = found
-        share = extra_s / whole_s
-        if share < MOST_OF_EXTRA:
-            return (
-                f" Its extra work lies in several places; most, {seconds(extra_s)} or "
-                f"{percent(share, 0)} of it, {stretch}."
-            )
-        return f" {percent(min(share, 1.0), 0)} of its extra work lies {stretch}."
+    def grown(self) -> list[str]:
+        """Say where work grows from iteration to iteration, if that costs time."""
+        said = growth_words(self.run, COSTS * self.run.solve_time_s)
+        return [said] if said else []
 
     def of_recurring(self, also: str = "") -> str:
         """Say which iterations come back longer, and where: the other ranks wait for them."""
@@ -432,16 +425,11 @@ class AttachedRun:
             "straggler": self.straggler,
             "excess_work": None if self.times is None else self.excess,
             "imbalance": None if self.times is None else self.imbalance,
-            "stretches": [
-                {"after": each.after, "before": each.before, "work_s": each.work_s.tolist()}
-                for each in stretches_of(self.run)[:MOST_STRETCHES]
-            ],
+            "stretches": [each.to_json() for each in stretches_of(self.run)[:MOST_STRETCHES]],
             "text": " ".join(self.lines()),
         }
 
 
-MOST_OF_EXTRA = 0.6
-"""Share of a rank's extra work from which on one stretch is where it lies."""
 MOST_STRETCHES = 20
 """Stretches in JSON, those with most work."""
 MOST_RUNS = 3

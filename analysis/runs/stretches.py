@@ -1,21 +1,28 @@
 """Where in the code work lies: the stretches of an iteration between two calls of MPI.
 
-A stretch is known by the call contexts at its ends, so it is the same on all ranks and in all
-iterations, whatever else these call.
+A stretch is known by the places in the code where the chains of calls at its ends part, so it is
+the same on all ranks and in all iterations, whatever call of MPI the functions called there make.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.harness.runfile.contexts import CallContexts
 from hindmost.harness.runfile.reader import Run
+from hindmost.text import percent, seconds
 
 MOST_CELLS = 1 << 26
 """Events of all ranks up to which stretches are looked at."""
+FOLLOWED = 0.01
+"""Share of a rank's work from which on a stretch is followed from iteration to iteration."""
+USUAL = 0.9
+"""Quantile of the first third of the iterations above which the median of the last has grown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,13 +33,25 @@ class Stretch:
     ----------
     after, before : str
         The calls at its ends: where the program made them.
-    work_s : float64 array, shape (rank,), seconds
-        Of all iterations.
+    work_s, wait_s : float64 array, shape (rank,), seconds
+        Work, and time in the call at its end; of all iterations.
+    beyond_s : float64 array, shape (rank,), seconds
+        Work beyond the median of an iteration, of all iterations: noise, or work that is not done
+        in each.
+    begin_s, end_s : float64 array, shape (rank,), seconds
+        Median work of an iteration, of the first and of the last third of the iterations.
+    grows : bool array, shape (rank,)
+        Whether the last is above what nine in ten of the first iterations take.
     """
 
     after: str
     before: str
     work_s: NDArray[np.float64]
+    wait_s: NDArray[np.float64]
+    beyond_s: NDArray[np.float64]
+    begin_s: NDArray[np.float64]
+    end_s: NDArray[np.float64]
+    grows: NDArray[np.bool_]
 
     def extra_s(self, rank: int) -> float:
         """Return the work of a rank above the mean of the others, in seconds."""
@@ -41,6 +60,12 @@ class Stretch:
     def __str__(self) -> str:
         """Write its ends."""
         return f"between {self.after} and {self.before}"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it for JSON."""
+        times = ("work_s", "wait_s", "beyond_s", "begin_s", "end_s")
+        found: dict[str, Any] = {name: getattr(self, name).tolist() for name in times}
+        return {"after": self.after, "before": self.before, **found}
 
 
 def stretches_of(run: Run) -> tuple[Stretch, ...]:
@@ -54,64 +79,132 @@ def stretches_of(run: Run) -> tuple[Stretch, ...]:
     if kinds.size * run.columns > MOST_CELLS:
         return ()
     contexts = run.contexts
-    found: dict[tuple[int, int], NDArray[np.float64]] = {}
+    ends = [named_chain(contexts, each) for each in range(contexts.count)]
+    found: dict[tuple[str, str], NDArray[np.float64]] = {}
     is_event = kinds.ravel() > 0
+    bodies = np.repeat(np.arange(run.bodies), kinds.shape[1])[is_event][1:]
     for rank in range(run.columns):
-        here = run.variable("event_context")[:, rank].ravel()[is_event].astype(np.int64)
-        work = run.variable("event_work")[:, rank].ravel()[is_event].astype(np.float64)
+        here, work, wait = (
+            run.variable(name)[:, rank].ravel()[is_event]
+            for name in ("event_context", "event_work", "event_duration")
+        )
         if here.size < 2 or not here.all():
             continue
-        pairs, which = np.unique(here[:-1] * contexts.count + here[1:], return_inverse=True)
-        spent = np.bincount(which, work[1:])
-        for pair, seconds in zip(pairs.tolist(), spent.tolist(), strict=True):
-            key = divmod(pair, contexts.count)
-            found.setdefault(key, np.zeros(run.columns))[rank] += seconds
+        here = here.astype(np.int64)
+        pairs, of_pair = np.unique(here[:-1] * contexts.count + here[1:], return_inverse=True)
+        names: dict[tuple[str, str], int] = {}
+        parted = (parting(*(ends[each] for each in divmod(pair, contexts.count))) for pair in pairs)
+        which = np.array([names.setdefault(each, len(names)) for each in parted])[of_pair]
+        work_s, wait_s = (np.bincount(which, each[1:]) for each in (work, wait))
+        order = np.argsort(which, kind="stable")
+        places = np.split(order, np.cumsum(np.bincount(which))[:-1])
+        for (name, number), at in zip(names.items(), places, strict=True):
+            row = found.setdefault(name, np.zeros((6, run.columns)))[:, rank]
+            row[:2] = work_s[number], wait_s[number]
+            if work_s[number] >= FOLLOWED * work_s.sum():
+                row[2:] = course(
+                    np.bincount(bodies[at], work[1:][at], run.bodies).astype(np.float64)
+                )
     return tuple(
         Stretch(
-            after=call_of(contexts, after, before),
-            before=call_of(contexts, before, after),
-            work_s=work_s,
+            after=after,
+            before=before,
+            work_s=each[0],
+            wait_s=each[1],
+            beyond_s=each[2],
+            begin_s=each[3],
+            end_s=each[4],
+            grows=each[5] > 0,
         )
-        for (after, before), work_s in sorted(found.items(), key=lambda each: -each[1].sum())
+        for (after, before), each in sorted(found.items(), key=lambda each: -each[1][0].sum())
     )
 
 
-def call_of(contexts: CallContexts, context: int, other: int) -> str:
-    """Return where the program made a call: the innermost function and its line.
+def named_chain(contexts: CallContexts, context: int) -> list[str]:
+    """Return the places of a chain of calls, the outermost first."""
+    return [contexts.places[frame] for frame in contexts.chain(context)]
+
+
+def parting(own: Sequence[str], theirs: Sequence[str]) -> tuple[str, str]:
+    """Return where two chains of calls part: the places, each with the function called there."""
+    alike = (mine == their for mine, their in zip(own, theirs, strict=False))
+    at = min(next((at for at, same in enumerate(alike) if not same), len(own)), len(own) - 1)
+    return place_at(own, at), place_at(theirs, min(at, len(theirs) - 1))
+
+
+def place_at(chain: Sequence[str], at: int) -> str:
+    """Write a place of a chain of calls: ``exchange in step (step.c:62)``."""
+    inner = chain[at + 1].rpartition(" (")[0] if at + 1 < len(chain) else ""
+    return f"{inner} in {chain[at]}" if inner else chain[at]
+
+
+def course(work: NDArray[np.float64]) -> tuple[float, float, float, bool]:
+    """Return how the work of a stretch varies and grows; see `Stretch`.
 
     Parameters
     ----------
-    other : int
-        The call at the other end: where the innermost function and line are the same, the first
-        that differ are named as well.
-    """
-    own, theirs = (
-        [contexts.places[frame] for frame in contexts.chain(each)] for each in (context, other)
-    )
-    if not own:
-        return "a call that is not known"
-    if own == theirs or not theirs or own[-1] != theirs[-1]:
-        return str(own[-1])
-    differ = next(
-        (mine for mine, their in zip(own, theirs, strict=False) if mine != their), own[-1]
-    )
-    return str(own[-1]) if differ == own[-1] else f"{own[-1]} in {differ}"
-
-
-def where_extra(run: Run, rank: int) -> tuple[Stretch, float, float] | None:
-    """Return the stretch with most of a rank's extra work, None if it is not known.
+    work : float64 array, shape (iteration,), seconds
 
     Returns
     -------
-    Stretch
-    float
-        Its extra work in seconds.
-    float
-        The extra work of the rank in all stretches, in seconds.
+    float, float, float
+        ``beyond_s``, ``begin_s`` and ``end_s``.
+    bool
+        ``grows``.
+    """
+    beyond_s = float(np.maximum(work - np.median(work), 0.0).sum())
+    third = work.size // 3
+    if not third:
+        return beyond_s, 0.0, 0.0, False
+    first, end_s = work[:third], float(np.median(work[-third:]))
+    return beyond_s, float(np.median(first)), end_s, end_s > float(np.quantile(first, USUAL))
+
+
+MOST_OF_EXTRA = 0.6
+"""Share of a rank's extra work from which on one stretch is where it lies."""
+
+
+def extra_words(run: Run, rank: int) -> str:
+    """Say between which calls the extra work of a rank lies; empty if that is not known.
+
+    Parameters
+    ----------
+    rank : int
+        A column of the run.
     """
     stretches = stretches_of(run)
     if not stretches or run.columns < 2:
-        return None
+        return ""
     most = max(stretches, key=lambda each: each.extra_s(rank))
-    whole = sum(each.extra_s(rank) for each in stretches)
-    return (most, most.extra_s(rank), whole) if most.extra_s(rank) > 0.0 < whole else None
+    extra_s, whole_s = most.extra_s(rank), sum(each.extra_s(rank) for each in stretches)
+    if not extra_s > 0.0 < whole_s:
+        return ""
+    share = extra_s / whole_s
+    if share < MOST_OF_EXTRA:
+        return (
+            f" Its extra work lies in several places; most, {seconds(extra_s)} or "
+            f"{percent(share, 0)} of it, {most}."
+        )
+    return f" {percent(min(share, 1.0), 0)} of its extra work lies {most}."
+
+
+def growth_words(run: Run, least_s: float) -> str:
+    """Say on which rank and between which calls work grows most; empty if nowhere.
+
+    Parameters
+    ----------
+    least_s : float
+        What it must add in the last third of the iterations.
+    """
+    stretches = [each for each in stretches_of(run) if each.grows.any()]
+    if not stretches:
+        return ""
+    grown = np.array([np.where(each.grows, each.end_s - each.begin_s, 0.0) for each in stretches])
+    at, rank = (int(each) for each in np.unravel_index(int(grown.argmax()), grown.shape))
+    if grown[at, rank] * (run.bodies // 3) < least_s:
+        return ""
+    begin_s, end_s = (each[rank] for each in (stretches[at].begin_s, stretches[at].end_s))
+    return (
+        f"Work of rank {run.kept_ranks[rank]} {stretches[at]} grows from {seconds(begin_s)} to "
+        f"{seconds(end_s)} an iteration (medians of the first and the last third)."
+    )

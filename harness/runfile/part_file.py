@@ -405,6 +405,9 @@ def write_whole(
         for axis, name in enumerate(variable.dimensions)
         if name not in names
     }
+    sizes |= {
+        dimension: len(values[name]) for name, (dimension, _) in TEXTS.items() if name in values
+    }
     file_name = file_name or RunName.of(folder, header)
     with PartFile(file_name, header, phases, sizes["rank"]) as target:
         absent = {*OPTIONAL, *TEXTS} - set(values)

@@ -28,6 +28,7 @@ from hindmost.analysis.runs.figures.times import (
 from hindmost.analysis.runs.model_input import MOST_IN_MEMORY, solve_times
 from hindmost.analysis.runs.one_pass import PooledTimes, one_pass
 from hindmost.analysis.runs.read import of_how_many, title_of
+from hindmost.analysis.runs.stretches import stretches_of
 from hindmost.analysis.show.chart import Chart, noted
 from hindmost.analysis.show.heat_map import HeatMap, heat_map
 from hindmost.errors import UsageError
@@ -35,6 +36,9 @@ from hindmost.harness.runfile.all_ranks import hosts_of_all, profiles_of
 from hindmost.harness.runfile.bodies import BodyKind
 from hindmost.harness.runfile.reader import Run
 from hindmost.text import counted
+
+MOST_PARTS = 5
+"""Stretches and calls that a chart shows apart; a sixth colour is the rest."""
 
 FEWEST_FOR_A_LAW = 8
 """Ranks below which the law of one body says no more than its ends."""
@@ -231,6 +235,39 @@ def make_phases(run: Run, choice: FigureChoice) -> Chart:
     marks = first_ranks(hosts_of_all(run))
     drawn = stacked_shares(phase_sums(run, axis=0), title=title_of(run), along="rank", marks=marks)
     return of_all(drawn, run)
+
+
+def make_code(run: Run, choice: FigureChoice) -> Chart:
+    """Make the stacked shares of the stretches between calls of MPI per rank.
+
+    Raises
+    ------
+    UsageError
+        The run does not know where its calls were made.
+    """
+    stretches = stretches_of(run)
+    if not stretches:
+        raise UsageError(
+            f"{run.path}: the places of its calls are not known; record it with 'hindmost attach'."
+        )
+    parts: dict[str, NDArray[np.float64]] = {}
+    for each in stretches:
+        after, before = (line_of(end) for end in (each.after, each.before))
+        for name, times in (
+            (f"work, {after} to {before}", each.work_s),
+            (f"wait in {before}", each.wait_s),
+        ):
+            parts[name] = parts.get(name, np.zeros(run.columns)) + times
+    first = sorted(parts, key=lambda name: -parts[name].sum())[:MOST_PARTS]
+    shown = {name: parts[name] for name in sorted(first, key=list(parts).index)}
+    shown["the rest"] = sum(parts.values(), np.zeros(run.columns)) - sum(shown.values())
+    marks = first_ranks(hosts_of_all(run))
+    return stacked_shares(shown, title=title_of(run), along="rank", marks=marks)
+
+
+def line_of(place: str) -> str:
+    """Return the file and line of ``exchange in step (step.c:62)``; all of it without any."""
+    return place.removesuffix(")").rpartition(" (")[2]
 
 
 def make_phases_over_time(run: Run, choice: FigureChoice) -> Chart:

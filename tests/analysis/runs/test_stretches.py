@@ -1,0 +1,117 @@
+"""Where in the code work lies and grows: the stretches between calls."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from tests.conftest import run_values
+
+import hindmost
+from hindmost.analysis.ranks.study import report_run
+from hindmost.analysis.ranks.tables import summary_lines
+from hindmost.analysis.runs.figures.one_run import make_code
+from hindmost.analysis.runs.figures.run_figure import FigureChoice
+from hindmost.analysis.runs.stretches import extra_words, growth_words, stretches_of
+from hindmost.errors import UsageError
+from hindmost.harness.runfile.contents import Header
+from hindmost.harness.runfile.contexts import CallContexts, Module
+from hindmost.harness.runfile.reader import Run
+from hindmost.harness.runfile.writer import write_whole
+from hindmost.models.events import EventKind
+
+PLACES = (
+    "main (a.c:9)",
+    "step (a.c:20)",
+    "step (a.c:30)",
+    "left (b.c:1)",
+    "right (b.c:5)",
+    "sum (b.c:9)",
+)
+CHAINS = ((0, 1, 3), (0, 1, 4), (0, 2, 5))
+"""Exchange with the left and with the right neighbour, and a sum."""
+BODIES, RANKS = 120, 3
+
+
+def contexts() -> CallContexts:
+    count = len(PLACES)
+    return CallContexts(
+        modules=(Module(path="/app", identity="1"),),
+        codes=(),
+        module=np.zeros(count, np.int32),
+        offset=np.arange(count) * 16,
+        function=np.zeros(count, np.int64),
+        size=np.zeros(count, np.int64),
+        start=np.cumsum([0, 0, *map(len, CHAINS)]),
+        frames=np.concatenate(CHAINS).astype(np.uint32),
+        places=PLACES,
+    )
+
+
+def run_of(folder: Path, header: Header, work: NDArray[np.float64]) -> Run:
+    """Write a run: in each iteration work, an exchange, work, a sum; work: (iteration, rank, 2)."""
+    values = run_values(iterations=BODIES, ranks=RANKS, restart=BODIES, seed=1)
+    context = np.tile(np.array([1, 3]), (BODIES, RANKS, 1))
+    context[:, 1, 0] = 2  # the middle rank calls the other function there
+    found = values | contexts().variables() | {
+        "event_kind": np.tile(np.array([EventKind.SEND, EventKind.REDUCE], np.uint8), (BODIES, 1)),
+        "event_work": work.astype(np.float32),
+        "event_duration": np.full(work.shape, 1e-6, np.float32),
+        "event_context": context,
+        "context_polls": np.zeros(contexts().count, np.int64),
+    }  # fmt: skip
+    return hindmost.open(write_whole(folder, header, found))
+
+
+def test_a_stretch_is_that_of_the_code_whatever_calls_end_it(
+    tmp_path: Path, own_header: Header
+) -> None:
+    work = np.full((BODIES, RANKS, 2), 1e-3)
+    work[:, 2, 1] = 4e-3
+    run = run_of(tmp_path, own_header, work)
+    names = {str(each): each for each in stretches_of(run)}
+    before = "between left in step (a.c:20) and sum in step (a.c:30)"
+    assert before in names
+    np.testing.assert_allclose(names[before].work_s[[0, 2]], [0.12, 0.48], rtol=1e-5)
+    assert extra_words(run, 2) == f" 100 % of its extra work lies {before}."
+    assert growth_words(run, 0.0) == ""
+    assert any(before in line for line in summary_lines(report_run(run)))
+    chart = make_code(run, FigureChoice())
+    assert "work, a.c:20 to a.c:30" in [each.name for each in chart.series]
+
+
+def test_growth_is_found_in_its_stretch_under_noise_elsewhere(
+    tmp_path: Path, own_header: Header
+) -> None:
+    random = np.random.default_rng(3)
+    work = random.exponential(5e-3, (BODIES, RANKS, 2))
+    work[:, :, 1] = 1e-3
+    work[:, 0, 1] = np.linspace(3.4e-3, 9.2e-3, BODIES)
+    said = growth_words(run_of(tmp_path, own_header, work), 0.01)
+    assert said.startswith("Work of rank 0 between left in step (a.c:20) and sum in step (a.c:30)")
+    assert "grows from 4.3" in said
+    assert not growth_words(run_of(tmp_path, own_header, work), 1e3)
+
+
+def test_steady_noise_does_not_grow(tmp_path: Path, own_header: Header) -> None:
+    work = np.random.default_rng(5).exponential(5e-3, (BODIES, RANKS, 2))
+    assert not any(each.grows.any() for each in stretches_of(run_of(tmp_path, own_header, work)))
+
+
+def test_without_contexts_there_is_no_place(
+    tmp_path: Path, header: Header, values: dict[str, object]
+) -> None:
+    run = hindmost.open(write_whole(tmp_path, header, values))
+    assert stretches_of(run) == ()
+    assert extra_words(run, 0) == growth_words(run, 0.0) == ""
+    with pytest.raises(UsageError, match="record it with 'hindmost attach'"):
+        make_code(run, FigureChoice())
+
+
+@pytest.fixture
+def own_header(header: Header) -> Header:
+    """Return the header of such a run."""
+    return replace(header, ranks=RANKS, iterations=BODIES, restart=0, solver="loop")
