@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from hindmost.errors import DataError, HindmostError, MissingError
+from hindmost.errors import DataError, HindmostError
 from hindmost.harness.attach.convert import convert, readable
 from hindmost.harness.attach.folder import BusyError, UnusableError
 from hindmost.harness.attach.frames import has_end
@@ -51,8 +51,8 @@ def undisturbed() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def convert_ended(process: Recorded, out: Path, iterate_at: str, *, over: bool) -> int:
-    """Convert what a program left and say what was recorded; return an exit status.
+def convert_ended(process: Recorded, out: Path, iterate_at: str, *, over: bool) -> None:
+    """Convert what a program left and say what was recorded, or why it is not.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def convert_ended(process: Recorded, out: Path, iterate_at: str, *, over: bool) 
                     f"hindmost attach --convert {shell_word(out)}"
                 )
                 if not over and not wait_for_all(process.folder):
-                    return 0
+                    return
             is_loop = iterate_at and not iterate_at.startswith("MPI_")
             files = convert(
                 process.folder,
@@ -80,18 +80,16 @@ def convert_ended(process: Recorded, out: Path, iterate_at: str, *, over: bool) 
                 iterate_at=iteration_call(iterate_at) if is_loop else None,
             )
         except BusyError:
-            return 0
+            return
         except UnusableError as error:
             warn(str(error))
-            return error.exit_status
+            return
         except HindmostError as error:
-            if not process.folder.exists():
-                return 0
-            warn(f"{process.folder} is kept, but no run file was written: {error}")
-            return error.exit_status
+            if process.folder.exists():
+                warn(f"{process.folder} is kept, but no run file was written: {error}")
+            return
     for file in files:
         tell_recorded(file)
-    return 0 if files else MissingError.exit_status
 
 
 def tell_recorded(file: Path) -> None:

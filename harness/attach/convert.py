@@ -22,7 +22,13 @@ from hindmost.harness.attach.folder import (
 )
 from hindmost.harness.attach.header import LOOP, origins_of
 from hindmost.harness.attach.iterations import UnsureError
-from hindmost.harness.attach.missing_marks import why_no_loop, why_nothing
+from hindmost.harness.attach.missing_marks import (
+    advice,
+    calls_listed,
+    makes_no_call_twice,
+    why_no_loop,
+    why_nothing,
+)
 from hindmost.harness.attach.raw import RawProgram, UnreadableError, read_program
 from hindmost.harness.attach.section_group import SectionGroup
 from hindmost.harness.attach.sections import how_killed, sections_of
@@ -115,7 +121,12 @@ def convert(
                     iterate_at=iterate_at,
                 ).write()
             except UnsureError as error:
-                why = f"{error} {how_to_choose(folder)}"
+                if makes_no_call_twice(program):
+                    report(f"Nothing was recorded: {advice(program)}")
+                    break
+                why = " ".join(
+                    filter(None, (str(error), calls_listed(program), how_to_choose(folder)))
+                )
                 note_unusable(folder, why)
                 raise DataError(f"{folder.name}: {why}") from error
         remove(folder, report)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -106,48 +106,56 @@ def why_no_loop(program: RawProgram) -> str:
 
 
 def advice(program: RawProgram) -> str:
-    """Say which calls were made on all ranks, for ``--iterate-at``."""
-    choices = calls_to_mark(program)
-    if not choices:
+    """Say what can be done about iterations that the program does not mark."""
+    listed = calls_listed(program)
+    if not listed:
         return (
             "No MPI call was made more than once on all ranks alike: mark the iterations in the "
             "program, with MPI_Pcontrol(1) or hindmost.h."
         )
-    listed = [f"{call} {times_of(each)}" for call, each in list(choices.items())[:MOST_CALLS]]
+    return (
+        f"{listed} Record again with one of them, as --iterate-at "
+        f"{next(iter(calls_to_mark(program)))}, let hindmost find the iterations (--iterate-at "
+        f"{FIND}), or mark them in the program, with MPI_Pcontrol(1) or hindmost.h."
+    )
+
+
+def calls_listed(program: RawProgram) -> str:
+    """List the calls at which iterations could end, with their counts; empty if there are none."""
+    choices = calls_to_mark(program)
+    if not choices:
+        return ""
+    listed = [f"{call} {count:,}" for call, count in list(choices.items())[:MOST_CALLS]]
     more = f" and {len(choices) - MOST_CALLS} others" if len(choices) > MOST_CALLS else ""
     where = "on each rank" if program.size > 1 else "in all"
     return (
         f"Calls that can end iterations, as often as they were made {where}: {', '.join(listed)}"
-        f"{more}. Record again with one of them, as --iterate-at {next(iter(choices))}, let "
-        f"hindmost find the iterations (--iterate-at {FIND}), or mark them in the program, with "
-        "MPI_Pcontrol(1) or hindmost.h."
+        f"{more}."
     )
 
 
-def times_of(counts: Mapping[int, int]) -> str:
-    """Write how often a call was made on the ranks."""
-    least, most = min(counts.values()), max(counts.values())
-    return f"{least:,}" if least == most else f"{least:,} to {most:,}"
+def calls_to_mark(program: RawProgram) -> dict[str, int]:
+    """Return the calls that could end iterations, with their count, the most frequent first.
 
-
-def calls_to_mark(program: RawProgram) -> dict[str, dict[int, int]]:
-    """Return the calls that could end iterations, with their counts by rank.
-
-    Those that all ranks made equally often, the most frequent first.
+    All ranks made them equally often.
     """
-    made = {rank: calls_of(raw) for rank, raw in sorted(program.ranks.items())}
-    names = set.intersection(*(set(calls) for calls in made.values()))
+    first, *others = (calls_of(raw) for _, raw in sorted(program.ranks.items()))
+    alike = {
+        name: count
+        for name, count in sorted(first.items())
+        if count > 1 and all(each.get(name) == count for each in others)
+    }
     found = {
-        name: {rank: calls[name] for rank, calls in made.items()}
-        for name in sorted(names)
+        name: count
+        for name, count in alike.items()
         if not name.removeprefix("MPI_").startswith(NO_MARKS_FROM)
     }
-    alike = {
-        name: counts
-        for name, counts in found.items()
-        if min(counts.values()) == max(counts.values()) > 1
-    }
-    return dict(sorted(alike.items(), key=lambda each: -min(each[1].values())))
+    return dict(sorted(found.items(), key=lambda each: -each[1]))
+
+
+def makes_no_call_twice(program: RawProgram) -> bool:
+    """Tell whether no rank made a call more than once, so that nothing can iterate."""
+    return all(count < 2 for raw in program.ranks.values() for count in calls_of(raw).values())
 
 
 def calls_of(raw: RawRank) -> dict[str, int]:

@@ -56,7 +56,8 @@ class AttachRequest:
         Record at most so many; None for all.
     iterate_at : str
         The MPI call at which an iteration ends, ``MPI_Allreduce`` or ``MPI_Allreduce:2``; a loop of
-        the program or `FIND`; empty for marks of the program.
+        the program or `FIND`; empty for PETSc's solves or marks of the program, and `FIND` where it
+        has neither.
     memory : str
         Memory for records on each rank, as ``256MB``.
     inject : str
@@ -126,6 +127,8 @@ class AttachRequest:
             if not call.startswith("MPI_"):  # a loop is looked for when the program has ended
                 call, nth = FIND, 1
             lines += [f"iterate {call}", f"nth {nth}"]
+        elif self.only is None and self.every == 1 and self.most is None and not self.inject:
+            lines.append("unless_marked 1")
         lines += injection_lines(self.inject, self.seed, self.iterate_at)
         if origins is not None:
             lines.append(f"origins {strict_json(asdict(origins))}")

@@ -31,7 +31,7 @@ enum { MOST_WATCHED = 256, MOST_SOLVERS = 64 };
 enum level { NO_LEVEL, SOLVE_LEVEL, SNES_LEVEL, TS_LEVEL }; /* what a PETSc event solves, if anything */
 
 static struct {
-  int on, begun, ended, rank, size, has_only, chooses_solves;
+  int on, begun, ended, rank, size, has_only, chooses_solves, unless_marked; /* the last: of FIND_CALL */
   pid_t pid;
   MPI_Comm own;
   int64_t every, most, memory_bytes, capacity, most_ns; /* most_ns: 0: no limit */
@@ -118,6 +118,7 @@ static void read_setting(const char *key, char *value) {
   else if (!strcmp(key, "most_ns")) attached.most_ns = strtoll(value, NULL, 10);
   else if (!strcmp(key, "memory")) attached.memory_bytes = strtoll(value, NULL, 10);
   else if (!strcmp(key, "iterate")) marking_call = strcmp(value, "auto") ? call_named(value) : FIND_CALL;
+  else if (!strcmp(key, "unless_marked")) attached.unless_marked = 1, marking_call = FIND_CALL;
   else if (!strcmp(key, "nth")) marking_nth = strtoll(value, NULL, 10);
   else if (!strcmp(key, "inject")) read_injection(value);
   else if (!strcmp(key, "inject_ranks")) read_injected_ranks(value);

@@ -11,6 +11,8 @@ static struct {
   int open;
   int64_t number, iterations, last_ns, last_seen;
   int64_t written, written_ns; /* records that are in the file, and when they were written */
+  off_t file_size; /* of the file when the loop was opened, with so many frames */
+  uint32_t file_frames;
   int phases, open_phase; /* open_phase: 1 more than its number, 0: none */
   char phase[MOST_LOOP_PHASES][64];
   double load;
@@ -69,6 +71,8 @@ static void write_part(int64_t mark_ns) {
 }
 
 static void open_loop(void) {
+  loop.file_size = raw.size;
+  loop.file_frames = raw.frames;
   attach_arm(MPI_COMM_WORLD, attached.size);
   loop.open = 1;
   loop.iterations = 0;
@@ -77,6 +81,26 @@ static void open_loop(void) {
   loop.written = 0;
   loop.written_ns = state->begin_ns = now();
   halo_depth = 0;
+}
+
+/* Where loops are to be found unless the program says where its iterations end: it does, by a mark, by
+ * solves of PETSc, or by a recording of its own. What was recorded so far is taken back. */
+static void stop_finding(void) {
+  sigset_t all, before;
+  if (!attached.unless_marked || marking_call != FIND_CALL || !attached.begun || attached.ended) return;
+  if (stretch && !recording()) return; /* another thread */
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, &before); /* a handler writes to the file, too */
+  marking_call = NO_CALL;
+  if (loop.open) {
+    hindmost_disarm();
+    count_calls();
+    loop.open = 0;
+    raw_back_to(loop.file_size, loop.file_frames);
+    memset(&written, 0, sizeof written);
+  }
+  write_program();
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 static void loop_mark(int64_t t) {
@@ -102,6 +126,7 @@ static void write_due_part(int64_t end_ns) {
 /* The end of an iteration, and the begin of the next. */
 void hindmost_iteration(void) {
   if (!own_thread()) return;
+  stop_finding();
   if (solve.ksp || marking_call != NO_CALL || (attached.chooses_solves && petsc.connected && !loop.open)) {
     attached.lost_marks++;
     return;

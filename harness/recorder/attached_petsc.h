@@ -64,6 +64,7 @@ static void quietly(int begin) {
     petsc.PetscPopErrorHandler();
 }
 
+static void stop_finding(void);
 static int attached_event_begin(int event, int unused, void *a, void *b, void *c, void *d);
 static int attached_event_end(int event, int unused, void *a, void *b, void *c, void *d);
 
@@ -90,6 +91,7 @@ static void connect_petsc(void) {
     return;
   }
   petsc.connected = 1;
+  stop_finding();
   if (petsc.PetscGetVersionNumber) petsc.PetscGetVersionNumber(&version[0], &version[1], &version[2], &version[3]);
   snprintf(attached.petsc_version, sizeof attached.petsc_version, "%d.%d.%d", (int)version[0], (int)version[1], (int)version[2]);
   if (petsc.PetscDataTypeFromString && petsc.PetscDataTypeGetSize) {

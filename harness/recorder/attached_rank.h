@@ -129,6 +129,7 @@ static void write_clock(void) {
 }
 
 static void attach_arm(MPI_Comm comm, int size);
+static void count_calls(void);
 static void open_loop(void);
 static void catch_signals(void);
 
@@ -267,20 +268,25 @@ static void write_names(enum raw_kind kind, uint32_t *written, uint32_t count, v
   *written = count;
 }
 
+/* What of the contexts is in the file. */
+static struct {
+  uint32_t modules, codes, places, chains;
+} written;
+
 /* Writes what is new among the names, places and chains to which contexts of records refer. */
 static void write_contexts(void) {
-  static uint32_t modules, codes, places, chains;
   if (!tables) return;
-  write_names(RAW_MODULES, &modules, module_count, add_module);
-  write_names(RAW_CODES, &codes, code_count, add_code);
-  if (places < place_count) raw_frame(RAW_PLACES, tables->places + places, (place_count - places) * sizeof(struct place));
-  places = place_count;
-  if (chains < chain_count) { /* where each ends among all places of chains, then these places */
-    uint32_t first = tables->chain_start[chains], last = tables->chain_start[chain_count];
-    raw_frame(RAW_CHAIN_ENDS, tables->chain_start + chains + 1, (chain_count - chains) * sizeof(uint32_t));
+  write_names(RAW_MODULES, &written.modules, module_count, add_module);
+  write_names(RAW_CODES, &written.codes, code_count, add_code);
+  if (written.places < place_count)
+    raw_frame(RAW_PLACES, tables->places + written.places, (place_count - written.places) * sizeof(struct place));
+  written.places = place_count;
+  if (written.chains < chain_count) { /* where each ends among all places of chains, then these places */
+    uint32_t first = tables->chain_start[written.chains], last = tables->chain_start[chain_count];
+    raw_frame(RAW_CHAIN_ENDS, tables->chain_start + written.chains + 1, (chain_count - written.chains) * sizeof(uint32_t));
     raw_frame(RAW_CHAINS, tables->chain_places + first, (last - first) * sizeof(uint32_t));
   }
-  chains = chain_count;
+  written.chains = chain_count;
 }
 
 static int64_t records_kept(void) { return state->seen < state->capacity ? state->seen : state->capacity; }

@@ -79,6 +79,14 @@ static void raw_frame(enum raw_kind kind, const void *payload, size_t bytes) {
   raw.frames++;
 }
 
+/* Takes back what was written after a place of the file. */
+static void raw_back_to(off_t size, uint32_t frames) {
+  if (raw.fd < 0 || raw.failure || ftruncate(raw.fd, size)) return;
+  lseek(raw.fd, size, SEEK_SET);
+  raw.size = size;
+  raw.frames = frames;
+}
+
 static void raw_close(void) {
   if (raw.fd < 0) return;
   fsync(raw.fd);

@@ -251,9 +251,12 @@ static void start_recording(void) {
   stretch = own_stretch = ++stretches;
 }
 
+static void stop_finding(void);
+
 /* Meets the other ranks of the communicator, notes the time and starts to record. */
 int hindmost_arm(MPI_Fint communicator) {
   MPI_Comm comm = MPI_Comm_f2c(communicator);
+  stop_finding();
   keep_status();
   clear_stretch();
   count_active_meetings();

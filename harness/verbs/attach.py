@@ -37,7 +37,6 @@ examples:
   mpiexec -n 4 hindmost attach --out runs -- ./app -ksp_type gmres
   srun hindmost attach --out runs -- python app.py
   mpiexec -n 4 hindmost attach --out runs --only ice_ --every 10 -- ./app
-  mpiexec -n 4 hindmost attach --out runs --iterate-at auto -- ./app
   mpiexec -n 4 hindmost attach --out runs --iterate-at MPI_Allreduce -- ./app
   mpiexec -n 4 hindmost attach --out runs --inject exponential:mean=50us -- ./app
   hindmost attach --out runs -- mpiexec -n 4 ./app
@@ -46,9 +45,10 @@ examples:
   mpicc -static app.c $(hindmost attach --print-link)
 
 The program must be dynamically linked, or have the recorder in it (--print-link). Of a PETSc
-program every outermost KSPSolve is recorded. Of another MPI program the iterations between marks
-are: MPI_Pcontrol(1), HINDMOST_ITERATION() of hindmost.h, or the calls of --iterate-at. The exit
-status is the program's; it is 4 if that was 0 and nothing could be recorded.
+program every outermost KSPSolve is recorded; of another MPI program the loop that iterates, which
+is found in its code, or what lies between marks: MPI_Pcontrol(1), HINDMOST_ITERATION() of
+hindmost.h, or the calls of --iterate-at. The exit status is the program's; it is 4 if the program
+could not be recorded at all.
 """
 COMMON = (
     "--out",
@@ -81,8 +81,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--iterate-at",
         default="",
         metavar="WHERE",
-        help="auto: find the loop of the program that iterates; or a loop by its name; or end an "
-        "iteration at each Nth call of an MPI function, as MPI_Allreduce:2",
+        help="a loop of the program by its name; or an MPI function, at each Nth call of which an "
+        "iteration ends, as MPI_Allreduce:2; or auto: find the loop, also of a PETSc program",
     )
     parser.add_argument(
         "--memory",
@@ -255,7 +255,10 @@ def record(arguments: argparse.Namespace, program: list[str]) -> int:
 
 
 def finish(found: Outcome, arguments: argparse.Namespace, program: str) -> int:
-    """Convert what was recorded and say what was not; return 0 or a status."""
+    """Convert what was recorded and say what was not.
+
+    The status is 0 if the program could be recorded at all: its own counts, whatever was found.
+    """
     from hindmost.harness.attach.after import convert_ended
 
     reason = problem(found, program)
@@ -266,7 +269,6 @@ def finish(found: Outcome, arguments: argparse.Namespace, program: str) -> int:
     alone = singletons(found, program, mine)
     if alone:
         warn(alone)
-    worst = 0
     for process in found.processes:
         if process.lost:
             warn(
@@ -274,11 +276,9 @@ def finish(found: Outcome, arguments: argparse.Namespace, program: str) -> int:
                 f"in {arguments.out}."
             )
         if process.rank == 0:
-            worst = max(
-                worst,
-                convert_ended(process, arguments.out, arguments.iterate_at, over=not mine.launcher),
-            )
-    return worst
+            over = not mine.launcher
+            convert_ended(process, arguments.out, arguments.iterate_at, over=over)
+    return 0
 
 
 def convert_left(folder: Path, out: Path | None, iterate_at: str) -> int:

@@ -228,10 +228,10 @@ def test_calls_of_other_threads_are_not_recorded(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_recorded_is_said(loop: Path, tmp_path: Path) -> None:
-    no_marks = alone("--out", "runs", "--", loop, "none", folder=tmp_path)
-    assert no_marks.returncode == 4
-    assert "no marks of iterations were seen" in no_marks.stderr
-    assert "--iterate-at" in no_marks.stderr
+    script = "from mpi4py import MPI; MPI.COMM_WORLD.barrier()"
+    no_loop = alone("--out", "runs", "--", sys.executable, "-c", script, folder=tmp_path)
+    assert no_loop.returncode == 0  # the program's own: it ran well
+    assert "Nothing was recorded: No MPI call was made more than once" in no_loop.stderr
     no_mpi = alone("--out", "runs", "--", "sh", "-c", "exit 3", folder=tmp_path)
     assert no_mpi.returncode == 3
     assert "no call of MPI_Init" in no_mpi.stderr
@@ -239,6 +239,36 @@ def test_what_cannot_be_recorded_is_said(loop: Path, tmp_path: Path) -> None:
     assert nothing.returncode == 2
     assert "./nothing cannot be started: No such file or directory." in nothing.stderr
     assert not list((tmp_path / "runs").iterdir())
+
+
+def test_without_marks_the_loop_is_found(loop: Path, tmp_path: Path) -> None:
+    done = alone("--out", "runs", "--", loop, "none", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    (path,) = (tmp_path / "runs").glob("*.h5")
+    run = hindmost.open(path)
+    assert (len(run.durations), attached(run)["loop"]["iterations"]) == (20, 20)
+
+
+def test_marks_that_come_late_say_where_iterations_end(ranks: Ranks, tmp_path: Path) -> None:
+    script = tmp_path / "late.py"
+    script.write_text(
+        "import time\n"
+        "from mpi4py import MPI\n"
+        "world = MPI.COMM_WORLD\n"
+        "for number in range(400):\n"
+        "    world.allreduce(number)\n"
+        "    if number % 100 == 0: time.sleep(0.02)\n"  # parts of the loop are written
+        "for number in range(51):\n"
+        "    MPI.Pcontrol(1)\n"
+        "    world.allreduce(number)\n"
+    )
+    done = ranks(2, "attach", "--out", "runs", "--", sys.executable, script)
+    assert done.returncode == 0, done.stderr
+    (path,) = (tmp_path / "runs").glob("*.h5")
+    run = hindmost.open(path)
+    assert run.durations.shape == (50, 2)
+    assert "loop" not in attached(run)
+    close_books(run)
 
 
 def test_a_script_of_ones_own(loop: Path, tmp_path: Path) -> None:
