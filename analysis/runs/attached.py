@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.analysis.runs.configuration import is_attached
-from hindmost.analysis.runs.efficiency.withheld import why_withheld
+from hindmost.analysis.runs.efficiency.withheld import unclassified_calls, why_withheld
 from hindmost.analysis.runs.finding import Finding, Topic, of_file
 from hindmost.analysis.runs.model_input import MOST_IN_MEMORY
 from hindmost.analysis.runs.stretches import extra_words, growth_words, stretches_of
@@ -84,7 +84,6 @@ IN_WORDS = {
     "wait": "wait in collectives",
     "halo": "halo exchange",
     "post": "starts of non-blocking collectives",
-    "unclassified": "unclassified MPI calls",
 }
 DISTURBED = ("crowded", "cores-taken", "outliers", "load", "slow-stretch")
 """Codes of findings that call for a repeat before conclusions."""
@@ -255,8 +254,9 @@ class AttachedRun:
         """Say where the time went."""
         shares = self.shares
         outside = shares.pop("outside")
+        in_words = {**IN_WORDS, "unclassified": unclassified_calls(self.run)}
         named = sorted(
-            ((share, IN_WORDS.get(name, f"phase {name}")) for name, share in shares.items()),
+            ((share, in_words.get(name, f"phase {name}")) for name, share in shares.items()),
             reverse=True,
         )
         words = [f"{percent(share, 0)} {name}" for share, name in named if share >= LEAST_SHARE]

@@ -34,6 +34,7 @@ from hindmost.analysis.runs.efficiency.withheld import (
     UNCLASSIFIED_MOST,
     UNCLASSIFIED_TOLD,
     mpi_unseen,
+    unclassified_calls,
     what_unseen_is,
 )
 from hindmost.analysis.runs.finding import NUMBERS, Finding, Remark, Topic
@@ -425,7 +426,7 @@ def look_at_calls(run: Run) -> Iterator[Remark]:
         yield Remark(
             code="unattributed-mpi",
             severity="error" if share > UNCLASSIFIED_MOST else "note",
-            text=f"{percent(share)} of a rank's time is in unclassified MPI calls"
+            text=f"{percent(share)} of a rank's time is in {unclassified_calls(run)}"
             + (", which this older file counts as local work" if earlier else ""),
             advice="put them inside recorder.phase('halo') or recorder.phase('wait')"
             if is_own_loop(run) and not is_attached(run)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hindmost.analysis.runs.efficiency.withheld import why_withheld
 from hindmost.harness.runfile.contexts import CallContexts
 from hindmost.harness.runfile.reader import Run
 from hindmost.text import percent, seconds
@@ -71,9 +72,10 @@ class Stretch:
 def stretches_of(run: Run) -> tuple[Stretch, ...]:
     """Return the stretches of a run, that with most work first.
 
-    None if the run does not know where its calls were made.
+    None if the run does not know where its calls were made, or where no efficiency is given: what
+    is not in a known call is then no work.
     """
-    if not run.has("event_context") or not run.has("frame_place"):
+    if why_withheld(run) or not run.has("event_context") or not run.has("frame_place"):
         return ()
     kinds = run.variable("event_kind")
     if kinds.size * run.columns > MOST_CELLS:

@@ -39,6 +39,8 @@ MOST_INNER = 20
 """Kinds of inner solves that are listed, those that take longest."""
 MOST_RANKS = 1000
 """Ranks that are listed, where a run is not of all of them."""
+MOST_UNCLASSIFIED = 3
+"""Calls of no known kind that are listed."""
 MOST_JSON = 30_000
 MOST_WORDS = 10_000
 """Characters of a part of a header: an attribute of HDF5 has 64 KiB."""
@@ -250,6 +252,7 @@ def attached_of(
         "solves": len(facts),
         "seconds": sum(each.seconds for each in facts),
         "finished": program.finished,
+        "unclassified": unclassified_of(facts),
     }
     if facts[0].what == LOOP:
         del said["solves"], said["prefix"]
@@ -290,6 +293,14 @@ def attached_of(
     if len(raw.clocks) > 1:  # read after MPI was started and before it was ended
         said["program_s"] = max(int(raw.clocks[-1, 0] - raw.clocks[0, 0]), 0) * 1e-9
     return known(said)
+
+
+def unclassified_of(facts: Sequence[Section]) -> list[str] | None:
+    """Return the calls of no known kind, those that took longest first; None if there are none."""
+    spent: Counter[str] = Counter()
+    for each in facts:
+        spent.update(each.other_ns)
+    return [name for name, ns in spent.most_common(MOST_UNCLASSIFIED) if ns > 0] or None
 
 
 def solves_not_recorded(program: RawProgram) -> int:

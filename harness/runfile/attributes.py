@@ -110,6 +110,7 @@ class Attached(TypedDict, total=False):
     aborted: float
     pipelined: list[str]
     inner: list[InnerSolves]
+    unclassified: list[str]
 
 
 class Choices(TypedDict, total=False):

@@ -21,6 +21,7 @@ from tests.programs.attaching import (
 )
 
 import hindmost
+from hindmost.cli import main
 from hindmost.harness.attach import outcome
 from hindmost.harness.stack import current_stack
 
@@ -269,6 +270,28 @@ def test_marks_that_come_late_say_where_iterations_end(ranks: Ranks, tmp_path: P
     assert run.durations.shape == (50, 2)
     assert "loop" not in attached(run)
     close_books(run)
+
+
+def test_time_in_files_is_named(
+    ranks: Ranks, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = tmp_path / "files.py"
+    script.write_text(
+        "import numpy as np\n"
+        "from mpi4py import MPI\n"
+        "world, data = MPI.COMM_WORLD, np.zeros(1 << 18)\n"
+        "file = MPI.File.Open(world, 'out.bin', MPI.MODE_CREATE | MPI.MODE_WRONLY)\n"
+        "for number in range(30):\n"
+        "    world.allreduce(number)\n"
+        "    file.Write_at_all(world.rank * data.nbytes, data)\n"
+        "file.Close()\n"
+    )
+    done = ranks(2, "attach", "--out", "runs", "--", sys.executable, script)
+    assert done.returncode == 0, done.stderr
+    assert main(["show", str(tmp_path / "runs")]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert re.search(r"time goes, over all ranks: .*\d+ % MPI-IO \(MPI_File_", said)
+    assert "of a rank's time is in MPI-IO (MPI_File_" in said
 
 
 def test_a_script_of_ones_own(loop: Path, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 from hindmost.harness.runfile.all_ranks import unclassified_share_of_all
 from hindmost.harness.runfile.bodies import WAITING
 from hindmost.harness.runfile.reader import Run
-from hindmost.text import percent
+from hindmost.text import counted, percent
 
 UNCLASSIFIED_TOLD = 0.01
 UNCLASSIFIED_MOST = 0.10
@@ -30,10 +30,19 @@ def why_withheld(run: Run) -> str:
     share = float(np.max(unclassified_share_of_all(run), initial=0.0))
     if share > UNCLASSIFIED_MOST:
         return (
-            f"{percent(share, 0)} of a rank's time is in unclassified MPI calls: it is unknown "
+            f"{percent(share, 0)} of a rank's time is in {unclassified_calls(run)}: it is unknown "
             "whether it waits or works there"
         )
     return ""
+
+
+def unclassified_calls(run: Run) -> str:
+    """Name the MPI calls of no known kind, as far as the run tells; those of files as MPI-IO."""
+    names = [str(each) for each in (run.header.spec.get("attached") or {}).get("unclassified", [])]
+    files = names and all(each.startswith("MPI_File_") for each in names)
+    kind = "MPI-IO" if files else "unclassified MPI calls"
+    others = f" and {counted(len(names) - 1, 'other call')}" if len(names) > 1 else ""
+    return f"{kind} ({names[0]}{others})" if names else kind
 
 
 def what_unseen_is(run: Run) -> str:
