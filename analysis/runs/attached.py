@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.analysis.runs.configuration import is_attached
+from hindmost.analysis.runs.cores import core_wait
 from hindmost.analysis.runs.efficiency.withheld import unclassified_calls, why_withheld
 from hindmost.analysis.runs.finding import Finding, Topic, of_file
 from hindmost.analysis.runs.model_input import MOST_IN_MEMORY
@@ -35,11 +36,14 @@ class RankTimes:
     ----------
     work_s, wait_s, time_s : float64 array, shape (rank,), seconds
         Time outside MPI, wait in halo exchange and collectives, and all of the bodies.
+    typical_s : float64 array, shape (rank,), seconds
+        Time outside MPI if every body had the median of the rank's.
     amount : float64 array, shape (rank,), or None
         Work that the program counted, in its own unit.
     """
 
     work_s: NDArray[np.float64]
+    typical_s: NDArray[np.float64]
     wait_s: NDArray[np.float64]
     time_s: NDArray[np.float64]
     amount: NDArray[np.float64] | None = None
@@ -49,19 +53,22 @@ def rank_times(run: Run) -> RankTimes | None:
     """Sum the bodies of a run for each rank; None if it is too large to be read for a glance."""
     if run.bodies * run.columns > MOST_IN_MEMORY:
         return None
-    work, wait, time, amount = np.zeros((4, run.columns))
+    wait, time, amount = np.zeros((3, run.columns))
+    work = []
     counts = run.has("work_amount")
     waits = [run.phases.index(name) for name in WAITING]
     outside = [name not in IN_MPI for name in run.phases]
     for rows in run.blocks():
         phases = run.variable("phase_duration", rows).astype(np.float64)
-        work += sum_of_phases(phases, outside).sum(axis=0)
+        work.append(sum_of_phases(phases, outside))
         wait += phases[:, :, waits].sum(axis=(0, 2))
         time += phases.sum(axis=(0, 2))
         if counts:
             amount += run.variable("work_amount", rows).sum(axis=0)
+    own = np.concatenate(work)
     return RankTimes(
-        work_s=work,
+        work_s=own.sum(axis=0),
+        typical_s=np.median(own, axis=0) * len(own),
         wait_s=wait,
         time_s=time,
         amount=amount if counts and (amount > 0).all() else None,
@@ -70,6 +77,8 @@ def rank_times(run: Run) -> RankTimes | None:
 
 STANDS_OUT = 0.05
 """Work of a rank above the mean of all ranks, as a share, from which on it may be a straggler."""
+MOST_OF_EXCESS = 0.5
+"""Share of a straggler's additional work that its typical iteration must have to be its own."""
 COSTS = 0.02
 """Share of the solve time that this additional work takes, from which on it is one."""
 MATTERS = 0.05
@@ -169,6 +178,28 @@ class AttachedRun:
         return worst if self.excess > STANDS_OUT and self.imbalance > COSTS else None
 
     @property
+    def may_be_disturbed(self) -> bool:
+        """Whether a disturbance may be what makes the straggler one.
+
+        It is not if its typical bodies have most of the additional work, and waiting for a core
+        does not account for it.
+        """
+        worst, times = self.straggler, self.times
+        if worst is None or times is None or not self.disturbed or self.recurring:
+            return False
+        if not self.run.has("core_wait") or self.crowded:
+            return True
+        taken_s = self.run.variable("core_wait")
+        own = MOST_OF_EXCESS * float(times.work_s[worst] - times.work_s.mean())
+        typical_s = times.typical_s[worst] - times.typical_s.mean()
+        return bool(typical_s < own or taken_s[worst] - taken_s.mean() > own)
+
+    @property
+    def crowded(self) -> bool:
+        """Whether there were more ranks than cores."""
+        return any(each.code == "crowded" for each in self.findings)
+
+    @property
     def excess(self) -> float:
         """Work of the rank that works most, above the mean of all, as a share of that."""
         if self.times is None:
@@ -266,7 +297,9 @@ class AttachedRun:
                 what = " (also those that were not kept)"
             words.append(f"{percent(outside, 0)} outside iterations{what}")
         said = f"Where the time goes, over all ranks: {', '.join(words)}."
-        without = [each.text for each in self.findings if each.code in ("crowded", "cores-taken")]
+        taken = core_wait(self.run)
+        codes = {"crowded"} | ({"cores-taken"} if taken and taken.most >= MATTERS else set())
+        without = [each.text for each in self.findings if each.code in codes]
         if without:
             said += f" Each of these includes time without a core: {without[0]}."
         return said
@@ -303,7 +336,7 @@ class AttachedRun:
         working = float(times.work_s[worst] / max(times.time_s[worst], 1e-300))
         doubt = (
             " The run was disturbed: this may not be its work."
-            if self.disturbed and not self.recurring
+            if self.may_be_disturbed
             else ""
         )
         return (
@@ -372,6 +405,9 @@ class AttachedRun:
         if why_withheld(self.run):
             return f"Next: hindmost check {path}"
         first = self.worst
+        systematic = self.straggler is not None and not self.may_be_disturbed
+        if systematic and first is not None and first.severity != "error":
+            first = None if first.code in DISTURBED else first
         if first is not None:
             remedy = REMEDIES.get(first.code, "")
             if not remedy:

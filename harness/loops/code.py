@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Protocol
 
 from hindmost.harness.loops.graph import FORWARD, NEVER, FlowGraph, shared_loop
-from hindmost.harness.runfile.contexts import PYTHON, CallContexts, Module
+from hindmost.harness.runfile.contexts import PYTHON, CallContexts, Module, line_of
 
 try:
     import capstone
@@ -94,11 +94,12 @@ class Interpreted:
     loops: tuple[tuple[int, int], ...]
 
     def nest(self, place: int) -> tuple[int, ...]:
-        """Return the loops around a line."""
-        return tuple(first for first, last in self.loops if first <= place <= last)
+        """Return the loops around a call, by their first lines."""
+        line = line_of(place)
+        return tuple(first for first, last in self.loops if first <= line <= last)
 
     def step(self, begin: int, end: int) -> int:
-        """Tell how control comes from one line to another: forward, or by the loop around both."""
+        """Tell how control comes from one call to another: forward, or by the loop around both."""
         if end > begin:
             return FORWARD
         inner = shared_loop(self.nest(begin), self.nest(end))
@@ -144,14 +145,19 @@ class Unseen:
         """Return nothing."""
 
 
+COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+LOOPS = (ast.For, ast.While, ast.AsyncFor)
+
+
 def python_loops(file: str, name: str, first_line: int) -> Interpreted:
     """Return the loops of a function of Python; none if its source cannot be read."""
     try:
         tree: ast.AST = ast.parse(Path(file).read_bytes())
     except (OSError, SyntaxError, ValueError):
         return Interpreted(loops=())
+    loops: list[ast.stmt | ast.expr] = []
     if name != "<module>":
-        functions = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+        functions = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, *COMPREHENSIONS)
         inside = [
             node
             for node in ast.walk(tree)
@@ -160,15 +166,13 @@ def python_loops(file: str, name: str, first_line: int) -> Interpreted:
         if not inside:
             return Interpreted(loops=())
         tree = inside[0]
-    loops = [
-        (node.lineno, node.end_lineno or node.lineno)
-        for node in _own_nodes(tree)
-        if isinstance(node, ast.For | ast.While | ast.AsyncFor)
-    ]
-    return Interpreted(loops=tuple(sorted(loops, key=lambda each: (each[0], -each[1]))))
+        loops = [tree] if isinstance(tree, COMPREHENSIONS) else []
+    loops += [node for node in _own_nodes(tree) if isinstance(node, LOOPS)]
+    lines = [(each.lineno, each.end_lineno or each.lineno) for each in loops]
+    return Interpreted(loops=tuple(sorted(lines, key=lambda each: (each[0], -each[1]))))
 
 
-def _first_lines(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> set[int]:
+def _first_lines(node: ast.stmt | ast.expr) -> set[int]:
     """Return the lines with which a function may be said to begin: its own or a decorator's."""
     decorators = getattr(node, "decorator_list", [])
     return {node.lineno, *(each.lineno for each in decorators)}

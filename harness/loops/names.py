@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hindmost.harness.loops.code import elf_file
-from hindmost.harness.runfile.contexts import PYTHON, CallContexts, Module
+from hindmost.harness.runfile.contexts import PYTHON, CallContexts, Module, line_of
 from hindmost.printable import printable
 
 PATIENCE_S = 60.0
@@ -56,7 +56,7 @@ def places_of(contexts: CallContexts, frames: Sequence[int]) -> dict[int, Place]
             found[frame] = Place(
                 function=printable(code.function),
                 file=printable(Path(code.file).name),
-                line=int(contexts.offset[frame]),
+                line=line_of(int(contexts.offset[frame])),
             )
         elif module >= 0:
             by_module.setdefault(module, []).append(frame)

@@ -30,7 +30,7 @@ enum {
   MOST_CODES = 1 << 14,
   DEEPEST = 256,
 };
-enum { OF_PYTHON = -1, OF_NO_FILE = -2, LEFT_OUT = UINT32_MAX };
+enum { OF_PYTHON = -1, OF_NO_FILE = -2, LEFT_OUT = UINT32_MAX, PYTHON_CALL_BITS = 32 };
 enum { MOST_STACK_STEP = 64 << 20 };
 
 struct place {
@@ -238,13 +238,14 @@ static struct address *address_slot(uint64_t key);
 /* The place of a frame of Python. */
 static uint32_t python_place(void *frame) {
   void *code = python.PyFrame_GetCode(frame);
-  int line = python.PyFrame_GetLasti ? python.PyFrame_GetLasti(frame) / 2 + 1 : python.PyFrame_GetLineNumber(frame);
+  int64_t line = python.PyFrame_GetLasti ? python.PyFrame_GetLasti(frame) / 2 + 1 : python.PyFrame_GetLineNumber(frame);
   struct address *known = address_slot((uint64_t)code | (uint64_t)line << 47); /* above all addresses of a program */
   uint32_t place = LEFT_OUT;
   if (known && known->key) {
     place = known->place;
   } else if (known) {
     struct place found = {.module = OF_PYTHON, .offset = python.PyFrame_GetLineNumber(frame)};
+    if (python.PyFrame_GetLasti) found.offset = found.offset << PYTHON_CALL_BITS | line; /* calls of a line differ */
     found.function = code_numbered(code);
     place = found.function < 0 ? LEFT_OUT : place_numbered(&found);
     *known = (struct address){.place = place};

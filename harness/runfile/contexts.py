@@ -27,6 +27,15 @@ NOWHERE = -2
 """In place of a frame's module: code that no file contains, such as that of a JIT compiler."""
 
 
+def line_of(offset: int) -> int:
+    """Return the line of a frame of Python.
+
+    Its offset is the line, times 2^32, and the place of the call in the function's code; older
+    files, and Python before 3.11, have the line alone.
+    """
+    return offset >> 32 or offset
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Module:
     """A program or a library that was loaded.
@@ -70,7 +79,7 @@ class CallContexts:
         Index of each frame's module; `PYTHON` or `NOWHERE`.
     offset : int64 array, shape (frame,)
         The return address, as the virtual address in the module's file; of Python, the line that
-        makes the call; of `NOWHERE`, 0.
+        makes the call, and which of its calls, see `line_of`; of `NOWHERE`, 0.
     function : int64 array, shape (frame,)
         Where the function begins, as the virtual address in the module's file, by its unwind
         information; 0 where there is none. The ``.cold`` part of a function has a beginning of its

@@ -19,7 +19,7 @@ from tests.programs.attaching import PROGRAMS, alone, compiled, compiled_fortran
 import hindmost
 from hindmost.harness.attach.frames import Frame
 from hindmost.harness.attach.raw import RawProgram, RawRank, read_program
-from hindmost.harness.runfile.contexts import NOWHERE, PYTHON, CallContexts, merged
+from hindmost.harness.runfile.contexts import NOWHERE, PYTHON, CallContexts, line_of, merged
 from hindmost.harness.stack import current_stack
 
 pytestmark = pytest.mark.mpi
@@ -222,7 +222,7 @@ def test_chains_of_mpi4py(tmp_path: Path) -> None:
     table = raw.contexts
     own = [at for at, code in enumerate(table.codes) if code.function == "step"]
     lines = table.offset[(table.module == PYTHON) & (table.function == own[0])]
-    assert sorted(lines.tolist()) == [8, 9]
+    assert sorted(map(line_of, lines.tolist())) == [8, 9]
     assert table.codes[own[0]].first_line == 7
     assert table.codes[own[0]].file == str(script)
 

@@ -115,6 +115,23 @@ def test_what_is_no_loop_is_refused_and_kept(programs: Path, tmp_path: Path) -> 
     assert only_run(tmp_path).durations.shape[0] == 3
 
 
+def test_calls_on_one_line_of_python_are_no_loop(tmp_path: Path) -> None:
+    script = tmp_path / "halo.py"
+    script.write_text(
+        "from mpi4py import MPI\n"
+        "world = MPI.COMM_WORLD\n"
+        "for number in range(60):\n"
+        "    both = [world.isend(0, 0), world.isend(1, 0)]; got = [world.irecv() for _ in both]\n"
+        "    MPI.Request.waitall(both + got)\n"
+        "    sum(range(20_000))\n"
+        "    world.barrier()\n"
+    )
+    done = alone("--out", "runs", "--", sys.executable, script, folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    run = only_run(tmp_path)
+    assert (run.durations.shape[0], attached(run)["loop"]["name"]) == (60, "<module> (halo.py:3)")
+
+
 def test_loops_of_python(tmp_path: Path) -> None:
     script = tmp_path / "steps.py"
     script.write_text(

@@ -168,6 +168,20 @@ def test_a_disturbed_run_is_to_be_repeated_first(write: Any, code: str, remedy: 
     assert "The run was disturbed: this may not be its work." in "\n".join(program.lines())
 
 
+@pytest.mark.parametrize(("waited_ms", "doubted"), [(0.01, False), (1.0, True)])
+def test_a_disturbance_that_cannot_explain_a_straggler_is_no_doubt(
+    write: Any, waited_ms: float, doubted: bool
+) -> None:
+    # Rank 1 has 10 us more than the mean in each of 120 iterations: 1.2 ms.
+    waited = {"core_wait": 1e-3 * np.array([0.0, waited_ms, 0.0])}
+    run = write((30.0, 45.0, 30.5), spec={"failure": ""}, values=waited)
+    (program,) = attached_programs([run], [finding("cores-taken", "note", "busy", run.path)])
+    text = "\n".join(program.lines())
+    assert ("The run was disturbed" in text) == doubted
+    assert ("Next: repeat on a quiet machine" in text) == doubted
+    assert ("Next: see what equal work would save" in text) != doubted
+
+
 def finding(code: str, severity: Severity, text: str, path: Path) -> Finding:
     return Finding(
         file=str(path),
