@@ -32,7 +32,7 @@
 #   make bench-reduced     noise models of reduced runs against those of complete ones (some min)
 #   make bench-ranks       100,000 ranks streamed, k-means on ranks, culprits kept (some min, 5 GB of disk)
 #   make bench-scaling-real  predict measured series without their last points (DATA=FILE)
-#   make scaling-cases     measure the case studies of docs/scaling-cases.md again (idle machine)
+#   make scaling-cases     measure the case studies of docs/records/2026-11-scaling-cases.md again (idle machine)
 #   make study-adaptive    predict the adaptive kernel on this machine: the paper's tables and figures
 #                          (idle machine; QUICK=1: a tiny one, to see that it works)
 #   make study-krylov      noise and pipelined Krylov solvers: the paper's tables and figures for this machine, in

@@ -334,11 +334,7 @@ class AttachedRun:
         others = np.delete(share, worst)
         host = f" on {run.hosts[worst]}" if len(set(run.hosts)) > 1 else ""
         working = float(times.work_s[worst] / max(times.time_s[worst], 1e-300))
-        doubt = (
-            " The run was disturbed: this may not be its work."
-            if self.may_be_disturbed
-            else ""
-        )
+        doubt = " The run was disturbed: this may not be its work." if self.may_be_disturbed else ""
         return (
             f"Rank {worst}{host} is the straggler: it spends {percent(self.excess, 0)} more time "
             f"outside MPI than the mean. That is {percent(working, 0)} of its iterations, and it "

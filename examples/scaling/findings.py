@@ -4,7 +4,7 @@
 
 and the page of the case studies, its tables anew from the shipped data:
 
-    python examples/scaling/findings.py --page docs/scaling-cases.md
+    python examples/scaling/findings.py --page docs/records/2026-11-scaling-cases.md
 """
 
 # ruff: noqa: T201

@@ -38,4 +38,4 @@ if [ -n "${PYTHON_MPICH:-}" ]; then
     collectives collectives-mpich-eager-32768.txt --eager-limit 32768
     PYTHON="$system"
 fi
-"$PYTHON" $CASES/findings.py --page docs/scaling-cases.md
+"$PYTHON" $CASES/findings.py --page docs/records/2026-11-scaling-cases.md

@@ -1,6 +1,6 @@
 """Heat in a rod of two materials: the program of the tutorial. It knows nothing of hindmost.
 
-mpiexec -n 2 hindmost attach --iterate-at MPI_Allreduce --out runs -- python heat.py
+mpiexec -n 2 hindmost attach --out runs -- python heat.py
 """
 
 import sys

@@ -38,5 +38,5 @@ def test_the_commands_of_the_tutorial_run(tmp_path: Path) -> None:
         verb = command.split()[1]
         assert done.returncode in ALLOWED.get(verb, (0,)), done.stderr
     (file,) = tmp_path.glob("before/*.h5")
-    assert hindmost.open(file).durations[:].shape == (1999, 2)
+    assert hindmost.open(file).durations[:].shape == (2000, 2)
     assert len(list(tmp_path.glob("figures/*.png"))) == 2

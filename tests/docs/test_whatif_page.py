@@ -1,28 +1,14 @@
-"""The page on what-if questions: its study can be planned, its options exist."""
+"""The options of the page on what-if questions exist."""
 
 from __future__ import annotations
 
 import re
-import textwrap
-from pathlib import Path
 
-import pytest
 from tests.conftest import ROOT
 
-from hindmost.cli import help_of, main
+from hindmost.cli import help_of
 
 PAGE = (ROOT / "docs/whatif.md").read_text()
-
-
-def test_the_study_of_the_page_can_be_planned(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    found = re.search(r"^    \[study\]\n(?:    .*\n|\n)+", PAGE, re.MULTILINE)
-    assert found is not None
-    study = tmp_path / "study.toml"
-    study.write_text(textwrap.dedent(found[0]))
-    assert main(["study", "plan", str(study), "--machine", "local", "--set", "ranks=1"]) == 0
-    assert "3 runs" in capsys.readouterr().out
 
 
 def test_options_of_the_page_exist() -> None:
