@@ -27,11 +27,6 @@ The exit status is 1 if a slowdown in the last days is confirmed and not acknowl
 slowdowns are listed but do not change the exit status; --since includes them. 'ack' acknowledges
 changes in a TOML file next to the data, to be kept in a repository.
 """
-OF_REPORT = {
-    **{name: name for name in ("algorithm", "variant", "k", "window", "confirmations")},
-    "welch": "test",
-}
-"""Options and settings of the report's method."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -65,7 +60,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     judging.add_argument(
         "--method",
         default="robust",
-        help="detect changes by this method: robust or report (%(default)s)",
+        help="detect changes by this method: robust, or report, that of the Albany report "
+        "(%(default)s)",
     )
     defaults = ", ".join(
         f"{effective_settings(name, {})['alpha']:g} for {name}" for name in METHODS
@@ -79,33 +75,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         metavar=("A", "B"),
         help="also judge the ratio of two cases, machines or timers, paired by nights",
-    )
-    of_report = parser.add_argument_group("settings of --method report")
-    of_report.add_argument(
-        "--algorithm",
-        type=int,
-        metavar="1|2|3",
-        help="find one change, several, or several among outliers (3)",
-    )
-    of_report.add_argument(
-        "--variant",
-        help="follow the published results, the text or the pseudocode: published, text or "
-        "pseudocode (published)",
-    )
-    of_report.add_argument(
-        "--welch", action="store_const", const="welch", help="use Welch's test instead of Student's"
-    )
-    of_report.add_argument(
-        "--k", type=int, metavar="N", help="test the N largest first differences (10)"
-    )
-    of_report.add_argument(
-        "--window", type=int, metavar="N", help="look back N observations in algorithm 3 (30)"
-    )
-    of_report.add_argument(
-        "--confirmations",
-        type=int,
-        metavar="N",
-        help="require N consecutive detections in algorithm 3 (3)",
     )
     judging.add_argument(
         "--only-between",
@@ -208,24 +177,8 @@ def check_options(arguments: argparse.Namespace) -> None:
 
 
 def settings_of(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return the given settings of the method.
-
-    Raises
-    ------
-    UsageError
-        A setting belongs to another method.
-    """
-    settings = {} if arguments.alpha is None else {"alpha": arguments.alpha}
-    for option, setting in OF_REPORT.items():
-        value = getattr(arguments, option)
-        if value is None:
-            continue
-        if arguments.method != "report":
-            raise UsageError(
-                f"--{option} is a setting of the report's method: add --method report, or omit it."
-            )
-        settings[setting] = value
-    return settings
+    """Return the given settings of the method; those of the report's are set in Python."""
+    return {} if arguments.alpha is None else {"alpha": arguments.alpha}
 
 
 def newer_than(words: str, until: float) -> float:

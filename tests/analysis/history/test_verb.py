@@ -293,7 +293,7 @@ def test_notes_are_listed_and_undone(folder: Path, capsys: pytest.CaptureFixture
     assert main(["history", str(folder)]) == 1
 
 
-def test_the_settings_of_the_report_are_options(
+def test_the_settings_of_the_report_are_told(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = ["history", str(folder), "--json", "--method", "report"]
@@ -308,27 +308,6 @@ def test_the_settings_of_the_report_are_options(
         "window": 30,
         "level": 0.95,
     }
-    main(
-        [
-            *words,
-            *["--algorithm", "3", "--variant", "text", "--welch", "--k", "4", "--window", "20"],
-        ]
-    )
-    told = json.loads(capsys.readouterr().out)["settings"]
-    assert (told["algorithm"], told["variant"], told["test"]) == (3, "text", "welch")
-    assert (told["k"], told["window"]) == (4, 20)
-    for option, said in (
-        (["--algorithm", "4"], "choose 1, 2 or 3"),
-        (["--algorithm", "1", "--window", "9"], "window = 9 is a setting of algorithm 3"),
-        (["--algorithm", "2", "--confirmations", "4"], "confirmations = 4 is a setting of"),
-        (["--variant", "paper"], "choose published, text or pseudocode"),
-        (["--k", "0"], "k = 0 must be 1 or more"),
-        (["--window", "2"], "at least 3"),
-    ):
-        with pytest.raises(UsageError, match=said):
-            main([*words, *option])
-    with pytest.raises(UsageError, match="add --method report"):
-        main(["history", str(folder), "--k", "4"])
 
 
 @pytest.mark.parametrize(
