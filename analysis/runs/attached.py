@@ -21,7 +21,7 @@ from hindmost.analysis.runs.efficiency.withheld import unclassified_calls, why_w
 from hindmost.analysis.runs.finding import Finding, Topic, of_file
 from hindmost.analysis.runs.model_input import MOST_IN_MEMORY
 from hindmost.analysis.runs.stretches import extra_words, growth_words, stretches_of
-from hindmost.analysis.runs.summary import when
+from hindmost.analysis.runs.summary import efficiency_of, when
 from hindmost.harness.runfile.bodies import IN_MPI, WAITING, sum_of_phases
 from hindmost.harness.runfile.reader import Run
 from hindmost.printable import shell_word
@@ -94,6 +94,13 @@ IN_WORDS = {
     "halo": "halo exchange",
     "post": "starts of non-blocking collectives",
 }
+CAUSES = {
+    "load_balance": "load imbalance",
+    "serialisation": "waiting in turn",
+    "transfer": "other time in MPI",
+    "communication": "waiting in turn and other time in MPI",
+}
+"""What the factors of efficiency are called, as on the bars of a report."""
 DISTURBED = ("crowded", "cores-taken", "outliers", "load", "slow-stretch")
 """Codes of findings that call for a repeat before conclusions."""
 FIRST = ("crowded", "cores-taken", "recurring", *DISTURBED[2:])
@@ -291,18 +298,38 @@ class AttachedRun:
             reverse=True,
         )
         words = [f"{percent(share, 0)} {name}" for share, name in named if share >= LEAST_SHARE]
+        causes = self.causes()
+        if causes:
+            words = [each for each in words if not each.endswith(IN_WORDS["local"])]
         if outside >= LEAST_SHARE:
             what = " (set-up, restarts, ends)" if self.solves else ""
             if not self.run.header.complete:
                 what = " (also those that were not kept)"
-            words.append(f"{percent(outside, 0)} outside iterations{what}")
-        said = f"Where the time goes, over all ranks: {', '.join(words)}."
+            (causes or words).append(f"{percent(outside, 0)} outside iterations{what}")
+        said = f"Where the time goes, over all ranks: {', '.join(causes or words)}."
+        if causes and words:
+            said += f" By call: {', '.join(words)}."
         taken = core_wait(self.run)
         codes = {"crowded"} | ({"cores-taken"} if taken and taken.most >= MATTERS else set())
         without = [each.text for each in self.findings if each.code in codes]
         if without:
             said += f" Each of these includes time without a core: {without[0]}."
         return said
+
+    def causes(self) -> list[str]:
+        """Say what takes the time: work, and what the rest is lost to; nothing if not known."""
+        found = None if self.run.header.ranks < 2 else efficiency_of(self.run)
+        if found is None:
+            return []
+        parts = {"work": found.mean_local_s} | {
+            CAUSES[name]: lost_s for name, lost_s in found.lost_s.items()
+        }
+        whole_s = max(self.run.solve_time_s, 1e-300)
+        return [
+            f"{percent(part_s / whole_s, 0)} {name}"
+            for name, part_s in sorted(parts.items(), key=lambda each: -each[1])
+            if part_s >= LEAST_SHARE * whole_s
+        ]
 
     def who(self) -> str:
         """Say which rank is the straggler, and whether it waits or works."""
