@@ -80,7 +80,7 @@ def imbalance(looked: LookedAt) -> Iterator[Conclusion]:
     else:
         remedy = f"Equal work on all ranks would save at most {seconds(cost_s)}."
     brief = most_work(looked)
-    in_code = extra_words(looked.run, int(own_time(looked.ranks).argmax()))
+    in_code = extra_words(looked.ranks.stretches, int(own_time(looked.ranks).argmax()))
     yield looked.loss(
         "Load imbalance",
         cost_s,

@@ -20,7 +20,7 @@ from hindmost.analysis.runs.cores import core_wait
 from hindmost.analysis.runs.efficiency.withheld import unclassified_calls, why_withheld
 from hindmost.analysis.runs.finding import Finding, Topic, of_file
 from hindmost.analysis.runs.model_input import MOST_IN_MEMORY
-from hindmost.analysis.runs.stretches import extra_words, growth_words, stretches_of
+from hindmost.analysis.runs.stretches import Stretch, extra_words, growth_words, stretches_of
 from hindmost.analysis.runs.summary import efficiency_of, when
 from hindmost.harness.runfile.bodies import IN_MPI, WAITING, sum_of_phases
 from hindmost.harness.runfile.reader import Run
@@ -77,10 +77,10 @@ def rank_times(run: Run) -> RankTimes | None:
 
 STANDS_OUT = 0.05
 """Work of a rank above the mean of all ranks, as a share, from which on it may be a straggler."""
-MOST_OF_EXCESS = 0.5
-"""Share of a straggler's additional work that its typical iteration must have to be its own."""
 COSTS = 0.02
 """Share of the solve time that this additional work takes, from which on it is one."""
+MOST_OF_EXCESS = 0.5
+"""Share of a straggler's additional work that its typical iteration must have to be its own."""
 MATTERS = 0.05
 """Share of the time from which on something is worth advice."""
 LEAST_SHARE = 0.005
@@ -129,12 +129,15 @@ class AttachedRun:
         What its header says of the program.
     times : RankTimes or None
     findings : tuple of Finding
+    stretches : tuple of Stretch
+        Where in the code work lies; empty if that is not known, or the run is large.
     """
 
     run: Run
     attached: dict[str, Any]
     times: RankTimes | None
     findings: tuple[Finding, ...] = ()
+    stretches: tuple[Stretch, ...] = ()
 
     @property
     def solves(self) -> int:
@@ -194,7 +197,7 @@ class AttachedRun:
         worst, times = self.straggler, self.times
         if worst is None or times is None or not self.disturbed or self.recurring:
             return False
-        if not self.run.has("core_wait") or self.crowded:
+        if core_wait(self.run) is None or self.crowded:
             return True
         taken_s = self.run.variable("core_wait")
         own = MOST_OF_EXCESS * float(times.work_s[worst] - times.work_s.mean())
@@ -366,13 +369,13 @@ class AttachedRun:
             f"Rank {worst}{host} is the straggler: it spends {percent(self.excess, 0)} more time "
             f"outside MPI than the mean. That is {percent(working, 0)} of its iterations, and it "
             f"waits {percent(float(share[worst]), 0)}; the others wait "
-            f"{percent(float(others.mean()), 0)}.{extra_words(self.run, worst)}"
+            f"{percent(float(others.mean()), 0)}.{extra_words(self.stretches, worst)}"
             f"{self.of_recurring()}{doubt}"
         )
 
     def grown(self) -> list[str]:
         """Say where work grows from iteration to iteration, if that costs time."""
-        said = growth_words(self.run, COSTS * self.run.solve_time_s)
+        said = growth_words(self.run, self.stretches, COSTS * self.run.solve_time_s)
         return [said] if said else []
 
     def of_recurring(self, also: str = "") -> str:
@@ -484,7 +487,7 @@ class AttachedRun:
             "straggler": self.straggler,
             "excess_work": None if self.times is None else self.excess,
             "imbalance": None if self.times is None else self.imbalance,
-            "stretches": [each.to_json() for each in stretches_of(self.run)[:MOST_STRETCHES]],
+            "stretches": [each.to_json() for each in self.stretches[:MOST_STRETCHES]],
             "text": " ".join(self.lines()),
         }
 
@@ -561,10 +564,12 @@ def attached_programs(
             said = run.header.spec["attached"]
             name = str(said.get("name") or run.header.workload)
             key = (run.path.parent, name, str(said.get("execution", "")))
+            times = rank_times(run)
             found = AttachedRun(
                 run=run,
                 attached=said,
-                times=rank_times(run),
+                times=times,
+                stretches=() if times is None else stretches_of(run),
                 findings=tuple(of_file(findings, run.path)),
             )
             programs.setdefault(key, []).append(found)

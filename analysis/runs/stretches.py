@@ -166,7 +166,7 @@ MOST_OF_EXTRA = 0.6
 """Share of a rank's extra work from which on one stretch is where it lies."""
 
 
-def extra_words(run: Run, rank: int) -> str:
+def extra_words(stretches: Sequence[Stretch], rank: int) -> str:
     """Say between which calls the extra work of a rank lies; empty if that is not known.
 
     Parameters
@@ -174,8 +174,7 @@ def extra_words(run: Run, rank: int) -> str:
     rank : int
         A column of the run.
     """
-    stretches = stretches_of(run)
-    if not stretches or run.columns < 2:
+    if not stretches or stretches[0].work_s.size < 2:
         return ""
     most = max(stretches, key=lambda each: each.extra_s(rank))
     extra_s, whole_s = most.extra_s(rank), sum(each.extra_s(rank) for each in stretches)
@@ -190,7 +189,7 @@ def extra_words(run: Run, rank: int) -> str:
     return f" {percent(min(share, 1.0), 0)} of its extra work lies {most}."
 
 
-def growth_words(run: Run, least_s: float) -> str:
+def growth_words(run: Run, stretches: Sequence[Stretch], least_s: float) -> str:
     """Say on which rank and between which calls work grows most; empty if nowhere.
 
     Parameters
@@ -198,15 +197,15 @@ def growth_words(run: Run, least_s: float) -> str:
     least_s : float
         What it must add in the last third of the iterations.
     """
-    stretches = [each for each in stretches_of(run) if each.grows.any()]
-    if not stretches:
+    growing = [each for each in stretches if each.grows.any()]
+    if not growing:
         return ""
-    grown = np.array([np.where(each.grows, each.end_s - each.begin_s, 0.0) for each in stretches])
+    grown = np.array([np.where(each.grows, each.end_s - each.begin_s, 0.0) for each in growing])
     at, rank = (int(each) for each in np.unravel_index(int(grown.argmax()), grown.shape))
     if grown[at, rank] * (run.bodies // 3) < least_s:
         return ""
-    begin_s, end_s = (each[rank] for each in (stretches[at].begin_s, stretches[at].end_s))
+    begin_s, end_s = (each[rank] for each in (growing[at].begin_s, growing[at].end_s))
     return (
-        f"Work of rank {run.kept_ranks[rank]} {stretches[at]} grows from {seconds(begin_s)} to "
+        f"Work of rank {run.kept_ranks[rank]} {growing[at]} grows from {seconds(begin_s)} to "
         f"{seconds(end_s)} an iteration (medians of the first and the last third)."
     )

@@ -238,18 +238,18 @@ static struct address *address_slot(uint64_t key);
 /* The place of a frame of Python. */
 static uint32_t python_place(void *frame) {
   void *code = python.PyFrame_GetCode(frame);
-  int64_t line = python.PyFrame_GetLasti ? python.PyFrame_GetLasti(frame) / 2 + 1 : python.PyFrame_GetLineNumber(frame);
-  struct address *known = address_slot((uint64_t)code | (uint64_t)line << 47); /* above all addresses of a program */
+  int64_t call = python.PyFrame_GetLasti ? python.PyFrame_GetLasti(frame) / 2 + 1 : python.PyFrame_GetLineNumber(frame);
+  struct address *known = address_slot((uint64_t)code | (uint64_t)call << 47); /* above all addresses of a program */
   uint32_t place = LEFT_OUT;
   if (known && known->key) {
     place = known->place;
   } else if (known) {
     struct place found = {.module = OF_PYTHON, .offset = python.PyFrame_GetLineNumber(frame)};
-    if (python.PyFrame_GetLasti) found.offset = found.offset << PYTHON_CALL_BITS | line; /* calls of a line differ */
+    if (python.PyFrame_GetLasti) found.offset = found.offset << PYTHON_CALL_BITS | call; /* calls of a line differ */
     found.function = code_numbered(code);
     place = found.function < 0 ? LEFT_OUT : place_numbered(&found);
     *known = (struct address){.place = place};
-    known->key = (uint64_t)code | (uint64_t)line << 47;
+    known->key = (uint64_t)code | (uint64_t)call << 47;
     address_count++;
   }
   python.Py_DecRef(code);

@@ -172,7 +172,7 @@ def test_a_disturbed_run_is_to_be_repeated_first(write: Any, code: str, remedy: 
     assert "The run was disturbed: this may not be its work." in "\n".join(program.lines())
 
 
-@pytest.mark.parametrize(("waited_ms", "doubted"), [(0.01, False), (1.0, True)])
+@pytest.mark.parametrize(("waited_ms", "doubted"), [(0.01, False), (1.0, True), (np.nan, True)])
 def test_a_disturbance_that_cannot_explain_a_straggler_is_no_doubt(
     write: Any, waited_ms: float, doubted: bool
 ) -> None:

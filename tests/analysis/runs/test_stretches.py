@@ -76,8 +76,8 @@ def test_a_stretch_is_that_of_the_code_whatever_calls_end_it(
     before = "between left in step (a.c:20) and sum in step (a.c:30)"
     assert before in names
     np.testing.assert_allclose(names[before].work_s[[0, 2]], [0.12, 0.48], rtol=1e-5)
-    assert extra_words(run, 2) == f" 100 % of its extra work lies {before}."
-    assert growth_words(run, 0.0) == ""
+    assert extra_words(stretches_of(run), 2) == f" 100 % of its extra work lies {before}."
+    assert growth_words(run, stretches_of(run), 0.0) == ""
     assert any(before in line for line in summary_lines(report_run(run)))
     chart = make_code(run, FigureChoice())
     assert "work, a.c:20 to a.c:30" in [each.name for each in chart.series]
@@ -90,10 +90,11 @@ def test_growth_is_found_in_its_stretch_under_noise_elsewhere(
     work = random.exponential(5e-3, (BODIES, RANKS, 2))
     work[:, :, 1] = 1e-3
     work[:, 0, 1] = np.linspace(3.4e-3, 9.2e-3, BODIES)
-    said = growth_words(run_of(tmp_path, own_header, work), 0.01)
+    run = run_of(tmp_path, own_header, work)
+    said = growth_words(run, stretches_of(run), 0.01)
     assert said.startswith("Work of rank 0 between left in step (a.c:20) and sum in step (a.c:30)")
     assert "grows from 4.3" in said
-    assert not growth_words(run_of(tmp_path, own_header, work), 1e3)
+    assert not growth_words(run, stretches_of(run), 1e3)
 
 
 def test_steady_noise_does_not_grow(tmp_path: Path, own_header: Header) -> None:
@@ -106,7 +107,7 @@ def test_without_contexts_there_is_no_place(
 ) -> None:
     run = hindmost.open(write_whole(tmp_path, header, values))
     assert stretches_of(run) == ()
-    assert extra_words(run, 0) == growth_words(run, 0.0) == ""
+    assert extra_words((), 0) == growth_words(run, (), 0.0) == ""
     with pytest.raises(UsageError, match="record it with 'hindmost attach'"):
         make_code(run, FigureChoice())
 
