@@ -2,53 +2,18 @@
 
 from __future__ import annotations
 
-import signal
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from hindmost.errors import DataError, HindmostError
-from hindmost.harness.attach.convert import convert, readable
+from hindmost.harness.attach.convert import convert
 from hindmost.harness.attach.folder import BusyError, UnusableError
-from hindmost.harness.attach.frames import has_end
 from hindmost.harness.attach.header import KIND, LOOP
 from hindmost.harness.attach.outcome import Recorded
-from hindmost.harness.attach.pending import is_over
-from hindmost.harness.attach.raw import PATTERN
 from hindmost.harness.attach.settings import iteration_call
 from hindmost.harness.runfile.reader import open_run
 from hindmost.output import warn, warn_lines
 from hindmost.printable import shell_word
 from hindmost.text import counted
-
-PATIENCE_S = 2.0
-"""How long the ranks of a program that fails are waited for: a launcher ends them all."""
-POLL_S = 0.05
-PUT_OFF = (signal.SIGTERM, signal.SIGHUP)
-
-
-def wait_for_all(folder: Path) -> bool:
-    """Wait a little until all ranks have ended; return whether they have."""
-    deadline = time.monotonic() + PATIENCE_S
-    while not all(has_end(path) for path in folder.glob(PATTERN)):
-        if time.monotonic() > deadline:
-            return is_over(readable(folder))
-        time.sleep(POLL_S)
-    return True
-
-
-@contextmanager
-def undisturbed() -> Iterator[None]:
-    """Put off the signals with which a launcher ends the ranks of a program that fails.
-
-    Open MPI kills all of them as soon as one has ended.
-    """
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, PUT_OFF)
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def convert_ended(process: Recorded, out: Path, iterate_at: str, *, over: bool) -> None:
@@ -63,31 +28,26 @@ def convert_ended(process: Recorded, out: Path, iterate_at: str, *, over: bool) 
     over : bool
         Whether all of its ranks are known to have ended: their launcher has.
     """
-    with undisturbed():
-        try:
-            if not process.finished:
-                warn(
-                    "The program ended without MPI_Finalize. If no run file is written now: "
-                    f"hindmost attach --convert {shell_word(out)}"
-                )
-                if not over and not wait_for_all(process.folder):
-                    return
-            is_loop = iterate_at and not iterate_at.startswith("MPI_")
-            files = convert(
-                process.folder,
-                out,
-                report=warn,
-                iterate_at=iteration_call(iterate_at) if is_loop else None,
-            )
-        except BusyError:
+    if not process.finished:
+        warn(
+            "The program ended without MPI_Finalize. If no run file is written now: "
+            f"hindmost attach --convert {shell_word(out)}"
+        )
+        if not over:  # other ranks may still write; the first verb that opens the folder converts
             return
-        except UnusableError as error:
-            warn(str(error))
-            return
-        except HindmostError as error:
-            if process.folder.exists():
-                warn(f"{process.folder} is kept, but no run file was written: {error}")
-            return
+    is_loop = iterate_at and not iterate_at.startswith("MPI_")
+    call = iteration_call(iterate_at) if is_loop else None
+    try:
+        files = convert(process.folder, out, report=warn, iterate_at=call)
+    except BusyError:
+        return
+    except UnusableError as error:
+        warn(str(error))
+        return
+    except HindmostError as error:
+        if process.folder.exists():
+            warn(f"{process.folder} is kept, but no run file was written: {error}")
+        return
     for file in files:
         tell_recorded(file)
 

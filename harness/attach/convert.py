@@ -14,7 +14,6 @@ from hindmost.harness.attach.folder import (
     Journal,
     Report,
     UnusableError,
-    is_fresh,
     locked,
     note_unusable,
     remove,
@@ -29,7 +28,7 @@ from hindmost.harness.attach.missing_marks import (
     why_no_loop,
     why_nothing,
 )
-from hindmost.harness.attach.raw import RawProgram, UnreadableError, read_program
+from hindmost.harness.attach.raw import RawProgram, read_program
 from hindmost.harness.attach.section_group import SectionGroup
 from hindmost.harness.attach.sections import how_killed, sections_of
 from hindmost.harness.attach.settings import FIND
@@ -73,7 +72,7 @@ def convert(
         Nothing in the folder can be used, or a run file cannot be written; the folder stays.
     """
     with locked(folder):
-        program = readable(folder)
+        program = read_program(folder)
         if iterate_at is not None and program.first.program.mark_call != FIND:
             given = program.first.program.mark_call
             ends = f"at calls of {given} (--iterate-at)" if given else "at its marks"
@@ -131,19 +130,6 @@ def convert(
                 raise DataError(f"{folder.name}: {why}") from error
         remove(folder, report)
     return tuple(files)
-
-
-def readable(folder: Path) -> RawProgram:
-    """Read a raw folder; one that nobody can use is noted as such."""
-    try:
-        return read_program(folder)
-    except UnreadableError:
-        raise
-    except DataError as error:
-        if is_fresh(folder):  # its program may be starting
-            raise
-        note_unusable(folder, str(error))
-        raise UnusableError(folder, str(error)) from error
 
 
 def how_to_choose(folder: Path) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -26,7 +25,6 @@ Report = Callable[[str], None]
 JOURNAL = "converted.jsonl"
 """In the raw folder: the run files that were written from it."""
 MOST_NOTE = 1 << 16
-FRESH_S = 600.0
 WORKING = 8
 """Memory to find the bodies of a section, as a multiple of its records; 6 was measured."""
 
@@ -54,15 +52,6 @@ class UnusableError(DataError):
         super().__init__(
             f"{folder}: nothing in it can be used. {why} Delete it: rm -r {shell_word(folder)}"
         )
-
-
-def is_fresh(folder: Path) -> bool:
-    """Tell whether something in a folder has changed of late."""
-    try:
-        latest = max(path.stat().st_mtime for path in (folder, *folder.iterdir()))
-    except OSError:
-        return False
-    return time.time() - latest < FRESH_S
 
 
 def note_unusable(folder: Path, why: str) -> None:

@@ -11,10 +11,8 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
-from pathlib import Path
 from typing import Any
 
-from hindmost.files import open_regular
 from hindmost.parsing import parse_json
 from hindmost.printable import cleaned
 
@@ -106,19 +104,3 @@ def json_at(data: mmap.mmap, at: Span) -> Any:
     if at.count > MOST_JSON:
         raise ValueError(f"{at.count:,} bytes of JSON; allowed: {MOST_JSON:,}")
     return cleaned(parse_json(data[at.offset : at.offset + at.count]))
-
-
-def has_end(path: Path) -> bool:
-    """Tell, without reading the records, whether a raw file has a frame that says how it ended."""
-    try:
-        with open_regular(path) as file:
-            while len(head := file.read(HEAD.size)) == HEAD.size:
-                magic, kind, length, _, _ = HEAD.unpack(head)
-                if magic != MAGIC:
-                    return False
-                if kind == Frame.END:
-                    return True
-                file.seek(length, 1)
-    except (OSError, ValueError, OverflowError):
-        pass
-    return False

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from hindmost.errors import DataError
 from hindmost.files import matching
-from hindmost.harness.attach.convert import convert, readable
+from hindmost.harness.attach.convert import convert
 from hindmost.harness.attach.folder import Report, why_unusable
-from hindmost.harness.attach.raw import SUFFIX, RawProgram, RawRank
+from hindmost.harness.attach.raw import SUFFIX, RawProgram, RawRank, read_program
 from hindmost.processes import ENDED, STATE, stat_fields
 
 
@@ -69,7 +69,7 @@ def convert_finished(folder: Path, report: Report) -> list[Path]:
         if why_unusable(raw):  # it was said when it was found
             continue
         try:
-            program = readable(raw)
+            program = read_program(raw)
             if not is_over(program):
                 report(why_not(program))
                 continue
@@ -116,7 +116,7 @@ def convert_all(
     first: DataError | None = None
     for raw in raws:
         try:
-            if runs_still(readable(raw)):
+            if runs_still(read_program(raw)):
                 raise DataError(f"{raw} cannot be converted: its program is still running.")
             files += convert(raw, out, report=report, iterate_at=iterate_at)
         except DataError as error:
