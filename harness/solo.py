@@ -1,7 +1,12 @@
-"""A communicator of one rank, for use without MPI."""
+"""The ranks whose data this process has: one with MPI, all of them where a program is converted.
+
+What concerns all ranks is a function of a list of ranks, which `of_all` completes from the other
+processes.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -10,19 +15,32 @@ from numpy.typing import NDArray
 T = TypeVar("T")
 
 
+def of_all(communicator: Any, values: Sequence[T]) -> list[T]:
+    """Return a value of every rank, from those of the ranks of this process; collective."""
+    return [each for part in communicator.allgather(values) for each in part]
+
+
 class Solo:
-    """A single rank, with the methods of mpi4py that writing a run file needs."""
+    """A single process, with the methods of mpi4py that writing a run file needs."""
 
     rank = 0
     size = 1
 
     def allgather(self, value: T) -> list[T]:
-        """Return the rank's own value."""
+        """Return the process's own value."""
         return [value]
 
     def gather(self, value: T) -> list[T]:
-        """Return the rank's own value."""
+        """Return the process's own value."""
         return [value]
+
+    def scatter(self, values: list[T]) -> T:
+        """Return the only part."""
+        return values[0]
+
+    def allreduce(self, value: T) -> T:
+        """Return the value."""
+        return value
 
     def bcast(self, value: T) -> T:
         """Return the value."""

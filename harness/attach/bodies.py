@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +25,7 @@ from hindmost.harness.recorder.events import MOST_CELLS
 from hindmost.harness.recorder.library import NOTED, RECORD
 from hindmost.harness.recorder.pattern import MONITOR
 from hindmost.harness.runfile.bodies import RankBodies, RankEvents
+from hindmost.harness.solo import Solo
 
 NS = 1e-9
 
@@ -136,37 +136,49 @@ def recording_of(
     )
 
 
-def solve_bodies(each: RawSection, recording: Recording, communicator: Any, *, cut: bool) -> Found:
-    """Find the bodies of a solve; collective.
+def solve_bodies(
+    parts: Sequence[RawSection], recordings: Sequence[Recording], *, cut: bool
+) -> list[Found]:
+    """Find the bodies of a solve on each of its ranks.
 
     Parameters
     ----------
+    parts, recordings : sequences, one entry for each rank
     cut : bool
         Whether records were lost on some rank, or the program ended before the solve did.
     """
-    facts = each.facts
-    iterations = recording.iterations if facts.iterations < 0 else facts.iterations
-    none = Found(bodies=None, norms=np.empty(0), generic="", seconds=facts.seconds)
-    if not cut and not any(communicator.allgather(iterations)):
-        return none
-    solver = solver_named(facts.type)
+    iterations = [
+        recording.iterations if part.facts.iterations < 0 else part.facts.iterations
+        for part, recording in zip(parts, recordings, strict=True)
+    ]
+    if not cut and not any(iterations):
+        return none_of(parts)
+    solver = solver_named(parts[0].facts.type)
     try:
-        bodies, generic = bodies_of_all(
-            recording, solver, communicator, iterations=iterations, lost=cut
-        )
+        bodies, generic = bodies_of_all(recordings, solver, iterations, Solo(), lost=cut)
     except UnknownPatternError:
-        return replace(none, why_none="no iteration of it is whole on all ranks")
-    sound = bodies.duration.size > 0 and bool((bodies.duration > 0.0).all())
-    alike = len(set(communicator.allgather((sound, *shape_of(bodies))))) == 1
-    if not (sound and alike):
-        return replace(none, why_none="its ranks recorded different iterations")
-    norms = residual_norms(bodies, history_of(each, recording))
-    return Found(bodies=bodies, norms=norms, generic=generic, seconds=facts.seconds)
+        return none_of(parts, "no iteration of it is whole on all ranks")
+    shapes = {(each.duration.size, each.restart_duration.size) for each in bodies}
+    sound = all(each.duration.size and (each.duration > 0.0).all() for each in bodies)
+    if not (sound and len(shapes) == 1):
+        return none_of(parts, "its ranks recorded different iterations")
+    return [
+        Found(
+            bodies=own,
+            norms=residual_norms(own, history_of(part, recording)),
+            generic=generic,
+            seconds=part.facts.seconds,
+        )
+        for own, part, recording in zip(bodies, parts, recordings, strict=True)
+    ]
 
 
-def shape_of(bodies: RankBodies) -> tuple[int, int]:
-    """Return the numbers of bodies and restarts."""
-    return bodies.duration.size, bodies.restart_duration.size
+def none_of(parts: Sequence[RawSection], why: str = "") -> list[Found]:
+    """Return that the ranks of a section have no bodies, and why if they did iterations."""
+    return [
+        Found(bodies=None, norms=np.empty(0), generic="", seconds=part.facts.seconds, why_none=why)
+        for part in parts
+    ]
 
 
 def history_of(each: RawSection, recording: Recording) -> NDArray[np.float64]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -152,17 +151,18 @@ def borders_at_call(recording: Recording, names: Sequence[str], call: str, every
 
 
 def borders_of_loop(
-    recording: Recording,
+    recordings: Sequence[Recording],
     contexts: CallContexts,
     wanted: tuple[str, int],
-    communicator: Any,
     *,
     cut: bool,
-) -> Borders:
-    """Find a loop of the program on all ranks, and when its iterations end; collective.
+) -> list[Borders]:
+    """Find a loop of the program on all ranks, and when its iterations end on each.
 
     Parameters
     ----------
+    recordings : sequence of Recording
+        Of all ranks.
     contexts : CallContexts
         Of all ranks.
     wanted : tuple of str, int
@@ -173,20 +173,23 @@ def borders_of_loop(
     Raises
     ------
     UnsureError
-        On all ranks: there is no such loop, or none can be chosen.
+        There is no such loop, or none can be chosen.
     """
-    calls, _, _ = calls_of(recording)
-    functions = Functions(contexts)
-    loops = loops_of(calls, contexts, functions)
-    seconds = max((recording.end_ns - recording.begin_ns) * NS, 1e-300)
-    signatures = signatures_of(loops, functions.key)
     least = LEAST_SHARE if wanted[0] == FIND else 0.0
-    ranks = communicator.allgather(summaries_of(loops, signatures, calls, seconds, least))
+    ranks, calls, own = [], [], []
+    without_code: set[tuple[int, int]] = set()
+    for recording in recordings:
+        made, _, _ = calls_of(recording)
+        functions = Functions(contexts)
+        loops = loops_of(made, contexts, functions)
+        signatures = signatures_of(loops, functions.key)
+        seconds = max((recording.end_ns - recording.begin_ns) * NS, 1e-300)
+        ranks.append(summaries_of(loops, signatures, made, seconds, least))
+        calls.append(made)
+        own.append({signature: loops[key] for key, signature in signatures.items()})
+        without_code |= functions.without_code
     candidates = candidates_of(ranks, slack=int(cut))
-    own = {signature: loops[key] for key, signature in signatures.items()}
-    names = communicator.bcast(
-        names_of(contexts, candidates, own) if communicator.rank == 0 else None
-    )
+    names = names_of(contexts, candidates, own[0])
     name, every = wanted
     if name == FIND:
         chosen, *phases = choose(candidates) or (None,)
@@ -194,11 +197,13 @@ def borders_of_loop(
         chosen, phases = named_loop(name, every, names, candidates), []
     if chosen is None:
         raise UnsureError(_why_none(name, names, candidates, contexts, len(ranks)))
-    parts = [own[part] for part in chosen.parts]
-    spans = spans_of(parts, chosen.every, calls)
-    everybody = communicator.allgather([each.size for each in spans])
-    if any(each != everybody[0] for each in everybody):
-        spans = (np.concatenate(spans),)  # entries of other lengths: one after the other
+    spans = [
+        spans_of([loops[part] for part in chosen.parts], chosen.every, made)
+        for loops, made in zip(own, calls, strict=True)
+    ]
+    if len({tuple(each.size for each in of_rank) for of_rank in spans}) > 1:
+        # Entries of other lengths: one after the other.
+        spans = [(np.concatenate(of_rank),) for of_rank in spans]
 
     def several(parts: Sequence[Signature]) -> list[Signature]:
         return [part for part in parts if candidates[part].iterations > 1]
@@ -213,7 +218,7 @@ def borders_of_loop(
         count=chosen.iterations,
         share=min(chosen.share, 1.0),
         few=chosen.few,
-        by_code=not any(part[0][-1] in functions.without_code for part in chosen.parts),
+        by_code=not any(part[0][-1] in without_code for part in chosen.parts),
         around=tuple(told(each) for each in several(chosen.around)[-MOST_NAMED:]),
         inside=tuple(told(each) for each in several(chosen.inside)[:MOST_NAMED]),
         phases=tuple(
@@ -221,7 +226,7 @@ def borders_of_loop(
             for each in phases[:MOST_NAMED]
         ),
     )
-    return Borders(spans=spans, iterations=found)
+    return [Borders(spans=of_rank, iterations=found) for of_rank in spans]
 
 
 def spans_of(

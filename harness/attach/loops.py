@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.harness.attach.bodies import NS, Found, joined
+from hindmost.harness.attach.bodies import NS, Found, joined, none_of
 from hindmost.harness.attach.iterations import Borders, borders_at_call, borders_of_loop
 from hindmost.harness.attach.raw import RawSection
 from hindmost.harness.recorder.bodies import Recording, phases_of_bodies, with_detours
@@ -50,28 +49,26 @@ class Ends:
     every: int
     contexts: CallContexts
 
-    def borders(self, recording: Recording, communicator: Any, *, cut: bool) -> Borders:
-        """Return when iterations end on a rank; collective."""
+    def borders(self, recordings: Sequence[Recording], *, cut: bool) -> list[Borders]:
+        """Return when iterations end on each rank."""
         if self.at in self.names:
-            return borders_at_call(recording, self.names, self.at, self.every)
-        return borders_of_loop(
-            recording, self.contexts, (self.at, self.every), communicator, cut=cut
-        )
+            return [borders_at_call(each, self.names, self.at, self.every) for each in recordings]
+        return borders_of_loop(recordings, self.contexts, (self.at, self.every), cut=cut)
 
 
 def loop_bodies(
-    each: RawSection,
-    recorded: Recording,
-    communicator: Any,
+    parts: Sequence[RawSection],
+    recorded: Sequence[Recording],
     names: Sequence[str],
     ends: Ends | None = None,
     *,
     cut: bool = False,
-) -> Found:
-    """Find the iterations of a loop that all ranks marked; collective.
+) -> list[Found]:
+    """Find the iterations of a loop that all ranks marked, on each rank.
 
     Parameters
     ----------
+    parts, recorded : sequences, one entry for each rank
     names : sequence of str
         The program's own phases, those of all ranks.
     ends : Ends, optional
@@ -79,65 +76,95 @@ def loop_bodies(
     cut : bool
         Whether the program ended before the loop did, on some rank.
     """
-    recording, paused_ns = without_pauses(recorded)
-    marks = recording.marks
-    spans: tuple[NDArray[np.int64], ...]
+    recordings, pauses = zip(*(without_pauses(each) for each in recorded), strict=True)
+    spans: list[tuple[NDArray[np.int64], ...]]
+    iterations = None
     if ends is None:
-        spans, iterations = (marks["begin_ns"][marks["what"] == ord(MONITOR)],), None
+        spans = [(marked(each.marks, ord(MONITOR))["begin_ns"],) for each in recordings]
     else:
-        borders = ends.borders(recording, communicator, cut=cut)
-        spans, iterations = borders.spans, borders.iterations
-    parts = [
-        bodies_between(span, each, recording, communicator, names, paused_ns) for span in spans
+        borders = ends.borders(recordings, cut=cut)
+        spans, iterations = [each.spans for each in borders], borders[0].iterations
+    worked = any(marked(each.marks, WORK).size for each in recordings)
+    found: list[list[Found]] = []  # of each time that control was in the loop, of each rank
+    for of_ranks in zip(*spans, strict=True):
+        least = min(each.size for each in of_ranks) - 1
+        if least < 1:
+            return none_of(parts, "some rank has no iteration: it takes two marks")
+        if not all((np.diff(each) > 0).all() for each in of_ranks):
+            return none_of(parts, "two marks of an iteration are at the same time")
+        differ = len({each.size for each in of_ranks}) > 1
+        found.append([])
+        for border, part, recording, paused_ns in zip(
+            of_ranks, parts, recordings, pauses, strict=True
+        ):
+            bodies = bodies_between(border, part, recording, names, paused_ns, worked=worked)
+            kept = bodies.first(least)
+            # The time of a loop is that of its iterations. Set-up is not in it, nor how long a rank
+            # waited for one that had failed.
+            spent_s = float(kept.duration.sum())
+            found[-1].append(
+                Found(
+                    bodies=replace(
+                        kept, lead_out_s=0.0, solve_time_s=spent_s, injected_outside_s=0.0
+                    ),
+                    norms=np.full(least, np.nan),
+                    generic="",
+                    seconds=spent_s,
+                    cut=differ,
+                    iterations=iterations,
+                )
+            )
+    return [
+        joined_entries(own, of_rank)
+        for own, of_rank in zip(spans, zip(*found, strict=True), strict=True)
     ]
-    failed = next((part for part in parts if part.bodies is None), None)
-    if failed is not None:
-        return replace(failed, iterations=iterations)
-    if len(parts) == 1:
-        return replace(parts[0], iterations=iterations)
-    # Between two times in the loop the program did something else, which no iteration contains.
-    for at, (one, other) in enumerate(pairwise(spans), 1):
+
+
+def joined_entries(spans: Sequence[NDArray[np.int64]], found: Sequence[Found]) -> Found:
+    """Return the bodies of a rank from all times that control was in the loop.
+
+    Between two of these the program did something else, which no iteration contains.
+    """
+    if len(found) == 1:
+        return found[0]
+    parts = [found[0]]
+    for (one, other), part in zip(pairwise(spans), found[1:], strict=True):
         between_s = max(float(other[0] - one[-1]) * NS, 0.0)
-        part = parts[at]
-        if part.bodies is not None:
-            bodies = replace(part.bodies, lead_in_s=between_s)
-            parts[at] = replace(part, bodies=bodies, seconds=part.seconds + between_s)
+        assert part.bodies is not None  # or `loop_bodies` had returned
+        bodies = replace(part.bodies, lead_in_s=between_s)
+        parts.append(replace(part, bodies=bodies, seconds=part.seconds + between_s))
     bodies, norms = joined(parts)
-    return Found(
-        bodies=bodies,
-        norms=norms,
-        generic="",
-        seconds=bodies.solve_time_s,
-        cut=any(part.cut for part in parts),
-        iterations=iterations,
-    )
+    cut = any(part.cut for part in parts)
+    return replace(parts[0], bodies=bodies, norms=norms, seconds=bodies.solve_time_s, cut=cut)
+
+
+def marked(marks: NDArray[np.void], what: int) -> NDArray[np.void]:
+    """Return the marks of one kind."""
+    found: NDArray[np.void] = marks[marks["what"] == what]
+    return found
 
 
 def bodies_between(
     border: NDArray[np.int64],
     each: RawSection,
     recording: Recording,
-    communicator: Any,
     names: Sequence[str],
     paused_ns: Callable[[NDArray[np.int64]], NDArray[np.int64]],
-) -> Found:
-    """Return the bodies between borders, as many as all ranks have; collective.
+    *,
+    worked: bool,
+) -> RankBodies:
+    """Return the bodies between borders on a rank, the time outside of them left out.
 
     Parameters
     ----------
     border : int64 array, shape (body + 1,), nanoseconds
     paused_ns : callable
         As `without_pauses` returns it.
+    worked : bool
+        Whether any rank counts work.
     """
     marks = recording.marks
-    counts = communicator.allgather(int(border.size))
-    least = min(counts) - 1
-    none = Found(bodies=None, norms=np.empty(0), generic="", seconds=each.facts.seconds)
-    if least < 1:
-        return replace(none, why_none="some rank has no iteration: it takes two marks")
     begin, end = border[:-1], border[1:]
-    if not all(communicator.allgather(bool((end > begin).all()))):
-        return replace(none, why_none="two marks of an iteration are at the same time")
     calls = recording.records[recording.records["what"] < 0]
     regions, number = regions_of(marks, begin[0], end[-1])
     own = each.facts.phases
@@ -162,43 +189,21 @@ def bodies_between(
         lead_in_s=0.0,
         lead_out_s=0.0,
         solve_time_s=0.0,
-        work_amount=amounts_of(marks, border, communicator),
+        work_amount=amounts_of(marks, border) if worked else None,
         events=events,
         events_left_out=why_not,
     )
-    if recording.injecting:
-        bodies = with_detours(bodies, recording, begin, end)
-    kept = bodies.first(least)
-    # The time of a loop is that of its iterations. Set-up is not in it, nor how long a rank waited
-    # for one that had failed.
-    spent_s = float(kept.duration.sum())
-    kept = replace(kept, lead_out_s=0.0, solve_time_s=spent_s, injected_outside_s=0.0)
-    return replace(
-        none,
-        bodies=kept,
-        norms=np.full(least, np.nan),
-        seconds=spent_s,
-        cut=max(counts) > least + 1,
-    )
+    return with_detours(bodies, recording, begin, end) if recording.injecting else bodies
 
 
-def amounts_of(
-    marks: NDArray[np.void], border: NDArray[np.int64], communicator: Any
-) -> NDArray[np.float64] | None:
-    """Return the work that a program counted in each iteration; collective.
+def amounts_of(marks: NDArray[np.void], border: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the work that a program counted in each iteration: float64, shape (body,).
 
     Parameters
     ----------
     border : int64 array, shape (body + 1,), nanoseconds
-
-    Returns
-    -------
-    float64 array, shape (body,), or None
-        None if no rank counts any.
     """
     places = np.flatnonzero(marks["what"] == WORK)
-    if not any(communicator.allgather(places.size > 0)):
-        return None
     made = np.flatnonzero(marks["what"] == ord(MONITOR))
     if made.size:  # work that is counted at the very time of a mark is in the order of records
         body = np.searchsorted(made, places) - 1

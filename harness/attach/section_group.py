@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,18 +25,18 @@ from hindmost.harness.attach.folder import Journal, Report, refuse_without_memor
 from hindmost.harness.attach.frames import Frame
 from hindmost.harness.attach.header import LOOP, failure_of, header_of
 from hindmost.harness.attach.loops import Ends, loop_bodies
-from hindmost.harness.attach.ranks import on_ranks
 from hindmost.harness.attach.raw import RawProgram, RawRank
 from hindmost.harness.attach.sections import Matched
 from hindmost.harness.attach.settings import FIND
-from hindmost.harness.krylov.memory import available_bytes
 from hindmost.harness.loops.names import places_of
+from hindmost.harness.memory import available_bytes
 from hindmost.harness.runfile.bodies import INJECTED, PHASES, RankBodies
 from hindmost.harness.runfile.contents import Edges, RankRun, SolveOfBody
 from hindmost.harness.runfile.contexts import CallContexts, merged
 from hindmost.harness.runfile.part_file import RunName
 from hindmost.harness.runfile.provenance import Origins
 from hindmost.harness.runfile.writer import write_run_as
+from hindmost.harness.solo import Solo
 from hindmost.text import counted
 
 MOST_POLLS = 1 << 40
@@ -45,25 +44,25 @@ MOST_POLLS = 1 << 40
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chosen:
-    """The sections that make one run file, as one rank has them.
+    """The sections that make one run file.
 
     Attributes
     ----------
     group : tuple of Matched
-    found : tuple of Found
-        In the same order.
+    found : tuple of (list of Found)
+        In the same order, of every rank.
     generic : str
         Why the bodies are those of any solver; empty if they follow the pattern.
     """
 
     group: tuple[Matched, ...]
-    found: tuple[Found, ...]
+    found: tuple[list[Found], ...]
     generic: str
 
     @property
     def none(self) -> int:
         """Solves that ended before their first iteration."""
-        return sum(each.bodies is None for each in self.found)
+        return sum(each[0].bodies is None for each in self.found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,72 +141,59 @@ class SectionGroup:
         named = places_of(table, range(table.module.size))
         places = tuple(str(named[frame]) for frame in range(table.module.size))
         contexts = CommonContexts(replace(table, places=places), numbers)
-        return on_ranks(len(self.raws), partial(self.write_rank, contexts))[0]
+        found = [self.found_in(each, contexts) for each in self.sections]
+        tell_none(self.program, [each[0] for each in found], self.report)
+        return [self.write_run(each, contexts) for each in choices(self.sections, found)]
 
-    def write_rank(self, contexts: CommonContexts, communicator: Any) -> list[Path]:
-        """Find the bodies of a rank and write its part of the run files; collective."""
-        found = self.found_on(communicator, contexts)
-        if communicator.rank == 0:
-            tell_none(self.program, found, self.report)
-        return [
-            self.write_run(each, contexts, communicator) for each in choices(self.sections, found)
-        ]
-
-    def found_on(self, communicator: Any, contexts: CommonContexts) -> list[Found]:
-        """Return the bodies of each section on a rank; collective."""
-        rank, raws = communicator.rank, self.raws
+    def found_in(self, section: Matched, contexts: CommonContexts) -> list[Found]:
+        """Return the bodies of a section on every rank."""
+        raws = self.raws
         zero_ns = on_common_clock(raws[0], self.sections[0].parts[0].facts.begin_ns)
-        clock = clock_of(raws[rank], zero_ns)
         seen, injecting = self.mpi_seen, bool(self.program.first.program.injected)
-        found = []
-        for each in self.sections:
-            part = each.parts[rank]
-            recording = recording_of(
-                part, raws[rank], clock, contexts.numbers[rank], seen=seen, injecting=injecting
-            )
-            if part.facts.what == LOOP:
-                names = own_phases(each, injecting=injecting)
-                ends = self.ends(contexts.table)
-                cut = not each.whole
-                found.append(loop_bodies(part, recording, communicator, names, ends, cut=cut))
-            else:
-                found.append(solve_bodies(part, recording, communicator, cut=not each.whole))
-        return found
+        recordings = [
+            recording_of(part, raw, clock_of(raw, zero_ns), numbers, seen=seen, injecting=injecting)
+            for part, raw, numbers in zip(section.parts, raws, contexts.numbers, strict=True)
+        ]
+        cut = not section.whole
+        if section.parts[0].facts.what != LOOP:
+            return solve_bodies(section.parts, recordings, cut=cut)
+        names = own_phases(section, injecting=injecting)
+        return loop_bodies(section.parts, recordings, names, self.ends(contexts.table), cut=cut)
 
-    def write_run(self, chosen: Chosen, contexts: CommonContexts, communicator: Any) -> Path:
-        """Write a run file, unless an interrupted conversion wrote it; collective."""
-        rank, seen = communicator.rank, self.mpi_seen
+    def write_run(self, chosen: Chosen, contexts: CommonContexts) -> Path:
+        """Write a run file, unless an interrupted conversion wrote it."""
+        seen = self.mpi_seen
         run = f"{self.number}{'-generic' if chosen.generic else ''}"
-        before: Path | None = communicator.bcast(self.journal.written(run) if rank == 0 else None)
+        before = self.journal.written(run)
         if before is not None:
             return before
-        bodies, norms = joined(chosen.found)
-        counts = bodies.work_amount
-        work = communicator.allgather(None if counts is None else float(counts.sum()))
-        header = None
-        if rank == 0:
-            cut = any(each.cut for each in chosen.found)
-            header = header_of(
-                self.program,
-                chosen.group,
-                bodies,
-                generic=chosen.generic,
-                none=chosen.none,
-                failure=failure_of(self.program, chosen.group, bodies, counts_differ=cut),
-                seen=seen,
-                origins=self.origins,
-                iterations=chosen.found[0].iterations,
-                work=None if None in work else min(round(sum(work)), 1 << 53),
-            )
-            make_folder(self.out, "--out")
-        header = communicator.bcast(header)
-        mine = rank_run(self.raws[rank], rank, chosen, bodies, norms, seen=seen)
-        if contexts.table.known:
-            polls = contexts.polls_of(rank, self.raws[rank])
-            mine = replace(mine, contexts=contexts.table, polls_by_context=polls)
-        path = write_run_as(RunName.of(self.out, header), header, mine, communicator)
-        if rank == 0:
-            self.journal.note(run, path)
+        ranks = [joined(of_rank) for of_rank in zip(*chosen.found, strict=True)]
+        counts = [bodies.work_amount for bodies, _ in ranks]
+        work = [float(each.sum()) for each in counts if each is not None]
+        cut = any(each[0].cut for each in chosen.found)
+        first = ranks[0][0]
+        header = header_of(
+            self.program,
+            chosen.group,
+            first,
+            generic=chosen.generic,
+            none=chosen.none,
+            failure=failure_of(self.program, chosen.group, first, counts_differ=cut),
+            seen=seen,
+            origins=self.origins,
+            iterations=chosen.found[0][0].iterations,
+            work=None if len(work) < len(ranks) else min(round(sum(work)), 1 << 53),
+        )
+        make_folder(self.out, "--out")
+        runs = []
+        for rank, (bodies, norms) in enumerate(ranks):
+            mine = rank_run(self.raws[rank], rank, chosen, bodies, norms, seen=seen)
+            if contexts.table.known:
+                polls = contexts.polls_of(rank, self.raws[rank])
+                mine = replace(mine, contexts=contexts.table, polls_by_context=polls)
+            runs.append(mine)
+        path = write_run_as(RunName.of(self.out, header), header, runs, Solo())
+        self.journal.note(run, path)
         return path
 
 
@@ -224,23 +210,28 @@ def tell_none(program: RawProgram, found: Sequence[Found], report: Report) -> No
         report(f"{program.folder.name}: {counted(count, 'section')} left out: {why}")
 
 
-def choices(group: Sequence[Matched], found: Sequence[Found]) -> Iterator[Chosen]:
+def choices(group: Sequence[Matched], found: Sequence[list[Found]]) -> Iterator[Chosen]:
     """Yield the sections of each run file: those that follow the pattern, then the others.
 
     A solve without iterations is counted with the first file. Loops differ by their phases.
+
+    Parameters
+    ----------
+    found : sequence of (list of Found)
+        Of every section, what is found on every rank.
     """
-    kinds = list(dict.fromkeys(kind_of(each) for each in found if each.bodies is not None))
+    first = [each[0] for each in found]
+    kinds = list(dict.fromkeys(kind_of(each) for each in first if each.bodies is not None))
     for kind in kinds:
         place = [
             at
-            for at, each in enumerate(found)
+            for at, each in enumerate(first)
             if (kind_of(each) == kind if each.bodies else kind == kinds[0] and not each.why_none)
         ]
-        with_bodies = [found[at] for at in place if found[at].bodies is not None]
         yield Chosen(
             group=tuple(group[at] for at in place),
             found=tuple(found[at] for at in place),
-            generic=with_bodies[0].generic,
+            generic=next(first[at].generic for at in place if first[at].bodies is not None),
         )
 
 
@@ -294,9 +285,10 @@ def solves_of(chosen: Chosen, rank: int) -> SolveOfBody:
     """Return which solve each body is of."""
     facts, counts = [], []
     for each, found in zip(chosen.group, chosen.found, strict=True):
-        if found.bodies is not None:
+        bodies = found[rank].bodies
+        if bodies is not None:
             facts.append(each.parts[rank].facts)
-            counts.append(found.bodies.duration.size)
+            counts.append(bodies.duration.size)
     steps = {
         name: np.repeat(np.array([getattr(each, name) for each in facts], np.int32), counts)
         for name in ("snes_step", "time_step")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,8 +22,8 @@ from hindmost.harness.collectives.operations import (
     refuse_wrong,
 )
 from hindmost.harness.live.feed import LiveFeed
+from hindmost.harness.memory import check_memory
 from hindmost.harness.petsc import Parallel
-from hindmost.harness.probes.turns import nodes_of
 from hindmost.harness.recorder.library import load
 from hindmost.text import choose
 
@@ -51,6 +50,10 @@ class CollectiveCase:
     def name(self) -> str:
         """The solver in headers and file names."""
         return self.collective.solver(self.size)
+
+    def buffer_bytes(self, ranks: int) -> int:
+        """Return the bytes that the buffers of one rank take."""
+        return self.collective.blocks(ranks) * self.size
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,16 +107,13 @@ class CollectivesExperiment(MeasuredExperiment[CollectiveCase]):
 
     def check_ranks(self, communicator: Any) -> None:
         """Raise a UsageError on all ranks if the buffers of a case do not fit; collective."""
-        nodes = nodes_of(communicator)
-        memory_bytes = min(communicator.allgather(memory_of_node()))
-        for case in self.cases():
-            check_memory(
-                case.collective,
-                case.size,
-                communicator.size,
-                ranks_here=max(nodes.count(node) for node in set(nodes)),
-                memory_bytes=memory_bytes,
-            )
+        largest = max(self.cases(), key=lambda case: case.buffer_bytes(communicator.size))
+        check_memory(
+            largest.buffer_bytes(communicator.size),
+            f"{largest.name}: its buffers need",
+            "Choose smaller --bytes, start fewer ranks, or leave it out with --operations.",
+            communicator,
+        )
 
     def remarks(self, ranks: int) -> list[str]:
         """Warn of a single rank."""
@@ -188,49 +188,3 @@ class CollectiveCalls:
     def close(self, report: Report) -> None:
         """Free the communicator on which ranks are aligned."""
         self._aligning.Free()
-
-
-SHARE = 0.25
-"""Of a node's memory, for the buffers of all its ranks: MPI's own buffers need room as well."""
-MOST_A_RANK = 2**31
-"""Bytes of a rank's buffers: beyond it counts of MPI no longer fit everywhere."""
-
-
-def memory_of_node() -> int:
-    """Return the bytes of memory that this node has."""
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-
-
-def check_memory(
-    collective: Collective, size: int, ranks: int, *, ranks_here: int, memory_bytes: int
-) -> None:
-    """Refuse buffers that do not fit.
-
-    Parameters
-    ----------
-    size : int
-        Bytes, as ``--bytes`` has them.
-    ranks : int
-        In all.
-    ranks_here : int
-        On the node that has most of them.
-    memory_bytes : int
-        Of the node that has least.
-
-    Raises
-    ------
-    UsageError
-        With the largest size that would fit.
-    """
-    needed = collective.buffer_bytes(size, ranks)
-    most = min(MOST_A_RANK, int(SHARE * memory_bytes) // ranks_here)
-    if needed <= most:
-        return
-    fits = most // collective.blocks(ranks) // ITEM_BYTES * ITEM_BYTES
-    remedy = f"choose --bytes of at most {fits}" if fits else "no size fits"
-    raise UsageError(
-        f"{collective.name} of {size} bytes on {ranks} ranks needs buffers of {needed:,} bytes on "
-        f"every rank; {most:,} are allowed (a quarter of the node's memory for its {ranks_here} "
-        f"ranks, and 2 GiB per rank): {remedy}, start fewer ranks, or leave {collective.name} out "
-        "with --operations."
-    )

@@ -74,10 +74,6 @@ class Collective:
     prepare: Callable[[Any, int], Prepared]
     sized: bool = True
 
-    def buffer_bytes(self, size: int, ranks: int) -> int:
-        """Return the bytes that the buffers of one rank take."""
-        return self.blocks(ranks) * size
-
     def solver(self, size: int) -> str:
         """Return what a run file calls the collective at a size."""
         return f"{self.name}-{size}B" if self.sized else self.name

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -14,6 +15,7 @@ from hindmost.harness.recorder.bodies import Recording, find_bodies, generic_bod
 from hindmost.harness.runfile.bodies import PHASES, BodyKind, RankBodies
 from hindmost.harness.runfile.contents import Edges, RankRun
 from hindmost.harness.runfile.provenance import cpuset, current_cpu, load_of_host
+from hindmost.harness.solo import of_all
 from hindmost.text import counted as counted_words
 
 
@@ -54,13 +56,13 @@ def run_of_rank(
 
 
 def bodies_of_all(
-    recording: Recording,
+    recordings: Sequence[Recording],
     solver: Solver,
+    iterations: Sequence[int],
     communicator: Any,
     *,
-    iterations: int,
     lost: bool,
-) -> tuple[RankBodies, str]:
+) -> tuple[list[RankBodies], str]:
     """Find the bodies of a solve, in the same way on all ranks; collective.
 
     A solve that does not leave its pattern is not thrown away: its bodies are then those of any
@@ -68,14 +70,16 @@ def bodies_of_all(
 
     Parameters
     ----------
-    iterations : int
-        As PETSc counts them.
+    recordings : sequence of Recording
+        Of the ranks of this process.
+    iterations : sequence of int
+        As PETSc counts them there.
     lost : bool
         Whether any rank lost records.
 
     Returns
     -------
-    RankBodies
+    list of RankBodies
     str
         Why the bodies are those of any solver; empty if they follow the pattern.
 
@@ -84,37 +88,48 @@ def bodies_of_all(
     UnknownPatternError
         Records were lost before one body was whole.
     """
-    bodies, why = None, f"hindmost knows no pattern for {solver.name or 'a solver without a name'}"
-    if solver.known:
-        try:
-            bodies, why = find_bodies(recording, solver.pattern, solver.name, cut=lost), ""
-        except UnknownPatternError as error:
-            why = str(error)
-    if bodies is not None and not lost:
-        counted = int(np.count_nonzero(bodies.kind != BodyKind.FILL))
-        # An iteration that finds that nothing is left to do counts for PETSc, though it ends
-        # nowhere; the last one of a cycle of GMRES is not always reported to monitors.
-        if counted not in (recording.iterations, iterations):
-            why = (
-                f"{solver.name}: the records contain {counted} iterations, PETSc counts "
-                f"{iterations}"
-            )
-    why = next(filter(None, communicator.allgather(why)), "")
-    if why or bodies is None:
-        bodies = generic_bodies(recording)
-        count = bodies.duration.size
-        if not lost and not solver.known and count != iterations:
-            why += f" ({counted_words(count, 'body')} for {counted_words(iterations, 'iteration')})"
+    found = [
+        own_bodies(recording, solver, count, lost=lost)
+        for recording, count in zip(recordings, iterations, strict=True)
+    ]
+    bodies = [own for own, _ in found if own is not None]
+    why = next(filter(None, of_all(communicator, [why for _, why in found])), "")
+    if why:
+        bodies = [generic_bodies(recording) for recording in recordings]
+        count = bodies[0].duration.size
+        if not lost and not solver.known and count != iterations[0]:
+            counted = counted_words(iterations[0], "iteration")
+            why += f" ({counted_words(count, 'body')} for {counted})"
     if lost:
-        whole = min(communicator.allgather(bodies.duration.size))
+        whole = min(of_all(communicator, [each.duration.size for each in bodies]))
         if whole == 0:
             raise UnknownPatternError(
                 f"{solver.name}: records were lost before the first iteration was complete, so "
                 "nothing is left of the solve; run with --warmup 1, which measures how much "
                 "memory records need."
             )
-        bodies = bodies.first(whole)
+        bodies = [each.first(whole) for each in bodies]
     return bodies, why
+
+
+def own_bodies(
+    recording: Recording, solver: Solver, iterations: int, *, lost: bool
+) -> tuple[RankBodies | None, str]:
+    """Return the bodies of a rank by the solver's pattern, or None and why it cannot be so."""
+    if not solver.known:
+        return None, f"hindmost knows no pattern for {solver.name or 'a solver without a name'}"
+    try:
+        bodies = find_bodies(recording, solver.pattern, solver.name, cut=lost)
+    except UnknownPatternError as error:
+        return None, str(error)
+    counted = int(np.count_nonzero(bodies.kind != BodyKind.FILL))
+    # An iteration that finds that nothing is left to do counts for PETSc, though it ends nowhere;
+    # the last one of a cycle of GMRES is not always reported to monitors.
+    if not lost and counted not in (recording.iterations, iterations):
+        return None, (
+            f"{solver.name}: the records contain {counted} iterations, PETSc counts {iterations}"
+        )
+    return bodies, ""
 
 
 def synchronisation_of(

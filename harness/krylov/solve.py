@@ -11,7 +11,6 @@ import numpy as np
 from hindmost.errors import UsageError
 from hindmost.harness.campaign import LARGEST
 from hindmost.harness.krylov.edges import incoming_edges
-from hindmost.harness.krylov.memory import check_memory, refuse_large_restart
 from hindmost.harness.krylov.outcome import (
     NOT_FINITE,
     converged_reason,
@@ -28,6 +27,7 @@ from hindmost.harness.krylov.recorded import (
     synchronisation_of,
 )
 from hindmost.harness.krylov.solvers import Solver
+from hindmost.harness.memory import check_memory
 from hindmost.harness.petsc import Parallel
 from hindmost.harness.recorder.bodies import Recording
 from hindmost.harness.recorder.injection import RankInjection
@@ -153,16 +153,6 @@ class RecordedSolver:
             database.delValue(name)
         self._refuse_other(ksp, wanted)
         scalar_bytes = np.dtype(parallel.PETSc.ScalarType).itemsize
-        if self.restart:
-            rows = system.matrix.getLocalSize()[0]
-            refuse_large_restart(
-                solver.restart_option,
-                self.restart,
-                iterations,
-                rows,
-                scalar_bytes,
-                parallel.communicator,
-            )
         # PETSc's integers may have 32 bits.
         ksp.setConvergenceHistory(length=min(2 * iterations + 100, LARGEST), reset=True)
         ksp.setUp()
@@ -236,14 +226,10 @@ class RecordedSolver:
         recording = self._solve(needed + detours + SPARE_RECORDS, injection)
         self._refuse_nothing()
         lost = communicator.allreduce(recording.lost)
-        bodies, generic = bodies_of_all(
-            recording,
-            self.solver,
-            communicator,
-            iterations=self.ksp.getIterationNumber(),
-            lost=lost > 0,
-        )
         iterations = self.ksp.getIterationNumber()
+        (bodies,), generic = bodies_of_all(
+            [recording], self.solver, [iterations], communicator, lost=lost > 0
+        )
         norms = residual_norms(bodies, self.ksp.getConvergenceHistory(), iterations)
         residual = true_residual(self._system)
         finite = residual is None or bool(np.isfinite(residual))

@@ -287,7 +287,7 @@ class LoopRecorder:
             dict.fromkeys(name for own in communicator.allgather(notes.names) for name in own)
         )
         run = self._rank_run(end_ns, clock, iteration_times(notes, names, kept), names)
-        write_run_as(self._name, self._header(len(kept), missing), run, communicator)
+        write_run_as(self._name, self._header(len(kept), missing), [run], communicator)
 
     def _rank_run(
         self, end_ns: int, clock: CommonClock, times: IterationTimes, names: list[str]

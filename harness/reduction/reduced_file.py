@@ -80,7 +80,7 @@ def write_reduced_run(
         mine = replace(run, incoming=edges if communicator.rank == writer else none_of(edges))
         try:
             name = RunName.of(folder, header)
-            path = write_run_as(name, header, mine, kept_only, every)
+            path = write_run_as(name, header, [mine], kept_only, every)
         except Exception as error:  # raised on all ranks, which wait for it below
             failure = error
     kept_only.Free()
@@ -127,7 +127,8 @@ def bodies_of_all(
         reductions=reductions,
     )
     values = {variable: getattr(found, name) for name, variable in OF_BODIES.items()}
-    events, _ = common_events(bodies, edges, communicator)
+    found_events, _ = common_events([bodies], edges, communicator)
+    events = found_events[0] if found_events else None
     # A sequence that was put in order may be another one among the ranks that are kept.
     if all(communicator.allgather(events is not None and events is bodies.events)) and events:
         block = EventBlock(

@@ -37,9 +37,10 @@ def slow_transfers(
     """
     bodies = run.bodies
     edges = gather_edges(run.incoming, communicator)
-    events, _ = common_events(bodies, edges, communicator)
-    if events is None:
+    found_events, _ = common_events([bodies], edges, communicator)
+    if found_events is None:
         return None
+    (events,) = found_events
     block = EventBlock(
         kind=events.kind,
         work=events.work[:, None, :],

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from hindmost.harness.runfile.bodies import DIFFERENT, NO_GROUP, PART, RankBodies, RankEvents
 from hindmost.harness.runfile.contents import Edges
-from hindmost.harness.runfile.gathering import gathered_blocks
+from hindmost.harness.solo import of_all
 from hindmost.models.events import EventKind
 
 if TYPE_CHECKING:
@@ -37,15 +37,17 @@ Times = Sequence[float]
 
 
 def common_events(
-    bodies: RankBodies,
+    bodies: Sequence[RankBodies],
     edges: Edges,
     communicator: MPI.Intracomm,
     kept: NDArray[np.integer[Any]] | None = None,
-) -> tuple[RankEvents | None, str]:
-    """Return the events of this rank in the sequence of all ranks; collective.
+) -> tuple[list[RankEvents] | None, str]:
+    """Return the events of the ranks of this process in the sequence of all ranks; collective.
 
     Parameters
     ----------
+    bodies : sequence of RankBodies
+        Of the ranks of this process.
     edges : Edges
         Who sends to whom; on rank 0 those of all ranks.
     kept : int array, shape (rank,), or None
@@ -53,33 +55,48 @@ def common_events(
 
     Returns
     -------
-    RankEvents or None
+    list of RankEvents, or None
     str
         Why there are no events; may be empty.
     """
-    events = bodies.events
-    whys = communicator.allgather("" if events is not None else bodies.events_left_out or " ")
-    if events is None or any(whys):
+    events = [each.events for each in bodies if each.events is not None]
+    whys = ["" if each.events is not None else each.events_left_out or " " for each in bodies]
+    whys = of_all(communicator, whys)
+    if any(whys):
         return None, next((why.strip() for why in whys if why.strip()), "")
-    mark = (events.kind.shape, zlib.crc32(events.kind.tobytes()))
-    if len(set(communicator.allgather(mark))) > 1:
+    marks = [(each.kind.shape, zlib.crc32(each.kind.tobytes())) for each in events]
+    if len(set(of_all(communicator, marks))) > 1:
         aligned = aligned_events(bodies, events, edges, communicator, kept)
         if isinstance(aligned, str):
             return None, aligned
         events = aligned
-    if any(communicator.allgather(events.group is not None)) and events.group is None:
-        events = replace(events, group=np.full(events.kind.shape, NO_GROUP, np.int32))
-    if any(communicator.allgather(events.context is not None)) and events.context is None:
-        events = replace(events, context=np.zeros(events.kind.shape, np.uint32))
-    if events.group is not None and (kept := communicator.bcast(kept)) is not None:
-        # Nobody waits for a root that is not kept.
-        column = np.minimum(np.searchsorted(kept, events.group), kept.size - 1)
-        there = kept[column] == events.group
-        lost = (events.group != NO_GROUP) & ~there & (events.kind == EventKind.REDUCE)
-        if any(communicator.allgather(bool(lost.any()))):
-            return None, PART
-        events = replace(events, group=np.where(there, column, NO_GROUP).astype(np.int32))
-    if most_pending(events.kind) > MOST_PENDING:
+    if any(of_all(communicator, [each.group is not None for each in events])):
+        groups = [
+            np.full(each.kind.shape, NO_GROUP, np.int32) if each.group is None else each.group
+            for each in events
+        ]
+        if (kept := communicator.bcast(kept)) is not None:
+            columns = [np.minimum(np.searchsorted(kept, each), kept.size - 1) for each in groups]
+            # Nobody waits for a root that is not kept.
+            lost = [
+                bool(((of != NO_GROUP) & (kept[at] != of) & (each.kind == EventKind.REDUCE)).any())
+                for each, of, at in zip(events, groups, columns, strict=True)
+            ]
+            if any(of_all(communicator, lost)):
+                return None, PART
+            groups = [
+                np.where(kept[at] == of, at, NO_GROUP).astype(np.int32)
+                for of, at in zip(groups, columns, strict=True)
+            ]
+        events = [replace(each, group=of) for each, of in zip(events, groups, strict=True)]
+    if any(of_all(communicator, [each.context is not None for each in events])):
+        events = [
+            replace(each, context=np.zeros(each.kind.shape, np.uint32))
+            if each.context is None
+            else each
+            for each in events
+        ]
+    if most_pending(events[0].kind) > MOST_PENDING:
         return None, f"over {MOST_PENDING} collectives were under way at once"
     return events, ""
 
@@ -92,30 +109,29 @@ def most_pending(kind: NDArray[np.uint8]) -> int:
 
 
 def aligned_events(
-    bodies: RankBodies,
-    events: RankEvents,
+    bodies: Sequence[RankBodies],
+    events: Sequence[RankEvents],
     edges: Edges,
     communicator: MPI.Intracomm,
     kept: NDArray[np.integer[Any]] | None,
-) -> RankEvents | str:
-    """Return the events of this rank in a sequence common to all ranks, or why that fails."""
-    width = max(communicator.allgather(events.kind.shape[1]))
-    kind = widened(events.kind, width)
-    rows = rows_that_differ(kind, communicator)
-    count = np.count_nonzero(kind[rows])
-    if sum(communicator.allgather(int(count))) > MOST_ALIGNED:
+) -> list[RankEvents] | str:
+    """Return the events of the ranks in a sequence common to all ranks, or why that fails."""
+    width = max(of_all(communicator, [each.kind.shape[1] for each in events]))
+    kinds = [widened(each.kind, width) for each in events]
+    rows = rows_that_differ(kinds, communicator)
+    counts = of_all(communicator, [int(np.count_nonzero(kind[rows])) for kind in kinds])
+    if sum(counts) > MOST_ALIGNED:
         return f"what ranks did differed in {rows.size:,} iterations, too many to put in order"
-    work, duration = events.work[rows].astype(float), events.duration[rows].astype(float)
-    ends = bodies.start[rows, None] + np.cumsum(work + duration, axis=1)
-    mine = [
-        (row[row > 0].tolist(), (end - spent).tolist(), end.tolist())
-        for row, end, spent in zip(kind[rows], ends, duration, strict=True)
+    timed = [
+        timed_events(each, own, kind, rows)
+        for each, own, kind in zip(bodies, events, kinds, strict=True)
     ]
-    everybody = communicator.gather(mine)
+    gathered = communicator.gather(timed)
     sequences: list[list[int]] | None = None
-    places: list[list[list[int]]] = []
-    if everybody is not None:
-        sources = sources_of(edges, communicator.size, kept)
+    places: list[list[list[list[int]]]] = []
+    if gathered is not None:
+        everybody = [each for part in gathered for each in part]
+        sources = sources_of(edges, len(everybody), kept)
         found = [
             common_sequence(
                 [each[0] for each in body],
@@ -128,15 +144,42 @@ def aligned_events(
         if all(each is not None for each in found):
             known = [each for each in found if each is not None]
             sequences = [sequence for sequence, _ in known]
-            by_body = [place for _, place in known]
-            places = [list(of_rank) for of_rank in zip(*by_body, strict=True)]
+            of_ranks = [list(each) for each in zip(*(place for _, place in known), strict=True)]
+            here = len(events)
+            places = [of_ranks[at : at + here] for at in range(0, len(of_ranks), here)]
     sequences = communicator.bcast(sequences)
     if sequences is None:
         return DIFFERENT
-    own = communicator.scatter(places)
+    of_here = communicator.scatter(places)
     width = max(width, *(len(sequence) for sequence in sequences))
+    return [
+        in_sequence(each, rows, sequences, own, width)
+        for each, own in zip(events, of_here, strict=True)
+    ]
+
+
+def timed_events(
+    bodies: RankBodies, events: RankEvents, kind: NDArray[np.uint8], rows: NDArray[np.intp]
+) -> list[tuple[list[int], list[float], list[float]]]:
+    """Return kinds, begins and ends of the events of some bodies of a rank, in seconds."""
+    work, duration = events.work[rows].astype(float), events.duration[rows].astype(float)
+    ends = bodies.start[rows, None] + np.cumsum(work + duration, axis=1)
+    return [
+        (row[row > 0].tolist(), (end - spent).tolist(), end.tolist())
+        for row, end, spent in zip(kind[rows], ends, duration, strict=True)
+    ]
+
+
+def in_sequence(
+    events: RankEvents,
+    rows: NDArray[np.intp],
+    sequences: Sequence[Sequence[int]],
+    own: Sequence[Sequence[int]],
+    width: int,
+) -> RankEvents:
+    """Return the events of a rank, in some bodies at their places in a common sequence."""
     result = RankEvents(
-        kind=widened(kind, width),
+        kind=widened(events.kind, width),
         work=widened(events.work, width),
         duration=widened(events.duration, width),
         group=None if events.group is None else widened(events.group, width, NO_GROUP),
@@ -164,17 +207,13 @@ def widened(values: NDArray[Any], width: int, padding: float = 0) -> NDArray[Any
     return wide
 
 
-def rows_that_differ(kind: NDArray[np.uint8], communicator: MPI.Intracomm) -> NDArray[np.intp]:
-    """Return the bodies in which the ranks' sequences differ; collective."""
-    weights = np.random.default_rng(0).integers(1, 1 << 62, kind.shape[1], np.uint64)
-    digest = (kind * weights).sum(axis=1, dtype=np.uint64)
-    differ = []
-    for first, block in gathered_blocks(digest, communicator):
-        if block is not None:
-            differ.append(first + np.flatnonzero((block != block[:, :1]).any(axis=1)))
-    rows = np.concatenate(differ) if differ else None
-    found: NDArray[np.intp] = communicator.bcast(rows)
-    return found
+def rows_that_differ(
+    kinds: Sequence[NDArray[np.uint8]], communicator: MPI.Intracomm
+) -> NDArray[np.intp]:
+    """Return the bodies in which the ranks' sequences differ from that of rank 0; collective."""
+    first = communicator.bcast(kinds[0])
+    differ = sum(((each != first).any(axis=1) for each in kinds), np.zeros(len(first), np.int64))
+    return np.flatnonzero(communicator.allreduce(differ))
 
 
 def sources_of(edges: Edges, ranks: int, kept: NDArray[np.integer[Any]] | None) -> list[list[int]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, KeysView, Mapping
+from collections.abc import Callable, KeysView, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,6 +23,7 @@ from hindmost.harness.runfile.gathering import (
 from hindmost.harness.runfile.part_file import BY_ROW, PartFile, RunName, fill, make_variables
 from hindmost.harness.runfile.part_file import write_whole as write_whole
 from hindmost.harness.runfile.schema import OPTIONAL, TEXTS, VARIABLE
+from hindmost.harness.solo import of_all
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -33,20 +34,22 @@ def write_run(folder: Path, header: Header, run: RankRun, communicator: MPI.Intr
 
     See `write_run_as`.
     """
-    return write_run_as(RunName.of(folder, header), header, run, communicator)
+    return write_run_as(RunName.of(folder, header), header, [run], communicator)
 
 
 def write_run_as(
     name: RunName,
     header: Header,
-    run: RankRun,
-    communicator: MPI.Intracomm,
+    runs: Sequence[RankRun],
+    communicator: Any,
     every: Mapping[str, Any] | None = None,
 ) -> Path:
     """Write the run of all ranks into a new file; collective.
 
     Parameters
     ----------
+    runs : sequence of RankRun
+        What the ranks of this process recorded: one, or all where there is only this process.
     every : mapping of str to array, optional
         On rank 0, if the communicator contains only the kept ranks of a run: the variables of all
         ranks, and ``kept_rank``.
@@ -61,8 +64,8 @@ def write_run_as(
     DataError
         The ranks do not agree on the number of bodies, or rank 0 cannot write.
     """
-    bodies, restarts = run.bodies.duration.size, run.bodies.restart_duration.size
-    counts = communicator.allgather((bodies, restarts))
+    sizes = [(run.bodies.duration.size, run.bodies.restart_duration.size) for run in runs]
+    counts = of_all(communicator, sizes)
     if len(set(counts)) > 1:
         raise DataError(
             "The ranks recorded different numbers of iterations and restarts: "
@@ -71,16 +74,16 @@ def write_run_as(
     target = failure = path = None
     if communicator.rank == 0:
         try:
-            target = PartFile(name, header, run.bodies.phases, communicator.size)
+            target = PartFile(name, header, runs[0].bodies.phases, len(counts))
         except Exception as error:
             failure = carried(error)
     failure = communicator.bcast(failure)
     if failure is None and target is None:
-        gather_into(None, run, communicator)
+        gather_into(None, runs, communicator)
     elif failure is None and target is not None:
         try:
             with target:
-                gather_into(target, run, communicator, every).raise_first()
+                gather_into(target, runs, communicator, every).raise_first()
                 path = target.finish()
         except Exception as error:
             failure = carried(error)
@@ -122,46 +125,56 @@ class Attempts:
 
 def gather_into(
     target: PartFile | None,
-    run: RankRun,
+    runs: Sequence[RankRun],
     communicator: MPI.Intracomm,
     every: Mapping[str, Any] | None = None,
 ) -> Attempts:
     """Gather a run from all ranks and write it on rank 0; collective."""
     attempts = Attempts()
-    bodies = with_counts_everywhere(run.bodies, communicator)
-    edges = gather_edges(run.incoming, communicator)
+    bodies = with_counts_everywhere([run.bodies for run in runs], communicator)
+    edges = gather_edges(Edges.together([run.incoming for run in runs]), communicator)
     kept = np.asarray(every["kept_rank"]) if every else None
     events, why_not = common_events(bodies, edges, communicator, kept)
-    columns = columns_of(run, bodies, events)
-    per_rank = communicator.gather(
-        {
-            "host": run.host,
-            "cpu": run.cpu,
-            "cpuset": run.cpuset,
-            "load_before": run.load_before,
-            "load_after": run.load_after,
-            "context_switches": run.context_switches,
-            "core_wait": run.core_wait_s,
-            "mpi_other": run.mpi_other_s,
-            "foreign_calls": run.foreign_calls,
-            "polls": run.polls,
-            "clock_offset": run.clock_offset_s,
-            "clock_uncertainty": run.clock_uncertainty_s,
-            "lead_in": bodies.lead_in_s,
-            "lead_out": bodies.lead_out_s,
-            "solve_time": bodies.solve_time_s,
-            **({} if bodies.injected is None else {"injected_outside": bodies.injected_outside_s}),
-            **({} if run.contexts is None else {"context_polls": run.polls_by_context}),
-        }
-    )
-    if target is not None and per_rank is not None:
-        head = (target, run, bodies, edges, events, why_not, per_rank, columns.keys(), every)
-        attempts.do(partial(write_head, *head))
-    for name, mine in columns.items():
+    columns = [
+        columns_of(run, own, None if events is None else events[at])
+        for at, (run, own) in enumerate(zip(runs, bodies, strict=True))
+    ]
+    values = communicator.gather([values_of(run) for run in runs])
+    if target is not None and values is not None:
+        per_rank = [each for part in values for each in part]
+        first_events = None if events is None else events[0]
+        head = (target, runs[0], bodies[0], edges, first_events, why_not, per_rank)
+        attempts.do(partial(write_head, *head, columns[0].keys(), every))
+    for name in columns[0]:
+        mine = [each[name] for each in columns]
         for first, block in gathered_blocks(mine, communicator):
             if target is not None and block is not None:
                 attempts.do(partial(target.write_rows, name, first, block))
     return attempts
+
+
+def values_of(run: RankRun) -> dict[str, Any]:
+    """Return the variables of which a rank has a single value, or a sum."""
+    bodies = run.bodies
+    return {
+        "host": run.host,
+        "cpu": run.cpu,
+        "cpuset": run.cpuset,
+        "load_before": run.load_before,
+        "load_after": run.load_after,
+        "context_switches": run.context_switches,
+        "core_wait": run.core_wait_s,
+        "mpi_other": run.mpi_other_s,
+        "foreign_calls": run.foreign_calls,
+        "polls": run.polls,
+        "clock_offset": run.clock_offset_s,
+        "clock_uncertainty": run.clock_uncertainty_s,
+        "lead_in": bodies.lead_in_s,
+        "lead_out": bodies.lead_out_s,
+        "solve_time": bodies.solve_time_s,
+        **({} if bodies.injected is None else {"injected_outside": bodies.injected_outside_s}),
+        **({} if run.contexts is None else {"context_polls": run.polls_by_context}),
+    }
 
 
 def write_head(

@@ -1,11 +1,8 @@
-"""What a matrix file is by its content, and complex numbers in Matrix Market."""
+"""Complex numbers in Matrix Market, and what does not fit into memory."""
 
 from __future__ import annotations
 
-import gzip
-import io
 import sys
-import tarfile
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -13,69 +10,25 @@ import numpy as np
 import pytest
 
 from hindmost.errors import DataError, UsageError
-from hindmost.harness.krylov import experiment, memory
+from hindmost.harness import memory
+from hindmost.harness.collectives.experiment import CollectivesExperiment
+from hindmost.harness.krylov import experiment
 from hindmost.harness.krylov.experiment import KrylovExperiment
 from hindmost.harness.krylov.problems import market
-from hindmost.harness.krylov.problems.file_kind import kind_of
 from hindmost.harness.krylov.problems.problem import SystemRequest
 from hindmost.harness.solo import Solo
 
 COMPLEX = b"%%MatrixMarket matrix coordinate complex general\n2 2 2\n1 1 1 2\n2 2 3 -4\n"
 
 
-def tar_with(content: bytes) -> bytes:
-    """Return a tar archive with one file, as collections of matrices offer them."""
-    packed = io.BytesIO()
-    with tarfile.open(fileobj=packed, mode="w") as archive:
-        entry = tarfile.TarInfo("matrix/matrix.mtx")
-        entry.size = len(content)
-        archive.addfile(entry, io.BytesIO(content))
-    return packed.getvalue()
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "words"),
-    [
-        ("a.mtx", b"\x89HDF\r\n\x1a\n" + bytes(99), "though its name says so. It is an HDF5 file."),
-        ("a.mtx", b"PK\x03\x04" + bytes(99), "It is a zip archive."),
-        ("a.mtx.gz", b"BZh91AY", "though its name says so. It is compressed with bzip2."),
-        ("a.mtx", b"<!DOCTYPE html>\n<html>", "It is an HTML page."),
-        (
-            "a.mat",
-            b"MATLAB 5.0 MAT-file",
-            "(which begins with %%MatrixMarket). It is a MATLAB file.",
-        ),
-        ("a.tar", tar_with(COMPLEX), "It is a tar archive."),
-        ("a.mtx", b"", "though its name says so. It is empty."),
-        ("a.mtx", bytes(64), "It is only zeros."),
-    ],
-)
-def test_a_file_that_is_not_what_its_name_says(
-    tmp_path: Path, name: str, content: bytes, words: str
-) -> None:
-    (tmp_path / name).write_bytes(content)
-    with pytest.raises(DataError) as caught:
-        kind_of(tmp_path / name)
-    assert str(caught.value).endswith(words)
-
-
-def test_an_archive_in_gzip_is_named(tmp_path: Path) -> None:
-    (tmp_path / "a.tar.gz").write_bytes(gzip.compress(tar_with(COMPLEX)))
-    assert kind_of(tmp_path / "a.tar.gz") == "market"
-    with pytest.raises(DataError, match="It is a tar archive"):
-        market.read_header(tmp_path / "a.tar.gz")
-
-
 def test_complex_numbers_need_a_complex_petsc(tmp_path: Path) -> None:
     (tmp_path / "a.mtx").write_bytes(COMPLEX)
     with pytest.raises(DataError, match=r"complex numbers \('complex general'\), but this PETSc"):
-        market.read_header(tmp_path / "a.mtx")
-    header = market.read_header(tmp_path / "a.mtx", complex_numbers=True)
-    assert (header.field, header.symmetry) == ("complex", "general")
+        market.rows_in(tmp_path / "a.mtx")
+    assert market.rows_in(tmp_path / "a.mtx", complex_numbers=True) == 2
     hermitian = COMPLEX.replace(b"general", b"hermitian")
     (tmp_path / "h.mtx").write_bytes(hermitian)
-    found = market.read_header(tmp_path / "h.mtx", complex_numbers=True)
-    assert found.symmetry == "hermitian"
+    assert market.rows_in(tmp_path / "h.mtx", complex_numbers=True) == 2
     (tmp_path / "b.mtx").write_bytes(
         b"%%MatrixMarket matrix array complex general\n2 1\n1 2\n3 -4\n"
     )
@@ -121,3 +74,8 @@ def test_a_system_that_does_not_fit_is_refused(monkeypatch: pytest.MonkeyPatch) 
         )
         with pytest.raises(UsageError, match=r"needs at least 89\.4 GiB on a host with 1 rank"):
             wanted.check_ranks(OneHost())
+    buffers = CollectivesExperiment(operations=("bcast", "allreduce"), sizes=(8, 1 << 30), calls=1)
+    buffers.check_ranks(OneHost())
+    monkeypatch.setattr(memory, "available_bytes", lambda: 1 << 30)
+    with pytest.raises(UsageError, match=r"allreduce-1073741824B: its buffers need 2 GiB on a"):
+        buffers.check_ranks(OneHost())

@@ -106,13 +106,13 @@ for path in sorted(Path("matrices").iterdir()):
     dense = gathered(system.matrix)
     if comm.rank == 0:
         found[path.name] = dense.tolist()
-header = market.read_header(Path("hermitian.mtx"), complex_numbers=True)
-own = own_rows(header.rows, PETSc, comm)
+rows = market.rows_in(Path("hermitian.mtx"), complex_numbers=True)
+own = own_rows(rows, PETSc, comm)
 starts, columns, values = market.read_rows(Path("hermitian.mtx"), own, comm.tompi4py())
 rows = np.repeat(np.arange(*own), np.diff(starts))
 parts = comm.tompi4py().gather((rows, columns, values))
 if comm.rank == 0:
-    dense = np.zeros((header.rows, header.rows), complex)
+    dense = np.zeros((rows, rows), complex)
     for rows, columns, values in parts:
         dense[rows, columns] = values
     found["hermitian.mtx"] = [dense.real.tolist(), dense.imag.tolist()]
@@ -267,8 +267,6 @@ BAD = {
     "words.mtx": (REAL + b"2 2 2\n1 1 one\n2 2 1\n", "Invalid floating-point value"),
     "few.mtx": (REAL + b"1 1 1\n1 1 1\n", "1 rows on 2 ranks"),
     "cut.mtx.gz": (PACKED[: len(PACKED) // 2], "cannot be read"),
-    "empty-rows.mtx": (REAL + b"1000000000000 1000000000000 2\n1 1 1\n2 2 1\n", "singular"),
-    "announced.mtx": (REAL + b"9999999 9999999 9999999\n1 1 1\n", "too short for the 9,999,999"),
     "damaged.mtx.gz": (PACKED[:80] + bytes(99) + PACKED[80:], "cannot be read"),
     "nan.petsc": (
         np.array([1211216, 2, 2, 2, 1, 1, 0, 1], ">i4").tobytes()
@@ -284,19 +282,8 @@ BAD = {
         np.array([1211216, 2, 3, 2, 1, 1, 0, 2], ">i4").tobytes() + np.ones(2, ">f8").tobytes(),
         "2 rows and 3 columns",
     ),
-    "beyond.petsc": (
-        np.array([1211216, 2, 2, 2, 1, 1, 0, 1 << 30], ">i4").tobytes()
-        + np.ones(2, ">f8").tobytes(),
-        "columns must be from 0 to 1",
-    ),
-    "rows.petsc": (
-        np.array([1211216, 2, 2, 2, 1 << 30, 1, 0, 1], ">i4").tobytes()
-        + np.ones(2, ">f8").tobytes(),
-        "do not add up to its 2 nonzeros",
-    ),
     "zeros.mtx": (REAL + b"2 2 2\n1 1 1\n2 2 0\n", "row 2 (the first is 1) has only zeros"),
     "empty.mtx": (REAL + b"2 2 2\n1 1 1\n1 2 1\n", "row 2 (the first is 1) has only zeros"),
-    "hdf5.mtx": (b"\x89HDF\r\n\x1a\n" + bytes(99), "though its name says so. It is an HDF5 file"),
     "vector.petsc": (np.array([1211214, 2], ">i4").tobytes() + bytes(16), "a vector of PETSc's"),
 }
 

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from hindmost.errors import DataError, UsageError
 from hindmost.files import open_regular
 from hindmost.harness.krylov.problems import market
-from hindmost.harness.krylov.problems.file_kind import kind_of
-from hindmost.harness.krylov.problems.petsc_binary import check_matrix, is_vector
+from hindmost.harness.krylov.problems.petsc_binary import check_matrix, is_vector, kind_of
 from hindmost.harness.krylov.problems.problem import (
     LinearSystem,
     Problem,
@@ -49,10 +48,9 @@ def build(request: SystemRequest, PETSc: Any, communicator: Any) -> LinearSystem
         matrix = load(PETSc.Mat().create(comm=communicator), file, PETSc, communicator)
     else:
         numbers = is_complex(PETSc)
-        header = on_root(comm, lambda: market.read_header(file, complex_numbers=numbers))
-        first, last = own_rows(header.rows, PETSc, communicator)
-        rows = market.read_rows(file, (first, last), comm)
-        matrix = matrix_of_csr(rows, header.rows, PETSc, communicator)
+        size = on_root(comm, lambda: market.rows_in(file, complex_numbers=numbers))
+        rows = market.read_rows(file, own_rows(size, PETSc, communicator), comm)
+        matrix = matrix_of_csr(rows, size, PETSc, communicator)
     count, columns = (int(each) for each in matrix.getSize())
     if count != columns:
         raise DataError(f"{file}: {count:,} rows and {columns:,} columns; solvers need as many.")
