@@ -39,12 +39,15 @@ class CoreWait:
         That in seconds.
     rank : int
         The rank with most of it.
+    window : str
+        The time that these are shares of, if it is not that of the iterations.
     """
 
     share: float
     most: float
     most_s: float
     rank: int
+    window: str = ""
 
     @property
     def matters(self) -> bool:
@@ -55,7 +58,7 @@ class CoreWait:
         if not self.matters:
             return f"every rank had a core for over {percent(1.0 - WORTH_SAYING, 0)} of the time"
         return (
-            f"ranks waited for a core {percent(self.share, 0)} of the time, "
+            f"ranks waited for a core {percent(self.share, 0)} of the time{self.window}, "
             f"rank {self.rank} {percent(self.most, 0)}"
         )
 
@@ -64,16 +67,22 @@ def core_wait(run: Run) -> CoreWait | None:
     """Return how long the ranks of a run waited for cores; None where that is not known."""
     if not run.has("core_wait"):
         return None
-    waited_s, solve_s = run.variable("core_wait"), run.solve_time
+    waited_s, whole_s, window = run.variable("core_wait"), run.solve_time, ""
     if not np.isfinite(waited_s).all():
         return None
-    each = waited_s / solve_s
+    attached = run.header.spec.get("attached") or {}
+    if attached.get("loop") and attached["seconds"] > run.solve_time_s:
+        # The kernel's count is of the whole program, of which the loop is a part.
+        whole_s = np.full(whole_s.shape, attached["seconds"])
+        window = " between MPI_Init and MPI_Finalize"
+    each = waited_s / whole_s
     worst = int(each.argmax())
     return CoreWait(
-        share=float(waited_s.sum() / solve_s.sum()),
+        share=float(waited_s.sum() / whole_s.sum()),
         most=float(each[worst]),
         most_s=float(waited_s[worst]),
         rank=int(run.variable("rank")[worst]),
+        window=window,
     )
 
 

@@ -26,7 +26,7 @@ from hindmost.harness.loops.choice import (
     summaries_of,
 )
 from hindmost.harness.loops.code import Functions
-from hindmost.harness.loops.names import lines_of, places_of
+from hindmost.harness.loops.names import place_of_loop, places_of
 from hindmost.harness.loops.tree import ContextCalls, Loop, every_kth, loops_of
 from hindmost.harness.recorder.bodies import Recording
 from hindmost.harness.recorder.library import Flag
@@ -271,10 +271,10 @@ def names_of(
         module, _ = loop.function
         header = loop.key[2]
         if module == PYTHON:
-            place = places_of(contexts, [loop.frame])[loop.frame]
+            place = places_of(contexts, loop.frames[:1])[loop.frames[0]]
             found[signature] = f"{place.function} ({place.file}:{header})"
         elif module >= 0:
-            place = lines_of(contexts.modules[module], [header])[header]
+            place = place_of_loop(contexts, loop.frames, header)
             plain = place.line or "+0x" in place.function
             offset = header - loop.function[1]
             found[signature] = str(place) if plain else f"{place.function} (+{offset:#x})"

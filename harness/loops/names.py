@@ -66,18 +66,49 @@ def places_of(contexts: CallContexts, frames: Sequence[int]) -> dict[int, Place]
         # A return address lies behind its call, which may be the last instruction of its line.
         addresses = {frame: int(contexts.offset[frame]) - 1 for frame in members}
         named = lines_of(contexts.modules[module], sorted(set(addresses.values())))
-        found |= {frame: named[address] for frame, address in addresses.items()}
+        found |= {frame: named[address][0] for frame, address in addresses.items()}
     return found
 
 
-def lines_of(module: Module, addresses: Sequence[int]) -> Mapping[int, Place]:
-    """Return what is known of virtual addresses in a module, by addr2line of the binutils."""
+def place_of_loop(contexts: CallContexts, frames: Sequence[int], header: int) -> Place:
+    """Return where a loop of machine code begins.
+
+    Its first instruction may be one of a function that the compiler inlined into the loop. The loop
+    is in the innermost function that has the calls of all its frames.
+
+    Parameters
+    ----------
+    frames : sequence of int
+        Of its function, in it.
+    header : int
+        Its first instruction: an address in the module.
+    """
+    calls = [int(contexts.offset[frame]) - 1 for frame in frames]
+    module = contexts.modules[int(contexts.module[frames[0]])]
+    named = lines_of(module, sorted({header, *calls}))
+    outermost_first = [named[each][::-1] for each in (header, *calls)]
+    place = outermost_first[0][0]
+    for level in zip(*outermost_first, strict=False):
+        if len({each.function for each in level}) > 1:
+            break
+        place = level[0]
+    return place
+
+
+def lines_of(module: Module, addresses: Sequence[int]) -> Mapping[int, tuple[Place, ...]]:
+    """Return what is known of virtual addresses in a module, by addr2line of the binutils.
+
+    Returns
+    -------
+    mapping of int to tuple of Place
+        The function of each, the innermost inlined one first.
+    """
     name = printable(Path(module.path).name)
-    unknown = {address: Place(function=f"{name}+{address:#x}") for address in addresses}
+    unknown = {address: (Place(function=f"{name}+{address:#x}"),) for address in addresses}
     program = shutil.which("addr2line")
     if program is None or elf_file(module) is None:
         return unknown
-    words = [program, "--functions", "--demangle", "--exe", module.path]
+    words = [program, "--addresses", "--functions", "--inlines", "--demangle", "--exe", module.path]
     try:
         done = subprocess.run(
             words, input="".join(f"{address:#x}\n" for address in addresses), text=True,
@@ -85,24 +116,25 @@ def lines_of(module: Module, addresses: Sequence[int]) -> Mapping[int, Place]:
         )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired):
         return unknown
-    lines = done.stdout.splitlines()
-    if len(lines) != 2 * len(addresses):
-        return unknown
-    found = {}
-    for address, function, where in zip(addresses, lines[::2], lines[1::2], strict=True):
-        file, _, number = where.partition(" (")[0].rpartition(":")
-        line = int(number) if number.isdecimal() else 0
-        place = unknown[address]
-        if function != "??":
-            known = line and not file.startswith("?")
-            of_fortran = file.lower().endswith((".f90", ".f", ".f03", ".f08", ".f95"))
-            place = Place(
-                function=printable(short(function, of_fortran=of_fortran)),
-                file=printable(Path(file).name) if known else "",
-                line=line if known else 0,
-            )
-        found[address] = place
+    found: dict[int, tuple[Place, ...]] = dict(unknown)
+    for part in re.split(r"^0x", done.stdout, flags=re.MULTILINE)[1:]:
+        address, *lines = part.splitlines()
+        named = tuple(map(_place, lines[::2], lines[1::2]))
+        if int(address, 16) in unknown and named and named[0].function != "??":
+            found[int(address, 16)] = named
     return found
+
+
+def _place(function: str, where: str) -> Place:
+    """Return a place from two lines of addr2line."""
+    file, _, number = where.partition(" (")[0].rpartition(":")
+    line = int(number) if number.isdecimal() and not file.startswith("?") else 0
+    of_fortran = file.lower().endswith((".f90", ".f", ".f03", ".f08", ".f95"))
+    return Place(
+        function=printable(short(function, of_fortran=of_fortran)),
+        file=printable(Path(file).name) if line else "",
+        line=line,
+    )
 
 
 def short(function: str, *, of_fortran: bool = False) -> str:

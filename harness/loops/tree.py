@@ -54,8 +54,8 @@ class Loop:
     key : LoopKey
     parent : LoopKey or None
         The innermost loop around it.
-    frame : int
-        One of the frames that lie in it: the one of its first call.
+    frames : tuple of int
+        Those of its function that lie in it, in the order of time.
     begins : int64 array, shape (iteration,)
         The first call of each iteration.
     enters, leaves : int64 array, shape (entry,)
@@ -69,7 +69,7 @@ class Loop:
 
     key: LoopKey
     parent: LoopKey | None
-    frame: int
+    frames: tuple[int, ...]
     begins: NDArray[np.int64]
     enters: NDArray[np.int64]
     leaves: NDArray[np.int64]
@@ -87,7 +87,7 @@ class _Growing:
     """What is found of a loop so far: the pairs of contexts at which something happens to it."""
 
     parent: LoopKey | None
-    frame: int
+    frames: dict[int, None] = field(default_factory=dict)
     begins: list[int] = field(default_factory=list)
     enters: list[int] = field(default_factory=list)
     leaves: list[int] = field(default_factory=list)
@@ -125,7 +125,7 @@ def loops_of(
     for nest in (nests[at] for at in dict.fromkeys(number.tolist())):
         above = None
         for _, key, frame in nest:
-            growing.setdefault(key, _Growing(parent=above, frame=frame))
+            growing.setdefault(key, _Growing(parent=above)).frames[frame] = None
             above = key
     for at, (before, after) in enumerate(pairs):
         _note(growing, at, chains, nests, before, after, functions)
@@ -276,7 +276,7 @@ def _measured(
     return Loop(
         key=key,
         parent=found.parent,
-        frame=found.frame,
+        frames=tuple(found.frames),
         begins=begins,
         enters=enters,
         leaves=leaves,
@@ -344,7 +344,7 @@ def every_kth(loop: Loop, every: int, calls: ContextCalls) -> Loop:
     return Loop(
         key=loop.key,
         parent=loop.parent,
-        frame=loop.frame,
+        frames=loop.frames,
         begins=begins,
         enters=loop.enters,
         leaves=loop.leaves,

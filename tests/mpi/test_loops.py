@@ -25,6 +25,8 @@ SHAPES = {
     "kinds": ("300", 300),
     "recursion": ("100", 100),
     "phases": ("150", 150),
+    "unrolled": ("240", 240),
+    "inlined": ("100", 100),
 }
 """What each is asked for, and its iterations."""
 HARD = ("chunks", "kinds", "recursion")
@@ -67,6 +69,8 @@ def test_the_iterations_are_those_of_the_program(
     assert loop["by_code"]
     assert level == "stripped" or "(loops.c:" in loop["name"]
     assert loop["few"] == (shape == "few")
+    if shape == "inlined":
+        assert level == "stripped" or loop["name"].startswith("inlined (")
     if shape == "chunks":
         assert any(each.endswith(" 20 x") for each in loop["around"])
     if shape == "phases":

@@ -103,6 +103,25 @@ APART void exchange(void) {
                MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
+/* A loop of 24 chunks that the compiler unrolled: the solver's loop has as many callers. */
+#define CHUNK solve(10); work(100); MPI_Bcast(&count, 1, MPI_INT, 0, MPI_COMM_WORLD);
+#define CHUNKS CHUNK CHUNK CHUNK CHUNK CHUNK CHUNK CHUNK CHUNK
+static void unrolled(int count) { CHUNKS CHUNKS CHUNKS }
+
+/* Each step begins with a function that is inlined. */
+static inline __attribute__((always_inline)) void spin(double seconds) {
+  double begin = MPI_Wtime();
+  while (MPI_Wtime() - begin < seconds) sink += 1.0;
+}
+
+APART void inlined(int count) {
+  for (int step = 0; step < count; step++) {
+    spin(1e-4);
+    sum();
+    exchange();
+  }
+}
+
 static void slow(int count) {
   int rank;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -120,9 +139,10 @@ int main(int count, char **words) {
     const char *name;
     void (*run)(int);
   } shapes[] = {{"conditional", conditional}, {"chunks", chunks}, {"solves", solves}, {"few", few},
-                {"kinds", kinds}, {"recursion", recursion}, {"phases", phases}, {"slow", slow}};
+                {"kinds", kinds}, {"recursion", recursion}, {"phases", phases}, {"slow", slow},
+                {"unrolled", unrolled}, {"inlined", inlined}};
   MPI_Barrier(MPI_COMM_WORLD);
-  for (int i = 0; i < 8; i++)
+  for (int i = 0; i < 10; i++)
     if (!strcmp(shapes[i].name, words[1])) shapes[i].run(atoi(words[2]));
   MPI_Barrier(MPI_COMM_WORLD);
   MPI_Finalize();

@@ -14,6 +14,7 @@ from tests.documents import as_declared
 from hindmost.analysis.runs.attached import AttachedRun, attached_programs
 from hindmost.analysis.runs.check import findings_of
 from hindmost.analysis.runs.configuration import configuration
+from hindmost.analysis.runs.cores import core_wait
 from hindmost.analysis.runs.finding import Finding, Severity, Topic
 from hindmost.analysis.runs.groups import group_runs
 from hindmost.analysis.runs.summary import summarise_run
@@ -184,6 +185,25 @@ def test_a_disturbance_that_cannot_explain_a_straggler_is_no_doubt(
     assert ("The run was disturbed" in text) == doubted
     assert ("Next: repeat on a quiet machine" in text) == doubted
     assert ("Next: see what equal work would save" in text) != doubted
+
+
+def test_time_without_a_core_is_a_share_of_the_time_it_was_counted_in(write: Any) -> None:
+    # The kernel counted 12 ms in 20 ms of the program, 7 ms of which are in its loop.
+    loop = {
+        "name": "solve (cg.c:9)",
+        "iterations": BODIES,
+        "share": 0.35,
+        "few": False,
+        "by_code": True,
+        "around": [],
+        "inside": [],
+        "phases": [],
+    }
+    waited = {"core_wait": np.array([0.0, 12e-3, 0.0])}
+    found = core_wait(write(loop=loop, seconds=20e-3, values=waited))
+    assert found is not None
+    assert (found.rank, found.most, found.share) == (1, pytest.approx(0.6), pytest.approx(0.2))
+    assert "of the time between MPI_Init and MPI_Finalize, rank 1 60 %" in str(found)
 
 
 def finding(code: str, severity: Severity, text: str, path: Path) -> Finding:
