@@ -1,6 +1,8 @@
-"""The frames of a raw file: each has a kind, a length and a checksum.
+"""The frames of a raw file, which the ranks of a node append to in turn.
 
-A frame that is damaged or cut off ends the file at the frame before it.
+Each has its rank, its number among those of the rank, a kind, a length and a checksum. A frame that
+is damaged or cut off ends what is known of its rank; those of other ranks behind it are found by
+the letters with which a frame begins.
 """
 
 from __future__ import annotations
@@ -8,7 +10,6 @@ from __future__ import annotations
 import mmap
 import struct
 import zlib
-from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
@@ -16,9 +17,13 @@ from typing import Any
 from hindmost.parsing import parse_json
 from hindmost.printable import cleaned
 
-HEAD = struct.Struct("<4sIQII")
-"""Magic, kind, bytes of the payload, CRC-32 of the payload, number of the frame."""
-MAGIC = b"HMRW"
+HEAD = struct.Struct("<4sIQIIII")
+"""Magic, kind, bytes of the payload, number of the frame among those of its rank, rank, nothing,
+and the CRC-32 of these and of the payload."""
+CHECKED = HEAD.size - 4
+"""Bytes of the head before its checksum."""
+BACK = struct.Struct("<I")
+MAGIC = b"HMRN"
 MOST_JSON = 4 << 20
 """Bytes of a frame of JSON."""
 
@@ -47,6 +52,8 @@ class Frame(IntEnum):
     PART_CONTEXTS = 17
     POLLS = 18
     """By context, the calls that found nothing."""
+    BACK = 19
+    """The rank takes its frames back from a number on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,46 +64,92 @@ class Span:
     count: int = 0
 
 
+@dataclass(frozen=True, slots=True)
 class Frames:
-    """The good frames of a mapped file: kind, and where the payload stands.
+    """The good frames of a rank in a mapped file, in the order of time.
 
     Attributes
     ----------
-    number : int
-        Of the frame that is looked at.
+    frames : list of tuple of int, Span
+        The kind of each, which may be none of `Frame`, and where its payload stands.
     torn : str
-        Why the frames ended before the file did.
+        Why they end early; empty if nothing of the rank is damaged.
     """
 
-    def __init__(self, data: mmap.mmap) -> None:
-        self._data = data
-        self.number = 0
-        self.torn = ""
+    frames: list[tuple[int, Span]]
+    torn: str
 
-    def __iter__(self) -> Iterator[tuple[Frame, Span]]:
-        """Yield frames of known kinds, up to the first that is damaged."""
-        size, at = len(self._data), 0
-        while at < size:
-            if size - at < HEAD.size:
-                self.torn = f"frame {self.number} is cut off"
-                return
-            magic, kind, length, checksum, number = HEAD.unpack_from(self._data, at)
-            at += HEAD.size
-            if magic != MAGIC or number != self.number:
-                self.torn = f"frame {self.number} does not begin as one"
-                return
-            if length > size - at:
-                self.torn = f"frame {self.number} is cut off"
-                return
-            with memoryview(self._data) as view, view[at : at + length] as payload:
-                good = zlib.crc32(payload) == checksum
-            if not good:
-                self.torn = f"frame {self.number} does not have its checksum"
-                return
-            if kind in iter(Frame):
-                yield Frame(kind), Span(offset=at, count=length)
-            at += length
-            self.number += 1
+
+def frames_of(data: mmap.mmap) -> dict[int, Frames]:
+    """Return the frames of each rank that has one in a file.
+
+    A rank that was killed while it wrote left a part of a frame, behind which other ranks go on.
+    """
+    found: dict[int, list[tuple[int, Span]]] = {}
+    next_number: dict[int, int] = {}
+    torn: dict[int, str] = {}
+    lost = ""  # why something that may be of any rank cannot be read
+    at = 0
+    while 0 <= at < len(data):
+        rank, number, kind, span, why = frame_at(data, at)
+        if why:
+            if rank is None:
+                lost = lost or f"a frame {why}"
+            else:
+                torn.setdefault(rank, f"frame {number} {why}")
+            at = data.find(MAGIC, at + 1)
+            continue
+        at = span.offset + span.count
+        if rank is None or rank in torn:
+            continue
+        expected = next_number.get(rank, 0)
+        if number != expected:
+            torn[rank] = f"frame {expected} is missing"
+            continue
+        next_number[rank] = number + 1
+        frames = found.setdefault(rank, [])
+        frames.append((kind, span))
+        if kind == Frame.BACK and span.count == BACK.size:
+            (first,) = BACK.unpack_from(data, span.offset)
+            frames[first:] = [(kind, Span())] * (len(frames) - first)
+    return {
+        rank: Frames(
+            frames=frames,
+            torn=torn.get(rank) or (lost if all(kind != Frame.END for kind, _ in frames) else ""),
+        )
+        for rank, frames in found.items()
+    }
+
+
+def frame_at(data: mmap.mmap, at: int) -> tuple[int | None, int, int, Span, str]:
+    """Return what stands at a place of a file.
+
+    Returns
+    -------
+    int or None
+        The rank, None if it is not known.
+    int
+        The number among its frames.
+    int
+        The kind.
+    Span
+        The payload.
+    str
+        Why it is no good frame; empty if it is one.
+    """
+    if len(data) - at < HEAD.size:
+        return None, 0, 0, Span(), "is cut off"
+    magic, kind, length, number, rank, _, checksum = HEAD.unpack_from(data, at)
+    if magic != MAGIC:
+        return None, 0, 0, Span(), "does not begin as one"
+    begin = at + HEAD.size
+    if length > len(data) - begin:
+        return rank, number, 0, Span(), "is cut off"
+    before = zlib.crc32(data[at : at + CHECKED])
+    with memoryview(data) as view, view[begin : begin + length] as payload:
+        good = zlib.crc32(payload, before) == checksum
+    why = "" if good else "does not have its checksum"
+    return rank, number, kind, Span(offset=begin, count=length), why
 
 
 def json_at(data: mmap.mmap, at: Span) -> Any:

@@ -1,15 +1,14 @@
-"""Read what an attached program left: a folder of raw files, one of each rank.
+"""Read what an attached program left: a folder of raw files, one of each node.
 
-A raw file is a sequence of frames, each with a checksum, written while the program runs. Nothing in
-it is believed: sizes are bounded by the file, values are checked, texts are made printable. A frame
-that is damaged or cut off ends the file at the frame before it. Records stay in the file, which is
-mapped into memory.
+A raw file is a sequence of frames of its ranks, each with a checksum, written while the program
+runs. Nothing in it is believed: sizes are bounded by the file, values are checked, texts are made
+printable. A frame of a rank that is damaged or cut off is its last. Records stay in the file, which
+is mapped into memory.
 """
 
 from __future__ import annotations
 
 import mmap
-import resource
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -19,20 +18,18 @@ from numpy.typing import NDArray
 
 from hindmost.errors import DamagedFileError, DataError
 from hindmost.files import matching, open_regular, reason
-from hindmost.harness.attach.frames import Frame, Frames, Span, json_at
+from hindmost.harness.attach.frames import Frame, Frames, Span, frames_of, json_at
 from hindmost.harness.attach.raw_json import ADDRESS, MOST_NS, End, Program, Section
 from hindmost.harness.recorder.library import RECORD
 from hindmost.harness.runfile.contexts import CallContexts, Module, PythonCode
 from hindmost.records import from_document
 
 T = TypeVar("T")
-VERSION = 1
+VERSION = 2
 """Of raw files; a later one is refused."""
 SUFFIX = ".raw"
 """Of a folder of raw files, and of these."""
-PATTERN = "rank-*.raw"
-SPARE_FILES = 64
-"""Open files of a process besides those of the ranks."""
+PATTERN = "node-*.raw"
 CLOCK = np.dtype([("own_ns", "<i8"), ("root_ns", "<i8"), ("round_trip_ns", "<i8")])
 EDGE = np.dtype([("peer", "<i4"), ("pad", "<i4"), ("messages", "<i8"), ("bytes", "<i8")])
 NORM = np.dtype("<f8")
@@ -74,13 +71,14 @@ ARRAYS = {
     Frame.EDGES: EDGE,
 }
 """Frames that hold arrays of the section before them."""
+KNOWN = frozenset(Frame) - {Frame.BACK}
 PARTS = {Frame.PART_RECORDS: Frame.RECORDS, Frame.PART_CONTEXTS: Frame.CONTEXTS}
 """Frames that hold the first entries of arrays of a section that has not ended, and which."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RawRank:
-    """The raw file of one rank, up to its last good frame.
+    """What one rank wrote to the raw file of its node, up to its last good frame.
 
     Attributes
     ----------
@@ -91,7 +89,7 @@ class RawRank:
     end : End or None
         None if the rank did not write its end.
     torn : str
-        Why the rest of the file cannot be read; empty if it was read whole.
+        Why the rest cannot be read; empty if all was read.
     contexts : CallContexts
     polls : int64 array, shape (context,)
         Calls that found nothing, such as an MPI_Test, by context; empty if the rank wrote none.
@@ -116,17 +114,20 @@ class RawRank:
         return known
 
 
-def read_rank(path: Path) -> RawRank:
-    """Read the raw file of one rank.
+def read_node(path: Path) -> tuple[dict[int, RawRank], list[str]]:
+    """Read the raw file of one node.
+
+    Returns
+    -------
+    dict of int to RawRank
+        By rank, those that can be read.
+    list of str
+        Why others cannot.
 
     Raises
     ------
-    DamagedFileError
-        It does not begin with what a rank says of its program.
     UnreadableError
         It cannot be read here, or a later version of hindmost wrote it.
-    DataError
-        It is empty.
     """
     try:
         with open_regular(path) as file:
@@ -134,11 +135,32 @@ def read_rank(path: Path) -> RawRank:
     except OSError as error:
         raise UnreadableError(
             f"{path} cannot be read: {reason(error)}. Nothing is lost: convert it as a user who "
-            "may read it, or move it away to convert what the other ranks left."
+            "may read it, or move it away to convert what the other nodes left."
         ) from error
-    except ValueError as error:  # an empty file cannot be mapped
-        raise DataError(f"{path} is empty.") from error
-    frames = Frames(data)
+    except ValueError:  # an empty file cannot be mapped
+        return {}, [f"{path} is empty."]
+    ranks, unreadable = {}, []
+    frames = frames_of(data)
+    for rank, own in sorted(frames.items()):
+        try:
+            ranks[rank] = read_rank(path, rank, data, own)
+        except DamagedFileError as error:
+            unreadable.append(str(error))
+    if not frames:
+        unreadable.append(f"{path} is no raw file of a node: no whole frame begins in it.")
+    return ranks, unreadable
+
+
+def read_rank(path: Path, rank: int, data: mmap.mmap, frames: Frames) -> RawRank:
+    """Read what one rank wrote.
+
+    Raises
+    ------
+    DamagedFileError
+        It does not begin with what a rank says of its program.
+    UnreadableError
+        A later version of hindmost wrote it.
+    """
     program, end = None, None
     clocks = [np.empty(0, CLOCK)]
     done: set[Frame] = set()
@@ -147,13 +169,20 @@ def read_rank(path: Path) -> RawRank:
     waiting: dict[Frame, list[Span]] = {}
     noted = NotedContexts()
     options: dict[str, str] = {}
+    torn, number = frames.torn, -1
     try:
-        for kind, at in frames:
+        for code, at in frames.frames:
+            number += 1
+            if code not in KNOWN:
+                continue
+            kind = Frame(code)
             if program is None and kind is not Frame.PROGRAM:
                 raise ValueError("it does not begin with its program")
             if kind is Frame.PROGRAM:  # may come again, when the program has begun to use PETSc
                 program = from_document(Program, json_at(data, at), ignore_unknown=True)
                 refuse_later(path, program)
+                if program.rank != rank:
+                    raise ValueError(f"it is of rank {program.rank}, by its own words")
             elif kind is Frame.CLOCK and at.count == CLOCK.itemsize:
                 clocks.append(np.frombuffer(data, CLOCK, 1, at.offset))
             elif kind is Frame.SECTION:
@@ -180,13 +209,13 @@ def read_rank(path: Path) -> RawRank:
     except UnreadableError:
         raise
     except ValueError as error:
-        frames.torn = f"frame {frames.number}: {error}"
+        torn = f"frame {number}: {error}"
     if open_part is not None:  # it was not ended, or its last records are not there
         if not waiting and sections:
             waiting = sections.pop().at
         sections.append(RawSection(facts=open_part, at=waiting, data=data))
     if program is None:
-        raise DamagedFileError(f"{path} is no raw file of a rank: {frames.torn or 'it is empty'}.")
+        raise DamagedFileError(f"{path} has nothing of rank {rank} that can be read: {torn}.")
     return RawRank(
         path=path,
         program=program,
@@ -194,7 +223,7 @@ def read_rank(path: Path) -> RawRank:
         sections=tuple(sections),
         options=options,
         end=end,
-        torn=frames.torn,
+        torn=torn,
         contexts=noted.table(),
         polls=noted.polls,
     )
@@ -378,20 +407,15 @@ def read_program(folder: Path) -> RawProgram:
         paths = matching(folder, PATTERN)
     except OSError as error:
         raise UnreadableError(f"{folder} cannot be read: {reason(error)}.") from error
-    allow_files(2 * len(paths) + SPARE_FILES)
     ranks: dict[int, RawRank] = {}
     unreadable: list[str] = []
     for path in paths:
-        try:
-            found = read_rank(path)
-        except UnreadableError:
-            raise
-        except DataError as error:
-            unreadable.append(str(error))
-            continue
-        if path.name != f"rank-{found.program.rank:07d}{SUFFIX}":
-            raise DamagedFileError(f"{path} is of rank {found.program.rank}, by its own words.")
-        ranks[found.program.rank] = found
+        found, why_not = read_node(path)
+        twice = ranks.keys() & found.keys()
+        if twice:
+            raise DamagedFileError(f"{path}: another file has records of rank {min(twice)}, too.")
+        ranks |= found
+        unreadable += why_not
     if not ranks:
         why = unreadable[0] if unreadable else f"{folder} has no raw file ({PATTERN})."
         raise DataError(f"Nothing can be converted: {why}")
@@ -401,11 +425,3 @@ def read_program(folder: Path) -> RawProgram:
             f"{folder}: its files are of programs of {', '.join(map(str, sorted(sizes)))} ranks."
         )
     return RawProgram(folder=folder, ranks=ranks, size=sizes.pop(), unreadable=tuple(unreadable))
-
-
-def allow_files(count: int) -> None:
-    """Let this process keep more files open, as far as the system allows it."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = count if hard == resource.RLIM_INFINITY else min(count, hard)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))

@@ -72,7 +72,7 @@ __attribute__((format(printf, 1, 2))) static void tell(const char *format, ...) 
   line[size] = '\n';
   int fd = open(attached.status, O_WRONLY | O_APPEND | O_CLOEXEC);
   if (fd < 0) return;
-  write_all(fd, line, (size_t)size + 1);
+  while (write(fd, line, (size_t)size + 1) < 0 && errno == EINTR);
   close(fd);
 }
 

@@ -11,8 +11,7 @@ static struct {
   int open;
   int64_t number, iterations, last_ns, last_seen;
   int64_t written, written_ns; /* records that are in the file, and when they were written */
-  off_t file_size; /* of the file when the loop was opened, with so many frames */
-  uint32_t file_frames;
+  uint32_t file_frames; /* of this rank when the loop was opened */
   int phases, open_phase; /* open_phase: 1 more than its number, 0: none */
   char phase[MOST_LOOP_PHASES][64];
   double load;
@@ -55,9 +54,7 @@ static void write_part(int64_t mark_ns) {
   sigfillset(&all);
   pthread_sigmask(SIG_BLOCK, &all, &before); /* a handler writes to the file, too */
   write_contexts();
-  raw_frame(RAW_PART_RECORDS, records + loop.written, (size_t)(kept - loop.written) * sizeof(struct record));
-  if (record_contexts)
-    raw_frame(RAW_PART_CONTEXTS, record_contexts + loop.written, (size_t)(kept - loop.written) * sizeof(uint32_t));
+  write_records(loop.written, kept);
   begin_loop_section(&text);
   add_counts(&text, mark_ns, state->switches + involuntary_switches(), core_wait_since(state->core_wait_ns), 0);
   text_frame(&text, RAW_PART);
@@ -71,7 +68,6 @@ static void write_part(int64_t mark_ns) {
 }
 
 static void open_loop(void) {
-  loop.file_size = raw.size;
   loop.file_frames = raw.frames;
   attach_arm(MPI_COMM_WORLD, attached.size);
   loop.open = 1;
@@ -96,7 +92,7 @@ static void stop_finding(void) {
     hindmost_disarm();
     count_calls();
     loop.open = 0;
-    raw_back_to(loop.file_size, loop.file_frames);
+    raw_back_to(loop.file_frames);
     memset(&written, 0, sizeof written);
   }
   write_program();

@@ -1,5 +1,6 @@
-/* The raw file of an attached rank, from MPI_Init on, and the sections in it. Included once, by attached.h. */
-/* ---- the raw file of this rank ---- */
+/* The raw file of the attached ranks of a node, from MPI_Init on, and the sections in it. Included once, by
+ * attached.h. */
+/* ---- the raw file of this node ---- */
 
 static void name_of_program(char *name, size_t room, char words[], size_t size) {
   const char *chosen = words, *slash;
@@ -78,7 +79,7 @@ static void write_program(void) {
   gmtime_r(&calendar.tv_sec, &utc);
   strftime(began, sizeof began, "%Y-%m-%dT%H:%M:%S", &utc);
   if (!command_size) command_size = read_command(command, sizeof command);
-  text_add(&text, "{\"version\":1");
+  text_add(&text, "{\"version\":2");
   text_number(&text, "rank", attached.rank);
   text_number(&text, "size", attached.size);
   text_number(&text, "pid", attached.pid);
@@ -157,7 +158,24 @@ static void end_in_time(void) {
   if (attached.most_ns > 0 && !timer_create(CLOCK_MONOTONIC, &by_signal, &timer)) timer_settime(timer, 0, &at, NULL);
 }
 
-/* After MPI_Init: a folder from rank 0, a file in it from each. Where one rank fails, none records. */
+/* Opens the file of this node, which its first rank makes; collective. */
+static int open_raw(void) {
+  MPI_Comm node;
+  char path[PATH_MAX + 32];
+  int first = attached.rank, place, failed = 0, flags = O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC;
+  PMPI_Comm_split_type(attached.own, MPI_COMM_TYPE_SHARED, attached.rank, MPI_INFO_NULL, &node);
+  PMPI_Comm_rank(node, &place);
+  PMPI_Bcast(&first, 1, MPI_INT, 0, node);
+  snprintf(path, sizeof path, "%s/node-%07d.raw", attached.folder, first);
+  raw.rank = (uint32_t)attached.rank;
+  if (place == 0 && (raw.fd = open(path, flags | O_CREAT | O_EXCL, 0666)) < 0) failed = errno;
+  PMPI_Bcast(&failed, 1, MPI_INT, 0, node);
+  if (place > 0 && !failed && (raw.fd = open(path, flags)) < 0) failed = errno;
+  PMPI_Comm_free(&node);
+  return failed;
+}
+
+/* After MPI_Init: a folder from rank 0, a file in it from each node. Where one rank fails, none records. */
 static void attach_begin(void) {
   if (!attached.on || attached.begun || getpid() != attached.pid) return;
   attached.begun = 1;
@@ -172,10 +190,8 @@ static void attach_begin(void) {
   PMPI_Bcast(&failed, 1, MPI_INT, 0, attached.own);
   PMPI_Bcast(attached.folder, sizeof attached.folder, MPI_CHAR, 0, attached.own);
   if (!failed) {
-    char path[PATH_MAX + 32];
-    snprintf(path, sizeof path, "%s/rank-%07d.raw", attached.folder, attached.rank);
-    raw.fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-    failed = raw.fd < 0 ? errno : get_memory();
+    failed = open_raw();
+    if (!failed) failed = get_memory();
   }
   PMPI_Allreduce(&failed, &any, 1, MPI_INT, MPI_MAX, attached.own);
   if (any) {
@@ -316,11 +332,19 @@ static void add_counts(struct text *text, int64_t end_ns, int64_t switches, int6
   text_add(text, ",\"complete\":%s", complete ? "true" : "false");
 }
 
+/* Writes records, and their contexts, ahead of what is said of their section. */
+static void write_records(int64_t from, int64_t to) {
+  raw_frame(RAW_PART_RECORDS, records + from, (size_t)(to - from) * sizeof(struct record));
+  if (record_contexts) raw_frame(RAW_PART_CONTEXTS, record_contexts + from, (size_t)(to - from) * sizeof(uint32_t));
+}
+
 /* The frames of the section; `written`: records of it that are in the file already. */
 static void end_section(struct text *text, MPI_Comm communicator, int64_t written, int complete) {
+  const int64_t most = RAW_MOST_BYTES / (int64_t)sizeof(struct record);
   for (int i = 0; i < CALL_COUNT; i++) attached.calls += state->call_count[i];
   add_counts(text, state->end_ns, state->switches, state->core_wait_ns, complete);
   count_calls();
+  for (; records_kept() - written > most; written += most) write_records(written, written + most);
   text_frame(text, RAW_SECTION);
   write_contexts();
   size_t left = (size_t)(records_kept() - written);

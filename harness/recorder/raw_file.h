@@ -1,27 +1,29 @@
-/* The raw file that an attached rank writes: frames with a checksum each, so that a torn file is good
- * up to its last whole frame. Included once, by attached.h; harness/attach/raw.py reads it.
+/* The raw file that the attached ranks of a node write: frames of a rank with a checksum each. Every frame is
+ * one call of writev at the end of the file, which the kernel does not mix with those of other ranks. Included
+ * once, by attached.h; harness/attach/raw.py reads it.
  *
- * A file that cannot be written any more ends at its last whole frame, and the program goes on. */
+ * What a rank could not write whole is passed over by the reader, with all later frames of the rank. */
 #include <errno.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 
 enum raw_kind { RAW_PROGRAM = 1, RAW_CLOCK, RAW_SECTION, RAW_RECORDS, RAW_NORMS, RAW_EDGES, RAW_END, RAW_OPTIONS,
                 RAW_PART, RAW_PART_RECORDS, RAW_MODULES, RAW_CODES, RAW_PLACES, RAW_CHAIN_ENDS, RAW_CHAINS, RAW_CONTEXTS,
-                RAW_PART_CONTEXTS, RAW_POLLS };
+                RAW_PART_CONTEXTS, RAW_POLLS, RAW_BACK };
+
+enum { RAW_MOST_BYTES = 1 << 30 }; /* of a frame: one call writes it */
 
 struct raw_head {
-  char magic[4];   /* HMRW */
+  char magic[4]; /* HMRN */
   uint32_t kind;
-  uint64_t bytes;  /* of the payload, which follows */
-  uint32_t crc, number; /* crc: of the payload; number: of the frame in the file, from 0 */
+  uint64_t bytes;        /* of the payload, which follows */
+  uint32_t number, rank; /* number: of the frame among those of the rank, from 0 */
+  uint32_t unused, crc;  /* crc: of what is before it, and of the payload */
 };
 
-/* Once `failure` is set nothing is written any more, so `size` is always the end of a whole frame. */
 static struct {
   int fd, failure; /* fd: -1 if not open; failure: the number of the system's error, 0 if there was none */
-  uint32_t frames;
-  off_t size; /* of the whole frames */
+  uint32_t frames, rank;
 } raw = {.fd = -1};
 
 /* ---- CRC-32 as zlib's, eight bytes at a time ---- */
@@ -39,9 +41,10 @@ static void make_crc_tables(void) {
       crc_tables[t][i] = crc_tables[t - 1][i] >> 8 ^ crc_tables[0][crc_tables[t - 1][i] & 0xFF];
 }
 
-static uint32_t crc_of(const void *memory, size_t bytes) {
+/* The checksum of what `crc` is that of, followed by some bytes. */
+static uint32_t crc_of(uint32_t crc, const void *memory, size_t bytes) {
   const uint8_t *at = memory;
-  uint32_t crc = 0xFFFFFFFFu;
+  crc ^= 0xFFFFFFFFu;
   for (; bytes >= 8; bytes -= 8, at += 8) {
     uint32_t low = crc ^ ((uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24);
     crc = crc_tables[7][low & 0xFF] ^ crc_tables[6][low >> 8 & 0xFF] ^ crc_tables[5][low >> 16 & 0xFF] ^
@@ -54,38 +57,19 @@ static uint32_t crc_of(const void *memory, size_t bytes) {
 
 /* ---- frames ---- */
 
-static int write_all(int fd, const void *memory, size_t bytes) {
-  for (const char *at = memory; bytes;) {
-    ssize_t written = write(fd, at, bytes);
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return written ? errno : EIO;
-    at += written;
-    bytes -= (size_t)written;
-  }
-  return 0;
-}
-
 static void raw_frame(enum raw_kind kind, const void *payload, size_t bytes) {
   if (raw.fd < 0 || raw.failure) return;
-  struct raw_head head = {{'H', 'M', 'R', 'W'}, kind, bytes, crc_of(payload, bytes), raw.frames};
-  raw.failure = write_all(raw.fd, &head, sizeof head);
-  if (!raw.failure) raw.failure = write_all(raw.fd, payload, bytes);
-  if (raw.failure) { /* for want of room: what is whole stays */
-    if (ftruncate(raw.fd, raw.size)) return;
-    lseek(raw.fd, raw.size, SEEK_SET);
-    return;
-  }
-  raw.size += (off_t)(sizeof head + bytes);
-  raw.frames++;
+  struct raw_head head = {{'H', 'M', 'R', 'N'}, kind, bytes, raw.frames++, raw.rank, 0, 0};
+  struct iovec parts[] = {{&head, sizeof head}, {(void *)payload, bytes}};
+  ssize_t written;
+  head.crc = crc_of(crc_of(0, &head, offsetof(struct raw_head, crc)), payload, bytes);
+  do written = writev(raw.fd, parts, 2);
+  while (written < 0 && errno == EINTR);
+  if (written != (ssize_t)(sizeof head + bytes)) raw.failure = written < 0 ? errno : ENOSPC;
 }
 
-/* Takes back what was written after a place of the file. */
-static void raw_back_to(off_t size, uint32_t frames) {
-  if (raw.fd < 0 || raw.failure || ftruncate(raw.fd, size)) return;
-  lseek(raw.fd, size, SEEK_SET);
-  raw.size = size;
-  raw.frames = frames;
-}
+/* Takes back the frames of this rank from one on. */
+static void raw_back_to(uint32_t frames) { raw_frame(RAW_BACK, &frames, sizeof frames); }
 
 static void raw_close(void) {
   if (raw.fd < 0) return;

@@ -27,20 +27,19 @@ HALO, WAIT, POST, OTHER = range(4)
 PHASE_OF = (WAIT, HALO, HALO, POST, WAIT, OTHER)
 COLLECTIVES = ("MPI_Iallreduce", "MPI_Wait")
 PROGRAM, CLOCK, SECTION, RECORDS, NORMS, EDGES, END, OPTIONS, PART, PART_RECORDS = range(1, 11)
-MODULES, CODES, PLACES, CHAIN_ENDS, CHAINS, CONTEXTS, PART_CONTEXTS, POLLS = range(11, 19)
+MODULES, CODES, PLACES, CHAIN_ENDS, CHAINS, CONTEXTS, PART_CONTEXTS, POLLS, BACK = range(11, 20)
 US = 1000
 
 
-def frame(kind: int, payload: bytes, number: int) -> bytes:
+def frame(kind: int, payload: bytes, number: int, rank: int = 0) -> bytes:
     """Return a frame with a right checksum."""
-    return (
-        struct.pack("<4sIQII", b"HMRW", kind, len(payload), zlib.crc32(payload), number) + payload
-    )
+    head = struct.pack("<4sIQIII", b"HMRN", kind, len(payload), number, rank, 0)
+    return head + struct.pack("<I", zlib.crc32(head + payload)) + payload
 
 
-def framed(parts: list[tuple[int, bytes]]) -> bytes:
-    """Return numbered frames."""
-    return b"".join(frame(kind, payload, at) for at, (kind, payload) in enumerate(parts))
+def framed(parts: list[tuple[int, bytes]], rank: int = 0) -> list[bytes]:
+    """Return the numbered frames of a rank."""
+    return [frame(kind, payload, at, rank) for at, (kind, payload) in enumerate(parts)]
 
 
 @dataclass
@@ -109,7 +108,7 @@ def cg(begin: int, iterations: int, *, work: int, step: int) -> Stream:
 
 @dataclass
 class Raw:
-    """The raw file of one rank, frame by frame."""
+    """The raw file of a node with one rank, frame by frame."""
 
     rank: int
     size: int
@@ -120,7 +119,7 @@ class Raw:
 
     def __post_init__(self) -> None:
         said = {
-            "version": 1,
+            "version": 2,
             "rank": self.rank,
             "size": self.size,
             "pid": 4_000_000 + self.rank,
@@ -241,8 +240,8 @@ class Raw:
 
     def write(self, folder: Path) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
-        path = folder / f"rank-{self.rank:07d}.raw"
-        path.write_bytes(framed(self.parts))
+        path = folder / f"node-{self.rank:07d}.raw"
+        path.write_bytes(b"".join(framed(self.parts, self.rank)))
         return path
 
 

@@ -134,8 +134,8 @@ def test_a_loop_that_was_cut_off_keeps_its_parts(tmp_path: Path) -> None:
 
 def test_a_loop_whose_end_is_torn_keeps_its_parts(tmp_path: Path) -> None:
     folder = parts_of_a_loop(tmp_path / "app-0.raw", ended=True)
-    whole = (folder / "rank-0000000.raw").read_bytes()
-    frames = [at for at in range(len(whole)) if whole.startswith(b"HMRW", at)]
-    (folder / "rank-0000000.raw").write_bytes(whole[: frames[-4] + 30])  # in its last records
+    whole = (folder / "node-0000000.raw").read_bytes()
+    frames = [at for at in range(len(whole)) if whole.startswith(b"HMRN", at)]
+    (folder / "node-0000000.raw").write_bytes(whole[: frames[-4] + 40])  # in its last records
     (path,) = convert(folder, tmp_path)
     assert len(hindmost.open(path).durations) == 6

@@ -110,10 +110,10 @@ def test_what_cannot_be_used_is_said_once(
 def test_files_that_nobody_can_read_are_said(tmp_path: Path) -> None:
     raw = tmp_path / "app-0.raw"
     raw.mkdir()
-    (raw / "rank-0000000.raw").write_bytes(b"")
+    (raw / "node-0000000.raw").write_bytes(b"")
     said: list[str] = []
     convert_finished(tmp_path, said.append)
-    assert "rank-0000000.raw is empty" in said[0]
+    assert "node-0000000.raw is empty" in said[0]
     assert "rm" not in said[0]  # its program may be starting
 
 

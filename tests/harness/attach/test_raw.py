@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.harness.attach.raw_files import (
+    BACK,
     END,
     PROGRAM,
     RECORDS,
@@ -30,7 +31,7 @@ from tests.harness.attach.raw_files import (
 import hindmost
 from hindmost.errors import DamagedFileError, DataError
 from hindmost.harness.attach.convert import convert
-from hindmost.harness.attach.raw import read_program, read_rank
+from hindmost.harness.attach.raw import read_node, read_program
 from hindmost.harness.recorder.library import RECORD
 from hindmost.harness.runfile.contexts import PYTHON
 
@@ -49,17 +50,19 @@ def two_solves(folder: Path) -> Path:
 
 
 def test_the_recorders_crc_is_zlibs() -> None:
-    assert framed([(7, b"{}")])[16:20] == struct.pack("<I", zlib.crc32(b"{}"))
+    (made,) = framed([(7, b"{}")])
+    assert made[28:32] == struct.pack("<I", zlib.crc32(made[:28] + b"{}"))
 
 
 @pytest.mark.parametrize(("left", "kept"), [(1, [0, 1]), (60, [0, 1]), (1100, [0])])
 def test_a_torn_file_is_good_up_to_its_last_whole_frame(
     folder: Path, tmp_path: Path, left: int, kept: list[int]
 ) -> None:
-    path = two_solves(folder) / "rank-0000001.raw"
+    path = two_solves(folder) / "node-0000001.raw"
     whole = path.read_bytes()
     path.write_bytes(whole[: len(whole) - left])
-    found = read_rank(path)
+    ranks, _ = read_node(path)
+    found = ranks[1]
     assert "cut off" in found.torn
     assert found.end is None
     said: list[str] = []
@@ -71,19 +74,44 @@ def test_a_torn_file_is_good_up_to_its_last_whole_frame(
 
 
 def test_every_flipped_byte_is_found(folder: Path) -> None:
-    path = two_solves(folder) / "rank-0000000.raw"
+    path = two_solves(folder) / "node-0000000.raw"
     whole = path.read_bytes()
-    frames = [at for at in range(len(whole)) if whole.startswith(b"HMRW", at)]
-    kinds = {at + place for at in frames for place in range(4, 8)}
     random = np.random.default_rng(1)
     for at in random.integers(0, len(whole), 200).tolist():
         damaged = bytearray(whole)
         damaged[at] ^= 0x10
         path.write_bytes(damaged)
-        try:
-            assert read_rank(path).torn or at in kinds, at  # it is then of a later version
-        except DamagedFileError:  # in the first frame
-            assert at < 3000
+        ranks, unreadable = read_node(path)
+        assert unreadable or ranks[0].torn, at
+
+
+def test_the_ranks_of_a_node_write_one_file_in_turn(folder: Path, tmp_path: Path) -> None:
+    """Rank 1 is killed within a frame, rank 2 takes back what it wrote first."""
+    ranks = [Raw(rank, 3) for rank in range(3)]
+    stream = gmres(0, 5, work=5 * US, step=9 * US)
+    for each in ranks:
+        if each.rank == 2:
+            before = len(each.parts)
+            each.section(gmres(0, 9, work=US, step=9 * US)).add(BACK, struct.pack("<I", before))
+            each.sections = 0
+        each.section(stream).end()
+    frames = [framed(each.parts, each.rank) for each in ranks]
+    frames[1] = [*frames[1][:-2], frames[1][-1][:-7]]  # its end is not whole, the clock is missing
+    mixed = b"".join(
+        each[at] for at in range(max(map(len, frames))) for each in frames if at < len(each)
+    )
+    folder.mkdir()
+    (folder / "node-0000000.raw").write_bytes(mixed)
+    found, unreadable = read_node(folder / "node-0000000.raw")
+    assert not unreadable
+    assert ["missing" in each.torn or "checksum" in each.torn for each in found.values()] == [
+        False, True, False,
+    ]  # fmt: skip
+    said: list[str] = []
+    (path,) = convert(folder, tmp_path, report=said.append)
+    run = hindmost.open(path)
+    assert run.durations.shape == (5, 3)
+    assert "records of rank 1 end early" in said[0]
 
 
 def test_a_kind_of_frame_that_is_not_known_is_passed_over(folder: Path, tmp_path: Path) -> None:
@@ -94,8 +122,8 @@ def test_a_kind_of_frame_that_is_not_known_is_passed_over(folder: Path, tmp_path
 
 
 def test_a_later_version_is_refused_by_name(folder: Path, tmp_path: Path) -> None:
-    write_all(two_ranks(version=2), folder)
-    with pytest.raises(DataError, match="version 2 of raw files"):
+    write_all(two_ranks(version=3), folder)
+    with pytest.raises(DataError, match="version 3 of raw files"):
         convert(folder, tmp_path)
     assert folder.exists()
 
@@ -203,7 +231,7 @@ def test_many_inner_solves_and_long_texts_fit_into_a_header(folder: Path, tmp_pa
 
 def test_a_rank_without_a_file(folder: Path, tmp_path: Path) -> None:
     two_solves(folder)
-    (folder / "rank-0000001.raw").unlink()
+    (folder / "node-0000001.raw").unlink()
     said: list[str] = []
     with pytest.raises(DataError, match="only 1 of 2 ranks"):
         convert(folder, tmp_path, report=said.append)
@@ -213,11 +241,11 @@ def test_a_rank_without_a_file(folder: Path, tmp_path: Path) -> None:
 
 def test_files_of_another_program_or_rank_are_refused(folder: Path, tmp_path: Path) -> None:
     two_solves(folder)
-    path = folder / "rank-0000001.raw"
-    path.rename(folder / "rank-0000002.raw")
-    with pytest.raises(DamagedFileError, match="is of rank 1"):
+    path = folder / "node-0000001.raw"
+    (folder / "node-0000002.raw").write_bytes(path.read_bytes())
+    with pytest.raises(DamagedFileError, match="another file has records of rank 1"):
         convert(folder, tmp_path)
-    (folder / "rank-0000002.raw").unlink()
+    (folder / "node-0000002.raw").unlink()
     Raw(1, 3).end().write(folder)
     with pytest.raises(DamagedFileError, match="programs of 2, 3 ranks"):
         convert(folder, tmp_path)
@@ -227,17 +255,17 @@ def test_files_of_another_program_or_rank_are_refused(folder: Path, tmp_path: Pa
     "data",
     [
         b"",
-        b"HMRW",
+        b"HMRN",
         b"\x89HDF\r\n\x1a\n" + bytes(100),
         frame(END, b"{}", 0),
         frame(PROGRAM, b"[" * 200_000, 0),
-        frame(PROGRAM, b'{"version": 1}', 0),
-        struct.pack("<4sIQII", b"HMRW", 1, 1 << 62, 0, 0),
+        frame(PROGRAM, b'{"version": 2}', 0),
+        struct.pack("<4sIQIIII", b"HMRN", 1, 1 << 62, 0, 0, 0, 0),
     ],
 )
 def test_what_is_no_raw_file(folder: Path, tmp_path: Path, data: bytes) -> None:
     folder.mkdir()
-    (folder / "rank-0000000.raw").write_bytes(data)
+    (folder / "node-0000000.raw").write_bytes(data)
     with pytest.raises(DataError, match="Nothing can be converted"):
         convert(folder, tmp_path)
 
