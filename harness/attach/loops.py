@@ -76,7 +76,8 @@ def loop_bodies(
     cut : bool
         Whether the program ended before the loop did, on some rank.
     """
-    recordings, pauses = zip(*(without_pauses(each) for each in recorded), strict=True)
+    without = without_pauses if ends is None else with_pauses_in_calls
+    recordings, pauses = zip(*(without(each) for each in recorded), strict=True)
     spans: list[tuple[NDArray[np.int64], ...]]
     iterations = None
     if ends is None:
@@ -247,6 +248,22 @@ def without_pauses(
         return np.asarray(np.concatenate([[0], paused])[passed], np.int64)
 
     return replace(recording, records=moved, end_ns=recording.end_ns - int(paused[-1])), later
+
+
+def with_pauses_in_calls(
+    recording: Recording,
+) -> tuple[Recording, Callable[[NDArray[np.int64]], NDArray[np.int64]]]:
+    """Return a recording in which a call lasts until the recorder had written what came before.
+
+    Without marks it may write in the middle of an iteration, and other ranks wait for it there. See
+    `without_pauses` for what is returned.
+    """
+    records = recording.records
+    at = np.flatnonzero(records["what"] == PAUSE)
+    at = at[(at > 0) & (records["what"][at - 1] < 0)]
+    longer = records.copy()
+    longer["end_ns"][at - 1] = records["begin_ns"][at]
+    return replace(recording, records=longer), np.zeros_like
 
 
 def regions_of(

@@ -202,16 +202,16 @@ def summaries_of(
     seconds : float
         The recorded time of the rank.
     least : float
-        Share of it from which on a loop is summarised: called from everywhere, as the compiler may
-        have unrolled the loop around it.
+        Share of it from which on a loop is summarised: from all its calls in a function, as the
+        compiler may have unrolled the loop around it.
     """
     found = {}
     together: Counter[tuple[object, ...]] = Counter()
     for key, loop in loops.items():
-        together[key[1:]] += float(loop.seconds.sum())
+        together[signatures[key][0], key[2]] += float(loop.seconds.sum())
     for key, loop in loops.items():
         spent = loop.seconds.sum()
-        if not loop.begins.size or together[key[1:]] < least * seconds:
+        if not loop.begins.size or together[signatures[key][0], key[2]] < least * seconds:
             continue
         made = calls_of_iterations(loop).astype(np.float64)
         trips = loop.trips[:-1] if loop.trips.size > 2 else loop.trips

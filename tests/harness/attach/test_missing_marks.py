@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from tests.harness.attach.raw_files import (
     CALLS,
@@ -122,6 +123,28 @@ def test_parts_of_a_loop_are_put_together(tmp_path: Path) -> None:
     assert run.solve_time == pytest.approx(80e-6)  # the two pauses are not in it
     assert run.header.complete
     assert run.header.iteration_is == "each 2 calls of MPI_Allreduce"
+
+
+def test_what_the_recorder_writes_within_an_iteration_is_time_in_a_call(tmp_path: Path) -> None:
+    """Rank 1 writes for 50 us after a call; rank 0 waits for it in the next one."""
+    for each in two_ranks(mark_call="auto"):
+        stream = Stream(1000 * US)
+        for iteration in range(8):
+            late = 50 * US * (iteration == 3)
+            stream.work(4 * US).call("MPI_Waitall", US)
+            if each.rank == 1 and late:
+                stream.work(late).mark(998, late)
+            stream.work(3 * US)
+            stream.call("MPI_Allreduce", 2 * US + late * (each.rank == 0))
+        each.section(stream, what="loop", type="loop", complete=True)
+        each.end().write(tmp_path / "app-0.raw")
+    (path,) = convert(tmp_path / "app-0.raw", tmp_path, iterate_at=("MPI_Allreduce", 1))
+    run = hindmost.open(path)
+    expected = np.full((7, 2), 10e-6)
+    expected[2] = 60e-6
+    assert run.durations == pytest.approx(expected)
+    assert run.phase("halo")[2] == pytest.approx([1e-6, 51e-6], abs=1e-9)
+    assert run.starts[:, 0] == pytest.approx(run.starts[:, 1])
 
 
 def test_a_loop_that_was_cut_off_keeps_its_parts(tmp_path: Path) -> None:
