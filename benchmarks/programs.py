@@ -173,8 +173,7 @@ def row(program: Program, sources: Path, scratch: Path) -> str:
 def verdict(run: Run, truth: int) -> str:
     """Say whether the iterations are the program's own, or offered."""
     loop = run.header.spec["attached"]["loop"]
-    others = [*loop["around"], *loop["inside"], *loop["phases"]]
-    offered = any(re.search(rf" {truth:,} x", each) for each in others)
+    offered = any(each["role"] and each["iterations"] == truth for each in loop["loops"])
     whole = truth and loop["iterations"] % truth == 0 and loop["iterations"] // truth < 5
     said = "offered" if offered else "wrong"
     if whole:

@@ -83,6 +83,8 @@ MOST_OF_EXCESS = 0.5
 """Share of a straggler's additional work that its typical iteration must have to be its own."""
 MATTERS = 0.05
 """Share of the time from which on something is worth advice."""
+MOST_LOOPS = 2
+"""Other loops that are named; 'show --loops' has all."""
 LEAST_SHARE = 0.005
 """Smaller shares are not mentioned."""
 MUCH_HALO = 0.20
@@ -273,12 +275,7 @@ class AttachedRun:
 
     def other_loops(self) -> list[str]:
         """Name the loops of the program that are measured on request."""
-        loop = self.attached.get("loop") or {}
-        named = [
-            f"{each} ({where})"
-            for where, key in (("around it", "around"), ("inside it", "inside"), ("next", "phases"))
-            for each in loop.get(key, [])
-        ]
+        named = self.run.header.loops()[:MOST_LOOPS]
         return [f"Other loops: {'; '.join(named)}."] if named else []
 
     def of_program(self) -> str:

@@ -15,6 +15,9 @@ from hindmost.output import warn, warn_lines
 from hindmost.printable import shell_word
 from hindmost.text import counted
 
+MOST_NAMED = 4
+"""Other loops of a program that are named when it was recorded."""
+
 
 def convert_ended(process: Recorded, out: Path, iterate_at: str, *, over: bool) -> None:
     """Convert what a program left and say what was recorded, or why it is not.
@@ -67,14 +70,8 @@ def tell_recorded(file: Path) -> None:
         else f"{counted(said['solves'], 'solve')}, {bodies}"
     )
     warn_lines(f"hindmost: recorded {file}: {what}")
-    loop = said.get("loop")
-    if loop:
-        others = [
-            *(f"{each} (around it)" for each in loop["around"]),
-            *(f"{each} (inside it)" for each in loop["inside"]),
-            *(f"{each} (another phase)" for each in loop["phases"]),
-        ]
-        if others:
-            warn(f"Other loops: {'; '.join(others)}.")
+    others = header.loops()
+    if others:
+        warn(f"Other loops: {'; '.join(others[:MOST_NAMED])}.")
     if not header.complete:
         warn(f"{file} is INCOMPLETE: {header.spec.get('failure', 'records were lost')}")

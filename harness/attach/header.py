@@ -128,6 +128,7 @@ def header_of(
     seen: bool,
     origins: Origins,
     iterations: Iterations | None = None,
+    phase: int = 0,
     work: int | None = None,
 ) -> Header:
     """Return the header of a run.
@@ -148,6 +149,9 @@ def header_of(
         Whether the recorder saw MPI calls.
     iterations : Iterations, optional
         What they are, where no marks were made.
+    phase : int
+        Of several loops that the program does one after the other, which: the first has the name
+        of the program, others that of their function, too.
     work : int or None
         What the program counted on all ranks in the iterations that are kept.
     """
@@ -184,7 +188,8 @@ def header_of(
     if noise.injected:
         spec |= {INJECTED: noise.injected, "seed": noise.injection_seed}
     header = origins.header(
-        workload=workload_of(program, facts),
+        workload=workload_of(program, facts)
+        + (f"-{file_name(iterations.option.partition(' (')[0])}" if phase and iterations else ""),
         solver=(file_name(facts.type) or "unknown") if is_solve else LOOP,
         ranks=len(group[0].ranks),
         iterations=done,
@@ -266,9 +271,7 @@ def attached_of(
                 "share": iterations.share,
                 "few": iterations.few,
                 "by_code": iterations.by_code,
-                "around": list(iterations.around),
-                "inside": list(iterations.inside),
-                "phases": list(iterations.phases),
+                "loops": [to_document(each) for each in iterations.loops],
             }
         elif first.mark_call and first.mark_call != FIND:
             said["iterate_at"] = {"call": first.mark_call, "calls": first.mark_nth}

@@ -6,7 +6,7 @@ finds the loops of its calls (`hindmost.harness.loops`), all ranks choose the sa
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +18,7 @@ from hindmost.harness.loops.choice import (
     LEAST_ITERATIONS,
     LEAST_SHARE,
     Candidate,
+    Chosen,
     Signature,
     candidates_of,
     choose,
@@ -42,11 +43,41 @@ POLLS = frozenset(
 """Classes of calls whose number depends on when messages arrive."""
 FILES = frozenset(("files", "file_requests"))
 MOST_NAMED = 4
+LEAST_PHASE = 0.1
+"""Share of the time from which on another loop of the program has a run file of its own."""
 NS = 1e-9
 
 
 class UnsureError(DataError):
     """No loop of the program can be chosen."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoopSeen:
+    """A loop of a program.
+
+    Attributes
+    ----------
+    name : str
+    role : str
+        ``measured``, ``around`` or ``inside`` the measured one, another ``phase`` of the program;
+        empty if it is none of these.
+    depth : int
+        How many loops that iterate are around it.
+    iterations : int
+        The fewest on any rank.
+    seconds : float
+        Of an iteration, in the mean of rank 0.
+    share : float
+        Of the recorded time, on the rank where it is least.
+    """
+
+    name: str
+    role: str
+    depth: int
+    iterations: int
+    seconds: float
+    share: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,8 +100,10 @@ class Iterations:
     by_code : bool
         Whether the loops are those of the program's code; else those that the order of its calls
         shows.
-    around, inside, phases : tuple of str
-        Loops that could be chosen instead: in words, with their iterations.
+    loops : tuple of LoopSeen
+        All loops of the program that have enough of its time, each before those in it.
+    chosen : int
+        How many loops of the program, one after the other, are worth a run file each.
     """
 
     option: str
@@ -80,9 +113,8 @@ class Iterations:
     share: float = 0.0
     few: bool = False
     by_code: bool = True
-    around: tuple[str, ...] = ()
-    inside: tuple[str, ...] = ()
-    phases: tuple[str, ...] = ()
+    loops: tuple[LoopSeen, ...] = ()
+    chosen: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,6 +187,7 @@ def borders_of_loop(
     contexts: CallContexts,
     wanted: tuple[str, int],
     *,
+    phase: int = 0,
     cut: bool,
 ) -> list[Borders]:
     """Find a loop of the program on all ranks, and when its iterations end on each.
@@ -167,6 +200,8 @@ def borders_of_loop(
         Of all ranks.
     wanted : tuple of str, int
         The loop, by its name, and how many of its passes make an iteration; `FIND` to choose one.
+    phase : int
+        Of several loops that are chosen, which.
     cut : bool
         Whether ranks may lack their last iteration.
 
@@ -192,11 +227,13 @@ def borders_of_loop(
     names = names_of(contexts, candidates, own[0])
     name, every = wanted
     if name == FIND:
-        chosen, *phases = choose(candidates) or (None,)
+        found = choose(candidates)
     else:
-        chosen, phases = named_loop(name, every, names, candidates), []
-    if chosen is None:
+        named = named_loop(name, every, names, candidates)
+        found = () if named is None else (named,)
+    if not found:
         raise UnsureError(_why_none(name, names, candidates, contexts, len(ranks)))
+    chosen = found[phase]
     spans = [
         spans_of([loops[part] for part in chosen.parts], chosen.every, made)
         for loops, made in zip(own, calls, strict=True)
@@ -204,29 +241,65 @@ def borders_of_loop(
     if len({tuple(each.size for each in of_rank) for of_rank in spans}) > 1:
         # Entries of other lengths: one after the other.
         spans = [(np.concatenate(of_rank),) for of_rank in spans]
-
-    def several(parts: Sequence[Signature]) -> list[Signature]:
-        return [part for part in parts if candidates[part].iterations > 1]
-
-    def told(part: Signature, *, every: int = 1) -> str:
-        return f"{names[part]} {candidates[part].iterations // every:,} x"
-
-    option = names[chosen.parts[0]] + (f":{chosen.every}" if chosen.every > 1 else "")
-    found = Iterations(
-        option=option,
+    whole_s = (recordings[0].end_ns - recordings[0].begin_ns) * NS
+    iterations = Iterations(
+        option=option_of(chosen, names),
         every=chosen.every,
         count=chosen.iterations,
         share=min(chosen.share, 1.0),
         few=chosen.few,
         by_code=not any(part[0][-1] in without_code for part in chosen.parts),
-        around=tuple(told(each) for each in several(chosen.around)[-MOST_NAMED:]),
-        inside=tuple(told(each) for each in several(chosen.inside)[:MOST_NAMED]),
-        phases=tuple(
-            f"{told(each.parts[0], every=each.every)}, {percent(each.share, 0)}"
-            for each in phases[:MOST_NAMED]
-        ),
+        loops=tuple(loops_seen(chosen, found, names, candidates, whole_s)),
+        chosen=sum(not each.few and each.share >= LEAST_PHASE for each in found[1:]) + 1,
     )
-    return [Borders(spans=of_rank, iterations=found) for of_rank in spans]
+    return [Borders(spans=of_rank, iterations=iterations) for of_rank in spans]
+
+
+def option_of(chosen: Chosen, names: Mapping[Signature, str]) -> str:
+    """Return the name of a loop, with how many of its passes make an iteration."""
+    return names[chosen.parts[0]] + (f":{chosen.every}" if chosen.every > 1 else "")
+
+
+def loops_seen(
+    chosen: Chosen,
+    found: Sequence[Chosen],
+    names: Mapping[Signature, str],
+    candidates: Mapping[Signature, Candidate],
+    whole_s: float,
+) -> Iterator[LoopSeen]:
+    """Yield the loops of a program that iterate, each before those in it.
+
+    Parameters
+    ----------
+    found : sequence of Chosen
+        All that are chosen.
+    whole_s : float
+        Recorded time of rank 0.
+    """
+    roles: dict[Signature, tuple[str, Chosen | None]]
+    roles = {part: ("phase", each) for each in found for part in each.parts}
+    roles |= dict.fromkeys(chosen.around, ("around", None))
+    roles |= dict.fromkeys(chosen.inside, ("inside", None))
+    roles |= dict.fromkeys(chosen.parts, ("measured", chosen))
+
+    def within(parent: Signature | None, depth: int) -> Iterator[LoopSeen]:
+        for signature, loop in candidates.items():
+            if (loop.parent if loop.parent in candidates else None) != parent:
+                continue
+            role, of = roles.get(signature, ("", None))
+            every = 1 if of is None else of.every
+            if loop.iterates and (role or loop.share >= LEAST_SHARE):
+                yield LoopSeen(
+                    name=names[signature] if of is None else option_of(of, names),
+                    role=role,
+                    depth=depth,
+                    iterations=loop.iterations // every,
+                    seconds=loop.ranks[0].share * whole_s * every / loop.iterations,
+                    share=min(loop.share, 1.0),
+                )
+            yield from within(signature, depth + loop.iterates)
+
+    yield from within(None, 0)
 
 
 def spans_of(
@@ -306,7 +379,7 @@ def _why_none(
             "no call contexts were recorded, so its loops are not known; name the call at which an "
             "iteration ends (--iterate-at CALL)."
         )
-    several = [each for each in candidates.values() if each.most > 1]
+    several = [each for each in candidates.values() if each.iterates]
     listed = "; ".join(
         f"'{names[each.signature]}' {each.iterations:,} x, {percent(each.share, 0)} of the time"
         + (

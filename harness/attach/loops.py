@@ -42,18 +42,22 @@ class Ends:
         Each which of these calls.
     contexts : CallContexts
         Of all ranks.
+    phase : int
+        Of several loops that are chosen, which.
     """
 
     names: Sequence[str]
     at: str
     every: int
     contexts: CallContexts
+    phase: int = 0
 
     def borders(self, recordings: Sequence[Recording], *, cut: bool) -> list[Borders]:
         """Return when iterations end on each rank."""
         if self.at in self.names:
             return [borders_at_call(each, self.names, self.at, self.every) for each in recordings]
-        return borders_of_loop(recordings, self.contexts, (self.at, self.every), cut=cut)
+        wanted = (self.at, self.every)
+        return borders_of_loop(recordings, self.contexts, wanted, phase=self.phase, cut=cut)
 
 
 def loop_bodies(

@@ -120,13 +120,13 @@ class SectionGroup:
         """The raw files of the ranks of the run."""
         return [self.program.ranks[rank] for rank in self.sections[0].ranks]
 
-    def ends(self, contexts: CallContexts) -> Ends | None:
+    def ends(self, contexts: CallContexts, phase: int) -> Ends | None:
         """Return where iterations end; None if the program marked them."""
         said = self.raws[0].program
         if said.mark_call != FIND:
             return None
         at, every = self.iterate_at or (FIND, 1)
-        return Ends(names=said.call_names, at=at, every=every, contexts=contexts)
+        return Ends(names=said.call_names, at=at, every=every, contexts=contexts, phase=phase)
 
     @property
     def mpi_seen(self) -> bool:
@@ -135,17 +135,30 @@ class SectionGroup:
         return len(raws) == 1 or not all(raw.end and raw.end.mpi_calls == 0 for raw in raws)
 
     def write(self) -> list[Path]:
-        """Write the run files: one, or two if some solves left their pattern."""
+        """Write the run files.
+
+        One; two if some solves left their pattern; one for each loop that the program does one
+        after the other.
+        """
         refuse_without_memory(self.program, self.sections, available_bytes())
         table, numbers = merged(raw.contexts for raw in self.raws)
         named = places_of(table, range(table.module.size))
         places = tuple(str(named[frame]) for frame in range(table.module.size))
         contexts = CommonContexts(replace(table, places=places), numbers)
-        found = [self.found_in(each, contexts) for each in self.sections]
-        tell_none(self.program, [each[0] for each in found], self.report)
-        return [self.write_run(each, contexts) for each in choices(self.sections, found)]
+        files: list[Path] = []
+        phase, phases = 0, 1
+        while phase < phases:
+            found = [self.found_in(each, contexts, phase) for each in self.sections]
+            if not phase:
+                tell_none(self.program, [each[0] for each in found], self.report)
+            files += [
+                self.write_run(each, contexts, phase) for each in choices(self.sections, found)
+            ]
+            loop = found[0][0].iterations
+            phase, phases = phase + 1, 1 if loop is None else loop.chosen
+        return files
 
-    def found_in(self, section: Matched, contexts: CommonContexts) -> list[Found]:
+    def found_in(self, section: Matched, contexts: CommonContexts, phase: int) -> list[Found]:
         """Return the bodies of a section on every rank."""
         raws = self.raws
         zero_ns = on_common_clock(raws[0], self.sections[0].parts[0].facts.begin_ns)
@@ -158,12 +171,13 @@ class SectionGroup:
         if section.parts[0].facts.what != LOOP:
             return solve_bodies(section.parts, recordings, cut=cut)
         names = own_phases(section, injecting=injecting)
-        return loop_bodies(section.parts, recordings, names, self.ends(contexts.table), cut=cut)
+        ends = self.ends(contexts.table, phase)
+        return loop_bodies(section.parts, recordings, names, ends, cut=cut)
 
-    def write_run(self, chosen: Chosen, contexts: CommonContexts) -> Path:
+    def write_run(self, chosen: Chosen, contexts: CommonContexts, phase: int) -> Path:
         """Write a run file, unless an interrupted conversion wrote it."""
         seen = self.mpi_seen
-        run = f"{self.number}{'-generic' if chosen.generic else ''}"
+        run = f"{self.number}{'-generic' if chosen.generic else ''}{f'-{phase}' if phase else ''}"
         before = self.journal.written(run)
         if before is not None:
             return before
@@ -182,6 +196,7 @@ class SectionGroup:
             seen=seen,
             origins=self.origins,
             iterations=chosen.found[0][0].iterations,
+            phase=phase,
             work=None if len(work) < len(ranks) else min(round(sum(work)), 1 << 53),
         )
         make_folder(self.out, "--out")

@@ -10,7 +10,7 @@ phases.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -125,10 +125,15 @@ class Candidate:
         return min(each.share for each in self.ranks)
 
     @property
+    def iterates(self) -> bool:
+        """Whether some entry has several iterations: else what repeats is not this loop."""
+        return not all(each.once for each in self.ranks)
+
+    @property
     def often(self) -> bool:
         """Whether it iterates often enough, equally often on all ranks."""
         least = min(each.effective for each in self.ranks)
-        return self.equal and min(self.iterations, least) >= LEAST_ITERATIONS
+        return self.iterates and self.equal and min(self.iterations, least) >= LEAST_ITERATIONS
 
     @property
     def constant(self) -> bool:
@@ -206,7 +211,7 @@ def summaries_of(
         compiler may have unrolled the loop around it.
     """
     found = {}
-    together: Counter[tuple[object, ...]] = Counter()
+    together: defaultdict[tuple[object, int], float] = defaultdict(float)
     for key, loop in loops.items():
         together[signatures[key][0], key[2]] += float(loop.seconds.sum())
     for key, loop in loops.items():
@@ -293,7 +298,7 @@ def _descend(
             return _descend(steps, further, candidates)
         return [_taken(loop, around, candidates)]
     deeper = [each for child in inside for each in _descend(child, further, candidates)]
-    if loop.equal and loop.iterations >= LEAST_OF_FEW:
+    if loop.iterates and loop.equal and loop.iterations >= LEAST_OF_FEW:
         if deeper and all(_regular(each, candidates) for each in deeper):
             return deeper
         return [_taken(loop, around, candidates, few=True)]
@@ -309,7 +314,7 @@ def _steps_of(loop: Candidate, candidates: Mapping[Signature, Candidate]) -> Can
     inner = loop
     while inside := _children(inner, candidates):
         inner = max(inside, key=lambda each: sum(rank.calls for rank in each.ranks))
-        if not all(rank.once for rank in inner.ranks):
+        if inner.iterates:
             break
     if inner is loop or not inner.equal or not inner.constant:
         return None
@@ -328,7 +333,7 @@ def _taken(
     """Return a loop as the chosen one, or each so many of its passes where they hide a loop."""
     every = 1
     above = candidates.get(loop.parent) if loop.parent is not None else None
-    if above is not None and all(rank.once for rank in above.ranks):
+    if above is not None and not above.iterates:
         common = set.intersection(*(set(rank.hidden) for rank in loop.ranks))
         usable = [
             each

@@ -64,6 +64,17 @@ class CallOfIteration(TypedDict):
     calls: Count
 
 
+class LoopSeen(TypedDict):
+    """A loop of a program."""
+
+    name: str
+    role: str
+    depth: Count
+    iterations: Count
+    seconds: Amount
+    share: Amount
+
+
 class LoopOfProgram(TypedDict):
     """The loop whose iterations are those of a program, and what else they could be."""
 
@@ -72,9 +83,7 @@ class LoopOfProgram(TypedDict):
     share: Amount
     few: bool
     by_code: bool
-    around: list[str]
-    inside: list[str]
-    phases: list[str]
+    loops: NotRequired[list[LoopSeen]]
 
 
 class Period(TypedDict):

@@ -24,7 +24,15 @@ from hindmost.harness.runfile.bodies import RankBodies
 from hindmost.harness.runfile.contexts import CallContexts
 from hindmost.harness.runfile.cycles import RankCycles
 from hindmost.records import from_document
-from hindmost.text import counted, percent
+from hindmost.text import counted, percent, seconds
+
+ROLES = {
+    "measured": "measured here",
+    "around": "around it",
+    "inside": "inside it",
+    "phase": "another phase",
+}
+"""What loops of a program are to the one that is measured."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +98,27 @@ class Header:
         doubt = "" if loop["by_code"] else ", by the order of calls"
         few = ", few iterations" if loop["few"] else ""
         return f"loop {loop['name']}, {percent(loop['share'], 0)} of the time{few}{doubt}"
+
+    def loops(self, *, every: bool = False) -> list[str]:
+        """Return the loops of an attached program in words, each before those in it.
+
+        Parameters
+        ----------
+        every : bool
+            Also that whose iterations these are, and those that are in another phase of the
+            program; indented by their nest.
+        """
+        seen = (self.spec.get("attached") or {}).get("loop", {}).get("loops", [])
+        words = []
+        for loop in seen:
+            role = ROLES.get(loop["role"], "")
+            if every or (role and loop["role"] != "measured"):
+                times = f"{loop['iterations']:,} x {seconds(loop['seconds'])}"
+                share = f"{percent(loop['share'], 0)} of the time" if every else ""
+                about = ", ".join(filter(None, (share, role)))
+                name = f"{'  ' * loop['depth'] if every else ''}{loop['name']}"
+                words.append(f"{name} {times}, {about}" if about else f"{name} {times}")
+        return words
 
     @property
     def calls_of_iteration(self) -> str:

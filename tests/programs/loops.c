@@ -82,14 +82,14 @@ static void recursion(int count) {
   for (int step = 0; step < count; step++) descend(6);
 }
 
-/* Two loops of the program, one after the other. */
+/* Two loops of the program, one after the other, long enough that no other process has most of the time. */
 static void phases(int count) {
   for (int step = 0; step < count; step++) {
-    work(5000);
+    work(200000);
     sum();
   }
   for (int step = 0; step < count; step++) {
-    work(2500);
+    work(150000);
     MPI_Barrier(MPI_COMM_WORLD);
   }
 }

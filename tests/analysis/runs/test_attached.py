@@ -195,9 +195,7 @@ def test_time_without_a_core_is_a_share_of_the_time_it_was_counted_in(write: Any
         "share": 0.35,
         "few": False,
         "by_code": True,
-        "around": [],
-        "inside": [],
-        "phases": [],
+        "loops": [],
     }
     waited = {"core_wait": np.array([0.0, 12e-3, 0.0])}
     found = core_wait(write(loop=loop, seconds=20e-3, values=waited))
