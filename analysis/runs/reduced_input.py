@@ -10,13 +10,9 @@ from hindmost.harness.runfile.all_ranks import profiles_of
 from hindmost.harness.runfile.bodies import BodyKind
 from hindmost.harness.runfile.contents import Edges
 from hindmost.harness.runfile.reader import Run
-from hindmost.models.noise.all_ranks import AllRanks, BodyExtremes, EventExtremes
+from hindmost.models.noise.all_ranks import AllRanks, BodyExtremes
 
-OF_BODIES = (
-    "least", "most", "mean", "deviation", "work_most", "wait_least",
-    "bin_count", "bin_mean", "bin_deviation",
-)  # fmt: skip
-OF_EVENTS = ("segment", "rest", "stretch", "tail", "duration_least")
+OF_BODIES = ("least", "most", "mean", "deviation", "bin_count", "bin_mean", "bin_deviation")
 
 
 def has_bodies_of_all(run: Run) -> bool:
@@ -54,16 +50,11 @@ def all_ranks_of(run: Run) -> AllRanks:
         raise DamagedFileError(
             f"{run.path}: 'all_least' should lie above 0 and nowhere above 'all_most'."
         )
-    events = None
-    if run.has("event_kind") and run.has("all_event_segment"):
-        events = EventExtremes(**{name: run.variable(f"all_event_{name}") for name in OF_EVENTS})
     return AllRanks(
         ranks=run.header.ranks,
         kept=run.kept_ranks,
         total_s=bodies_s(run),
         bodies=bodies,
-        halos=run.shape("edge_source")[0] > 0,
-        events=events,
     )
 
 

@@ -1,14 +1,12 @@
 """What models need of the bodies of all ranks, where only some ranks keep their records.
 
 Sums, least and greatest values over the ranks are exact however many there are, and cost one
-number a body. With them the models of whole bodies are those of a complete run, and so is max-plus
-where ranks meet at blocking reductions only (`hindmost.models.noise.last_rank`).
+number a body. With them the models of whole bodies are those of a complete run.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,10 +22,6 @@ class BodyExtremes:
     ----------
     least, most, mean, deviation : float64 array, shape (iteration,), seconds
         Of the times of the ranks.
-    work_most : float64 array, shape (iteration,), seconds
-        The most own work of any rank.
-    wait_least : float64 array, shape (iteration,), seconds
-        The least time without own work of any rank.
     bin_count : int64 array, shape (bin,)
         Bodies of all ranks by their time, without those that only fill a pipeline (prologue).
     bin_mean, bin_deviation : float64 array, shape (bin,), seconds
@@ -38,8 +32,6 @@ class BodyExtremes:
     most: NDArray[np.float64]
     mean: NDArray[np.float64]
     deviation: NDArray[np.float64]
-    work_most: NDArray[np.float64]
-    wait_least: NDArray[np.float64]
     bin_count: NDArray[np.int64]
     bin_mean: NDArray[np.float64]
     bin_deviation: NDArray[np.float64]
@@ -72,32 +64,6 @@ class BodyExtremes:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EventExtremes:
-    """The events of all ranks, whose sequence is the same on all.
-
-    Attributes
-    ----------
-    segment : float array, shape (iteration, event), seconds
-        The most own work of any rank before an event, with the time in posts and sends.
-    rest : float array, shape (iteration,), seconds
-        The most own work of any rank after the last event.
-    stretch : float array, shape (iteration, event), seconds
-        At a blocking reduction: the most own work of any rank since the reduction before, or since
-        the cycle began; elsewhere 0.
-    tail : float array, shape (iteration,), seconds
-        At the last body of a cycle: the same from the last reduction to the end; elsewhere 0.
-    duration_least : float array, shape (iteration, event), seconds
-        The least time of any rank in an event.
-    """
-
-    segment: NDArray[np.floating[Any]]
-    rest: NDArray[np.floating[Any]]
-    stretch: NDArray[np.floating[Any]]
-    tail: NDArray[np.floating[Any]]
-    duration_least: NDArray[np.floating[Any]]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class AllRanks:
     """All ranks of a solve of which only some have columns.
 
@@ -109,15 +75,9 @@ class AllRanks:
     total_s : float64 array, shape (rank,), seconds
         The time of all bodies of every rank.
     bodies : BodyExtremes
-    halos : bool
-        Whether any ranks exchange halos.
-    events : EventExtremes or None
-        None where events were not recorded, or ranks did not have the same.
     """
 
     ranks: int
     kept: NDArray[np.int64]
     total_s: NDArray[np.float64]
     bodies: BodyExtremes
-    halos: bool
-    events: EventExtremes | None = None

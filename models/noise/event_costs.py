@@ -53,8 +53,6 @@ def estimate_costs(times: SolveTimes, bodies: int) -> EventCosts:
 
 def least_waits(times: SolveTimes, bodies: int) -> NDArray[np.float64]:
     """Return the least time without own work of any rank in the first bodies: (iteration,), s."""
-    if times.all_ranks is not None:
-        return times.all_ranks.bodies.wait_least[:bodies]
     return np.concatenate(
         [
             (times.durations_in(rows) - times.work_in(rows)).min(axis=1)
@@ -65,8 +63,6 @@ def least_waits(times: SolveTimes, bodies: int) -> NDArray[np.float64]:
 
 def least_times(times: SolveTimes, events: Events, bodies: int) -> NDArray[np.float64]:
     """Return the least time of any rank in events of the first bodies: (iteration, event), s."""
-    if times.all_ranks is not None and times.all_ranks.events is not None:
-        return np.asarray(times.all_ranks.events.duration_least[:bodies], np.float64)
     duration = events.duration
     return np.concatenate([duration[rows].min(axis=1) for rows in first_rows(times, bodies)])
 

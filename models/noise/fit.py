@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
 from hindmost.errors import DataError
 from hindmost.models.noise.digest import Digest
-from hindmost.models.noise.last_rank import fit_last_rank
 from hindmost.models.noise.maxplus import fit_both
 from hindmost.models.noise.moments import fit_bertsimas, fit_cramer, fit_mean_work
 from hindmost.models.noise.nonstationary import fit_nonstationary
@@ -119,24 +118,13 @@ def fit_models(
     refused = {}
     if times.all_ranks is not None:
         refused = {each.name: NEEDS_BODIES for each in MODELS if not each.of_digest}
+        refused["max-plus"] = NEEDS_BODIES
         table = {name: fit for name, fit in table.items() if name not in refused}
     models, too = fit_all(table, times, digest)
     refused |= too | MODELS.complaints
-    walked, too = walk_all(times, latency_s)
-    models, refused = [*walked, *models], too | refused
-    return Fits(models=tuple(models), refused=refused, laws=laws)
-
-
-def walk_all(
-    times: SolveTimes, latency_s: float | None
-) -> tuple[Sequence[FittedModel], dict[str, str]]:
-    """Run max-plus; return its models, and those that the times do not allow by name."""
     if times.all_ranks is None:
-        return fit_both(times, latency_s), {}
-    try:
-        return fit_last_rank(times, latency_s)
-    except DataError as error:
-        return [], {"max-plus": str(error)}
+        models = [*fit_both(times, latency_s), *models]
+    return Fits(models=tuple(models), refused=refused, laws=laws)
 
 
 def best_law(laws: BestLaws | None, missing: str, times: SolveTimes, digest: Digest) -> Stationary:

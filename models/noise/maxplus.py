@@ -13,7 +13,7 @@ for the bodies k of its neighbours.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -25,7 +25,6 @@ from hindmost.models.noise.event_costs import estimate_costs, given_costs
 from hindmost.models.noise.replay import Replay
 from hindmost.models.noise.times import SolveTimes
 from hindmost.models.results import ModelKind, Prediction
-from hindmost.models.simulation.blocks import EventBlock
 from hindmost.models.simulation.event_simulator import Latencies
 from hindmost.text import seconds, signed_percent
 
@@ -266,7 +265,6 @@ def walk_through(
     times: SolveTimes,
     replays: Sequence[Replay],
     borders: NDArray[np.intp],
-    blocks_of: Sequence[Callable[[slice], EventBlock]] = (),
 ) -> tuple[list[NDArray[np.float64]], NDArray[np.float64]]:
     """Walk through a solve with several replays at once.
 
@@ -274,8 +272,6 @@ def walk_through(
     ----------
     borders : int array, shape (border,)
         Bodies before which the time is noted, from 0 to their number.
-    blocks_of : sequence of callable
-        What gives the events of some rows to each replay; to all those of the solve if empty.
 
     Returns
     -------
@@ -289,16 +285,14 @@ def walk_through(
     spent = np.zeros(times.columns)
     for rows in times.blocks():
         durations = times.durations_in(rows)
-        blocks = [of_rows(rows) for of_rows in blocks_of] or [times.event_block(rows)] * len(
-            replays
-        )
+        block = times.event_block(rows)
         inside = borders[(borders > rows.start) & (borders < rows.stop)] - rows.start
         edges = [0, *inside.tolist(), len(durations)]
         for first, last in pairwise(edges):
             spent += durations[first:last].sum(axis=0)
             at = int(np.searchsorted(borders, rows.start + last))
             reached = at < borders.size and borders[at] == rows.start + last
-            for replay, block, noted in zip(replays, blocks, elapsed, strict=True):
+            for replay, noted in zip(replays, elapsed, strict=True):
                 replay.advance(block.part(slice(first, last)))
                 if reached:
                     noted[at] = replay.elapsed_s

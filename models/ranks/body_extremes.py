@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.models.noise.all_ranks import BodyExtremes, EventExtremes
+from hindmost.models.noise.all_ranks import BodyExtremes
 from hindmost.models.ranks.reductions import ONE_PROCESS, Reductions, count_of
-from hindmost.models.simulation.blocks import OWN_TIME, EventBlock
 
 BINS = 4096
 """Of the times of bodies. Around the median a bin is less than a hundredth of the spread wide, and
@@ -17,7 +16,6 @@ fourth order of that."""
 
 def extremes_of_bodies(
     durations: NDArray[np.float64],
-    work: NDArray[np.float64],
     fill: NDArray[np.bool_],
     *,
     reductions: Reductions = ONE_PROCESS,
@@ -26,15 +24,14 @@ def extremes_of_bodies(
 
     Parameters
     ----------
-    durations, work : float64 array, shape (iteration, rank), seconds
+    durations : float64 array, shape (iteration, rank), seconds
         Of the ranks of this process, at least one.
     fill : bool array, shape (iteration,)
         Bodies that only fill a pipeline (prologue).
     """
     ranks = count_of(durations.shape[1], reductions)
-    waits = np.maximum(durations - work, 0.0)
-    least, wait_least = reductions.least(np.stack([durations.min(axis=1), waits.min(axis=1)]))
-    most, work_most = reductions.most(np.stack([durations.max(axis=1), work.max(axis=1)]))
+    least = reductions.least(durations.min(axis=1))
+    most = reductions.most(durations.max(axis=1))
     mean = np.clip(reductions.total(durations.sum(axis=1)) / ranks, least, most)
     squares = reductions.total(((durations - mean[:, None]) ** 2).sum(axis=1))
     deviation = np.sqrt(squares / ranks)
@@ -56,8 +53,6 @@ def extremes_of_bodies(
         most=most,
         mean=mean,
         deviation=deviation,
-        work_most=work_most,
-        wait_least=wait_least,
         bin_count=np.rint(count).astype(np.int64),
         bin_mean=np.maximum.accumulate(edges[:-1][used] + inside),
         bin_deviation=np.sqrt(np.maximum(squared / count - inside**2, 0.0)),
@@ -81,38 +76,3 @@ def bin_edges(
     edges: NDArray[np.float64] = centre + unit * np.sinh(np.linspace(first, last, BINS + 1))
     edges[0] = least.min()
     return edges
-
-
-def extremes_of_events(block: EventBlock, *, reductions: Reductions = ONE_PROCESS) -> EventExtremes:
-    """Reduce the events of all ranks; collective.
-
-    Parameters
-    ----------
-    block : EventBlock
-        All bodies of the ranks of this process; the kinds are the same on all processes.
-    """
-    bodies, events = block.kind.shape
-    there = block.recorded
-    own = np.where((there & OWN_TIME[block.kind])[:, None, :], block.duration, 0.0)
-    spent = np.where(there[:, None, :], block.work, 0.0) + own
-    rest = np.maximum(block.rest, 0.0)
-    # Own work from meeting to meeting: a blocking reduction, or the end of a cycle.
-    meets = np.zeros((bodies, events + 1), bool)
-    meets[:, :events] = block.meetings
-    meets[:, events] = np.append(block.cycle_begins[1:], True)
-    ends = np.flatnonzero(meets)
-    row = np.concatenate([spent, rest[:, :, None]], axis=2).transpose(0, 2, 1)
-    between = np.add.reduceat(row.reshape(-1, row.shape[2]), np.append(0, ends[:-1] + 1), axis=0)
-    longest = np.zeros(meets.size)
-    longest[ends] = between.max(axis=1)
-    most = reductions.most(np.concatenate([spent.max(axis=1).ravel(), rest.max(axis=1), longest]))
-    segment, rest_most, longest = np.split(most, np.cumsum([bodies * events, bodies]))
-    longest = longest.reshape(bodies, events + 1)
-    inside = np.where(there[:, None, :], block.duration, 0.0).min(axis=1)
-    return EventExtremes(
-        segment=segment.reshape(bodies, events),
-        rest=rest_most,
-        stretch=longest[:, :events],
-        tail=longest[:, events],
-        duration_least=reductions.least(np.ascontiguousarray(inside, np.float64)),
-    )

@@ -219,13 +219,10 @@ def test_a_reduced_file_says_of_all_ranks_what_the_whole_one_says(
     np.testing.assert_array_equal(part.variable("all_most"), whole.durations.max(axis=1))
     np.testing.assert_allclose(part.variable("all_mean"), whole.durations.mean(axis=1), rtol=1e-14)
     assert part.variable("all_bin_count").sum() == 1600
-    sent = (whole.variable("event_work") + whole.variable("event_duration"))[:, :, 0]
-    np.testing.assert_allclose(
-        part.variable("all_event_segment")[:, 0], sent.max(axis=1), rtol=1e-6
-    )
     fitted, complete = (fit_run(each, FitOptions(families=False)) for each in (part, whole))
     given = {model.name: model.prediction.seconds for model in complete.models}
-    assert {model.name for model in fitted.models} | {"max-plus"} == set(given)
+    walked = {"max-plus", "max-plus-no-halo"}
+    assert {model.name for model in fitted.models} == set(given) - walked
     for model in fitted.models:
         assert model.prediction.seconds == pytest.approx(given[model.name], rel=1e-5), model.name
     text = "\n".join(summary_lines(reports[0]))
