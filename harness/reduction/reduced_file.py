@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,15 +16,12 @@ from hindmost.harness.runfile.cycles import COUNTS
 from hindmost.harness.runfile.gathering import gather_edges
 from hindmost.harness.runfile.part_file import RunName
 from hindmost.harness.runfile.writer import write_run_as
-from hindmost.models.noise.all_ranks import BodyExtremes
-from hindmost.models.ranks.body_extremes import extremes_of_bodies
+from hindmost.models.ranks.body_extremes import digest_of_ranks
 
 if TYPE_CHECKING:
     from mpi4py import MPI
 
 
-OF_BODIES = {each.name: f"all_{each.name}" for each in fields(BodyExtremes)}
-"""Variables of a run file by the attributes of `BodyExtremes`."""
 ALWAYS = (0,)
 """Ranks of an adaptive run that are always kept: rank 0 has the predictions and the blocks."""
 
@@ -105,12 +102,19 @@ def bodies_of_all(run: RankRun, communicator: MPI.Intracomm) -> dict[str, NDArra
     """
     if run.cycles is not None:
         return {}
-    found = extremes_of_bodies(
+    found = digest_of_ranks(
         run.bodies.duration[:, None],
         run.bodies.kind == BodyKind.FILL,
         reductions=RankReductions(communicator),
     )
-    return {variable: getattr(found, name) for name, variable in OF_BODIES.items()}
+    return {
+        "all_least": found.fastest,
+        "all_most": found.slowest,
+        "all_mean": found.middle,
+        "all_bin_count": found.sample.count.astype(np.int64),
+        "all_bin_mean": found.sample.point,
+        "all_bin_deviation": np.sqrt(found.sample.variance),
+    }
 
 
 def cycles_of_all(run: RankRun, communicator: MPI.Intracomm) -> dict[str, Any]:

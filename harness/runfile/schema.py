@@ -325,7 +325,6 @@ VARIABLES = (
         all_least="time of a body on the rank where it is shortest, of all ranks",
         all_most="time of a body on the rank where it is longest, of all ranks",
         all_mean="time of a body, the mean of all ranks",
-        all_deviation="time of a body, the standard deviation of all ranks",
     ),
     *declare("duration_bin", "i8", "1", Range(1, MOST_COUNT), group="all bodies",
         all_bin_count="bodies of all ranks in a bin, by their time; none of the prologue",

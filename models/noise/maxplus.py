@@ -1,8 +1,9 @@
 """The max-plus model: local work, and who has to wait for whom.
 
 The work of every rank is as recorded; all waiting is removed and computed anew by the exact
-recursion (`hindmost.models.simulation.event_simulator`). What an event costs, apart from waiting
-for others, is estimated on the first half of a solve; the second half then judges the model.
+recursion (`hindmost.models.simulation.event_simulator`). What reductions cost, apart from waiting
+for others, is estimated on the first half of a solve: the least time of any rank in MPI. The second
+half then judges the model.
 
 If a recording has no events, whole bodies (iterations) replace them. Blocking: all ranks wait for
 the last one after every body, t <- max_p(t_p + w_p) + L. With pipelined reductions of lag d a rank
@@ -21,11 +22,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.models.noise.event_costs import estimate_costs, given_costs
-from hindmost.models.noise.replay import Replay
+from hindmost.errors import UsageError
+from hindmost.models.events import EventKind
 from hindmost.models.noise.times import SolveTimes
 from hindmost.models.results import ModelKind, Prediction
-from hindmost.models.simulation.event_simulator import Latencies
+from hindmost.models.simulation.blocks import EventBlock, Neighbours
+from hindmost.models.simulation.event_simulator import EventSimulator, Latencies
 from hindmost.text import seconds, signed_percent
 
 STRETCHES = 24
@@ -134,6 +136,67 @@ class MaxPlus:
         }
 
 
+class Replay:
+    """A solve that is walked through block by block; `elapsed_s` tells the time so far.
+
+    Parameters
+    ----------
+    latencies : Latencies
+    edge_source, edge_target : int array, shape (edge,)
+        The target waits for the source's halo; empty for none.
+    lag : int
+        Posted reductions that a completion leaves pending.
+    pending_s : float
+        Time of reductions that are pending at the end of a cycle, in seconds.
+    """
+
+    def __init__(
+        self,
+        ranks: int,
+        latencies: Latencies,
+        edge_source: NDArray[np.int32],
+        edge_target: NDArray[np.int32],
+        *,
+        lag: int = 0,
+        pending_s: float = 0.0,
+    ) -> None:
+        neighbours = Neighbours.of_edges(ranks, edge_source, edge_target)
+        self._simulator = EventSimulator(ranks, neighbours, latencies, lag=lag)
+        self._pending_s = pending_s
+        self._cycles_before_s = 0.0
+
+    @property
+    def elapsed_s(self) -> float:
+        """Time of all bodies so far, in seconds."""
+        last = float(self._simulator.clock.max())
+        posted = self._simulator.last_post_s
+        if posted is not None:
+            last = max(last, posted + self._pending_s)
+        return self._cycles_before_s + last
+
+    def advance(self, block: EventBlock) -> None:
+        """Walk through the next bodies.
+
+        Raises
+        ------
+        DataError
+            More reductions are pending than any solver posts: the events do not fit together.
+        """
+        for rows in block.cycles():
+            if block.cycle_begins[rows.start]:
+                self._cycles_before_s = self.elapsed_s
+                self._simulator.meet()
+            part = block.part(rows)
+            self._simulator.walk(
+                part.kind,
+                part.work,
+                part.rest,
+                duration=part.duration,
+                absent=part.absent,
+                group=part.group,
+            )
+
+
 def fit_both(times: SolveTimes, latency_s: float | None = None) -> tuple[MaxPlus, MaxPlus]:
     """Run the recursion with and without halos, in one pass over the solve.
 
@@ -144,23 +207,49 @@ def fit_both(times: SolveTimes, latency_s: float | None = None) -> tuple[MaxPlus
         estimated from the solve either.
     """
     half = first_of_second_half(times)
-    costs = estimate_costs(times, half) if latency_s is None else given_costs(times, latency_s)
+    reductions, events = reductions_of_body(times)
+    if latency_s is None:
+        a_body_s = least_wait_s(times, half)
+    elif 0.0 <= latency_s < np.inf:
+        a_body_s = latency_s * reductions
+    else:
+        raise UsageError(f"A latency of {latency_s} s; it must be a time of at least 0.")
+    latencies = Latencies.of_reductions(events, a_body_s / max(reductions, 1.0))
     # Without neighbours there is no halo to leave out.
     halos = (True, False) if times.edge_source.size else (True,)
-    replays = [new_replay(times, costs.latencies, with_halo=halo) for halo in halos]
+    replays = [new_replay(times, latencies, with_halo=halo) for halo in halos]
     borders = stretches(half, times.cycle_begins, lagging=times.lag > 0)
     walked, measured = walk_through(times, replays, borders)
     models = [
         MaxPlus(
             name="max-plus" if halo else "max-plus-no-halo",
             **judge(times, half, borders, elapsed, measured, learn=latency_s is None),
-            latency_s=costs.a_body_s,
+            latency_s=a_body_s,
             by_event=times.events is not None,
             with_halo=halo,
         )
         for halo, elapsed in zip(halos, walked, strict=True)
     ]
     return models[0], replace(models[-1], name="max-plus-no-halo", with_halo=False)
+
+
+def reductions_of_body(times: SolveTimes) -> tuple[float, int]:
+    """Return the reductions of a body on average, and the events of the longest."""
+    if times.events is None:
+        return 1.0, 1 if times.lag == 0 else 4
+    kind = times.events.kind
+    waited = np.isin(kind, (EventKind.REDUCE, EventKind.COMPLETE))
+    return float(waited.sum() / len(kind)), kind.shape[1]
+
+
+def least_wait_s(times: SolveTimes, bodies: int) -> float:
+    """Return the least time without own work of any rank in the first bodies, on average."""
+    least = [
+        (times.durations_in(rows) - times.work_in(rows)).min(axis=1)
+        for rows in times.blocks()
+        if rows.start < bodies
+    ]
+    return float(np.maximum(np.concatenate(least)[:bodies], 0.0).mean())
 
 
 def judge(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +12,7 @@ from tests.conftest import LOCAL, run_values
 from hindmost.harness.runfile.bodies import PHASES, BodyKind
 from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.writer import write_whole
-from hindmost.models.ranks.body_extremes import extremes_of_bodies
+from hindmost.models.ranks.body_extremes import digest_of_ranks
 from hindmost.models.ranks.lateness import lateness
 
 RANKS, SLOW = 24, 17
@@ -101,5 +101,12 @@ def reduced_values(
 def with_bodies_of_all(values: dict[str, object], made: dict[str, object]) -> dict[str, object]:
     """Return a reduced run with the sums and extremes of the bodies of all ranks, for models."""
     fill = np.asarray(values["body"]) == BodyKind.FILL
-    found = extremes_of_bodies(np.asarray(values["duration"]), fill)
-    return made | {f"all_{each.name}": getattr(found, each.name) for each in fields(found)}
+    found = digest_of_ranks(np.asarray(values["duration"]), fill)
+    return made | {
+        "all_least": found.fastest,
+        "all_most": found.slowest,
+        "all_mean": found.middle,
+        "all_bin_count": found.sample.count.astype(int),
+        "all_bin_mean": found.sample.point,
+        "all_bin_deviation": np.sqrt(found.sample.variance),
+    }

@@ -9,15 +9,14 @@ import pytest
 from numpy.typing import NDArray
 
 from hindmost.errors import DataError
-from hindmost.models.noise.all_ranks import AllRanks
 from hindmost.models.noise.cycle_places import fit_places
-from hindmost.models.noise.digest import Digest
+from hindmost.models.noise.digest import AllRanks, Digest
 from hindmost.models.noise.fit import MODELS, NoiseModel, fit_models
 from hindmost.models.noise.moments import fit_bertsimas, fit_cramer, fit_mean_work
 from hindmost.models.noise.nonstationary import fit_nonstationary
 from hindmost.models.noise.stationary import fit_stationary
 from hindmost.models.noise.times import SolveTimes
-from hindmost.models.ranks.body_extremes import extremes_of_bodies
+from hindmost.models.ranks.body_extremes import digest_of_ranks
 from hindmost.models.synthetic.solves import line_of_ranks, synthetic_solve
 
 BODIES, RANKS = 240, 40
@@ -37,7 +36,7 @@ def reduced_solve(times: SolveTimes, *kept: int) -> SolveTimes:
         ranks=times.columns,
         kept=np.array(columns),
         total_s=times.durations[:].sum(axis=0),
-        bodies=extremes_of_bodies(times.durations[:], times.fill),
+        digest=digest_of_ranks(times.durations[:], times.fill),
     )
     none = np.empty(0, np.int32)
     return replace(

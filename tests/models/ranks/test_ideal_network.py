@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from hindmost.errors import DataError
 from hindmost.models.events import EventKind
-from hindmost.models.noise.replay import Replay
+from hindmost.models.noise.maxplus import Replay
 from hindmost.models.ranks.efficiency_tally import EfficiencyTally, RunParts, window_borders
 from hindmost.models.ranks.ideal_network import IdealNetwork, Meeting
 from hindmost.models.ranks.stretches import BodyBlock

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from tests.models.simulation.cases import PATTERNS, Case, case
 
-from hindmost.models.noise.replay import Replay
+from hindmost.models.noise.maxplus import Replay
 from hindmost.models.ranks.ideal_network import IdealNetwork, Meeting
 from hindmost.models.ranks.slopes import SlopeSum
 from hindmost.models.ranks.transfers import SlowTransfers
