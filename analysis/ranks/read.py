@@ -145,7 +145,13 @@ class RanksTally:
         self._phases += block.phases_of_ranks.T
         if self._events:
             own = own_share(self._run, events, block.phases)
-            self._profile.add_events(block.start, block.duration, events, own)
+            self._profile.add_events(
+                block.start,
+                block.duration,
+                events,
+                between=np.ones(block.start.shape) if own is None else own,
+                inside=(EventKind.POST,),
+            )
             self._slopes.add(block.start, block.duration, events, own)
             slow = self._transfers.add(block.start, events)
             self._overlapped_s += work_under_way(events)

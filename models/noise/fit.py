@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING
 
 from hindmost.errors import DataError
@@ -24,7 +23,7 @@ from hindmost.models.results import FittedModel
 from hindmost.registry import Registry
 
 if TYPE_CHECKING:
-    from hindmost.models.laws.families import BestLaws
+    from hindmost.models.laws.families import Candidate
 
 Fit = Callable[[SolveTimes, Digest], FittedModel]
 
@@ -83,13 +82,13 @@ class Fits:
     models : tuple of FittedModel
     refused : dict of str to str
         Models that cannot be fitted to these times, with the reason.
-    laws : BestLaws or None
-        How well each family of laws describes the bodies; None without families.
+    laws : tuple of Candidate
+        How well each family of laws describes the bodies; empty without families.
     """
 
     models: tuple[FittedModel, ...]
     refused: dict[str, str]
-    laws: BestLaws | None
+    laws: tuple[Candidate, ...]
 
 
 def fit_models(
@@ -112,9 +111,17 @@ def fit_models(
     table: dict[str, Fit] = {
         model.name: model.fit for model in MODELS if not (model.blocking_only and times.pipelined)
     }
-    laws, missing = search(digest) if families else (None, "")
+    laws: tuple[Candidate, ...] = ()
     if families:
-        table[BEST] = partial(best_law, laws, missing)
+        # They take half a second to import.
+        from hindmost.models.laws.families import fit_families
+
+        def fit_best(times: SolveTimes, digest: Digest) -> Stationary:
+            nonlocal laws
+            laws = fit_families(digest.sample)
+            return stationary_of_best(laws, times, digest)
+
+        table[BEST] = fit_best
     refused = {}
     if times.all_ranks is not None:
         refused = {each.name: NEEDS_BODIES for each in MODELS if not each.of_digest}
@@ -125,24 +132,6 @@ def fit_models(
     if times.all_ranks is None:
         models = [*fit_both(times, latency_s), *models]
     return Fits(models=tuple(models), refused=refused, laws=laws)
-
-
-def best_law(laws: BestLaws | None, missing: str, times: SolveTimes, digest: Digest) -> Stationary:
-    """Use the best of the families that were searched; refuse it for the reason why none is."""
-    if laws is None:
-        raise DataError(missing)
-    return stationary_of_best(laws, times, digest)
-
-
-def search(digest: Digest) -> tuple[BestLaws | None, str]:
-    """Search the families; if none can be fitted, return why."""
-    # They take half a second to import.
-    from hindmost.models.laws.families import fit_families
-
-    try:
-        return fit_families(digest.sample), ""
-    except DataError as error:
-        return None, str(error)
 
 
 def fit_all(

@@ -6,7 +6,6 @@ from numpy.typing import NDArray
 
 from hindmost.errors import DataError, UsageError
 from hindmost.models.events import EventKind
-from hindmost.models.ranks import histogram
 from hindmost.models.ranks.distributed_lateness import distributed_lateness
 from hindmost.models.ranks.extrema import beyond_spread, extrema_of
 from hindmost.models.ranks.histogram import empty_histogram
@@ -101,8 +100,7 @@ def test_chance_is_told_from_a_culprit() -> None:
     ] == 7
 
 
-def test_many_values_are_counted_like_few(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(histogram, "MANY", 1)
+def test_values_at_edges_are_counted_where_they_belong() -> None:
     empty = empty_histogram(1e-6, 1e-2, 200)
     edges = empty.edges
     random = np.random.default_rng(0).lognormal(np.log(1e-4), 2.0, 20_000)

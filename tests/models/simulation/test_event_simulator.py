@@ -83,18 +83,18 @@ def test_slopes_and_slow_transfers_are_those_of_before(
         slopes.add(start, body_s[rows], some, 1.0 - given.delay[rows])
         slow += transfers.add(start, some).sum(axis=0)
     found = slopes.result()
-    bodies, length, meetings, early, fall, releases, late, rise = before["slopes"]
+    _, length, meetings, early, fall, releases, late, rise = before["slopes"]
     assert (found.meetings, found.releases) == (meetings, releases)
     work_s = np.array(before["work_s"])
     np.testing.assert_allclose(
-        [found.fall_s, found.early_end_share],
-        [fall / bodies, early / (4 * length)],
+        [found.fall_share, found.early_end_share],
+        [fall / length, early / (4 * length)],
         rtol=1e-12,
     )
     # Work and the time in an event were added to each other in the precision of the recording.
     np.testing.assert_allclose(
-        [found.rise_s, found.late_begin_share],
-        [rise / bodies, late / (4 * length)],
+        [found.rise_share, found.late_begin_share],
+        [rise / length, late / (4 * length)],
         rtol=1e-12 if block.work.dtype == np.float64 else 1e-7,
     )
     lasting = min(work_s.max() * 4 - work_s.sum(), early) / (4 * length)
