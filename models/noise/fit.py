@@ -10,8 +10,6 @@ from hindmost.errors import DataError
 from hindmost.models.noise.digest import Digest
 from hindmost.models.noise.maxplus import fit_both
 from hindmost.models.noise.moments import fit_bertsimas, fit_cramer, fit_mean_work
-from hindmost.models.noise.nonstationary import fit_nonstationary
-from hindmost.models.noise.redraw import fit_redrawn_uniform
 from hindmost.models.noise.stationary import (
     Stationary,
     fit_stationary,
@@ -19,6 +17,7 @@ from hindmost.models.noise.stationary import (
     stationary_of_best,
 )
 from hindmost.models.noise.times import SolveTimes
+from hindmost.models.noise.uniform import fit_nonstationary, fit_redrawn_uniform
 from hindmost.models.results import FittedModel
 from hindmost.registry import Registry
 

@@ -10,8 +10,8 @@ from scipy import integrate
 from hindmost.errors import DataError, UsageError
 from hindmost.models.noise.fit import fit_models
 from hindmost.models.noise.moments import bertsimas_bound, cramer_bound
-from hindmost.models.noise.nonstationary import fit_nonstationary
 from hindmost.models.noise.times import SolveTimes
+from hindmost.models.noise.uniform import fit_nonstationary
 from hindmost.models.results import ModelKind
 
 

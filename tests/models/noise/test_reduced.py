@@ -13,9 +13,9 @@ from hindmost.models.noise.cycle_places import fit_places
 from hindmost.models.noise.digest import AllRanks, Digest
 from hindmost.models.noise.fit import MODELS, NoiseModel, fit_models
 from hindmost.models.noise.moments import fit_bertsimas, fit_cramer, fit_mean_work
-from hindmost.models.noise.nonstationary import fit_nonstationary
 from hindmost.models.noise.stationary import fit_stationary
 from hindmost.models.noise.times import SolveTimes
+from hindmost.models.noise.uniform import fit_nonstationary
 from hindmost.models.ranks.body_extremes import digest_of_ranks
 from hindmost.models.synthetic.solves import line_of_ranks, synthetic_solve
 
