@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.analysis.ranks.read import RanksOfRun, bodies_of, look_at_run
+from hindmost.analysis.ranks.read import RanksOfRun, look_at_run
 from hindmost.analysis.ranks.read_profiles import look_at_profiles
 from hindmost.analysis.ranks.read_tables import RankTable
 from hindmost.analysis.ranks.standing_out import (
@@ -33,10 +33,9 @@ from hindmost.models.ranks.extrema import (
     extreme,
     unlike_the_rest,
 )
-from hindmost.models.ranks.keeping import keep
-from hindmost.models.ranks.kmeans import Clustering, cluster, cluster_by_silhouette
+from hindmost.models.ranks.kmeans import Clustering, cluster_by_silhouette
 from hindmost.models.ranks.lateness import Lateness, lateness
-from hindmost.models.ranks.selection import exemplars, ranks_to_keep, select_plain
+from hindmost.models.ranks.selection import exemplars
 from hindmost.models.ranks.slopes import SLOPES_IN_JSON
 from hindmost.models.ranks.vectors import RankMetrics
 from hindmost.text import counted
@@ -68,8 +67,6 @@ class RankReport:
     clustering : Clustering
     extrema : list of Extreme
     run : RanksOfRun or None
-    kept : dict of str to list of int, or None
-        Ranks to keep, by reason.
     findings : tuple of Finding
         Doubts about the numbers.
     withheld : str
@@ -89,7 +86,6 @@ class RankReport:
     clustering: Clustering
     extrema: list[Extreme]
     run: RanksOfRun | None
-    kept: dict[str, list[int]] | None
     findings: tuple[Finding, ...] = ()
     withheld: str = ""
     stretches: tuple[Stretch, ...] = ()
@@ -113,7 +109,6 @@ class RankReport:
                     self.clustering.sizes, self.exemplars(), self.cluster_means(), strict=True
                 )
             ],
-            "kept": self.kept,
             "findings": findings_json(self.findings),
         }
         if self.lateness is not None:
@@ -246,27 +241,12 @@ class RankReport:
         )
 
 
-def report_run(run: Run, *, share: float | None = None, k: int | None = None) -> RankReport:
-    """Analyse the ranks of a run file.
-
-    Parameters
-    ----------
-    share : float, optional
-        Also choose the ranks to keep at this share.
-    k : int, optional
-        Number of groups of ranks; chosen by silhouette if not given.
-    """
+def report_run(run: Run) -> RankReport:
+    """Analyse the ranks of a run file."""
     found = look_at_profiles(run) if run.reduced else look_at_run(run)
-    clustering = clustered(found.metrics, k)
+    clustering = cluster_by_silhouette(found.metrics.normalised())
     why = why_withheld(run, found)
     extrema = extrema_of_run(found, clustering)
-    kept = None
-    if share is not None:
-        chosen, _ = keep(bodies_of(run), share, k=k)
-        kept = {
-            name: np.flatnonzero(chosen.reasons == at).tolist()
-            for at, name in enumerate(chosen.names)
-        }
     return RankReport(
         file=str(run.path),
         title=title_of(run),
@@ -279,18 +259,15 @@ def report_run(run: Run, *, share: float | None = None, k: int | None = None) ->
         clustering=clustering,
         extrema=without_blame(extrema) if why else extrema,
         run=found,
-        kept=kept,
         withheld=why,
         stretches=stretches_of(run),
         findings=tuple(findings_of(group_runs([run]))),
     )
 
 
-def report_table(
-    file: str, table: RankTable, *, share: float | None = None, k: int | None = None
-) -> RankReport:
+def report_table(file: str, table: RankTable) -> RankReport:
     """Analyse a table of metrics per rank."""
-    clustering = clustered(table.metrics, k)
+    clustering = cluster_by_silhouette(table.metrics.normalised())
     work = table.work_s
     hosts = table.hosts or tuple("" for _ in table.numbers)
     late = None if work is None else lateness(work[None, :], list(hosts))
@@ -298,13 +275,6 @@ def report_table(
     if work is not None:
         matters = MATTERS * float(work.mean())
         extrema.insert(0, extreme("most own time", work, MOST_NAMED, matters=matters))
-    kept = None
-    if share is not None:
-        chosen = select_plain(clustering, ranks_to_keep(share, table.numbers.size))
-        kept = {
-            name: table.numbers[chosen.reasons == at].tolist()
-            for at, name in enumerate(chosen.names)
-        }
     return RankReport(
         file=file,
         title=f"{Path(file).name}, {counted(table.numbers.size, 'rank')}",
@@ -319,14 +289,7 @@ def report_table(
         clustering=clustering,
         extrema=extrema,
         run=None,
-        kept=kept,
     )
-
-
-def clustered(metrics: RankMetrics, k: int | None) -> Clustering:
-    """Group ranks, into the given number of groups or as many as are well separated."""
-    vectors = metrics.normalised()
-    return cluster_by_silhouette(vectors) if k is None else cluster(vectors, k)
 
 
 def remark_of(run: Run, found: RanksOfRun) -> str:

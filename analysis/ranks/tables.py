@@ -28,8 +28,6 @@ MOST_MEANS = 3
 """Metrics of a group."""
 FEW = 2
 """Ranks that can only be alike or all apart."""
-MOST_KEPT = 12
-"""Ranks that are listed for one reason."""
 ONE_RANK = "There is only one rank, so there is nothing to compare."
 
 
@@ -52,8 +50,7 @@ def summary_lines(report: RankReport) -> list[str]:
     lines += group_lines(report)
     if report.slopes_text:
         lines += ["time profile of an iteration", f"  {report.slopes_text}"]
-    lines += folded(cautions(report.findings, OF_RANKS), indent="  ")
-    return [*lines, *kept_lines(report)]
+    return [*lines, *folded(cautions(report.findings, OF_RANKS), indent="  ")]
 
 
 def straggler_lines(report: RankReport, late: Lateness) -> list[str]:
@@ -161,20 +158,6 @@ def group_lines(report: RankReport) -> list[str]:
             for at in sorted(most)
         )
         lines.append(f"  {counted(int(size), 'rank')} like rank {exemplar}{where}: {values}")
-    return lines
-
-
-def kept_lines(report: RankReport) -> list[str]:
-    """Return the ranks to keep and why, where a share was given."""
-    if report.kept is None:
-        return []
-    total = sum(len(each) for each in report.kept.values())
-    lines = [f"{counted(total, 'rank')} to keep"]
-    for name, ranks in report.kept.items():
-        if ranks:
-            left = len(ranks) - MOST_KEPT
-            more = f" and {left} more" if left > 0 else ""
-            lines.append(f"  {name + ':':<24}{', '.join(map(str, ranks[:MOST_KEPT]))}{more}")
     return lines
 
 

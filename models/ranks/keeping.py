@@ -14,7 +14,7 @@ from hindmost.models.ranks.distributed_lateness import (
     distributed_lateness,
     over_bodies,
 )
-from hindmost.models.ranks.kmeans import cluster, cluster_by_silhouette
+from hindmost.models.ranks.kmeans import cluster_by_silhouette
 from hindmost.models.ranks.reductions import ONE_PROCESS, Reductions, count_of
 from hindmost.models.ranks.selection import (
     Selection,
@@ -105,7 +105,6 @@ def keep(
     bodies: BodiesOfRanks,
     share: float,
     *,
-    k: int | None = None,
     seed: int = 0,
     criteria: tuple[str, ...] = CRITERIA,
     always: tuple[int, ...] = (),
@@ -117,8 +116,6 @@ def keep(
     ----------
     share : float
         Of all ranks, above 0 and at most 1.
-    k : int, optional
-        Groups of ranks; by their silhouette if not given.
     criteria : tuple of str
         Of `CRITERIA`; none: the outliers and exemplars of k-means alone.
     always : tuple of int
@@ -127,10 +124,7 @@ def keep(
     ids = bodies.ids
     vectors = bodies.metrics().normalised(reductions)
     count = ranks_to_keep(share, count_of(len(vectors), reductions))
-    if k is None:
-        groups = cluster_by_silhouette(vectors, seed=seed, reductions=reductions)
-    else:
-        groups = cluster(vectors, k, seed=seed, reductions=reductions)
+    groups = cluster_by_silhouette(vectors, seed=seed, reductions=reductions)
     meeting = distributed_lateness(
         bodies.work, transfer=bodies.transfer, ids=ids, reductions=reductions
     )

@@ -81,17 +81,6 @@ def ranks_to_keep(share: float, ranks: int) -> int:
     return max(1, round(share * ranks))
 
 
-def select_plain(
-    clustering: Clustering,
-    count: int,
-    *,
-    ids: NDArray[np.int64] | None = None,
-    reductions: Reductions = ONE_PROCESS,
-) -> Selection:
-    """Keep the exemplars and outliers of k-means alone, as the thesis does; collective."""
-    return select(clustering, count, (), ids=ids, reductions=reductions)
-
-
 def select(
     clustering: Clustering,
     count: int,

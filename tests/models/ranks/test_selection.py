@@ -18,7 +18,7 @@ from hindmost.models.ranks.selection import (
     largest,
     outliers,
     ranks_to_keep,
-    select_plain,
+    select,
 )
 from hindmost.models.synthetic.populations import CULPRITS, Population, draw_population
 
@@ -119,7 +119,7 @@ def test_culprits_are_kept_at_5_percent(kind: str) -> None:
         population = draw_population(kind, 2048, seed, iterations=200)
         chosen, _ = keep(seen(population), 0.05)
         kept.append(chosen.kept[population.culprits].mean())
-        alone = select_plain(chosen.clustering, ranks_to_keep(0.05, 2048))
+        alone = select(chosen.clustering, ranks_to_keep(0.05, 2048), ())
         plain.append(alone.kept[population.culprits].mean())
         idle = np.argsort(population.idle_s)
         for top, paper in ((5, 1.0), (10, 0.7), (20, 0.45)):  # the paper's best table
