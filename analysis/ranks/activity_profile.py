@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hindmost.analysis.ranks.read import own_share
+from hindmost.analysis.ranks.read import INTERVALS, own_share
 from hindmost.analysis.runs.figures.run_figure import FigureChoice
 from hindmost.analysis.runs.figures.times import in_order, stacked
 from hindmost.analysis.runs.read import of_how_many, title_of
@@ -16,7 +16,6 @@ from hindmost.models.events import EventKind
 from hindmost.models.ranks.profile import Profile, ProfileSum
 from hindmost.text import unit_for
 
-INTERVALS = 200
 LOCAL, UNCLASSIFIED = "local", "unclassified"
 PHASES = {
     "post": (EventKind.POST,),

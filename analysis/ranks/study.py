@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,23 +13,19 @@ from numpy.typing import NDArray
 from hindmost.analysis.ranks.read import RanksOfRun, look_at_run
 from hindmost.analysis.ranks.read_profiles import look_at_profiles
 from hindmost.analysis.ranks.read_tables import RankTable
-from hindmost.analysis.ranks.standing_out import (
-    MOST_NAMED,
-    extrema_of_run,
-    why_withheld,
-    without_blame,
-)
 from hindmost.analysis.runs.check import findings_of
 from hindmost.analysis.runs.finding import Finding, findings_json
 from hindmost.analysis.runs.groups import group_runs
 from hindmost.analysis.runs.read import title_of
 from hindmost.analysis.runs.stretches import Stretch, stretches_of
 from hindmost.harness.runfile.all_ranks import hosts_of_all
+from hindmost.harness.runfile.bodies import WHO_WAITS_IS_NOT_KNOWN
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.ranks.extrema import (
     LEAST_RANKS,
     MATTERS,
     Extreme,
+    extrema_of,
     extreme,
     unlike_the_rest,
 )
@@ -40,6 +36,10 @@ from hindmost.models.ranks.slopes import SLOPES_IN_JSON
 from hindmost.models.ranks.vectors import RankMetrics
 from hindmost.text import counted
 
+MOST_NAMED = 5
+"""Ranks that are named by one criterion."""
+LEAST_WAITED = 0.5
+"""Least part of the differences of own work that ranks must wait for, to blame any of them."""
 MOST_LOOKED_AT = 16
 """Ranks to inspect, with their timelines."""
 LEAST_FOR_SLOPES = 8
@@ -290,6 +290,47 @@ def report_table(file: str, table: RankTable) -> RankReport:
         extrema=extrema,
         run=None,
     )
+
+
+def why_withheld(run: Run, found: RanksOfRun) -> str:
+    """Say why no rank can be blamed for the wait time of others; empty if ranks can."""
+    late = found.lateness
+    if late is None or late.waiting_share < MATTERS:
+        return ""
+    reason = str(run.header.spec.get("events_left_out") or "")
+    if reason.startswith(WHO_WAITS_IS_NOT_KNOWN):
+        return f"It is unknown which rank waits for which: {reason}."
+    if found.waited_part < LEAST_WAITED:
+        return "The ranks hardly wait for the last rank of an iteration, so no rank is blamed."
+    return ""
+
+
+def without_blame(extrema: list[Extreme]) -> list[Extreme]:
+    """Drop outliers by cost to others."""
+    blames = ("most often last", "costs the others most")
+    return [replace(each, standing_out=0) if each.criterion in blames else each for each in extrema]
+
+
+def extrema_of_run(found: RanksOfRun, clustering: Clustering) -> list[Extreme]:
+    """Return the first ranks by every criterion that the run allows."""
+    matters = MATTERS * float(found.time_s.mean())
+    waiting = extreme("least waiting", found.waiting_s, MOST_NAMED, least=True, matters=matters)
+    if found.lateness is None:
+        return [waiting, unlike_the_rest(clustering, MOST_NAMED)]
+    extrema = [
+        waiting if each.criterion == "least waiting" else each
+        for each in extrema_of(found.lateness, clustering, MOST_NAMED)
+    ]
+    if found.transfers and found.lateness.transfer_s.any():
+        slow = extreme(
+            "slowest transfers",
+            found.lateness.transfer_s,
+            MOST_NAMED,
+            matters=matters,
+            skewed=True,
+        )
+        extrema.insert(2, slow)
+    return extrema
 
 
 def remark_of(run: Run, found: RanksOfRun) -> str:

@@ -19,13 +19,10 @@ LAST = (
 )
 NEGLIGIBLE = 0.01
 """Shares of the time below this one are not mentioned."""
-MOST_STRAGGLERS = 3
-MOST_OUTLIERS = 3
-"""Of one criterion."""
+SHOWN = 3
+"""Stragglers, outliers by one criterion, metrics of a group."""
 MOST_PLACES = 5
 """Stretches between two calls."""
-MOST_MEANS = 3
-"""Metrics of a group."""
 FEW = 2
 """Ranks that can only be alike or all apart."""
 ONE_RANK = "There is only one rank, so there is nothing to compare."
@@ -60,7 +57,7 @@ def straggler_lines(report: RankReport, late: Lateness) -> list[str]:
     if report.withheld:
         return lines
     lines.append(f"  {LAST}")
-    order = np.argsort(-late.charged_s, kind="stable")[:MOST_STRAGGLERS]
+    order = np.argsort(-late.charged_s, kind="stable")[:SHOWN]
     first = [at for at in order if late.last[at]]
     if late.bodies > 1 and not first:
         lines.append("  In no iteration is a single rank last.")
@@ -135,7 +132,7 @@ def outlier_lines(report: RankReport) -> list[str]:
 
 def outliers_by(report: RankReport, extreme: Extreme) -> str:
     """List the outliers by one criterion with their values."""
-    shown = min(extreme.standing_out, MOST_OUTLIERS)
+    shown = min(extreme.standing_out, SHOWN)
     return ", ".join(
         f"{report.numbers[rank]} ({metric_text(value, extreme.unit)})"
         for rank, value in zip(extreme.ranks[:shown], extreme.values[:shown], strict=True)
@@ -149,7 +146,7 @@ def group_lines(report: RankReport) -> list[str]:
         return [one_group(report)]
     apart = f" (silhouette {groups.silhouette:.2f})" if groups.k > 1 else ""
     lines = [f"{counted(groups.k, 'group')} of ranks{apart}; means of the ranks in each:"]
-    most = np.argsort(-metrics.normalised().std(axis=0), kind="stable")[:MOST_MEANS]
+    most = np.argsort(-metrics.normalised().std(axis=0), kind="stable")[:SHOWN]
     for size, where, exemplar, means in zip(
         groups.sizes, report.group_places(), report.exemplars(), report.cluster_means(), strict=True
     ):

@@ -14,6 +14,7 @@ from hindmost.models.ranks.distributed_lateness import (
     distributed_lateness,
     over_bodies,
 )
+from hindmost.models.ranks.extrema import MATTERS
 from hindmost.models.ranks.kmeans import cluster_by_silhouette
 from hindmost.models.ranks.reductions import ONE_PROCESS, Reductions, count_of
 from hindmost.models.ranks.selection import (
@@ -28,7 +29,6 @@ from hindmost.models.ranks.vectors import RankMetrics
 WINDOWS = 4
 HALO = "halo"
 """Name of the time in halo exchanges."""
-MATTERS = 0.01
 NODE_DEVIATIONS = 4.0
 """Standard deviations of the other nodes by which an outlier node is slower."""
 LEAST_NODES = 4

@@ -7,7 +7,7 @@ import pytest
 
 from hindmost.harness.runfile.common_events import common_sequence, most_pending
 from hindmost.models.events import EventKind
-from hindmost.models.ranks.ideal_network import IdealNetwork
+from hindmost.models.ranks.efficiency_tally import IdealNetwork
 
 SEND, RECEIVE = EventKind.SEND, EventKind.RECEIVE
 REDUCE, POST, COMPLETE = EventKind.REDUCE, EventKind.POST, EventKind.COMPLETE

@@ -21,8 +21,7 @@ from hindmost.harness.runfile.reader import Run
 from hindmost.models.events import EventKind
 from hindmost.models.ranks.computation import Computation
 from hindmost.models.ranks.efficiencies import Efficiencies
-from hindmost.models.ranks.efficiency_tally import EfficiencyTally, Window
-from hindmost.models.ranks.stretches import BodyBlock
+from hindmost.models.ranks.efficiency_tally import BodyBlock, EfficiencyTally, Window
 from hindmost.models.simulation.blocks import absent_ranks
 from hindmost.models.simulation.event_simulator import FEW_EVENTS
 from hindmost.text import percent

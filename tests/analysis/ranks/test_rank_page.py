@@ -19,9 +19,13 @@ from tests.analysis.ranks.test_rank_tables import CSV
 from tests.conftest import LOCAL
 
 import hindmost
-from hindmost.analysis.ranks.figures import hindmost_chart, outlier_chart, timeline_charts
+from hindmost.analysis.ranks.figures import (
+    hindmost_chart,
+    outlier_chart,
+    timeline_charts,
+    timelines_of,
+)
 from hindmost.analysis.ranks.study import report_run
-from hindmost.analysis.ranks.timelines import timelines_of
 from hindmost.analysis.runs.figures.one_run import make_map, make_rank_histograms
 from hindmost.analysis.runs.figures.run_figure import FigureChoice, column_of
 from hindmost.analysis.show.html_charts import choice_data
@@ -146,7 +150,7 @@ def test_timelines_are_means_and_the_longest(
     run_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = hindmost.open(run_path)
-    monkeypatch.setattr("hindmost.analysis.ranks.timelines.MOST_STEPS", 8)
+    monkeypatch.setattr("hindmost.analysis.ranks.figures.STEPS", 8)
     found = timelines_of(run, [5, SLOW])
     assert found.bodies_a_step == 8
     assert found.edges.tolist() == [*np.arange(0, 60, 8) - 0.5, 59.5]

@@ -11,9 +11,14 @@ from numpy.typing import NDArray
 from hindmost.errors import DataError
 from hindmost.models.events import EventKind
 from hindmost.models.noise.maxplus import Replay
-from hindmost.models.ranks.efficiency_tally import EfficiencyTally, RunParts, window_borders
-from hindmost.models.ranks.ideal_network import IdealNetwork, Meeting
-from hindmost.models.ranks.stretches import BodyBlock
+from hindmost.models.ranks.efficiency_tally import (
+    BodyBlock,
+    EfficiencyTally,
+    IdealNetwork,
+    Meeting,
+    RunParts,
+    window_borders,
+)
 from hindmost.models.simulation.blocks import KINDS, EventBlock
 from hindmost.models.simulation.event_simulator import Latencies
 
@@ -157,7 +162,7 @@ def test_parts_add_up_and_neither_blocks_nor_compiling_matter(
     block = run_of(work, [REDUCE, REDUCE], 0.25)
     nodes = ["a", "a", "a", "b"]
     parts = tallied(block, position, line(4), windows=3, nodes=nodes)
-    monkeypatch.setattr("hindmost.models.ranks.ideal_network.FEW_EVENTS", 0)
+    monkeypatch.setattr("hindmost.models.ranks.efficiency_tally.FEW_EVENTS", 0)
     again = tallied(block, position, line(4), windows=3, nodes=nodes, rows=7)
     for one, other in (
         (parts.whole, again.whole),

@@ -11,7 +11,7 @@ import pytest
 from tests.models.simulation.cases import PATTERNS, Case, case
 
 from hindmost.models.noise.maxplus import Replay
-from hindmost.models.ranks.ideal_network import IdealNetwork, Meeting
+from hindmost.models.ranks.efficiency_tally import IdealNetwork, Meeting
 from hindmost.models.ranks.slopes import SlopeSum
 from hindmost.models.ranks.transfers import SlowTransfers
 from hindmost.models.simulation.blocks import (

@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 from tests.models.simulation.cases import COMPLETE, POST, RECEIVE, REDUCE, SEND
 
-from hindmost.models.ranks.ideal_network import IdealNetwork, Meeting
+from hindmost.models.ranks.efficiency_tally import IdealNetwork, Meeting
 from hindmost.models.ranks.transfers import SlowTransfers
 from hindmost.models.simulation.blocks import EventBlock, Neighbours, absent_ranks
 from hindmost.models.simulation.change import Change
