@@ -2,10 +2,9 @@
 
 Efficiencies cover the bodies (iterations), without restarts, lead-in and lead-out. The run time T
 is summed over restart cycles, each from the start of the first rank to the end of the last. Parts
-are windows of bodies, nodes, and places in the restart cycle. A window is walked through by itself,
-and all ranks start it together, as when a trace is cut. If they start it far apart, its
-communication efficiency is not split. A place is one body of every cycle and no period of time: its
-T and I are the largest sums over cycles of any rank, on the clock and on the ideal network.
+are windows of bodies, nodes, and places in the restart cycle. A window lasts as long as the last
+rank advances in it, on the clock and on the ideal network. A place is one body of every cycle and
+no period of time: its T and I are the largest sums over cycles of any rank.
 
 On an ideal network messages and reductions cost nothing: the recursion of
 `hindmost.models.simulation.event_simulator` with every cost left out. It gives the least time that
@@ -15,7 +14,6 @@ the run could have taken with this work and these dependencies, whatever the net
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import IntEnum
 from itertools import pairwise
 from typing import Any
 
@@ -27,24 +25,8 @@ from hindmost.models.ranks.efficiencies import Efficiencies
 from hindmost.models.simulation.blocks import Neighbours
 from hindmost.models.simulation.event_simulator import FEW_EVENTS, EventSimulator
 
-SKEWED = 0.05
-"""Largest skew of the ranks at the start of a window, over its length, to split communication."""
-NOTHING_TO_SPLIT = 0.99
-"""Work of one rank over the run time, from which on there is no communication to split."""
 MOST_PLACES = 512
 """Longer restart cycles are not analysed by place."""
-
-APART = "ranks start this window too far apart to separate serialisation from transfer"
-
-
-class Meeting(IntEnum):
-    """What happens before a body."""
-
-    NONE = 0
-    WINDOW = 1
-    """All ranks stand together; what was posted before is complete."""
-    CYCLE = 2
-    """All ranks stand together, and nothing is pending."""
 
 
 class IdealNetwork:
@@ -75,7 +57,7 @@ class IdealNetwork:
         kind: NDArray[np.uint8],
         work: NDArray[np.floating[Any]],
         rest: NDArray[np.float64],
-        meeting: NDArray[np.uint8],
+        begins: NDArray[np.bool_],
         absent: NDArray[np.bool_] | None = None,
         group: NDArray[np.integer[Any]] | None = None,
     ) -> NDArray[np.float64]:
@@ -89,8 +71,8 @@ class IdealNetwork:
             Own work before an event.
         rest : float64 array, shape (iteration, rank), seconds
             Own work after the last event of a body.
-        meeting : uint8 array, shape (iteration,)
-            See `Meeting`.
+        begins : bool array, shape (iteration,)
+            Bodies before which all ranks stand together, and nothing is pending.
         absent : bool array, shape (iteration, rank, event), optional
         group : int array, shape (iteration, rank, event), optional
             See `hindmost.models.simulation.blocks.EventBlock`.
@@ -98,7 +80,7 @@ class IdealNetwork:
         Returns
         -------
         float64 array, shape (iteration, rank), seconds
-            When every rank ends a body, since the last meeting.
+            When every rank ends a body, since the ranks stood together.
 
         Raises
         ------
@@ -107,10 +89,10 @@ class IdealNetwork:
         """
         ended = np.empty(rest.shape)
         few = work.size <= FEW_EVENTS
-        borders = [0, *np.flatnonzero(meeting).tolist(), len(kind)]
+        borders = [0, *np.flatnonzero(begins).tolist(), len(kind)]
         for first, last in pairwise(dict.fromkeys(borders)):
-            if meeting[first]:
-                self._simulator.meet(keep_pending=meeting[first] == Meeting.WINDOW)
+            if begins[first]:
+                self._simulator.meet()
             rows = slice(first, last)
             self._simulator.walk(
                 kind[rows],
@@ -158,129 +140,17 @@ class BodyBlock:
         return np.asarray(np.maximum(self.local - before, 0.0))
 
 
-class StretchTally:
-    """Sums over stretches: consecutive bodies that all ranks start together.
-
-    A window may start where ranks do not meet. It then starts for each rank with its own first
-    body, so that its time excludes the skew from before.
-
-    Parameters
-    ----------
-    meeting : uint8 array, shape (iteration,)
-        See `Meeting`; a stretch starts at every meeting, the first one with the first body.
-    part : int array, shape (iteration,)
-        Part of the run that a body belongs to, from 0; parts start with stretches.
-    network : IdealNetwork or None
-        None if events are unknown.
-    """
-
-    def __init__(
-        self,
-        ranks: int,
-        meeting: NDArray[np.uint8],
-        part: NDArray[np.intp],
-        network: IdealNetwork | None,
-    ) -> None:
-        self._meeting, self._part, self._network = meeting, part, network
-        parts = int(part[-1]) + 1
-        self.local = np.zeros((parts, ranks))
-        self.run_time = np.zeros(parts)
-        self.ideal = np.zeros(parts)
-        self.skewed = np.zeros(parts, np.bool_)
-        self._cuts = np.append(np.flatnonzero(meeting), meeting.size)
-        self._spent = np.zeros(ranks)
-        self._begin = np.zeros(ranks)
-
-    def add(self, first: int, block: BodyBlock) -> NDArray[np.float64] | None:
-        """Count bodies; return when they end on the ideal network."""
-        count = len(block.duration)
-        ended = None
-        if self._network is not None and block.kind is not None and block.work is not None:
-            meeting = self._meeting[first : first + count]
-            ended = self._network.advance(
-                block.kind, block.work, block.rest, meeting, block.absent, block.group
-            )
-        low, high = np.searchsorted(self._cuts, (first, first + count), side="right")
-        inside = self._cuts[low:high] - first
-        for begin, end in pairwise(dict.fromkeys([0, *inside.tolist(), count])):
-            self._add_piece(first, begin, end, block, ended)
-        return ended
-
-    def _add_piece(
-        self, first: int, begin: int, end: int, block: BodyBlock, ended: NDArray[np.float64] | None
-    ) -> None:
-        """Count bodies of one stretch; its time is known after its last body."""
-        part = self._part[first + begin]
-        if self._meeting[first + begin]:
-            cut = self._meeting[first + begin] == Meeting.WINDOW
-            self._begin[:] = block.start[begin] if cut else block.start[begin].min()
-            self._spent[:] = 0.0
-        self._spent += block.duration[begin:end].sum(axis=0)
-        self.local[part] += block.local[begin:end].sum(axis=0)
-        if first + end == self._meeting.size or self._meeting[first + end]:
-            ends = block.start[end - 1] + block.duration[end - 1]
-            # Clock errors may place a rank's end before its start.
-            span = max(float((ends - self._begin).max()), float(self._spent.max()))
-            self.run_time[part] += span
-            self.skewed[part] |= bool(np.ptp(self._begin) > SKEWED * span)
-            if ended is not None:
-                self.ideal[part] += ended[end - 1].max()
-
-    def efficiencies(self, parts: slice, ranks: NDArray[np.intp] | None = None) -> Efficiencies:
-        """Return the efficiencies of some parts of the run, for all or some ranks."""
-        local = self.local[parts].sum(axis=0)
-        if ranks is not None:
-            local = local[ranks]
-        run_time_s = float(self.run_time[parts].sum())
-        ideal_s = None if self._network is None else float(self.ideal[parts].sum())
-        if ideal_s is not None and self.skewed[parts].any():
-            # The ideal run does not know which ranks came late, and which ones wait for them.
-            split = local.max(initial=0.0) < NOTHING_TO_SPLIT * run_time_s
-            ideal_s = None if split else min(ideal_s, run_time_s)
-        if self.local.shape[1] == 1:  # waits for nobody, with or without events
-            ideal_s = float(local[0])
-        return Efficiencies.of_ranks(local, run_time_s, ideal_s)
-
-
-def meetings(position: NDArray[np.int32], borders: NDArray[np.intp]) -> NDArray[np.uint8]:
-    """Return where ranks meet: at the starts of cycles and of windows.
-
-    Parameters
-    ----------
-    position : int array, shape (iteration,)
-        Place in the restart cycle.
-    borders : int array, shape (window,)
-        First bodies of windows; may be empty.
-    """
-    meeting = np.zeros(position.size, np.uint8)
-    meeting[borders] = Meeting.WINDOW
-    meeting[position == 0] = Meeting.CYCLE
-    meeting[0] = Meeting.CYCLE
-    return meeting
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Window:
-    """Bodies from ``first`` up to ``last``, which is the first of the next window.
-
-    Attributes
-    ----------
-    not_split : str
-        Why communication is not split although that of the run is; empty if it is.
-    """
+    """Bodies from ``first`` up to ``last``, which is the first of the next window."""
 
     first: int
     last: int
     efficiencies: Efficiencies
-    not_split: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """Return the borders and the efficiencies between them."""
-        return {
-            "bodies": [self.first, self.last],
-            **self.efficiencies.to_json(),
-            "not_split": self.not_split or None,
-        }
+        return {"bodies": [self.first, self.last], **self.efficiencies.to_json()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -338,68 +208,96 @@ class EfficiencyTally:
         exchanges_meet: bool = False,
         windows: int = 1,
     ) -> None:
-        ranks, bodies = len(nodes), position.size
-        self._nodes = nodes
+        ranks = len(nodes)
+        self._nodes = np.array(nodes)
         self._borders = window_borders(position, windows)
-        first = self._borders[:-1]
-        part = np.searchsorted(first, np.arange(bodies), side="right") - 1
-
-        def tally(cuts: NDArray[np.intp], parts: NDArray[np.intp]) -> StretchTally:
-            network = None
-            if with_events:
-                network = IdealNetwork(
-                    ranks, edge_source, edge_target, exchanges_meet=exchanges_meet
-                )
-            return StretchTally(ranks, meetings(position, cuts), parts, network)
-
-        self._windows = tally(first, part)
-        # Windows that start with cycles cut nothing: the run is their sum, and is walked once.
-        cycles = meetings(position, first[:0])
-        self._whole = (
-            self._windows
-            if np.array_equal(cycles, meetings(position, first))
-            else tally(first[:0], np.zeros(bodies, np.intp))
-        )
+        self._begins = position == 0
+        self._begins[0] = True
+        self._network = None
+        if with_events:
+            self._network = IdealNetwork(
+                ranks, edge_source, edge_target, exchanges_meet=exchanges_meet
+            )
+        count = self._borders.size - 1
+        self._local = np.zeros((count, ranks))
+        self._run_time, self._ideal = np.zeros(count), np.zeros(count)
+        # Of the cycle so far: its begin, the times of the ranks, and when the last one was done.
+        self._origin, self._spent = 0.0, np.zeros(ranks)
+        self._done = self._ideal_done = 0.0
         self._places = PlaceTally(position, ranks) if repeats(position) else None
         self._split_places = with_events and not overlapping
 
     def add(self, first: int, block: BodyBlock) -> None:
         """Count the bodies from the first on; blocks come in the order of the run."""
-        ended = self._whole.add(first, block)
-        if self._windows is not self._whole:
-            self._windows.add(first, block)
+        count = len(block.duration)
+        begins = self._begins[first : first + count]
+        ended = None
+        if self._network is not None and block.kind is not None and block.work is not None:
+            ended = self._network.advance(
+                block.kind, block.work, block.rest, begins, block.absent, block.group
+            )
+        inside = self._borders[(self._borders > first) & (self._borders < first + count)] - first
+        cuts = np.unique([0, *inside.tolist(), *np.flatnonzero(begins).tolist(), count])
+        for begin, end in pairwise(cuts.tolist()):
+            self._add_piece(first, slice(begin, end), block, ended)
         if self._places is not None:
             self._places.add(first, block, ended)
 
+    def _add_piece(
+        self, first: int, rows: slice, block: BodyBlock, ended: NDArray[np.float64] | None
+    ) -> None:
+        """Count bodies of one window and cycle."""
+        window = np.searchsorted(self._borders, first + rows.start, side="right") - 1
+        if self._begins[first + rows.start]:
+            self._origin = float(block.start[rows.start].min())
+            self._spent[:] = 0.0
+            self._done = self._ideal_done = 0.0
+        self._spent += block.duration[rows].sum(axis=0)
+        self._local[window] += block.local[rows].sum(axis=0)
+        # Clock errors may place a rank's end before its start.
+        last_s = float((block.start[rows.stop - 1] + block.duration[rows.stop - 1]).max())
+        done = max(last_s - self._origin, float(self._spent.max()), self._done)
+        self._run_time[window] += done - self._done
+        self._done = done
+        if ended is not None:
+            done = max(float(ended[rows.stop - 1].max()), self._ideal_done)
+            self._ideal[window] += done - self._ideal_done
+            self._ideal_done = done
+
     def result(self) -> RunParts:
         """Return the efficiencies, after the last body."""
-        names = np.array(self._nodes)
-        whole = self._whole.efficiencies(slice(None))
-        of_windows = [
-            self._windows.efficiencies(slice(at, at + 1)) for at in range(self._borders.size - 1)
-        ]
+        run_time_s, local = float(self._run_time.sum()), self._local.sum(axis=0)
+        ideal_s = None if self._network is None else float(self._ideal.sum())
+        if local.size == 1:  # waits for nobody, with or without events
+            ideal_s = float(local[0])
         return RunParts(
-            whole=whole,
+            whole=Efficiencies.of_ranks(local, run_time_s, ideal_s),
             windows=tuple(
                 Window(
                     first=int(self._borders[at]),
                     last=int(self._borders[at + 1]),
-                    efficiencies=each,
-                    not_split=APART if whole.ideal_s is not None and each.ideal_s is None else "",
+                    efficiencies=self._of_window(at, ideal_s is not None),
                 )
-                for at, each in enumerate(of_windows)
+                for at in range(self._borders.size - 1)
             ),
             nodes={
-                name: self._whole.efficiencies(slice(None), np.flatnonzero(names == name))
-                for name in dict.fromkeys(self._nodes)
+                name: Efficiencies.of_ranks(local[self._nodes == name], run_time_s, ideal_s)
+                for name in dict.fromkeys(self._nodes.tolist())
             },
             places=self._places.result(self._split_places) if self._places is not None else {},
         )
 
+    def _of_window(self, at: int, split: bool) -> Efficiencies:
+        """Return the efficiencies of a window; a rank may work longer in it than the last did."""
+        local = self._local[at]
+        run_time_s = max(float(self._run_time[at]), float(local.max()))
+        ideal_s = min(max(float(self._ideal[at]), float(local.max())), run_time_s)
+        return Efficiencies.of_ranks(local, run_time_s, ideal_s if split else None)
+
     @property
     def local_s(self) -> float:
         """Local work of all ranks together so far, in seconds."""
-        return float(self._whole.local.sum())
+        return float(self._local.sum())
 
 
 class PlaceTally:

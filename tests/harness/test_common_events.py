@@ -48,7 +48,7 @@ def test_a_chain_is_walked_from_rank_to_rank() -> None:
         work[0, rank, places[rank][-1]] = 1.0
     source, target = np.arange(3, dtype=np.int32), np.arange(1, 4, dtype=np.int32)
     ended = IdealNetwork(4, source, target).advance(
-        np.array([kinds], np.uint8), work, np.array([[0.0, 0.0, 0.0, 1.0]]), np.ones(1, np.uint8)
+        np.array([kinds], np.uint8), work, np.array([[0.0, 0.0, 0.0, 1.0]]), np.ones(1, bool)
     )
     assert ended[0].tolist() == [1.0, 2.0, 3.0, 4.0]
 
