@@ -9,13 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import DataError
-from hindmost.models.ranks.distributed_lateness import (
-    DistributedLateness,
-    distributed_lateness,
-    over_bodies,
-)
 from hindmost.models.ranks.extrema import MATTERS
 from hindmost.models.ranks.kmeans import cluster_by_silhouette
+from hindmost.models.ranks.lateness import Lateness, lateness
 from hindmost.models.ranks.reductions import ONE_PROCESS, Reductions, count_of
 from hindmost.models.ranks.selection import (
     Selection,
@@ -86,7 +82,7 @@ class BodiesOfRanks:
     def metrics(self, rows: slice = slice(None)) -> RankMetrics:
         """Return the vector of every rank over some bodies; counts as they are."""
         times = {**self.parts, **self.not_work}
-        columns = [over_bodies(part[rows]) for part in times.values()]
+        columns = [part[rows].sum(axis=0) for part in times.values()]
         columns += [values for _, values in self.counts.values()]
         return RankMetrics(
             values=np.stack(columns, axis=1),
@@ -109,7 +105,7 @@ def keep(
     criteria: tuple[str, ...] = CRITERIA,
     always: tuple[int, ...] = (),
     reductions: Reductions = ONE_PROCESS,
-) -> tuple[Selection, DistributedLateness]:
+) -> tuple[Selection, Lateness]:
     """Choose the ranks that keep their full records; collective.
 
     Parameters
@@ -125,9 +121,8 @@ def keep(
     vectors = bodies.metrics().normalised(reductions)
     count = ranks_to_keep(share, count_of(len(vectors), reductions))
     groups = cluster_by_silhouette(vectors, seed=seed, reductions=reductions)
-    meeting = distributed_lateness(
-        bodies.work, transfer=bodies.transfer, ids=ids, reductions=reductions
-    )
+    work, hosts = bodies.work, [str(node) for node in bodies.node_of]
+    meeting = lateness(work, hosts, bodies.transfer, ids=ids, reductions=reductions)
     scores = {}
     if "node" in criteria:
         scores["node"] = on_slow_nodes(bodies, reductions)
@@ -136,11 +131,13 @@ def keep(
             bodies.windows(), groups.k, seed=seed, reductions=reductions
         )
     if "critical" in criteria:
+        assert meeting.path_s is not None
         scores["critical"] = np.where(meeting.last > 0, meeting.path_s, -np.inf)
     if "transfers" in criteria:
         scores["transfers"] = in_transfers(bodies, reductions)
     if "peaks" in criteria:
-        scores["peaks"] = peaks(bodies.work, meeting.level_s)
+        level = reductions.total(work.sum(axis=1)) / count_of(ids.size, reductions)
+        scores["peaks"] = peaks(work, level)
     if "waiting" in criteria:
         scores["waiting"] = -meeting.waited_s
     wanted = [
@@ -168,11 +165,11 @@ def in_transfers(
     Ranks that lost nothing by it, or less than a hundredth of their work, are not kept for it.
     """
     if bodies.transfer is not None:
-        lost = over_bodies(bodies.transfer)
+        lost = bodies.transfer.sum(axis=0)
     else:
-        lost = over_bodies(bodies.not_work.get(HALO, np.zeros(bodies.work.shape)))
+        lost = bodies.not_work.get(HALO, np.zeros(bodies.work.shape)).sum(axis=0)
         lost = lost - reductions.least(np.array([lost.min(initial=np.inf)]))[0]
-    return np.where(lost > MATTERS * over_bodies(bodies.work), lost, -np.inf)
+    return np.where(lost > MATTERS * bodies.work.sum(axis=0), lost, -np.inf)
 
 
 def peaks(work: NDArray[np.float64], level: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -189,7 +186,7 @@ def peaks(work: NDArray[np.float64], level: NDArray[np.float64]) -> NDArray[np.f
     """
     off = work - level[:, None]
     high = np.quantile(off, 0.9, axis=0)
-    return over_bodies(np.maximum(off - high, 0.0))
+    return np.asarray(np.maximum(off - high, 0.0).sum(axis=0))
 
 
 def on_slow_nodes(
@@ -200,7 +197,7 @@ def on_slow_nodes(
     A node stands out if its mean is above that of the other nodes by `NODE_DEVIATIONS` of their
     standard deviations.
     """
-    work = over_bodies(bodies.work)
+    work = bodies.work.sum(axis=0)
     longest = float(reductions.most(np.array([work.max(initial=0.0)]))[0])
     summed = np.bincount(bodies.node_of, work, minlength=bodies.nodes)
     counted = np.bincount(bodies.node_of, minlength=bodies.nodes).astype(np.float64)

@@ -35,7 +35,7 @@ from hindmost.harness.runfile import reader
 from hindmost.harness.runfile.bodies import PHASES
 from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.writer import write_whole
-from hindmost.models.ranks.distributed_lateness import distributed_lateness
+from hindmost.models.ranks.lateness import lateness
 
 CHOSEN = "document.querySelector('#chart-1 select').value"
 SAID = "document.querySelector('#chart-{} .hover').textContent"
@@ -182,7 +182,7 @@ def test_who_is_hindmost_in_percent(run_path: Path, values: dict[str, object]) -
     caused, last = hindmost_chart(report).series
     work = np.asarray(values["phase_duration"])[:, :, LOCAL].astype(np.float32).astype(float)
     winner = work.argmax(axis=1)
-    charged = distributed_lateness(work).charged_s  # as processes find it that hold some ranks each
+    charged = lateness(work, ["n"] * RANKS).charged_s
     waiting = (work.max(axis=1)[:, None] - work).sum()
     assert charged.sum() == pytest.approx(waiting)
     np.testing.assert_allclose(caused.y, 100 * charged / waiting, rtol=1e-6, atol=1e-9)
