@@ -146,7 +146,7 @@ def body_profile_chart(report: RankReport) -> Chart:
 def own_work_chart(report: RankReport) -> Chart:
     """Make the histogram of the own work of bodies."""
     histogram = of_run(report).histogram
-    if histogram is None or not histogram.counts.any():
+    if not histogram.counts.any():
         raise UsageError(f"{report.file} does not contain the own work of iterations of all ranks.")
     return of_all(own_work(histogram, title=report.title), report)
 

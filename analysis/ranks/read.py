@@ -42,8 +42,7 @@ class RanksOfRun:
 
     Attributes
     ----------
-    lateness : Lateness or None
-        None for files of some ranks that do not contain it.
+    lateness : Lateness
     metrics : RankMetrics
         Time by phase, messages and bytes, of the whole run.
     waiting_s : float64 array, shape (rank,), seconds
@@ -63,11 +62,11 @@ class RanksOfRun:
         None in the same case.
     transfers : bool
         Whether late neighbours and slow transfers were separated.
-    histogram : Histogram or None
+    histogram : Histogram
         Of the own work of bodies.
     """
 
-    lateness: Lateness | None
+    lateness: Lateness
     metrics: RankMetrics
     waiting_s: NDArray[np.float64]
     halo_s: NDArray[np.float64]
@@ -78,7 +77,7 @@ class RanksOfRun:
     of_body: Profile | None
     slopes: Slopes | None
     transfers: bool
-    histogram: Histogram | None
+    histogram: Histogram
 
     def recorded_share(self, times_s: NDArray[np.float64]) -> float:
         """Return the share of a time, shape (rank,), in that of all bodies of all ranks."""
@@ -87,7 +86,7 @@ class RanksOfRun:
     @property
     def waited_part(self) -> float:
         """Largest part of the differences of own work that ranks can have waited for: 0 to 1."""
-        if self.lateness is None or not self.lateness.waited_s.any():
+        if not self.lateness.waited_s.any():
             return 1.0
         differences = self.lateness.waited_s
         return float(np.minimum(differences, self.in_mpi_s).sum() / differences.sum())

@@ -123,7 +123,7 @@ class RankReport:
 
     def _run_json(self, run: RanksOfRun) -> dict[str, Any]:
         """Return profile and histogram as JSON; unknown values are null."""
-        body, slopes, histogram = run.of_body, run.slopes, run.histogram
+        body, slopes = run.of_body, run.slopes
         return {
             "waiting_recorded_share": run.recorded_share(run.waiting_s),
             "halo_share": run.recorded_share(run.halo_s),
@@ -135,7 +135,7 @@ class RankReport:
                 **(dict.fromkeys(SLOPES_IN_JSON) if slopes is None else slopes.to_json()),
                 "text": self.slopes_text,
             },
-            "histogram": None if histogram is None else histogram.to_json(),
+            "histogram": run.histogram.to_json(),
         }
 
     @property
@@ -294,8 +294,7 @@ def report_table(file: str, table: RankTable) -> RankReport:
 
 def why_withheld(run: Run, found: RanksOfRun) -> str:
     """Say why no rank can be blamed for the wait time of others; empty if ranks can."""
-    late = found.lateness
-    if late is None or late.waiting_share < MATTERS:
+    if found.lateness.waiting_share < MATTERS:
         return ""
     reason = str(run.header.spec.get("events_left_out") or "")
     if reason.startswith(WHO_WAITS_IS_NOT_KNOWN):
@@ -315,8 +314,6 @@ def extrema_of_run(found: RanksOfRun, clustering: Clustering) -> list[Extreme]:
     """Return the first ranks by every criterion that the run allows."""
     matters = MATTERS * float(found.time_s.mean())
     waiting = extreme("least waiting", found.waiting_s, MOST_NAMED, least=True, matters=matters)
-    if found.lateness is None:
-        return [waiting, unlike_the_rest(clustering, MOST_NAMED)]
     extrema = [
         waiting if each.criterion == "least waiting" else each
         for each in extrema_of(found.lateness, clustering, MOST_NAMED)
@@ -341,21 +338,9 @@ def remark_of(run: Run, found: RanksOfRun) -> str:
             f"{run.columns} of {run.header.ranks} ranks kept full records and have timelines. All "
             f"other results are for all {run.header.ranks} ranks, from their profiles."
         )
-        if not run.has("every_charged"):
-            said.append(f"An older version of hindmost wrote the file: {last_most_often(run)}.")
     if run.header.synchronisation == "pipelined" or found.overlaps:
         said.append(
             "Collectives overlap with work: a rank that is last in an iteration may catch up, so "
             "its costs are upper limits."
         )
     return " ".join(said)
-
-
-def last_most_often(run: Run) -> str:
-    """Say which rank was last most often, if its cost is unknown."""
-    last = run.variable("every_last")
-    rank = int(last.argmax())
-    return (
-        f"rank {rank} had the most work most often, in {last[rank]} of {run.bodies} iterations; "
-        "the cost to the others was not kept"
-    )

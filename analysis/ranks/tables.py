@@ -164,7 +164,7 @@ def recorded_wait_time(run: RanksOfRun) -> str:
     said = f"{percent(share)} of the time of all ranks; {percent(halo)} is in halo exchanges"
     if halo < NEGLIGIBLE:
         return f"{said}."
-    if run.transfers and run.lateness is not None:
+    if run.transfers:
         slow = run.recorded_share(run.lateness.transfer_s)
         return f"{said}, and {percent(slow)} in slow transfers of halos that were sent in time."
     return (

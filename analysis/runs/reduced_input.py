@@ -56,7 +56,7 @@ def all_ranks_of(run: Run) -> AllRanks:
     sample = Sample(
         point=point,
         count=count.astype(np.float64),
-        variance=deviation**2,
+        variance=np.square(deviation, dtype=np.float64),
         smallest=float(least[counted].min()),
         largest=float(most[counted].max()),
     )

@@ -229,7 +229,13 @@ def log_density(y: NDArray[np.float64], df: float, nc: float) -> NDArray[np.floa
         -0.5 * np.log(2.0 * np.pi * df) - (0.5 * df - 1.0) * np.log(2.0) - special.gammaln(0.5 * df)
     )
     stretch = np.log(radius / np.sqrt(df))
-    return constant - (df + 1.0) * stretch - 0.5 * df * (nc / radius) ** 2 + np.asarray(log_j(m))
+    value = (
+        constant
+        - (df + 1.0) * stretch
+        - 0.5 * df * (nc / radius) ** 2
+        + np.asarray(log_j(m), np.float64)
+    )
+    return np.asarray(value, np.float64)
 
 
 def integral(df: float, m: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -3,13 +3,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.models.ranks.spread import on_processes
+from tests.models.ranks.spread import Spread, on_processes
 
 from hindmost.errors import DataError, UsageError
 from hindmost.models.events import EventKind
 from hindmost.models.ranks.extrema import beyond_spread, extrema_of
 from hindmost.models.ranks.histogram import empty_histogram
-from hindmost.models.ranks.lateness import LatenessSum, lateness
+from hindmost.models.ranks.lateness import Lateness, LatenessSum, lateness
 from hindmost.models.ranks.transfers import SlowTransfers
 from hindmost.models.simulation.blocks import EventBlock
 
@@ -180,14 +180,13 @@ def test_a_slow_link_is_told_from_a_late_neighbour(in_one_call: bool, sends_at_o
         assert who.waiting_share == pytest.approx(1.4 * 7 / 8 / 2.4, rel=0.02)
         share = who.transfer_charged_s[3] / who.charged_s[3]
         assert share == pytest.approx(1.0 if by_transfer else 0.0, abs=0.01)
-        apart = on_processes(
-            3,
-            8,
-            lambda spread, works=works, slow=slow: lateness(
-                works[:, spread.mine], ["n"] * spread.mine.size, slow[:, spread.mine],
-                ids=spread.mine, reductions=spread,
-            ),
-        )  # fmt: skip
+
+        def on_one(spread: Spread, works: Values = works, slow: Values = slow) -> Lateness:
+            mine = spread.mine
+            hosts = ["n"] * mine.size
+            return lateness(works[:, mine], hosts, slow[:, mine], ids=mine, reductions=spread)
+
+        apart = on_processes(3, 8, on_one)
         for name in ("last", "charged_s", "transfer_charged_s", "lost_s", "waited_s", "path_s"):
             met = np.concatenate([getattr(each, name) for each in apart])
             np.testing.assert_allclose(met, getattr(who, name), atol=1e-9)
