@@ -14,9 +14,9 @@ from hindmost.harness.reduction.transfers import slow_transfers
 from hindmost.harness.runfile.bodies import NOT_WORK
 from hindmost.harness.runfile.contents import RankRun
 from hindmost.models.ranks.histogram import empty_histogram
-from hindmost.models.ranks.keeping import BodiesOfRanks, keep
 from hindmost.models.ranks.lateness import Lateness
 from hindmost.models.ranks.reductions import Reductions
+from hindmost.models.ranks.selection import BodiesOfRanks, keep
 from hindmost.text import counted
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def decide(
         )
     bodies = bodies_of_rank(run, communicator, slow_transfers(run, communicator, reductions))
     chosen, meeting = keep(bodies, share, seed=seed, always=always, reductions=reductions)
-    edges = interval_edges(bodies.bodies)
+    edges = interval_edges(run.bodies.duration.size)
     shared = histogram_of_all(bodies.work, reductions)
     shared |= times_of_intervals(run, edges, reductions)
     profile, interval_bodies = interval_profile(run)

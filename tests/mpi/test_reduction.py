@@ -24,8 +24,8 @@ from hindmost.harness.runfile.all_ranks import least_phase, most_of, total_of
 from hindmost.harness.runfile.bodies import PHASES
 from hindmost.harness.runfile.cycles import COUNTS
 from hindmost.harness.runfile.reader import Run
-from hindmost.models.ranks.keeping import BodiesOfRanks, keep
 from hindmost.models.ranks.kmeans import cluster
+from hindmost.models.ranks.selection import BodiesOfRanks, keep
 from hindmost.models.synthetic.populations import draw_population
 
 pytestmark = pytest.mark.mpi
@@ -35,7 +35,7 @@ import json, sys, time
 import numpy as np
 from mpi4py import MPI
 from hindmost.harness.reduction.decide import RankReductions
-from hindmost.models.ranks.keeping import BodiesOfRanks, keep
+from hindmost.models.ranks.selection import BodiesOfRanks, keep
 from hindmost.models.ranks.kmeans import cluster
 from hindmost.models.synthetic.populations import draw_population
 

@@ -8,11 +8,12 @@ from numpy.typing import NDArray
 from tests.models.ranks.spread import Spread, on_processes
 
 from hindmost.errors import UsageError
-from hindmost.models.ranks.keeping import BodiesOfRanks, keep
 from hindmost.models.ranks.kmeans import cluster
 from hindmost.models.ranks.selection import (
+    BodiesOfRanks,
     exemplars,
     in_proportion,
+    keep,
     largest,
     outliers,
     ranks_to_keep,
@@ -117,7 +118,7 @@ def test_culprits_are_kept_at_5_percent(kind: str) -> None:
         population = draw_population(kind, 2048, seed, iterations=200)
         chosen, _ = keep(seen(population), 0.05)
         kept.append(chosen.kept[population.culprits].mean())
-        alone = select(chosen.clustering, ranks_to_keep(0.05, 2048), ())
+        alone = select(chosen.clustering, ranks_to_keep(0.05, 2048), {})
         plain.append(alone.kept[population.culprits].mean())
         idle = np.argsort(population.idle_s)
         for top, paper in ((5, 1.0), (10, 0.7), (20, 0.45)):  # the paper's best table
