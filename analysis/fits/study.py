@@ -52,15 +52,12 @@ class FitOptions:
         Search scipy's families for the best law.
     by_node : bool
         Let P of the models of whole bodies be the number of nodes, not of ranks.
-    latency_s : float or None
-        Measured latency of a reduction; None: estimated on the first half of the run.
     most_bodies : int or None
         Refuse runs of more iterations of all ranks, unless they were fitted earlier.
     """
 
     families: bool = False
     by_node: bool = False
-    latency_s: float | None = None
     most_bodies: int | None = None
 
 
@@ -267,11 +264,7 @@ def compute_fit(run: Run, options: FitOptions) -> FittedRun:
     if not has_bodies_of_all(run):
         return nothing_fitted(run, reduced(run))
     times = solve_times(run, by_node=options.by_node, some_ranks=True)
-    fits = fit_models(
-        times,
-        families=options.families,
-        latency_s=options.latency_s,
-    )
+    fits = fit_models(times, families=options.families)
     return FittedRun(
         run=run,
         models=tuple(map(FittedResult.of, fits.models)),

@@ -94,7 +94,6 @@ def fit_models(
     times: SolveTimes,
     *,
     families: bool = True,
-    latency_s: float | None = None,
 ) -> Fits:
     """Fit every model that the solver and its times allow.
 
@@ -102,9 +101,6 @@ def fit_models(
     ----------
     families : bool
         Search scipy's families for the best law, which takes a few seconds.
-    latency_s : float, optional
-        Of a reduction, from a measurement of the network, for max-plus; without it the latency is
-        estimated on the first half of the solve.
     """
     digest = Digest.of(times)
     table: dict[str, Fit] = {
@@ -129,7 +125,7 @@ def fit_models(
     models, too = fit_all(table, times, digest)
     refused |= too | MODELS.complaints
     if times.all_ranks is None:
-        models = [*fit_both(times, latency_s), *models]
+        models = [*fit_both(times), *models]
     return Fits(models=tuple(models), refused=refused, laws=laws)
 
 

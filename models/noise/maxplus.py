@@ -22,7 +22,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.errors import UsageError
 from hindmost.models.events import EventKind
 from hindmost.models.noise.times import SolveTimes
 from hindmost.models.results import ModelKind, Prediction
@@ -197,23 +196,11 @@ class Replay:
             )
 
 
-def fit_both(times: SolveTimes, latency_s: float | None = None) -> tuple[MaxPlus, MaxPlus]:
-    """Run the recursion with and without halos, in one pass over the solve.
-
-    Parameters
-    ----------
-    latency_s : float, optional
-        Of a reduction, from a measurement of the network. What the recursion misses is then not
-        estimated from the solve either.
-    """
+def fit_both(times: SolveTimes) -> tuple[MaxPlus, MaxPlus]:
+    """Run the recursion with and without halos, in one pass over the solve."""
     half = first_of_second_half(times)
     reductions, events = reductions_of_body(times)
-    if latency_s is None:
-        a_body_s = least_wait_s(times, half)
-    elif 0.0 <= latency_s < np.inf:
-        a_body_s = latency_s * reductions
-    else:
-        raise UsageError(f"A latency of {latency_s} s; it must be a time of at least 0.")
+    a_body_s = least_wait_s(times, half)
     latencies = Latencies.of_reductions(events, a_body_s / max(reductions, 1.0))
     # Without neighbours there is no halo to leave out.
     halos = (True, False) if times.edge_source.size else (True,)
@@ -223,7 +210,7 @@ def fit_both(times: SolveTimes, latency_s: float | None = None) -> tuple[MaxPlus
     models = [
         MaxPlus(
             name="max-plus" if halo else "max-plus-no-halo",
-            **judge(times, half, borders, elapsed, measured, learn=latency_s is None),
+            **judge(times, half, borders, elapsed, measured),
             latency_s=a_body_s,
             by_event=times.events is not None,
             with_halo=halo,
@@ -258,8 +245,6 @@ def judge(
     borders: NDArray[np.intp],
     elapsed: NDArray[np.float64],
     measured: NDArray[np.float64],
-    *,
-    learn: bool,
 ) -> dict[str, Any]:
     """Fit the recursion to the first half, and compare its prediction with the second.
 
@@ -269,15 +254,13 @@ def judge(
         Bodies between stretches, 0 and the number of bodies included.
     elapsed, measured : float64 array, shape (border,), seconds
         Since the first body, without restarts.
-    learn : bool
-        Whether to apply what is missed of the first half to all bodies.
     """
     bodies = np.diff(borders)
     first = borders[1:] <= half
     missed = (np.diff(measured) - np.diff(elapsed)) / bodies
     lagging = times.lag > 0
     fewest = FEWEST_CYCLES if lagging else FEWEST_STRETCHES
-    rate = float(missed[first].mean()) if learn and first.sum() >= fewest else 0.0
+    rate = float(missed[first].mean()) if first.sum() >= fewest else 0.0
     at_half = int(np.searchsorted(borders, half))
     later_bodies = times.iterations - half
     before = int(np.count_nonzero(times.cycle_begins[1 : half + 1]))

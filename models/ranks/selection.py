@@ -1,13 +1,14 @@
 """Which ranks keep their full records, if only a share of them can.
 
 The thesis of Lee (2009) keeps the exemplars and outliers of k-means, and suggests adding ranks that
-communicate and ranks of the critical path. Here exemplars come first. The remaining places are
+communicate, ranks of the critical path and the phases of a run. Here exemplars come first. The remaining places are
 divided evenly among criteria, each of which continues down its list past the ranks that are kept
 already:
 
 - ``outliers``: farthest from the centroids of k-means, in proportion to the clusters;
 - ``node``: ranks of a node that is an outlier among the nodes by its total work, six times as many
   as by other criteria;
+- ``unlike in a phase``: in windows of the run, farthest from their group for their window;
 - ``critical``: the most work in bodies in which the rank was last, its part of the critical path;
 - ``peaks``: occasional bodies with more work than the rank has in most;
 - ``waiting``: the least wait time.
@@ -18,14 +19,15 @@ which ranks are kept.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import DataError, UsageError
-from hindmost.models.ranks.kmeans import Clustering, cluster_by_silhouette
+from hindmost.models.ranks.kmeans import Clustering, cluster, cluster_by_silhouette
 from hindmost.models.ranks.lateness import Lateness, lateness
 from hindmost.models.ranks.reductions import ONE_PROCESS, Reductions, count_of
 from hindmost.models.ranks.vectors import RankMetrics
@@ -35,7 +37,7 @@ NODE_DEVIATIONS = 4.0
 LEAST_NODES = 4
 NODE_WEIGHT = 6
 """Number of ranks kept of such a node, relative to other criteria."""
-CRITERIA = ("node", "critical", "peaks", "waiting")
+CRITERIA = ("node", "unlike in a phase", "critical", "peaks", "waiting")
 """Criteria besides the outliers of k-means; all by default."""
 ALWAYS = "always"
 """Reason of ranks that are kept in any case."""
@@ -120,6 +122,38 @@ def select(
     if always is not None:
         names = (*names, ALWAYS)
     return Selection(kept=kept, reasons=reasons, names=names, clustering=clustering)
+
+
+def unlike_in_windows(
+    windows: Sequence[RankMetrics],
+    k: int,
+    *,
+    seed: int = 0,
+    reductions: Reductions = ONE_PROCESS,
+) -> NDArray[np.float64]:
+    """Return how far ranks are from their group in the window where they are farthest; collective.
+
+    Distances are over the root mean square of the distances in the window.
+
+    Parameters
+    ----------
+    windows : sequence of RankMetrics
+        The same ranks in one window of the run after the other.
+    k : int
+        Groups in every window.
+
+    Returns
+    -------
+    float64 array, shape (rank,)
+    """
+    farthest = np.zeros(windows[0].ranks)
+    for window in windows:
+        vectors = window.normalised(reductions)
+        groups = cluster(vectors, k, starts=2, seed=seed, reductions=reductions)
+        typical = np.sqrt(groups.inertia / groups.sizes.sum())
+        if typical > 0:
+            np.maximum(farthest, groups.distances / typical, out=farthest)
+    return farthest
 
 
 def exemplars(
@@ -281,10 +315,10 @@ class BodiesOfRanks:
         summed: NDArray[np.float64] = np.sum(list(self.parts.values()), axis=0)
         return summed
 
-    def metrics(self) -> RankMetrics:
-        """Return the vector of every rank; counts as they are."""
+    def metrics(self, rows: slice = slice(None)) -> RankMetrics:
+        """Return the vector of every rank over some bodies; counts as they are."""
         times = {**self.parts, **self.not_work}
-        columns = [part.sum(axis=0) for part in times.values()]
+        columns = [part[rows].sum(axis=0) for part in times.values()]
         columns += [values for _, values in self.counts.values()]
         return RankMetrics(
             values=np.stack(columns, axis=1),
@@ -292,6 +326,12 @@ class BodiesOfRanks:
             units=("s",) * len(times) + ("1",) * len(self.counts),
             domains=("time",) * len(times) + tuple(name for name, _ in self.counts.values()),
         )
+
+    def windows(self, count: int = 4) -> list[RankMetrics]:
+        """Return the vectors in equal windows of the run."""
+        bodies = len(next(iter(self.parts.values())))
+        edges = np.linspace(0, bodies, min(count, bodies) + 1).astype(int)
+        return [self.metrics(slice(a, b)) for a, b in pairwise(edges)]
 
 
 def keep(
@@ -323,6 +363,10 @@ def keep(
     scores = {}
     if "node" in criteria:
         scores["node"] = on_slow_nodes(bodies, reductions)
+    if "unlike in a phase" in criteria:
+        scores["unlike in a phase"] = unlike_in_windows(
+            bodies.windows(), groups.k, seed=seed, reductions=reductions
+        )
     if "critical" in criteria:
         assert meeting.path_s is not None
         scores["critical"] = np.where(meeting.last > 0, meeting.path_s, -np.inf)
