@@ -1,9 +1,9 @@
 """Which ranks keep their full records, if only a share of them can.
 
 The thesis of Lee (2009) keeps the exemplars and outliers of k-means, and suggests adding ranks that
-communicate, ranks of the critical path and the phases of a run. Here exemplars come first. The remaining places are
-divided evenly among criteria, each of which continues down its list past the ranks that are kept
-already:
+communicate, ranks of the critical path and the phases of a run. Here exemplars come first. The
+remaining places are divided evenly among criteria, each of which continues down its list past the
+ranks that are kept already:
 
 - ``outliers``: farthest from the centroids of k-means, in proportion to the clusters;
 - ``node``: ranks of a node that is an outlier among the nodes by its total work, six times as many
