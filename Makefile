@@ -29,7 +29,6 @@
 #                          DATA=FOLDER; some min)
 #   make bench-history-nightly  changes in real nightly data: do they stay, are steps found (NIGHTLY=FOLDER; some min)
 #   make bench-adaptive    hold the adaptive kernel's loops against C and numpy (some min, idle machine)
-#   make bench-reduced     noise models of reduced runs against those of complete ones (some min)
 #   make bench-ranks       100,000 ranks streamed, k-means on ranks, culprits kept (some min, 5 GB of disk)
 #   make bench-scaling-real  predict measured series without their last points (DATA=FILE)
 #   make scaling-cases     measure the case studies of docs/records/2026-11-scaling-cases.md again (idle machine)
@@ -190,9 +189,6 @@ bench-history-nightly: setup-demo
 
 bench-adaptive: setup-demo
 	@$(BIN)/python -m benchmarks.adaptive
-
-bench-reduced: setup-demo
-	@$(BIN)/python benchmarks/reduced_models.py
 
 bench-ranks: setup-demo
 	@$(BIN)/python benchmarks/ranks_culprits.py

@@ -11,8 +11,7 @@ import argparse
 
 import numpy as np
 
-from hindmost.models.ranks.keeping import CRITERIA, BodiesOfRanks, keep
-from hindmost.models.ranks.selection import ranks_to_keep, select_plain
+from hindmost.models.ranks.selection import CRITERIA, BodiesOfRanks, keep, ranks_to_keep, select
 from hindmost.models.synthetic.populations import CULPRITS, Population, draw_population
 
 TOPS = (5, 10, 20)
@@ -56,7 +55,7 @@ def main() -> None:
                 row = []
                 for share in (0.05, 0.01):
                     chosen, _ = keep(bodies, share)
-                    plain = select_plain(chosen.clustering, ranks_to_keep(share, ranks))
+                    plain = select(chosen.clustering, ranks_to_keep(share, ranks), {})
                     row += [
                         float(each.kept[population.culprits].mean()) for each in (chosen, plain)
                     ]

@@ -116,10 +116,7 @@ def main() -> None:
     error = log_likelihood(johnsonsu, sample) - everywhere
     say(f"{'likelihood on bins less that of all values':44}{error:9.1e} a value")
     complete(times)
-    say(
-        f"least squared error: {best.by_squared_error[0].law.name}; most likely: "
-        f"{best.by_likelihood[0].law.name}; of {len(best.by_likelihood)} families"
-    )
+    say(f"least squared error: {best[0].law.name}; of {len(best)} families")
 
 
 if __name__ == "__main__":

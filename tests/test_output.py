@@ -170,7 +170,6 @@ def renamed(path: Path, header: Header) -> Path:
 VERBS_OF_RUNS = [
     ["show"],
     ["show", "--ranks"],
-    ["show", "--ranks", "--keep", "50%"],
     ["check"],
     ["show", "--efficiency", "--windows", "2", "--places"],
     ["scale", "--metric", "wait"],

@@ -110,14 +110,7 @@ def rank_json(estimate: RankEstimate) -> dict[str, Any]:
     return {
         "rank": estimate.rank,
         "host": estimate.host,
-        "kind": found.kind,
-        "count": found.count,
-        "mean_s": found.mean_s,
-        "period_s": found.period_s,
-        "timing_known": found.timing_known,
         **asdict(found),
-        "probability": found.probability,
-        "per_s": found.per_s,
         "share": found.share,
         "noise_share": found.noise_share,
         "least_s": found.least_s,
@@ -209,7 +202,7 @@ def rank_rows(estimate: RankEstimate) -> Iterable[tuple[bool, tuple[str, ...]]]:
     detours = estimate.detours
     name = str(estimate.rank)
     if not detours.families:
-        yield True, (name, LENGTHS["none"], "", "", "", percent(detours.share), "")
+        yield True, (name, "none found", "", "", "", percent(detours.share), "")
     for number, each in enumerate(detours.families):
         first = number == 0
         yield first, (name if first else "", *family_words(each, detours))
@@ -235,11 +228,7 @@ def family_words(family: DetourFamily, detours: RankDetours) -> tuple[str, ...]:
 
 ALL = 0.8
 """Alignment with a clock from which on all detours are said to follow it."""
-LENGTHS = {
-    "none": "none found",
-    "exponential": "exponential",
-    "fixed": "one length",
-}
+LENGTHS = {"exponential": "exponential", "fixed": "one length"}
 
 
 def timing(family: DetourFamily, iterations: int) -> str:

@@ -6,10 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hindmost.models.laws.families import BestLaws, Candidate
-
-RANKED = 10
-"""Families that are given of each ranking."""
+    from hindmost.models.laws.families import Candidate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,51 +56,6 @@ class RankedLaw:
             **self.parameters,
             "squared_error": self.squared_error,
             "log_likelihood": self.log_likelihood,
-        }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LawRanking:
-    """How well families of laws describe the bodies of a run.
-
-    Attributes
-    ----------
-    by_squared_error, by_likelihood : tuple of RankedLaw
-        The best `RANKED` by either measure.
-    left_out : dict of str to str
-        Families that were not fitted, with the reason.
-    """
-
-    by_squared_error: tuple[RankedLaw, ...]
-    by_likelihood: tuple[RankedLaw, ...]
-    left_out: dict[str, str]
-
-    @classmethod
-    def of(cls, laws: BestLaws) -> LawRanking:
-        """Return the best of a choice of laws."""
-        return cls(
-            by_squared_error=tuple(map(RankedLaw.of, laws.by_squared_error[:RANKED])),
-            by_likelihood=tuple(map(RankedLaw.of, laws.by_likelihood[:RANKED])),
-            left_out=laws.left_out,
-        )
-
-    @classmethod
-    def from_json(cls, values: dict[str, Any]) -> LawRanking | None:
-        """Return what `to_json` wrote; None of an empty object."""
-        if not values:
-            return None
-        return cls(
-            by_squared_error=tuple(map(RankedLaw.from_json, values["by_squared_error"])),
-            by_likelihood=tuple(map(RankedLaw.from_json, values["by_likelihood"])),
-            left_out=values["left_out"],
-        )
-
-    def to_json(self) -> dict[str, Any]:
-        """Return all of it."""
-        return {
-            "by_squared_error": [law.to_json() for law in self.by_squared_error],
-            "by_likelihood": [law.to_json() for law in self.by_likelihood],
-            "left_out": self.left_out,
         }
 
 

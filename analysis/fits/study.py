@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from hindmost.analysis.fits.assumptions import check_assumptions, refuse_all
-from hindmost.analysis.fits.results import AssumptionTest, LawRanking
+from hindmost.analysis.fits.results import AssumptionTest, RankedLaw
 from hindmost.analysis.runs.cache import cached, is_cached
 from hindmost.analysis.runs.check import findings_of
 from hindmost.analysis.runs.finding import Finding, findings_json, of_file
@@ -30,6 +30,8 @@ from hindmost.output import announce_work
 from hindmost.text import counted
 
 JSON_VERSION = 1
+RANKED = 10
+"""Families of laws that are given."""
 KIND = "fit"
 APART = "the iterations of the ranks differ in sum by over 1 %, as where they do not always meet"
 BELOW = "the bound lies below the measured time of the iterations"
@@ -50,15 +52,12 @@ class FitOptions:
         Search scipy's families for the best law.
     by_node : bool
         Let P of the models of whole bodies be the number of nodes, not of ranks.
-    latency_s : float or None
-        Measured latency of a reduction; None: estimated on the first half of the run.
     most_bodies : int or None
         Refuse runs of more iterations of all ranks, unless they were fitted earlier.
     """
 
     families: bool = False
     by_node: bool = False
-    latency_s: float | None = None
     most_bodies: int | None = None
 
 
@@ -72,15 +71,15 @@ class FittedRun:
     models : tuple of FittedResult
     refused : dict of str to str
         Models that its times do not allow, with the reason.
-    laws : LawRanking or None
-        How well families of laws describe its bodies; None if they were skipped.
+    laws : tuple of RankedLaw
+        The families of laws that describe its bodies best; empty if they were skipped.
     tests : tuple of AssumptionTest
     """
 
     run: Run
     models: tuple[FittedResult, ...]
     refused: dict[str, str]
-    laws: LawRanking | None
+    laws: tuple[RankedLaw, ...]
     tests: tuple[AssumptionTest, ...]
 
     @property
@@ -123,7 +122,7 @@ class FittedRun:
                 for model in self.models
             ],
             "refused": self.refused,
-            "laws": {} if self.laws is None else self.laws.to_json(),
+            "laws": laws_json(self.laws),
             **{test.name: test.to_json() for test in self.tests},
         }
 
@@ -265,16 +264,12 @@ def compute_fit(run: Run, options: FitOptions) -> FittedRun:
     if not has_bodies_of_all(run):
         return nothing_fitted(run, reduced(run))
     times = solve_times(run, by_node=options.by_node, some_ranks=True)
-    fits = fit_models(
-        times,
-        families=options.families,
-        latency_s=options.latency_s,
-    )
+    fits = fit_models(times, families=options.families)
     return FittedRun(
         run=run,
         models=tuple(map(FittedResult.of, fits.models)),
         refused=fits.refused,
-        laws=None if fits.laws is None else LawRanking.of(fits.laws),
+        laws=tuple(map(RankedLaw.of, fits.laws[:RANKED])),
         tests=tuple(check_assumptions(run)),
     )
 
@@ -282,7 +277,7 @@ def compute_fit(run: Run, options: FitOptions) -> FittedRun:
 def nothing_fitted(run: Run, why: str) -> FittedRun:
     """Return a run with all models and tests refused, for one reason."""
     return FittedRun(
-        run=run, models=(), refused={"all models": why}, laws=None, tests=refuse_all(why)
+        run=run, models=(), refused={"all models": why}, laws=(), tests=refuse_all(why)
     )
 
 
@@ -291,9 +286,14 @@ def fit_to_json(fitted: FittedRun) -> dict[str, Any]:
     return {
         "models": [model.to_json() for model in fitted.models],
         "refused": fitted.refused,
-        "laws": {} if fitted.laws is None else fitted.laws.to_json(),
+        "laws": laws_json(fitted.laws),
         "tests": {test.name: test.to_json() for test in fitted.tests},
     }
+
+
+def laws_json(laws: tuple[RankedLaw, ...]) -> dict[str, Any]:
+    """Return the best families, in the order of their squared error; nothing without families."""
+    return {"by_squared_error": [law.to_json() for law in laws]} if laws else {}
 
 
 def fit_from_json(run: Run, values: dict[str, Any]) -> FittedRun:
@@ -302,7 +302,7 @@ def fit_from_json(run: Run, values: dict[str, Any]) -> FittedRun:
         run=run,
         models=tuple(map(FittedResult.from_json, values["models"])),
         refused=values["refused"],
-        laws=LawRanking.from_json(values["laws"]),
+        laws=tuple(map(RankedLaw.from_json, values["laws"].get("by_squared_error", ()))),
         tests=tuple(AssumptionTest.from_json(*item) for item in values["tests"].items()),
     )
 

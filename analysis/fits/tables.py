@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hindmost.analysis.fits.results import LawRanking
+from hindmost.analysis.fits.results import RankedLaw
 from hindmost.analysis.fits.study import FittedGroup, FittedRun
 from hindmost.analysis.runs.read import of_how_many
 from hindmost.analysis.show.table import RIGHT, WIDE, Column, Table
@@ -19,8 +19,6 @@ every iteration; bound: an upper limit on the expected time of the iterations, i
 follow one law and ranks meet in every iteration. !: the run contradicts the model's assumption.
 Each model is compared with the run that it was fitted to; only max-plus includes the time between
 iterations."""
-LAWS = 5
-"""Families that are shown of each ranking."""
 SUBJECTS = {
     "ranks_alike": "bodies",
     "ranks_alike_in_work": "work",
@@ -95,25 +93,18 @@ def kept_ranks(fitted: FittedRun) -> str:
     return f"full records of {of_how_many(fitted.run)}{known}"
 
 
-def laws_table(laws: LawRanking) -> Table:
-    """Return the families that describe a run best, by either measure."""
-    likeliest = laws.by_likelihood[0].log_likelihood
-    best = zip(laws.by_squared_error[:LAWS], laws.by_likelihood[:LAWS], strict=True)
+def laws_table(laws: Sequence[RankedLaw]) -> Table:
+    """Return the families that describe a run best, by their squared error."""
+    likeliest = max(law.log_likelihood for law in laws)
     return Table(
         columns=(
-            Column("least squared error"),
-            Column("error", RIGHT),
-            Column("maximum likelihood"),
+            Column("law"),
+            Column("squared error", RIGHT),
             Column("nats per iteration below the best", RIGHT),
         ),
         rows=[
-            (
-                one.family,
-                f"{one.squared_error:.3g}",
-                other.family,
-                f"{likeliest - other.log_likelihood:.4f}",
-            )
-            for one, other in best
+            (law.family, f"{law.squared_error:.3g}", f"{likeliest - law.log_likelihood:.4f}")
+            for law in laws
         ],
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hindmost.analysis.ranks.read import own_share
+from hindmost.analysis.ranks.read import INTERVALS, own_share
 from hindmost.analysis.runs.figures.run_figure import FigureChoice
 from hindmost.analysis.runs.figures.times import in_order, stacked
 from hindmost.analysis.runs.read import of_how_many, title_of
@@ -13,10 +13,9 @@ from hindmost.analysis.show.chart import Chart, Quantity
 from hindmost.errors import UsageError
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.events import EventKind
-from hindmost.models.ranks.profile import PhaseProfiles, Profile, ProfileSum
+from hindmost.models.ranks.profile import Profile, ProfileSum
 from hindmost.text import unit_for
 
-INTERVALS = 200
 LOCAL, UNCLASSIFIED = "local", "unclassified"
 PHASES = {
     "post": (EventKind.POST,),
@@ -73,27 +72,24 @@ class ActivityTally:
             raise UsageError(f"{run.path}: its iterations take no time.")
         self._run, self._events = run, run.has("event_kind")
         ranks, whole_s = run.columns, run.solve_time_s
-        self._spread = PhaseProfiles(ranks, len(run.phases), whole_s, INTERVALS)
-        self._sums = {
-            name: ProfileSum(ranks, whole_s, INTERVALS) for name in (LOCAL, UNCLASSIFIED, *PHASES)
-        }
+        names = (LOCAL, UNCLASSIFIED, *PHASES) if self._events else run.phases
+        self._sums = {name: ProfileSum(ranks, whole_s, INTERVALS) for name in names}
 
     def add(self, block: Block) -> None:
         """Take the next bodies."""
         start, duration, sums = block.start, block.duration, self._sums
         if not self._events:
-            self._spread.add(start, duration, block.phases)
+            for at, name in enumerate(self._run.phases):
+                sums[name].add(start, block.phases[:, :, at], duration)
             return
         events = block.events
         share = own_share(self._run, events, block.phases)
         own = np.ones(start.shape) if share is None else share
-        sums[LOCAL].add_between(start, duration, events, own)
-        sums[UNCLASSIFIED].add_between(start, duration, events, 1.0 - own)
+        sums[LOCAL].add_events(start, duration, events, between=own)
+        sums[UNCLASSIFIED].add_events(start, duration, events, between=1.0 - own)
         for name, kinds in PHASES.items():
-            sums[name].add_inside(start, duration, events, kinds)
+            sums[name].add_events(start, duration, events, inside=kinds)
 
     def result(self) -> dict[str, Profile]:
         """Return the profile of every phase over the solve."""
-        if not self._events:
-            return dict(zip(self._run.phases, self._spread.result(), strict=True))
         return {name: each.of_run for name, each in self._sums.items()}

@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from hindmost.analysis.ranks.read import RanksOfRun
 from hindmost.analysis.ranks.study import RankReport, report_run
-from hindmost.analysis.ranks.timelines import Timelines, timelines_of
 from hindmost.analysis.runs.figures.run_figure import FigureChoice, column_of
 from hindmost.analysis.runs.figures.times import first_ranks, in_order, names_of, stacked
 from hindmost.analysis.runs.read import title_of
 from hindmost.analysis.show.chart import Chart, Look, Quantity, Series, noted
 from hindmost.analysis.show.palette import FILLS
 from hindmost.errors import UsageError
+from hindmost.harness.runfile.all_ranks import blocks_of, columns_of
 from hindmost.harness.runfile.bodies import WAITING as WAITING_PHASES
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.ranks.histogram import Histogram
@@ -27,6 +27,8 @@ from hindmost.text import Unit, counted, unit_for
 WAITING = "waiting"
 OTHERS = "others"
 MOST_STEPS = 600
+STEPS = 240
+"""Of a timeline; bodies are pooled beyond it."""
 ROOM = 1.05
 """Height of an axis over its highest value."""
 
@@ -144,7 +146,7 @@ def body_profile_chart(report: RankReport) -> Chart:
 def own_work_chart(report: RankReport) -> Chart:
     """Make the histogram of the own work of bodies."""
     histogram = of_run(report).histogram
-    if histogram is None or not histogram.counts.any():
+    if not histogram.counts.any():
         raise UsageError(f"{report.file} does not contain the own work of iterations of all ranks.")
     return of_all(own_work(histogram, title=report.title), report)
 
@@ -290,6 +292,61 @@ def own_work(histogram: Histogram, *, title: str) -> Chart:
         y_limits=(0.0, ROOM * max(float(percent.max()), 1e-12)),
         note=f"outside the bins: {beyond}",
         marks={},
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timelines:
+    """The bodies of some ranks, neighbours pooled.
+
+    Attributes
+    ----------
+    numbers : int64 array, shape (rank,)
+        Of the ranks.
+    edges : float64 array, shape (step + 1,)
+        Numbers of the bodies between which the steps lie.
+    mean : dict of str to float64 array, shape (rank, step), seconds
+        Time of every phase, the mean over the bodies of a step.
+    longest : float64 array, shape (rank, step), seconds
+        The longest body of a step.
+    """
+
+    numbers: NDArray[np.int64]
+    edges: NDArray[np.float64]
+    mean: dict[str, NDArray[np.float64]]
+    longest: NDArray[np.float64]
+
+    @property
+    def bodies_a_step(self) -> int:
+        """Number of bodies in a step; the last step may have fewer."""
+        return round(float(self.edges[1] - self.edges[0]))
+
+
+def timelines_of(run: Run, places: Sequence[int]) -> Timelines:
+    """Read the timelines of ranks.
+
+    Parameters
+    ----------
+    run : Run
+    places : sequence of int
+        Columns of the file.
+    """
+    columns = np.asarray(places, np.int64)
+    together = -(-run.bodies // STEPS)
+    starts = np.arange(0, run.bodies, together)
+    sums = np.zeros((starts.size, columns.size, len(run.phases)))
+    longest = np.zeros((starts.size, columns.size))
+    for rows in blocks_of(run, columns.size):
+        step = np.arange(rows.start, rows.stop) // together
+        np.add.at(sums, step, columns_of(run, "phase_duration", columns, rows))
+        np.maximum.at(longest, step, columns_of(run, "duration", columns, rows))
+    counts = np.diff(np.append(starts, run.bodies))
+    mean = (sums / counts[:, None, None]).transpose(2, 1, 0)
+    return Timelines(
+        numbers=run.kept_ranks[columns],
+        edges=np.append(starts, run.bodies) - 0.5,
+        mean={name: mean[at] for at, name in enumerate(run.phases)},
+        longest=longest.T,
     )
 
 

@@ -16,12 +16,11 @@ from hindmost.analysis.runs.tallies import (
     exchanges_meet_in,
     tallied,
 )
-from hindmost.errors import DataError, UsageError
-from hindmost.harness.runfile.bodies import IN_MPI, NOT_WORK, WAITING
+from hindmost.errors import DataError
+from hindmost.harness.runfile.bodies import IN_MPI, WAITING
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.events import EventKind
 from hindmost.models.ranks.histogram import Histogram, empty_histogram
-from hindmost.models.ranks.keeping import BodiesOfRanks
 from hindmost.models.ranks.lateness import Lateness, LatenessSum
 from hindmost.models.ranks.profile import Profile, ProfileSum
 from hindmost.models.ranks.slopes import Slopes, SlopeSum
@@ -35,8 +34,6 @@ INTERVALS = 200
 """Of the time profiles."""
 OVERLAPS = 0.01
 """Share of the time from which on work that overlaps with collectives is mentioned."""
-MOST_TO_CHOOSE_FROM = 1 << 27
-"""Most bodies of all ranks for a choice of ranks from a file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,8 +42,7 @@ class RanksOfRun:
 
     Attributes
     ----------
-    lateness : Lateness or None
-        None for files of some ranks that do not contain it.
+    lateness : Lateness
     metrics : RankMetrics
         Time by phase, messages and bytes, of the whole run.
     waiting_s : float64 array, shape (rank,), seconds
@@ -66,11 +62,11 @@ class RanksOfRun:
         None in the same case.
     transfers : bool
         Whether late neighbours and slow transfers were separated.
-    histogram : Histogram or None
+    histogram : Histogram
         Of the own work of bodies.
     """
 
-    lateness: Lateness | None
+    lateness: Lateness
     metrics: RankMetrics
     waiting_s: NDArray[np.float64]
     halo_s: NDArray[np.float64]
@@ -81,7 +77,7 @@ class RanksOfRun:
     of_body: Profile | None
     slopes: Slopes | None
     transfers: bool
-    histogram: Histogram | None
+    histogram: Histogram
 
     def recorded_share(self, times_s: NDArray[np.float64]) -> float:
         """Return the share of a time, shape (rank,), in that of all bodies of all ranks."""
@@ -90,7 +86,7 @@ class RanksOfRun:
     @property
     def waited_part(self) -> float:
         """Largest part of the differences of own work that ranks can have waited for: 0 to 1."""
-        if self.lateness is None or not self.lateness.waited_s.any():
+        if not self.lateness.waited_s.any():
             return 1.0
         differences = self.lateness.waited_s
         return float(np.minimum(differences, self.in_mpi_s).sum() / differences.sum())
@@ -145,7 +141,13 @@ class RanksTally:
         self._phases += block.phases_of_ranks.T
         if self._events:
             own = own_share(self._run, events, block.phases)
-            self._profile.add_events(block.start, block.duration, events, own)
+            self._profile.add_events(
+                block.start,
+                block.duration,
+                events,
+                between=np.ones(block.start.shape) if own is None else own,
+                inside=(EventKind.POST,),
+            )
             self._slopes.add(block.start, block.duration, events, own)
             slow = self._transfers.add(block.start, events)
             self._overlapped_s += work_under_way(events)
@@ -229,50 +231,3 @@ def messages_sent(run: Run) -> NDArray[np.float64]:
     sizes = np.bincount(edges.source, edges.bytes, minlength=run.header.ranks)
     both: NDArray[np.float64] = np.stack([counts, sizes]).astype(np.float64)
     return both
-
-
-def bodies_of(run: Run) -> BodiesOfRanks:
-    """Return the input for a choice of ranks.
-
-    Raises
-    ------
-    UsageError
-        The run is too large to be held at once, or kept some ranks only.
-    """
-    if run.reduced:
-        raise UsageError(
-            f"{run.path} has full records of {run.columns} of {run.header.ranks} ranks: the choice "
-            "was made during the run. Leave --keep out."
-        )
-    if run.bodies * run.columns > MOST_TO_CHOOSE_FROM:
-        raise UsageError(
-            f"{run.path} has {run.bodies * run.columns:,} iterations; a choice needs at most "
-            f"{MOST_TO_CHOOSE_FROM:,}. Choose during the run: hindmost run --keep."
-        )
-    sent = messages_sent(run)
-    nodes = list(dict.fromkeys(run.hosts))
-    return BodiesOfRanks(
-        parts={name: run.phase(name) for name in run.phases if name not in NOT_WORK},
-        not_work={name: run.phase(name) for name in run.phases if name in NOT_WORK},
-        transfer=slow_transfers(run),
-        counts={"messages": ("count", sent[0]), "bytes": ("bytes", sent[1])},
-        ids=np.arange(run.columns, dtype=np.int64),
-        node_of=np.array([nodes.index(host) for host in run.hosts], np.int64),
-        nodes=len(nodes),
-    )
-
-
-def slow_transfers(run: Run) -> NDArray[np.float64] | None:
-    """Return the time in slow transfers in every body: (iteration, rank), seconds, or None."""
-    if not run.has("event_kind"):
-        return None
-    edges = run.edges
-    found = SlowTransfers(
-        run.columns,
-        edges.source,
-        edges.target,
-        clock_uncertainty(run),
-        exchanges_meet=exchanges_meet_in(run),
-    )
-    blocks = (Block(run, rows) for rows in run.blocks())
-    return np.concatenate([found.add(block.start, block.events) for block in blocks])

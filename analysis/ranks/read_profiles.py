@@ -25,8 +25,13 @@ def look_at_profiles(run: Run) -> RanksOfRun:
     Raises
     ------
     DataError
-        Impossible times, or a run without bodies.
+        Impossible times, a run without bodies, or a file of an older version.
     """
+    if not run.has("every_charged"):
+        raise DataError(
+            f"{run.path}: an older version of hindmost wrote the file, without what each rank "
+            "costs the others. Record it again."
+        )
     profile = profiles_of(run)
     phases = profile.sum(axis=0).T
     if not (run.bodies and run.solve_time_s > 0.0 and phases.sum() > 0.0):
@@ -51,8 +56,8 @@ def look_at_profiles(run: Run) -> RanksOfRun:
     )
 
 
-def lateness_of_all(run: Run, work_s: NDArray[np.float64]) -> Lateness | None:
-    """Return what every rank costs the others; None if the file does not contain it.
+def lateness_of_all(run: Run, work_s: NDArray[np.float64]) -> Lateness:
+    """Return what every rank costs the others.
 
     Parameters
     ----------
@@ -60,8 +65,6 @@ def lateness_of_all(run: Run, work_s: NDArray[np.float64]) -> Lateness | None:
         Own work of all bodies.
     """
     hosts = hosts_of_all(run)
-    if not (hosts and run.has("every_charged")):
-        return None
     last = run.variable("every_last")
     if int(last.sum()) > run.bodies:
         raise DamagedFileError(
@@ -108,11 +111,7 @@ def profile_of_run(run: Run, own_s: NDArray[np.float64]) -> Profile:
     own_s : float64 array, shape (interval,), seconds
         Own work of all ranks together.
     """
-    bodies = run.variable("interval_bodies")
-    if run.has("interval_start"):
-        starts = run.variable("interval_start")
-    else:  # of the ranks with full records; others are at most a body later
-        starts = run.starts[np.cumsum(bodies) - bodies].min(axis=1)
+    starts = run.variable("interval_start")
     last = run.starts[-1] + run.durations[-1]
     edges = np.append(starts, max(float(last.max()), float(starts[-1])))
     width = np.diff(edges)
@@ -122,10 +121,8 @@ def profile_of_run(run: Run, own_s: NDArray[np.float64]) -> Profile:
     return Profile(edges=edges, busy=np.minimum(own_s / width, ranks), ranks=ranks)
 
 
-def histogram_of(run: Run) -> Histogram | None:
-    """Return the histogram of the own work of all bodies; None if the file has none."""
-    if not run.has("work_bin_count"):
-        return None
+def histogram_of(run: Run) -> Histogram:
+    """Return the histogram of the own work of all bodies."""
     begins, counts = run.variable("work_bin_from"), run.variable("work_bin_count")
     whole = run.bodies * run.header.ranks
     if counts.size < 3 or (np.diff(begins) <= 0.0).any() or counts.min() < 0:

@@ -2,8 +2,8 @@
 
 A CSV file has one row per rank and one column per metric, as ``rank,host,compute [s],bytes
 [byte]``; ``rank`` and ``host`` (or ``node``) may be missing. The unit gives the domain of a metric.
-In profiles, the exclusive time of every call path, region or function is a metric. Metrics beyond
-the largest `MOST_METRICS` are combined as ``others``. Threads of a rank are added up.
+In profiles, the exclusive time of every call path, region or function is a metric. Threads of one
+rank are added up.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from hindmost.analysis.readers.registry import RANK_FORMATS
 from hindmost.errors import DataError, UsageError
 from hindmost.models.ranks.vectors import RankMetrics
 
-MOST_METRICS = 32
 TIMES = {"s": 1.0, "sec": 1.0, "seconds": 1.0, "ms": 1e-3, "us": 1e-6, "usec": 1e-6, "ns": 1e-9}
 """Units of time, in seconds."""
 BYTES = ("b", "byte", "bytes")
@@ -30,15 +29,6 @@ LARGEST = 1e30
 """Largest value of a metric, so that squares can be summed."""
 WAITS = re.compile(r"wait|idle|mpi_|barrier|allreduce|recv", re.IGNORECASE)
 """Matches the names of metrics that are waiting rather than work."""
-
-
-@dataclass(frozen=True, slots=True)
-class MetricColumn:
-    """One metric of all ranks: its unit, its domain, and its values, shape (rank,)."""
-
-    unit: str
-    domain: str
-    values: NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,53 +82,28 @@ def read_table(path: Path) -> RankTable:
 
 
 def _in_units(path: Path, columns: RankColumns) -> RankTable:
-    """Convert times to seconds, say the domain of every metric, and pool the small ones."""
+    """Convert times to seconds, and say the domain of every metric."""
     numbers = columns.ranks
-    made: dict[str, MetricColumn] = {}
-    for name, values in columns.values.items():
+    order = np.argsort(numbers, kind="stable")
+    units, domains, values = [], [], []
+    for name, each in columns.values.items():
         unit = columns.units[name]
         known = unit.lower()
-        refuse_impossible(f"{path}: '{name}'", values, numbers, time=known in TIMES)
-        if known in TIMES:
-            made[name] = MetricColumn("s", "time", values * TIMES[known])
-        elif known in BYTES or (not unit and "bytes" in name.lower()):
-            made[name] = MetricColumn("byte", "bytes", values)
-        else:
-            made[name] = MetricColumn(unit or "1", unit or "count", values)
-    if len(made) > MOST_METRICS:
-        made = pooled(made)
-    order = np.argsort(numbers, kind="stable")
+        refuse_impossible(f"{path}: '{name}'", each, numbers, time=known in TIMES)
+        is_bytes = known in BYTES or (not unit and "bytes" in name.lower())
+        values.append(each[order] * TIMES.get(known, 1.0))
+        units.append("s" if known in TIMES else "byte" if is_bytes else unit or "1")
+        domains.append("time" if known in TIMES else "bytes" if is_bytes else unit or "count")
     return RankTable(
         metrics=RankMetrics(
-            values=np.stack([each.values for each in made.values()], axis=1)[order]
-            if made
-            else np.empty((numbers.size, 0)),
-            names=tuple(made),
-            units=tuple(each.unit for each in made.values()),
-            domains=tuple(each.domain for each in made.values()),
+            values=np.stack(values, axis=1) if values else np.empty((numbers.size, 0)),
+            names=tuple(columns.values),
+            units=tuple(units),
+            domains=tuple(domains),
         ),
         numbers=numbers[order],
         hosts=tuple(columns.hosts[at] for at in order) if columns.hosts else (),
     )
-
-
-def pooled(made: dict[str, MetricColumn]) -> dict[str, MetricColumn]:
-    """Combine the smallest times: work as ``others``, waiting as ``other waiting``."""
-    times = sorted(
-        (name for name in made if made[name].domain == "time"),
-        key=lambda name: -float(made[name].values.sum()),
-    )
-    room = max(0, MOST_METRICS - 2 - (len(made) - len(times)))
-    rest: dict[str, list[NDArray[np.float64]]] = {}
-    left = dict(made)
-    for name in times[room:]:
-        what = "other waiting" if WAITS.search(name) else "others"
-        rest.setdefault(what, []).append(left.pop(name).values)
-    for what, parts in rest.items():
-        while what in left:
-            what = f"all {what}"
-        left[what] = MetricColumn("s", "time", np.sum(parts, axis=0))
-    return left
 
 
 def refuse_impossible(

@@ -3,44 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Container
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.analysis.ranks.read import RanksOfRun, bodies_of, look_at_run
+from hindmost.analysis.ranks.read import RanksOfRun, look_at_run
 from hindmost.analysis.ranks.read_profiles import look_at_profiles
 from hindmost.analysis.ranks.read_tables import RankTable
-from hindmost.analysis.ranks.standing_out import (
-    MOST_NAMED,
-    extrema_of_run,
-    why_withheld,
-    without_blame,
-)
 from hindmost.analysis.runs.check import findings_of
 from hindmost.analysis.runs.finding import Finding, findings_json
 from hindmost.analysis.runs.groups import group_runs
 from hindmost.analysis.runs.read import title_of
 from hindmost.analysis.runs.stretches import Stretch, stretches_of
 from hindmost.harness.runfile.all_ranks import hosts_of_all
+from hindmost.harness.runfile.bodies import WHO_WAITS_IS_NOT_KNOWN
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.ranks.extrema import (
     LEAST_RANKS,
     MATTERS,
     Extreme,
+    extrema_of,
     extreme,
     unlike_the_rest,
 )
-from hindmost.models.ranks.keeping import keep
-from hindmost.models.ranks.kmeans import Clustering, cluster, cluster_by_silhouette
+from hindmost.models.ranks.kmeans import Clustering, cluster_by_silhouette
 from hindmost.models.ranks.lateness import Lateness, lateness
-from hindmost.models.ranks.selection import exemplars, ranks_to_keep, select_plain
+from hindmost.models.ranks.selection import exemplars
 from hindmost.models.ranks.slopes import SLOPES_IN_JSON
 from hindmost.models.ranks.vectors import RankMetrics
 from hindmost.text import counted
 
+MOST_NAMED = 5
+"""Ranks that are named by one criterion."""
+LEAST_WAITED = 0.5
+"""Least part of the differences of own work that ranks must wait for, to blame any of them."""
 MOST_LOOKED_AT = 16
 """Ranks to inspect, with their timelines."""
 LEAST_FOR_SLOPES = 8
@@ -68,8 +67,6 @@ class RankReport:
     clustering : Clustering
     extrema : list of Extreme
     run : RanksOfRun or None
-    kept : dict of str to list of int, or None
-        Ranks to keep, by reason.
     findings : tuple of Finding
         Doubts about the numbers.
     withheld : str
@@ -89,7 +86,6 @@ class RankReport:
     clustering: Clustering
     extrema: list[Extreme]
     run: RanksOfRun | None
-    kept: dict[str, list[int]] | None
     findings: tuple[Finding, ...] = ()
     withheld: str = ""
     stretches: tuple[Stretch, ...] = ()
@@ -113,7 +109,6 @@ class RankReport:
                     self.clustering.sizes, self.exemplars(), self.cluster_means(), strict=True
                 )
             ],
-            "kept": self.kept,
             "findings": findings_json(self.findings),
         }
         if self.lateness is not None:
@@ -128,7 +123,7 @@ class RankReport:
 
     def _run_json(self, run: RanksOfRun) -> dict[str, Any]:
         """Return profile and histogram as JSON; unknown values are null."""
-        body, slopes, histogram = run.of_body, run.slopes, run.histogram
+        body, slopes = run.of_body, run.slopes
         return {
             "waiting_recorded_share": run.recorded_share(run.waiting_s),
             "halo_share": run.recorded_share(run.halo_s),
@@ -140,7 +135,7 @@ class RankReport:
                 **(dict.fromkeys(SLOPES_IN_JSON) if slopes is None else slopes.to_json()),
                 "text": self.slopes_text,
             },
-            "histogram": None if histogram is None else histogram.to_json(),
+            "histogram": run.histogram.to_json(),
         }
 
     @property
@@ -246,27 +241,12 @@ class RankReport:
         )
 
 
-def report_run(run: Run, *, share: float | None = None, k: int | None = None) -> RankReport:
-    """Analyse the ranks of a run file.
-
-    Parameters
-    ----------
-    share : float, optional
-        Also choose the ranks to keep at this share.
-    k : int, optional
-        Number of groups of ranks; chosen by silhouette if not given.
-    """
+def report_run(run: Run) -> RankReport:
+    """Analyse the ranks of a run file."""
     found = look_at_profiles(run) if run.reduced else look_at_run(run)
-    clustering = clustered(found.metrics, k)
+    clustering = cluster_by_silhouette(found.metrics.normalised())
     why = why_withheld(run, found)
     extrema = extrema_of_run(found, clustering)
-    kept = None
-    if share is not None:
-        chosen, _ = keep(bodies_of(run), share, k=k)
-        kept = {
-            name: np.flatnonzero(chosen.reasons == at).tolist()
-            for at, name in enumerate(chosen.names)
-        }
     return RankReport(
         file=str(run.path),
         title=title_of(run),
@@ -279,18 +259,15 @@ def report_run(run: Run, *, share: float | None = None, k: int | None = None) ->
         clustering=clustering,
         extrema=without_blame(extrema) if why else extrema,
         run=found,
-        kept=kept,
         withheld=why,
         stretches=stretches_of(run),
         findings=tuple(findings_of(group_runs([run]))),
     )
 
 
-def report_table(
-    file: str, table: RankTable, *, share: float | None = None, k: int | None = None
-) -> RankReport:
+def report_table(file: str, table: RankTable) -> RankReport:
     """Analyse a table of metrics per rank."""
-    clustering = clustered(table.metrics, k)
+    clustering = cluster_by_silhouette(table.metrics.normalised())
     work = table.work_s
     hosts = table.hosts or tuple("" for _ in table.numbers)
     late = None if work is None else lateness(work[None, :], list(hosts))
@@ -298,13 +275,6 @@ def report_table(
     if work is not None:
         matters = MATTERS * float(work.mean())
         extrema.insert(0, extreme("most own time", work, MOST_NAMED, matters=matters))
-    kept = None
-    if share is not None:
-        chosen = select_plain(clustering, ranks_to_keep(share, table.numbers.size))
-        kept = {
-            name: table.numbers[chosen.reasons == at].tolist()
-            for at, name in enumerate(chosen.names)
-        }
     return RankReport(
         file=file,
         title=f"{Path(file).name}, {counted(table.numbers.size, 'rank')}",
@@ -319,14 +289,45 @@ def report_table(
         clustering=clustering,
         extrema=extrema,
         run=None,
-        kept=kept,
     )
 
 
-def clustered(metrics: RankMetrics, k: int | None) -> Clustering:
-    """Group ranks, into the given number of groups or as many as are well separated."""
-    vectors = metrics.normalised()
-    return cluster_by_silhouette(vectors) if k is None else cluster(vectors, k)
+def why_withheld(run: Run, found: RanksOfRun) -> str:
+    """Say why no rank can be blamed for the wait time of others; empty if ranks can."""
+    if found.lateness.waiting_share < MATTERS:
+        return ""
+    reason = str(run.header.spec.get("events_left_out") or "")
+    if reason.startswith(WHO_WAITS_IS_NOT_KNOWN):
+        return f"It is unknown which rank waits for which: {reason}."
+    if found.waited_part < LEAST_WAITED:
+        return "The ranks hardly wait for the last rank of an iteration, so no rank is blamed."
+    return ""
+
+
+def without_blame(extrema: list[Extreme]) -> list[Extreme]:
+    """Drop outliers by cost to others."""
+    blames = ("most often last", "costs the others most")
+    return [replace(each, standing_out=0) if each.criterion in blames else each for each in extrema]
+
+
+def extrema_of_run(found: RanksOfRun, clustering: Clustering) -> list[Extreme]:
+    """Return the first ranks by every criterion that the run allows."""
+    matters = MATTERS * float(found.time_s.mean())
+    waiting = extreme("least waiting", found.waiting_s, MOST_NAMED, least=True, matters=matters)
+    extrema = [
+        waiting if each.criterion == "least waiting" else each
+        for each in extrema_of(found.lateness, clustering, MOST_NAMED)
+    ]
+    if found.transfers and found.lateness.transfer_s.any():
+        slow = extreme(
+            "slowest transfers",
+            found.lateness.transfer_s,
+            MOST_NAMED,
+            matters=matters,
+            skewed=True,
+        )
+        extrema.insert(2, slow)
+    return extrema
 
 
 def remark_of(run: Run, found: RanksOfRun) -> str:
@@ -337,21 +338,9 @@ def remark_of(run: Run, found: RanksOfRun) -> str:
             f"{run.columns} of {run.header.ranks} ranks kept full records and have timelines. All "
             f"other results are for all {run.header.ranks} ranks, from their profiles."
         )
-        if not run.has("every_charged"):
-            said.append(f"An older version of hindmost wrote the file: {last_most_often(run)}.")
     if run.header.synchronisation == "pipelined" or found.overlaps:
         said.append(
             "Collectives overlap with work: a rank that is last in an iteration may catch up, so "
             "its costs are upper limits."
         )
     return " ".join(said)
-
-
-def last_most_often(run: Run) -> str:
-    """Say which rank was last most often, if its cost is unknown."""
-    last = run.variable("every_last")
-    rank = int(last.argmax())
-    return (
-        f"rank {rank} had the most work most often, in {last[rank]} of {run.bodies} iterations; "
-        "the cost to the others was not kept"
-    )

@@ -19,17 +19,12 @@ LAST = (
 )
 NEGLIGIBLE = 0.01
 """Shares of the time below this one are not mentioned."""
-MOST_STRAGGLERS = 3
-MOST_OUTLIERS = 3
-"""Of one criterion."""
+SHOWN = 3
+"""Stragglers, outliers by one criterion, metrics of a group."""
 MOST_PLACES = 5
 """Stretches between two calls."""
-MOST_MEANS = 3
-"""Metrics of a group."""
 FEW = 2
 """Ranks that can only be alike or all apart."""
-MOST_KEPT = 12
-"""Ranks that are listed for one reason."""
 ONE_RANK = "There is only one rank, so there is nothing to compare."
 
 
@@ -52,8 +47,7 @@ def summary_lines(report: RankReport) -> list[str]:
     lines += group_lines(report)
     if report.slopes_text:
         lines += ["time profile of an iteration", f"  {report.slopes_text}"]
-    lines += folded(cautions(report.findings, OF_RANKS), indent="  ")
-    return [*lines, *kept_lines(report)]
+    return [*lines, *folded(cautions(report.findings, OF_RANKS), indent="  ")]
 
 
 def straggler_lines(report: RankReport, late: Lateness) -> list[str]:
@@ -63,7 +57,7 @@ def straggler_lines(report: RankReport, late: Lateness) -> list[str]:
     if report.withheld:
         return lines
     lines.append(f"  {LAST}")
-    order = np.argsort(-late.charged_s, kind="stable")[:MOST_STRAGGLERS]
+    order = np.argsort(-late.charged_s, kind="stable")[:SHOWN]
     first = [at for at in order if late.last[at]]
     if late.bodies > 1 and not first:
         lines.append("  In no iteration is a single rank last.")
@@ -138,7 +132,7 @@ def outlier_lines(report: RankReport) -> list[str]:
 
 def outliers_by(report: RankReport, extreme: Extreme) -> str:
     """List the outliers by one criterion with their values."""
-    shown = min(extreme.standing_out, MOST_OUTLIERS)
+    shown = min(extreme.standing_out, SHOWN)
     return ", ".join(
         f"{report.numbers[rank]} ({metric_text(value, extreme.unit)})"
         for rank, value in zip(extreme.ranks[:shown], extreme.values[:shown], strict=True)
@@ -152,7 +146,7 @@ def group_lines(report: RankReport) -> list[str]:
         return [one_group(report)]
     apart = f" (silhouette {groups.silhouette:.2f})" if groups.k > 1 else ""
     lines = [f"{counted(groups.k, 'group')} of ranks{apart}; means of the ranks in each:"]
-    most = np.argsort(-metrics.normalised().std(axis=0), kind="stable")[:MOST_MEANS]
+    most = np.argsort(-metrics.normalised().std(axis=0), kind="stable")[:SHOWN]
     for size, where, exemplar, means in zip(
         groups.sizes, report.group_places(), report.exemplars(), report.cluster_means(), strict=True
     ):
@@ -164,27 +158,13 @@ def group_lines(report: RankReport) -> list[str]:
     return lines
 
 
-def kept_lines(report: RankReport) -> list[str]:
-    """Return the ranks to keep and why, where a share was given."""
-    if report.kept is None:
-        return []
-    total = sum(len(each) for each in report.kept.values())
-    lines = [f"{counted(total, 'rank')} to keep"]
-    for name, ranks in report.kept.items():
-        if ranks:
-            left = len(ranks) - MOST_KEPT
-            more = f" and {left} more" if left > 0 else ""
-            lines.append(f"  {name + ':':<24}{', '.join(map(str, ranks[:MOST_KEPT]))}{more}")
-    return lines
-
-
 def recorded_wait_time(run: RanksOfRun) -> str:
     """Say how much of the time was recorded as waiting, and what is known of its cause."""
     share, halo = run.recorded_share(run.waiting_s), run.recorded_share(run.halo_s)
     said = f"{percent(share)} of the time of all ranks; {percent(halo)} is in halo exchanges"
     if halo < NEGLIGIBLE:
         return f"{said}."
-    if run.transfers and run.lateness is not None:
+    if run.transfers:
         slow = run.recorded_share(run.lateness.transfer_s)
         return f"{said}, and {percent(slow)} in slow transfers of halos that were sent in time."
     return (

@@ -30,7 +30,7 @@ def looked_at(errors: PredictionErrors, anchor: str, findings: Sequence[Finding]
     ranks, remedies = report_run(middle), Remedies(refused=NOT_REPLAYED)
     fitted = FittedGroup(
         group=Group(runs),
-        runs=tuple(FittedRun(run=run, models=(), refused={}, laws=None, tests=()) for run in runs),
+        runs=tuple(FittedRun(run=run, models=(), refused={}, laws=(), tests=()) for run in runs),
         findings=tuple(findings),
     )
     return LookedAt(

@@ -7,23 +7,19 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from hindmost.analysis.ranks.study import RankReport
+from hindmost.analysis.ranks.tables import BY_CHANCE, SHOWN
 from hindmost.analysis.runs.check_bodies import LEAST_BODIES
 from hindmost.analysis.runs.conclusion import Certainty, Conclusion, Link, worth_saying
 from hindmost.analysis.runs.finding import OF_RANKS, Topic
 from hindmost.analysis.runs.first_screen import capital, headline_of, judge_data, statements_of
 from hindmost.analysis.show.overview import Overview, overview_widget
 from hindmost.analysis.show.page import Widget
-from hindmost.models.ranks.extrema import tells_alone
+from hindmost.models.ranks.extrema import MATTERS, tells_alone
 from hindmost.models.ranks.lateness import Lateness
 from hindmost.text import counted, percent, seconds
 
 NEARLY = 0.8
 """Part of what the first rank costs from which on the next ones are named with it."""
-MOST_NAMED = 3
-OF_NODE = 0.01
-"""Share of the time that a node as fast as the next one would save, from which on it is named."""
-BY_CHANCE = 0.01
-"""Probability from which on a rank may be last this often by chance."""
 
 
 def ranks_overview(looked: Sequence[tuple[RankReport, str]], pictures: Sequence[Widget]) -> Widget:
@@ -103,7 +99,7 @@ def slow_node(report: RankReport) -> int | None:
     node = int(late.node_lost_s.argmax())
     lost_s, own = float(late.node_lost_s[node]), late.node_of == node
     alone_s = float(late.lost_s[own].max())
-    if own.sum() < 2 or lost_s < OF_NODE * late.total_s or 2.0 * alone_s > lost_s:
+    if own.sum() < 2 or lost_s < MATTERS * late.total_s or 2.0 * alone_s > lost_s:
         return None
     return node
 
@@ -184,7 +180,7 @@ def how_often(times: int, of: int) -> str:
 
 def stragglers(late: Lateness) -> list[int]:
     """Return the places of the ranks that cost nearly as much as the first, which stands out."""
-    order = np.argsort(-late.charged_s, kind="stable")[:MOST_NAMED].tolist()
+    order = np.argsort(-late.charged_s, kind="stable")[:SHOWN].tolist()
     if not stands_out(late, order[0]):
         return []
     least = NEARLY * float(late.charged_s[order[0]])

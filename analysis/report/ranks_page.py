@@ -11,17 +11,17 @@ import numpy as np
 from markupsafe import Markup
 
 from hindmost.analysis.ranks import figures as of_ranks
-from hindmost.analysis.ranks.figures import timeline_charts
+from hindmost.analysis.ranks.figures import timeline_charts, timelines_of
 from hindmost.analysis.ranks.study import RankReport
 from hindmost.analysis.ranks.tables import (
     FEW,
     ONE_RANK,
+    SHOWN,
     metric_text,
     one_group,
     recorded_wait_time,
     straggler_wait_time,
 )
-from hindmost.analysis.ranks.timelines import timelines_of
 from hindmost.analysis.report.rank_conclusions import ranks_overview
 from hindmost.analysis.report.run_figures import figure_named
 from hindmost.analysis.runs.finding import OF_RANKS, Finding, caution_parts
@@ -37,17 +37,12 @@ from hindmost.models.ranks.lateness import Lateness
 from hindmost.text import percent, seconds
 
 CHART_INCHES = 2.8
-MOST_FILES = 4
-"""Files named in the subtitle."""
 MOST_NODES = 16
-MOST_REASONS = 3
 DEVIATION = "Work of each rank"
 OF_DEVIATION = (
     "The mean work of an iteration on each rank, without waiting, relative to the median of "
     "all ranks. Lines mark the first rank of each node."
 )
-MOST_MEANS = 4
-"""Metrics in the table of groups."""
 
 
 def ranks_page(looked: Sequence[tuple[RankReport, Run | None]]) -> Page:
@@ -72,8 +67,8 @@ def ranks_page(looked: Sequence[tuple[RankReport, Run | None]]) -> Page:
     pictures = [each for each in parts if isinstance(each, Widget) and each.name == "deviation"][:1]
     return Page(
         title="Stragglers and outliers among ranks",
-        subtitle=", ".join(Path(report.file).name for report, _ in looked[:MOST_FILES])
-        + (f" and {len(looked) - MOST_FILES} more" if len(looked) > MOST_FILES else ""),
+        subtitle=", ".join(Path(report.file).name for report, _ in looked[:SHOWN])
+        + (f" and {len(looked) - SHOWN} more" if len(looked) > SHOWN else ""),
         parts=[
             ranks_overview(found, pictures),
             *(each for each in parts if each not in pictures),
@@ -258,7 +253,7 @@ def timeline_part(report: RankReport, run: Run, opens: Opens) -> Widget:
 def labels_of(reasons: Mapping[str, Sequence[str]]) -> dict[str, str]:
     """Return the label of each rank in the choice: its number and the reasons."""
     return {
-        key: f"{key}: {', '.join(each[:MOST_REASONS])}{', ...' if len(each) > MOST_REASONS else ''}"
+        key: f"{key}: {', '.join(each[:SHOWN])}{', ...' if len(each) > SHOWN else ''}"
         for key, each in reasons.items()
     }
 
@@ -291,7 +286,7 @@ def groups_table(report: RankReport, opens: Opens | None) -> Table:
     """Return the groups of ranks with their exemplars, and the means that differ most."""
     metrics = report.metrics
     spread = metrics.normalised().std(axis=0)
-    shown = sorted(np.argsort(-spread, kind="stable")[:MOST_MEANS].tolist())
+    shown = sorted(np.argsort(-spread, kind="stable")[:SHOWN].tolist())
     return Table(
         columns=(
             Column("ranks in the group", "right"),

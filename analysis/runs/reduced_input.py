@@ -10,13 +10,8 @@ from hindmost.harness.runfile.all_ranks import profiles_of
 from hindmost.harness.runfile.bodies import BodyKind
 from hindmost.harness.runfile.contents import Edges
 from hindmost.harness.runfile.reader import Run
-from hindmost.models.noise.all_ranks import AllRanks, BodyExtremes, EventExtremes
-
-OF_BODIES = (
-    "least", "most", "mean", "deviation", "work_most", "wait_least",
-    "bin_count", "bin_mean", "bin_deviation",
-)  # fmt: skip
-OF_EVENTS = ("segment", "rest", "stretch", "tail", "duration_least")
+from hindmost.models.laws.sample import Sample
+from hindmost.models.noise.digest import AllRanks, Digest
 
 
 def has_bodies_of_all(run: Run) -> bool:
@@ -40,30 +35,36 @@ def all_ranks_of(run: Run) -> AllRanks:
     DamagedFileError
         Numbers that cannot be of the bodies of all ranks.
     """
-    bodies = BodyExtremes(**{name: run.variable(f"all_{name}") for name in OF_BODIES})
+    least, most, mean = (run.variable(f"all_{name}") for name in ("least", "most", "mean"))
+    count, point, deviation = (
+        run.variable(f"all_bin_{name}") for name in ("count", "mean", "deviation")
+    )
     fill = run.kind == BodyKind.FILL
-    counted = run.bodies - int(np.count_nonzero(fill)) or run.bodies
-    if int(bodies.bin_count.sum()) != counted * run.header.ranks:
+    counted = ~fill if not fill.all() else np.ones(run.bodies, np.bool_)
+    bodies = int(np.count_nonzero(counted)) * run.header.ranks
+    if int(count.sum()) != bodies:
         raise DamagedFileError(
-            f"{run.path}: 'all_bin_count' counts {int(bodies.bin_count.sum())} iterations; "
-            f"{run.header.ranks} ranks have {counted * run.header.ranks}."
+            f"{run.path}: 'all_bin_count' counts {int(count.sum())} iterations; "
+            f"{run.header.ranks} ranks have {bodies}."
         )
-    if (np.diff(bodies.bin_mean) < 0.0).any():
+    if (np.diff(point) < 0.0).any():
         raise DamagedFileError(f"{run.path}: 'all_bin_mean' should ascend.")
-    if not (bodies.least <= bodies.most).all() or bodies.least.min() <= 0.0:
+    if not (least <= most).all() or least.min() <= 0.0:
         raise DamagedFileError(
             f"{run.path}: 'all_least' should lie above 0 and nowhere above 'all_most'."
         )
-    events = None
-    if run.has("event_kind") and run.has("all_event_segment"):
-        events = EventExtremes(**{name: run.variable(f"all_event_{name}") for name in OF_EVENTS})
+    sample = Sample(
+        point=point,
+        count=count.astype(np.float64),
+        variance=np.square(deviation, dtype=np.float64),
+        smallest=float(least[counted].min()),
+        largest=float(most[counted].max()),
+    )
     return AllRanks(
         ranks=run.header.ranks,
         kept=run.kept_ranks,
         total_s=bodies_s(run),
-        bodies=bodies,
-        halos=run.shape("edge_source")[0] > 0,
-        events=events,
+        digest=Digest(fastest=least, slowest=most, middle=mean, sample=sample),
     )
 
 

@@ -73,13 +73,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="in models of whole iterations, draw once per node instead of once per rank",
     )
     parser.add_argument(
-        "--latency",
-        type=float,
-        metavar="US",
-        help="measured latency of a reduction in microseconds, for max-plus (default: estimated "
-        "on the first half of each run)",
-    )
-    parser.add_argument(
         "--detours", action="store_true", help="estimate the detours of ranks from times alone"
     )
     parser.add_argument(
@@ -98,11 +91,7 @@ def perform(arguments: argparse.Namespace) -> int:
         return print_detours(arguments)
     if arguments.machine is not None:
         raise UsageError("--machine compares detours; add --detours.")
-    options = FitOptions(
-        families=arguments.families,
-        by_node=arguments.by_node,
-        latency_s=None if arguments.latency is None else 1e-6 * arguments.latency,
-    )
+    options = FitOptions(families=arguments.families, by_node=arguments.by_node)
     fitted = fit_groups(
         group_runs(fittable_runs(find_runs(arguments.file, complete=True))), options
     )

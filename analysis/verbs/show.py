@@ -24,7 +24,6 @@ examples:
   hindmost show cut-off.h5 --damaged
   hindmost show runs/laplacian-1d-gmres-p2-0.h5 --trace trace.json --window 0..29
   hindmost show runs/ --ranks                   # stragglers, outliers and groups of ranks
-  hindmost show runs/ --ranks --keep 5%         # which ranks 'hindmost run --keep 5%' would keep
   hindmost show runs/big.h5 --ranks --out ranks.html   # charts; click a rank for its timeline
   hindmost show metrics.csv --ranks             # rank,host,compute [s],messages; CUBE, Caliper, TAU
   hindmost show runs/ --efficiency              # a table per kernel, a column per rank count
@@ -34,7 +33,7 @@ Efficiencies are load balance, serialisation, transfer and computation scaling a
 the repeat with the median solve time; docs/efficiencies.md has the formulas.
 """
 OF_SECTIONS = {
-    "ranks": ("keep", "groups", "out"),
+    "ranks": ("out",),
     "efficiency": ("windows", "places"),
     "": ("damaged", "trace", "window"),
 }
@@ -74,10 +73,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--json", action="store_true", help="print JSON, one entry per run")
     of_ranks = parser.add_argument_group("of --ranks")
-    of_ranks.add_argument("--keep", help="also list the ranks to keep at this share, such as 5%%")
-    of_ranks.add_argument(
-        "--groups", type=int, help="number of groups of ranks (default: by silhouette)"
-    )
     of_ranks.add_argument("--out", type=Path, metavar="PAGE", help="write an HTML page instead")
     of_efficiency = parser.add_argument_group("of --efficiency")
     of_efficiency.add_argument(

@@ -54,8 +54,6 @@ def show_efficiencies(arguments: argparse.Namespace) -> int:
             for table in tables:
                 write_lines("")
                 print_table(table)
-            if arguments.windows is not None and of.windows_not_split:
-                write_lines(*textwrap.wrap(of.windows_not_split, WIDTH))
             if arguments.places and of.places_not_split:
                 write_lines(*textwrap.wrap(of.places_not_split, WIDTH))
         write_lines("")

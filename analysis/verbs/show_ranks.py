@@ -13,7 +13,6 @@ from hindmost.analysis.runs.read import find_runs
 from hindmost.errors import UsageError
 from hindmost.harness.runfile.reader import Run
 from hindmost.output import write_json, write_lines
-from hindmost.text import read_share
 
 JSON_VERSION = 1
 HDF5 = b"\x89HDF\r\n\x1a\n"
@@ -21,20 +20,14 @@ HDF5 = b"\x89HDF\r\n\x1a\n"
 
 def show_ranks(arguments: argparse.Namespace) -> int:
     """Analyse the ranks and print the results."""
-    share = None if arguments.keep is None else read_share(arguments.keep, "--keep")
-    if arguments.groups is not None and arguments.groups < 1:
-        raise UsageError(f"--groups {arguments.groups}: give at least 1.")
     if arguments.out is not None and arguments.json:
         raise UsageError("--out writes a page and --json prints: give only one of them.")
     looked: list[tuple[RankReport, Run | None]] = []
     for path in arguments.file:
         if holds_runs(path):
-            looked += [
-                (report_run(run, share=share, k=arguments.groups), run) for run in find_runs([path])
-            ]
+            looked += [(report_run(run), run) for run in find_runs([path])]
         else:
-            table = read_table(path)
-            looked.append((report_table(str(path), table, share=share, k=arguments.groups), None))
+            looked.append((report_table(str(path), read_table(path)), None))
     reports = [report for report, _ in looked]
     if arguments.out is not None:
         from hindmost.analysis.report.ranks_page import ranks_page

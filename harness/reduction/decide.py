@@ -13,10 +13,10 @@ from hindmost.errors import UsageError
 from hindmost.harness.reduction.transfers import slow_transfers
 from hindmost.harness.runfile.bodies import NOT_WORK
 from hindmost.harness.runfile.contents import RankRun
-from hindmost.models.ranks.distributed_lateness import DistributedLateness
 from hindmost.models.ranks.histogram import empty_histogram
-from hindmost.models.ranks.keeping import BodiesOfRanks, keep
+from hindmost.models.ranks.lateness import Lateness
 from hindmost.models.ranks.reductions import Reductions
+from hindmost.models.ranks.selection import BodiesOfRanks, keep
 from hindmost.text import counted
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def decide(
         )
     bodies = bodies_of_rank(run, communicator, slow_transfers(run, communicator, reductions))
     chosen, meeting = keep(bodies, share, seed=seed, always=always, reductions=reductions)
-    edges = interval_edges(bodies.bodies)
+    edges = interval_edges(run.bodies.duration.size)
     shared = histogram_of_all(bodies.work, reductions)
     shared |= times_of_intervals(run, edges, reductions)
     profile, interval_bodies = interval_profile(run)
@@ -134,7 +134,7 @@ def decide(
         ranks=tuple(rank for rank, flag in enumerate(flags) if flag),
         profile=profile,
         interval_bodies=interval_bodies,
-        every=of_rank(run, bodies.work[:, 0], bodies.transfer, meeting),
+        every=of_rank(run, meeting, bodies.transfer is not None),
         shared=shared,
         account=account,
     )
@@ -184,43 +184,31 @@ def interval_edges(count: int) -> NDArray[np.int64]:
     return np.linspace(0, count, min(INTERVALS, count) + 1).astype(np.int64)
 
 
-def of_rank(
-    run: RankRun,
-    work: NDArray[np.float64],
-    transfer: NDArray[np.float64] | None,
-    meeting: DistributedLateness,
-) -> dict[str, Any]:
+def of_rank(run: RankRun, late: Lateness, transfers: bool) -> dict[str, Any]:
     """Return what is kept of this rank, by variable of the file.
 
     Parameters
     ----------
-    work : float64 array, shape (iteration,), seconds
-        Own work.
-    transfer : float64 array, shape (iteration, 1), seconds, or None
-        Slow transfers.
-    meeting : DistributedLateness
+    late : Lateness
         Of this rank alone.
+    transfers : bool
+        Whether slow transfers are known.
     """
-    steps = np.arange(work.size) - (work.size - 1) / 2.0
-    slope = float((steps * work).sum() / max(float((steps * steps).sum()), 1e-300))
-    mean = float(work.mean())
     kept = {
         "every_solve_time": run.bodies.solve_time_s,
-        # see `hindmost.models.ranks.lateness.Lateness`
-        "every_last": int(meeting.last[0]),
-        "every_waited": float(meeting.waited_s[0]),
-        "every_charged": float(meeting.charged_s[0]),
-        "every_lost": float(meeting.lost_s[0]),
-        # of its own work: over bodies, in one body, and by a line from the first to the last
-        "every_deviation": float(work.std()),
-        "every_longest": float(work.max()),
-        "every_longest_body": int(work.argmax()),
-        "every_drift": slope * (work.size - 1) / mean if mean > 0.0 else 0.0,
+        "every_last": int(late.last[0]),
+        "every_waited": float(late.waited_s[0]),
+        "every_charged": float(late.charged_s[0]),
+        "every_lost": float(late.lost_s[0]),
+        "every_deviation": float(late.deviation_s[0]),
+        "every_longest": float(late.longest_s[0]),
+        "every_longest_body": int(late.longest_body[0]),
+        "every_drift": float(late.drift[0]),
         "every_host": run.host,
     }
-    if transfer is not None:
-        kept["every_transfer"] = float(transfer.sum())
-        kept["every_transfer_charged"] = float(meeting.transfer_charged_s[0])
+    if transfers:
+        kept["every_transfer"] = float(late.transfer_s[0])
+        kept["every_transfer_charged"] = float(late.transfer_charged_s[0])
     return kept
 
 

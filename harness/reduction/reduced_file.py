@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,25 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.harness.reduction.decide import Kept, RankReductions, interval_edges
-from hindmost.harness.runfile.bodies import NOT_WORK, BodyKind
-from hindmost.harness.runfile.common_events import common_events
-from hindmost.harness.runfile.contents import Edges, Header, RankRun
+from hindmost.harness.runfile.bodies import BodyKind
+from hindmost.harness.runfile.contents import Header, RankRun
 from hindmost.harness.runfile.cycles import COUNTS
 from hindmost.harness.runfile.gathering import gather_edges
 from hindmost.harness.runfile.part_file import RunName
 from hindmost.harness.runfile.writer import write_run_as
-from hindmost.models.noise.all_ranks import BodyExtremes, EventExtremes
-from hindmost.models.ranks.body_extremes import extremes_of_bodies, extremes_of_events
-from hindmost.models.simulation.blocks import EventBlock
+from hindmost.models.ranks.body_extremes import digest_of_ranks
 
 if TYPE_CHECKING:
     from mpi4py import MPI
 
 
-OF_BODIES = {each.name: f"all_{each.name}" for each in fields(BodyExtremes)}
-"""Variables of a run file by the attributes of `BodyExtremes`."""
-OF_EVENTS = {each.name: f"all_event_{each.name}" for each in fields(EventExtremes)}
-"""The same of `EventExtremes`."""
 ALWAYS = (0,)
 """Ranks of an adaptive run that are always kept: rank 0 has the predictions and the blocks."""
 
@@ -55,7 +48,7 @@ def write_reduced_run(
     edges = gather_edges(run.incoming, communicator)
     of_all: list[Any] | None = communicator.gather((kept.profile, kept.every))
     of_cycles = cycles_of_all(run, communicator)
-    of_bodies = bodies_of_all(run, edges, communicator)
+    of_bodies = bodies_of_all(run, communicator)
     # the first rank that is kept writes: it may be another than rank 0
     writer = kept.ranks[0]
     if writer != 0:
@@ -102,56 +95,26 @@ def none_of(edges: Any) -> Any:
     )
 
 
-def bodies_of_all(
-    run: RankRun, edges: Edges, communicator: MPI.Intracomm
-) -> dict[str, NDArray[Any]]:
+def bodies_of_all(run: RankRun, communicator: MPI.Intracomm) -> dict[str, NDArray[Any]]:
     """Return the variables on the bodies of all ranks, the same on every rank; collective.
 
-    Those of events only where all ranks have the same events in every body; none of an adaptive
-    run, whose cycles follow no law.
-
-    Parameters
-    ----------
-    edges : Edges
-        Who sends to whom; on rank 0 those of all ranks.
+    None of an adaptive run, whose cycles follow no law.
     """
     if run.cycles is not None:
         return {}
-    bodies, reductions = run.bodies, RankReductions(communicator)
-    phases = bodies.phase_duration
-    own = [at for at, name in enumerate(bodies.phases) if name not in NOT_WORK]
-    found = extremes_of_bodies(
-        bodies.duration[:, None],
-        phases[:, own].astype(np.float64).sum(axis=1, keepdims=True),
-        bodies.kind == BodyKind.FILL,
-        reductions=reductions,
+    found = digest_of_ranks(
+        run.bodies.duration[:, None],
+        run.bodies.kind == BodyKind.FILL,
+        reductions=RankReductions(communicator),
     )
-    values = {variable: getattr(found, name) for name, variable in OF_BODIES.items()}
-    found_events, _ = common_events([bodies], edges, communicator)
-    events = found_events[0] if found_events else None
-    # A sequence that was put in order may be another one among the ranks that are kept.
-    if all(communicator.allgather(events is not None and events is bodies.events)) and events:
-        block = EventBlock(
-            kind=events.kind,
-            work=events.work[:, None, :],
-            duration=events.duration[:, None, :],
-            rest=rest_of(bodies.duration, events.work, events.duration)[:, None],
-            cycle_begins=bodies.position == 0,
-            group=None if events.group is None else events.group[:, None, :],
-        )
-        extremes = extremes_of_events(block, reductions=reductions)
-        values |= {variable: getattr(extremes, name) for name, variable in OF_EVENTS.items()}
-    return values
-
-
-def rest_of(
-    duration: NDArray[np.float64], work: NDArray[np.float32], inside: NDArray[np.float32]
-) -> NDArray[np.float64]:
-    """Return the own work after the last event: float64, shape (iteration,), seconds."""
-    rest: NDArray[np.float64] = (
-        duration - work.sum(axis=1, dtype=np.float64) - inside.sum(axis=1, dtype=np.float64)
-    )
-    return rest
+    return {
+        "all_least": found.fastest,
+        "all_most": found.slowest,
+        "all_mean": found.middle,
+        "all_bin_count": found.sample.count.astype(np.int64),
+        "all_bin_mean": found.sample.point,
+        "all_bin_deviation": np.sqrt(found.sample.variance),
+    }
 
 
 def cycles_of_all(run: RankRun, communicator: MPI.Intracomm) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from hindmost.harness.runfile.gathering import (
 )
 from hindmost.harness.runfile.part_file import BY_ROW, PartFile, RunName, fill, make_variables
 from hindmost.harness.runfile.part_file import write_whole as write_whole
-from hindmost.harness.runfile.schema import OPTIONAL, TEXTS, VARIABLE
+from hindmost.harness.runfile.schema import OPTIONAL, TEXTS
 from hindmost.harness.solo import of_all
 
 if TYPE_CHECKING:
@@ -227,12 +227,6 @@ def write_head(
         sizes["bin"] = len(every["work_bin_count"])
         if "all_bin_count" in every:
             sizes["duration_bin"] = len(every["all_bin_count"])
-        if events is None:  # of the kept ranks: those of all ranks cannot be told apart either
-            every = {
-                name: each
-                for name, each in every.items()
-                if name not in VARIABLE or VARIABLE[name].group != "all events"
-            }
         whole |= every
         if "count_total" in every:
             names["count"] = COUNTS

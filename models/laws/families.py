@@ -1,8 +1,8 @@
-"""The best of scipy's continuous families for a sample.
+"""The best of scipy's continuous families for a sample, by squared error against the histogram.
 
 Every family is fitted by maximum likelihood to a few hundred weighted points, whatever the size of
-the sample. Johnson SU and the non-central t have fits of their own. Families are ranked twice: by
-squared error against the histogram, as in the paper (section 5), and by likelihood.
+the sample, and ranked as in the paper (section 5). Johnson SU and the non-central t have fits of
+their own.
 """
 
 from __future__ import annotations
@@ -25,24 +25,17 @@ from hindmost.models.laws.nct import fit_nct
 from hindmost.models.laws.quantiles import QuantileTable, tabulate
 from hindmost.models.laws.sample import Sample
 
-SKIPPED = {
-    "erlang": "gamma with an integer shape parameter",
-    "reciprocal": "the same as loguniform",
-    "irwinhall": "its shape parameter is an integer, which scipy cannot fit",
-    "kstwo": "its shape parameter is an integer: it is the law of a test statistic",
-    "ksone": "its shape parameter is an integer: it is the law of a test statistic",
-    "levy_stable": "its density is an integral for each value: minutes per fit",
-    "studentized_range": "its density is an integral for each value: minutes per fit",
-    "recipinvgauss": "7 ms per evaluation at 300 values: 100 times as slow as others",
-    "gausshyper": "six parameters: does not converge in hundreds of evaluations",
-    "kappa4": "ten times as slow as others, and seldom converges",
-    "tukeylambda": "ten times as slow as others, and scipy computes its far tails incorrectly",
-    "jf_skew_t": "scipy computes its far tails incorrectly: probabilities of 1e200",
-    "vonmises": "a circular distribution",
-    "vonmises_line": "a circular distribution, restricted to a line",
-    "wrapcauchy": "a circular distribution",
-}
-"""Families that are not tried, and why."""
+SKIPPED = (
+    # circular, or another name of a family
+    "vonmises", "vonmises_line", "wrapcauchy", "erlang", "reciprocal",
+    # integer shape parameters, which scipy cannot fit
+    "irwinhall", "kstwo", "ksone",
+    # an integral for each value, or tails that scipy computes incorrectly
+    "levy_stable", "studentized_range", "recipinvgauss", "tukeylambda", "jf_skew_t",
+    # do not converge in hundreds of evaluations
+    "gausshyper", "kappa4",
+)  # fmt: skip
+"""Families that are not tried."""
 POINTS = 150
 """Bins that scipy's families are fitted to."""
 JUDGED = 2000
@@ -51,16 +44,8 @@ BINS = 100
 SHOWN = 0.995
 """Quantile at which the histogram ends. Without it, one detour in a thousand bodies would squeeze
 all other values into one bin."""
-ROUNDS, EVALUATIONS = 3, 200
-"""Searches of a family, each from where the one before ended, and evaluations of each."""
-STILL = 1e-4
-"""In log-likelihood per value: a search that gains less is the last."""
-IMPOSSIBLE = 1e8
-"""Negative log-likelihood of a value outside the law's support."""
-DENSEST = 20.0
-"""Largest logarithm of a density, in units of the spread: poles must not attract the search."""
-EXTREME = 1e-6
-"""Weight of the smallest and the largest value, which must lie within the law's support."""
+EVALUATIONS = 600
+"""Of the likelihood of a family."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,25 +144,8 @@ class Candidate:
     log_likelihood: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BestLaws:
-    """The families, best first.
-
-    Attributes
-    ----------
-    by_squared_error, by_likelihood : tuple of Candidate
-        The same candidates in two orders.
-    left_out : dict of str to str
-        Families that could not be fitted or were not tried, with the reason.
-    """
-
-    by_squared_error: tuple[Candidate, ...]
-    by_likelihood: tuple[Candidate, ...]
-    left_out: dict[str, str]
-
-
-def fit_families(sample: NDArray[np.float64] | Sample) -> BestLaws:
-    """Fit all families that the sample allows, and rank them.
+def fit_families(sample: NDArray[np.float64] | Sample) -> tuple[Candidate, ...]:
+    """Fit all families that the sample allows, the one of least squared error first.
 
     Parameters
     ----------
@@ -190,15 +158,14 @@ def fit_families(sample: NDArray[np.float64] | Sample) -> BestLaws:
     """
     values = Sample.of(sample)
     spread = spread_of(values, "a choice of families", at_least=5)
-    few = values.scaled(spread.centre, spread.unit).coarser(POINTS)
-    judged = values.coarser(JUDGED)
+    scaled, judged = values.scaled(spread.centre, spread.unit), values.coarser(JUDGED)
     # A histogram of equal bins, from the smallest value to a high quantile.
     ends = values.smallest, float(values.quantile(SHOWN))
     counts, edges = np.histogram(values.point, bins=BINS, range=ends, weights=values.count)
     middle, density = 0.5 * (edges[1:] + edges[:-1]), counts / (values.size * np.diff(edges))
 
     def of_scipy(name: str) -> Law:
-        law = fit_family(name, few)
+        law = fit_family(name, scaled)
         return ScipyLaw(
             name=name,
             shape=law.shape,
@@ -207,24 +174,17 @@ def fit_families(sample: NDArray[np.float64] | Sample) -> BestLaws:
         )
 
     own: dict[str, Callable[[Sample], Law]] = {"johnsonsu": fit_johnsonsu, "nct": fit_nct}
-    candidates, left_out = [], dict(SKIPPED)
+    candidates = []
     for name in (*own, *(each for each in scipys_families() if each not in own)):
         try:
             law = own[name](values) if name in own else of_scipy(name)
             error = float(np.mean((spread.unit * (law.pdf(middle) - density)) ** 2))
             likelihood = log_likelihood(law, judged)
-        except DataError as refused:
-            left_out[name] = str(refused)
+        except DataError:
             continue
         if np.isfinite(error + likelihood):
             candidates.append(Candidate(law=law, squared_error=error, log_likelihood=likelihood))
-        else:
-            left_out[name] = "Its density is 0 or infinite at some value."
-    return BestLaws(
-        by_squared_error=tuple(sorted(candidates, key=lambda one: one.squared_error)),
-        by_likelihood=tuple(sorted(candidates, key=lambda one: -one.log_likelihood)),
-        left_out=left_out,
-    )
+    return tuple(sorted(candidates, key=lambda one: one.squared_error))
 
 
 def scipys_families() -> list[str]:
@@ -234,18 +194,14 @@ def scipys_families() -> list[str]:
 
 
 def fit_family(name: str, sample: Sample) -> ScipyLaw:
-    """Fit one of scipy's families by maximum likelihood.
-
-    Scipy's own fit accepts neither weights nor a limit, and prints warnings. Here, a simplex
-    search begins where scipy's would, for a limited number of evaluations.
+    """Fit one of scipy's families by maximum likelihood, with a limited number of evaluations.
 
     Parameters
     ----------
     name : str
         As in scipy.stats.
     sample : Sample
-        With median 0, interquartile range 1 and few bins: the density of all its points is
-        evaluated some hundred times.
+        With median 0 and interquartile range 1.
 
     Raises
     ------
@@ -253,66 +209,42 @@ def fit_family(name: str, sample: Sample) -> ScipyLaw:
         The family cannot be fitted; the message gives the reason.
     """
     family = getattr(stats, name)
-    point, weight = sample.nodes()
+    point, weight = sample.coarser(POINTS).nodes()
+    # The smallest and the largest value must lie within the law's support; they hardly count else.
     point = np.concatenate([[sample.smallest], point, [sample.largest]])
-    weight = np.concatenate([[EXTREME], weight, [EXTREME]])
+    weight = np.concatenate([[1e-6], weight, [1e-6]])
 
     def unlikelihood(place: NDArray[np.float64]) -> float:
-        density = family.logpdf((point - place[-2]) / np.exp(place[-1]), *place[:-2]) - place[-1]
-        cost = np.where(np.isfinite(density), -density, IMPOSSIBLE)
-        return float(np.dot(weight, np.maximum(cost, -DENSEST)))
+        density = family.logpdf(point, *place)
+        # Poles must not attract the search.
+        cost = np.where(np.isfinite(density), np.maximum(-density, -20.0), 1e8)
+        return float(np.dot(weight, cost))
 
-    limits = {"maxfev": EVALUATIONS, "fatol": 1e-6, "xatol": 1e-3}
+    def stay(_: Callable[..., float], start: Any, **__: Any) -> Any:
+        return start
+
     # Scipy warns of overflows inside its own functions, in several ways.
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         try:
-            place = start_of(family, sample)
-            lowest = unlikelihood(place)
-            for _ in range(ROUNDS):
-                found = optimize.minimize(unlikelihood, place, method="Nelder-Mead", options=limits)
-                gain, place, lowest = lowest - float(found.fun), found.x, float(found.fun)
-                if gain < STILL:
-                    break
-            law = ScipyLaw(
-                name=name,
-                shape=tuple(float(value) for value in place[:-2]),
-                loc=float(place[-2]),
-                scale=float(np.exp(place[-1])),
-            )
+            # Scipy's own likelihood, of which only the start is used, takes no weights.
+            values = sample.quantile((np.arange(200) + 0.5) / 200)
+            *shape, loc, scale = map(float, family.fit(values, optimizer=stay))
+            # Values outside the support at the start would give the simplex no slope.
+            low, high = family.support(*shape)
+            if np.isfinite(high - low):
+                scale = max(scale, 1.02 * (sample.largest - sample.smallest) / (high - low))
+            if np.isfinite(low):
+                loc = min(loc, sample.smallest - 0.01 - low * scale)
+            elif np.isfinite(high):
+                loc = max(loc, sample.largest + 0.01 - high * scale)
+            start = [*shape, loc, scale]
+            found = optimize.fmin(unlikelihood, start, maxfun=EVALUATIONS, disp=False)
+            *shape, loc, scale = map(float, found)
+            law = ScipyLaw(name=name, shape=tuple(shape), loc=loc, scale=scale)
             table_of(law)  # refuses what is no density
         except DataError:
             raise
         except Exception as error:  # families raise anything: OverflowError, IndexError, ...
             raise DataError(f"Scipy fails: {type(error).__name__}: {error}") from error
     return law
-
-
-def start_of(family: Any, sample: Sample) -> NDArray[np.float64]:
-    """Return the start of scipy's own fit, or its result if it needs no search.
-
-    Returns
-    -------
-    float64 array, shape (parameter,)
-        Shapes, loc, and the logarithm of the scale.
-    """
-
-    def stay(_function: Callable[..., float], start: Any, **_: Any) -> Any:
-        return start
-
-    values = sample.quantile((np.arange(200) + 0.5) / 200)
-    given = np.array(family.fit(values, optimizer=stay), dtype=np.float64)
-    if not (np.isfinite(given).all() and given[-1] > 0.0):
-        raise DataError("Scipy has no starting point for it.")
-    *shape, _, _ = given
-    low, high = family.support(*shape)
-    # With values outside its support, the start would give the simplex no slope.
-    if np.isfinite(low) and np.isfinite(high):
-        width = 1.02 * (sample.largest - sample.smallest)
-        given[-1] = max(given[-1], width / (high - low))
-    if np.isfinite(low):
-        given[-2] = min(given[-2], sample.smallest - 0.01 - low * given[-1])
-    elif np.isfinite(high):
-        given[-2] = max(given[-2], sample.largest + 0.01 - high * given[-1])
-    given[-1] = np.log(given[-1])
-    return given

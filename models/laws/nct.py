@@ -1,7 +1,7 @@
 """The non-central Student t law, fitted by maximum likelihood.
 
-The search has four dimensions and an analytic gradient. It begins from several starts on coarse
-bins, and continues from the best result on finer ones. Its variables are log df, asinh nc,
+The search has four dimensions. It begins from several starts on coarse bins, and continues from the
+best result on finer ones. Its variables are log df, asinh nc,
 loc + scale nc and the logarithm of the width scale sqrt(1 + nc^2 / (2 df)): with loc and scale
 instead, the likelihood has a narrow ridge along which the search would diverge as nc grows.
 
@@ -78,7 +78,7 @@ class NonCentralT:
     def log_pdf(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the logarithm of the density."""
         y = (np.asarray(x) - self.loc) / self.scale
-        of_y, _ = log_density(y.ravel(), self.df, self.nc)
+        of_y = log_density(y.ravel(), self.df, self.nc)
         logarithm: NDArray[np.float64] = of_y.reshape(y.shape) - np.log(self.scale)
         return logarithm
 
@@ -190,7 +190,6 @@ def search(sample: Sample, start: NDArray[np.float64], spread: Spread, *, steps:
         negative_log_likelihood,
         start,
         args=(point, weight),
-        jac=True,
         method="L-BFGS-B",
         bounds=(
             (float(np.log(DF[0])), float(np.log(DF[1]))),
@@ -204,8 +203,8 @@ def search(sample: Sample, start: NDArray[np.float64], spread: Spread, *, steps:
 
 def negative_log_likelihood(
     place: NDArray[np.float64], x: NDArray[np.float64], weight: NDArray[np.float64]
-) -> tuple[float, NDArray[np.float64]]:
-    """Return the negative log-likelihood per value, and its gradient, at a point of the search.
+) -> float:
+    """Return the negative log-likelihood per value at a point of the search.
 
     Parameters
     ----------
@@ -213,86 +212,34 @@ def negative_log_likelihood(
         log df, asinh nc, loc + scale nc, log of the width.
     x, weight : float64 arrays, shape (node,)
         The weights sum to 1.
-
-    Returns
-    -------
-    float
-    float64 array, shape (4,)
     """
     law = law_at(place)
-    df, nc, scale = law.df, law.nc, law.scale
-    y = (x - law.loc) / scale
-    value, (with_y, with_df, with_nc) = log_density(y, df, nc)
-    rise = weight * with_y
-    with_loc = float(np.sum(rise)) / scale
-    # Chain rule: the width changes the scale, and the scale the location loc = middle - scale nc.
-    with_width = float(np.dot(rise, y)) + 1.0 - scale * nc * with_loc
-    square = 0.5 * nc**2 / df
-    scale_with_log_df = 0.5 * square / (1.0 + square)
-    scale_with_nc = -0.5 * nc / df / (1.0 + square)
-    gradient = [
-        -df * float(np.dot(weight, with_df)) + scale_with_log_df * with_width,
-        np.sqrt(1.0 + nc**2)
-        * (-float(np.dot(weight, with_nc)) + scale_with_nc * with_width - scale * with_loc),
-        with_loc,
-        with_width,
-    ]
-    return float(np.log(scale) - np.dot(weight, value)), np.array(gradient)
+    value = log_density((x - law.loc) / law.scale, law.df, law.nc)
+    return float(np.log(law.scale) - np.dot(weight, value))
 
 
-def log_density(
-    y: NDArray[np.float64], df: float, nc: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the logarithm of the density and its gradient.
-
-    Parameters
-    ----------
-    y : float64 array, shape (value,)
-    df, nc : float
-        Degrees of freedom and non-centrality.
-
-    Returns
-    -------
-    float64 array, shape (value,)
-    float64 array, shape (3, value)
-        Derivatives by y, df and nc.
-    """
+def log_density(y: NDArray[np.float64], df: float, nc: float) -> NDArray[np.float64]:
+    """Return the logarithm of the density, shape (value,), of degrees of freedom df."""
     radius = np.hypot(np.sqrt(df), y)
-    slant = y / radius
-    log_j, excess, log_v = interpolated_moments(df, nc * slant)
-    inverse = (1.0 / radius) ** 2
+    m = nc * (y / radius)
+    low, high = float(m.min()) - STEP, float(m.max()) + STEP
+    grid = np.linspace(low, high, max(2 * DEGREE, int((high - low) / STEP) + 2))
+    log_j = interpolate.make_interp_spline(grid, integral(df, grid), k=DEGREE)
     constant = (
         -0.5 * np.log(2.0 * np.pi * df) - (0.5 * df - 1.0) * np.log(2.0) - special.gammaln(0.5 * df)
     )
     stretch = np.log(radius / np.sqrt(df))
-    value = constant - (df + 1.0) * stretch - 0.5 * df * nc**2 * inverse + log_j
-    rate = nc * inverse / radius  # dm/dy, without a factor df
-    with_y = (df * nc**2 * inverse - (df + 1.0)) * slant / radius + excess * df * rate
-    with_df = (
-        -0.5 / df
-        - 0.5 * np.log(2.0)
-        - 0.5 * special.psi(0.5 * df)
-        - stretch
-        + 0.5 * (df + 1.0) / df * slant**2
-        - 0.5 * nc**2 * slant**2 * inverse
-        + log_v
-        - 0.5 * excess * y * rate
+    value = (
+        constant
+        - (df + 1.0) * stretch
+        - 0.5 * df * (nc / radius) ** 2
+        + np.asarray(log_j(m), np.float64)
     )
-    with_nc = -df * nc * inverse + excess * slant
-    return value, np.stack([with_y, with_df, with_nc])
+    return np.asarray(value, np.float64)
 
 
-def interpolated_moments(df: float, m: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return log J, E[v] - m and E[log v] under J's integrand, shape (3, value)."""
-    low, high = float(m.min()) - STEP, float(m.max()) + STEP
-    grid = np.linspace(low, high, max(2 * DEGREE, int((high - low) / STEP) + 2))
-    spline = interpolate.make_interp_spline(grid, moments(df, grid), k=DEGREE, axis=1)
-    found: NDArray[np.float64] = spline(m)
-    return found
-
-
-def moments(df: float, m: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Integrate log J, E[v] - m and E[log v], shape (3, value), by the trapezoidal rule."""
+def integral(df: float, m: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return log J, shape (value,), by the trapezoidal rule."""
     root = np.sqrt(m * m + 4.0 * (df + 1.0))
     # The maximum of the integrand in log v: of two equal forms, the one that does not cancel.
     top = np.where(m > 0.0, 0.5 * (m + root), 2.0 * (df + 1.0) / (root - m))
@@ -312,12 +259,5 @@ def moments(df: float, m: NDArray[np.float64]) -> NDArray[np.float64]:
     # The upper limit: to the right of the maximum the integrand falls at least like a Gaussian.
     right = np.log(top + np.sqrt(2.0 * NEGLIGIBLE))
     log_v = low + (right - low) * np.linspace(0.0, 1.0, NODES)[:, None]
-    share = np.exp(integrand(log_v) - peak)
-    total = share.sum(axis=0)
-    return np.stack(
-        [
-            peak + np.log(total * (right - low) / (NODES - 1)),
-            (share * np.exp(log_v)).sum(axis=0) / total - m,
-            (share * log_v).sum(axis=0) / total,
-        ]
-    )
+    total = np.exp(integrand(log_v) - peak).sum(axis=0)
+    return np.asarray(peak + np.log(total * (right - low) / (NODES - 1)))

@@ -29,8 +29,6 @@ ALIKE = 0.8
 """Of the best alignment: a multiple of a clock's frequency aligns nearly as well."""
 MOST_TIMES = 2000
 """Detours that are tested; of more, those that come first."""
-MOST_ITERATIONS = 20_000
-"""Whose times are compared with those of detours."""
 BLOCK = 2048
 
 
@@ -107,7 +105,7 @@ def timing_of(times_s: FloatArray, every_s: FloatArray) -> Timing:
     if any(aligned_in(half, best) < 0.6 * share for half in halves if half.size >= LEAST_PERIODIC):
         return without
     there = every_s[(every_s >= times_s[0]) & (every_s <= times_s[-1])]
-    if aligned_in(there[:: 1 + there.size // MOST_ITERATIONS], best) > 0.5 * share:
+    if aligned_in(there, best) > 0.5 * share:
         return UNKNOWN
     return Timing(clock=Clock(period_s=1.0 / best, share=share), known=True)
 

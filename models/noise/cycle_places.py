@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import DataError
-from hindmost.models.noise.all_ranks import AllRanks
+from hindmost.models.noise.digest import AllRanks
 from hindmost.models.noise.times import SolveTimes
 from hindmost.models.results import ModelKind, Prediction
 from hindmost.models.simulation.blocks import EventBlock
@@ -285,7 +285,7 @@ def body_times_of_all(times: SolveTimes, every: AllRanks) -> tuple[NDArray[np.fl
     """Return the same where only some ranks have columns."""
     sums = every.total_s
     if sums.max() <= (1.0 + SKEWED) * sums.mean():
-        return every.bodies.mean, False
+        return every.digest.middle, False
     slowest = int(np.argmax(sums))
     column = int(np.searchsorted(every.kept, slowest))
     if column == every.kept.size or every.kept[column] != slowest:

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from hindmost.models.noise.clocks import LEAST_PERIODIC, UNKNOWN, timing_of
 from hindmost.models.recurring import LONG_SHARE, Rule, as_by_clock, excess_of, rules_in
 
-Kind = Literal["none", "exponential", "fixed"]
+Kind = Literal["exponential", "fixed"]
 FloatArray = NDArray[np.float64]
 
 LEAST_ITERATIONS = 100
@@ -131,41 +131,6 @@ class RankDetours:
     others_s: float
     work_s: float
     jitter_s: float
-
-    @property
-    def kind(self) -> Kind:
-        """That of the family that takes most of the time."""
-        return self.families[0].kind if self.families else "none"
-
-    @property
-    def count(self) -> float:
-        """Expected number of detours of this family."""
-        return self.families[0].count if self.families else 0.0
-
-    @property
-    def mean_s(self) -> float:
-        """Their mean length; 0 if there are none."""
-        return self.families[0].mean_s if self.families else 0.0
-
-    @property
-    def period_s(self) -> float | None:
-        """The period of their clock; None if they come at random, or if this is not known."""
-        return self.families[0].period_s if self.families else None
-
-    @property
-    def timing_known(self) -> bool:
-        """Whether a clock was tested for."""
-        return bool(self.families) and self.families[0].timing_known
-
-    @property
-    def probability(self) -> float:
-        """Share of the iterations that have a detour of this family."""
-        return self.count / self.iterations
-
-    @property
-    def per_s(self) -> float:
-        """Detours of this family per second."""
-        return self.count / self.seconds
 
     @property
     def share(self) -> float:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING
 
 from hindmost.errors import DataError
 from hindmost.models.noise.digest import Digest
-from hindmost.models.noise.last_rank import fit_last_rank
 from hindmost.models.noise.maxplus import fit_both
 from hindmost.models.noise.moments import fit_bertsimas, fit_cramer, fit_mean_work
-from hindmost.models.noise.nonstationary import fit_nonstationary
-from hindmost.models.noise.redraw import fit_redrawn_uniform
 from hindmost.models.noise.stationary import (
     Stationary,
     fit_stationary,
@@ -21,11 +17,12 @@ from hindmost.models.noise.stationary import (
     stationary_of_best,
 )
 from hindmost.models.noise.times import SolveTimes
+from hindmost.models.noise.uniform import fit_nonstationary, fit_redrawn_uniform
 from hindmost.models.results import FittedModel
 from hindmost.registry import Registry
 
 if TYPE_CHECKING:
-    from hindmost.models.laws.families import BestLaws
+    from hindmost.models.laws.families import Candidate
 
 Fit = Callable[[SolveTimes, Digest], FittedModel]
 
@@ -84,20 +81,19 @@ class Fits:
     models : tuple of FittedModel
     refused : dict of str to str
         Models that cannot be fitted to these times, with the reason.
-    laws : BestLaws or None
-        How well each family of laws describes the bodies; None without families.
+    laws : tuple of Candidate
+        How well each family of laws describes the bodies; empty without families.
     """
 
     models: tuple[FittedModel, ...]
     refused: dict[str, str]
-    laws: BestLaws | None
+    laws: tuple[Candidate, ...]
 
 
 def fit_models(
     times: SolveTimes,
     *,
     families: bool = True,
-    latency_s: float | None = None,
 ) -> Fits:
     """Fit every model that the solver and its times allow.
 
@@ -105,56 +101,32 @@ def fit_models(
     ----------
     families : bool
         Search scipy's families for the best law, which takes a few seconds.
-    latency_s : float, optional
-        Of a reduction, from a measurement of the network, for max-plus; without it the latency is
-        estimated on the first half of the solve.
     """
     digest = Digest.of(times)
     table: dict[str, Fit] = {
         model.name: model.fit for model in MODELS if not (model.blocking_only and times.pipelined)
     }
-    laws, missing = search(digest) if families else (None, "")
+    laws: tuple[Candidate, ...] = ()
     if families:
-        table[BEST] = partial(best_law, laws, missing)
+        # They take half a second to import.
+        from hindmost.models.laws.families import fit_families
+
+        def fit_best(times: SolveTimes, digest: Digest) -> Stationary:
+            nonlocal laws
+            laws = fit_families(digest.sample)
+            return stationary_of_best(laws, times, digest)
+
+        table[BEST] = fit_best
     refused = {}
     if times.all_ranks is not None:
         refused = {each.name: NEEDS_BODIES for each in MODELS if not each.of_digest}
+        refused["max-plus"] = NEEDS_BODIES
         table = {name: fit for name, fit in table.items() if name not in refused}
     models, too = fit_all(table, times, digest)
     refused |= too | MODELS.complaints
-    walked, too = walk_all(times, latency_s)
-    models, refused = [*walked, *models], too | refused
-    return Fits(models=tuple(models), refused=refused, laws=laws)
-
-
-def walk_all(
-    times: SolveTimes, latency_s: float | None
-) -> tuple[Sequence[FittedModel], dict[str, str]]:
-    """Run max-plus; return its models, and those that the times do not allow by name."""
     if times.all_ranks is None:
-        return fit_both(times, latency_s), {}
-    try:
-        return fit_last_rank(times, latency_s)
-    except DataError as error:
-        return [], {"max-plus": str(error)}
-
-
-def best_law(laws: BestLaws | None, missing: str, times: SolveTimes, digest: Digest) -> Stationary:
-    """Use the best of the families that were searched; refuse it for the reason why none is."""
-    if laws is None:
-        raise DataError(missing)
-    return stationary_of_best(laws, times, digest)
-
-
-def search(digest: Digest) -> tuple[BestLaws | None, str]:
-    """Search the families; if none can be fitted, return why."""
-    # They take half a second to import.
-    from hindmost.models.laws.families import fit_families
-
-    try:
-        return fit_families(digest.sample), ""
-    except DataError as error:
-        return None, str(error)
+        models = [*fit_both(times), *models]
+    return Fits(models=tuple(models), refused=refused, laws=laws)
 
 
 def fit_all(

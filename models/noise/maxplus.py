@@ -1,8 +1,9 @@
 """The max-plus model: local work, and who has to wait for whom.
 
 The work of every rank is as recorded; all waiting is removed and computed anew by the exact
-recursion (`hindmost.models.simulation.event_simulator`). What an event costs, apart from waiting
-for others, is estimated on the first half of a solve; the second half then judges the model.
+recursion (`hindmost.models.simulation.event_simulator`). What reductions cost, apart from waiting
+for others, is estimated on the first half of a solve: the least time of any rank in MPI. The second
+half then judges the model.
 
 If a recording has no events, whole bodies (iterations) replace them. Blocking: all ranks wait for
 the last one after every body, t <- max_p(t_p + w_p) + L. With pipelined reductions of lag d a rank
@@ -13,7 +14,7 @@ for the bodies k of its neighbours.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -21,12 +22,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.models.noise.event_costs import estimate_costs, given_costs
-from hindmost.models.noise.replay import Replay
+from hindmost.models.events import EventKind
 from hindmost.models.noise.times import SolveTimes
 from hindmost.models.results import ModelKind, Prediction
-from hindmost.models.simulation.blocks import EventBlock
-from hindmost.models.simulation.event_simulator import Latencies
+from hindmost.models.simulation.blocks import EventBlock, Neighbours
+from hindmost.models.simulation.event_simulator import EventSimulator, Latencies
 from hindmost.text import seconds, signed_percent
 
 STRETCHES = 24
@@ -135,27 +135,83 @@ class MaxPlus:
         }
 
 
-def fit_both(times: SolveTimes, latency_s: float | None = None) -> tuple[MaxPlus, MaxPlus]:
-    """Run the recursion with and without halos, in one pass over the solve.
+class Replay:
+    """A solve that is walked through block by block; `elapsed_s` tells the time so far.
 
     Parameters
     ----------
-    latency_s : float, optional
-        Of a reduction, from a measurement of the network. What the recursion misses is then not
-        estimated from the solve either.
+    latencies : Latencies
+    edge_source, edge_target : int array, shape (edge,)
+        The target waits for the source's halo; empty for none.
+    lag : int
+        Posted reductions that a completion leaves pending.
+    pending_s : float
+        Time of reductions that are pending at the end of a cycle, in seconds.
     """
+
+    def __init__(
+        self,
+        ranks: int,
+        latencies: Latencies,
+        edge_source: NDArray[np.int32],
+        edge_target: NDArray[np.int32],
+        *,
+        lag: int = 0,
+        pending_s: float = 0.0,
+    ) -> None:
+        neighbours = Neighbours.of_edges(ranks, edge_source, edge_target)
+        self._simulator = EventSimulator(ranks, neighbours, latencies, lag=lag)
+        self._pending_s = pending_s
+        self._cycles_before_s = 0.0
+
+    @property
+    def elapsed_s(self) -> float:
+        """Time of all bodies so far, in seconds."""
+        last = float(self._simulator.clock.max())
+        posted = self._simulator.last_post_s
+        if posted is not None:
+            last = max(last, posted + self._pending_s)
+        return self._cycles_before_s + last
+
+    def advance(self, block: EventBlock) -> None:
+        """Walk through the next bodies.
+
+        Raises
+        ------
+        DataError
+            More reductions are pending than any solver posts: the events do not fit together.
+        """
+        for rows in block.cycles():
+            if block.cycle_begins[rows.start]:
+                self._cycles_before_s = self.elapsed_s
+                self._simulator.meet()
+            part = block.part(rows)
+            self._simulator.walk(
+                part.kind,
+                part.work,
+                part.rest,
+                duration=part.duration,
+                absent=part.absent,
+                group=part.group,
+            )
+
+
+def fit_both(times: SolveTimes) -> tuple[MaxPlus, MaxPlus]:
+    """Run the recursion with and without halos, in one pass over the solve."""
     half = first_of_second_half(times)
-    costs = estimate_costs(times, half) if latency_s is None else given_costs(times, latency_s)
+    reductions, events = reductions_of_body(times)
+    a_body_s = least_wait_s(times, half)
+    latencies = Latencies.of_reductions(events, a_body_s / max(reductions, 1.0))
     # Without neighbours there is no halo to leave out.
     halos = (True, False) if times.edge_source.size else (True,)
-    replays = [new_replay(times, costs.latencies, with_halo=halo) for halo in halos]
+    replays = [new_replay(times, latencies, with_halo=halo) for halo in halos]
     borders = stretches(half, times.cycle_begins, lagging=times.lag > 0)
     walked, measured = walk_through(times, replays, borders)
     models = [
         MaxPlus(
             name="max-plus" if halo else "max-plus-no-halo",
-            **judge(times, half, borders, elapsed, measured, learn=latency_s is None),
-            latency_s=costs.a_body_s,
+            **judge(times, half, borders, elapsed, measured),
+            latency_s=a_body_s,
             by_event=times.events is not None,
             with_halo=halo,
         )
@@ -164,14 +220,31 @@ def fit_both(times: SolveTimes, latency_s: float | None = None) -> tuple[MaxPlus
     return models[0], replace(models[-1], name="max-plus-no-halo", with_halo=False)
 
 
+def reductions_of_body(times: SolveTimes) -> tuple[float, int]:
+    """Return the reductions of a body on average, and the events of the longest."""
+    if times.events is None:
+        return 1.0, 1 if times.lag == 0 else 4
+    kind = times.events.kind
+    waited = np.isin(kind, (EventKind.REDUCE, EventKind.COMPLETE))
+    return float(waited.sum() / len(kind)), kind.shape[1]
+
+
+def least_wait_s(times: SolveTimes, bodies: int) -> float:
+    """Return the least time without own work of any rank in the first bodies, on average."""
+    least = [
+        (times.durations_in(rows) - times.work_in(rows)).min(axis=1)
+        for rows in times.blocks()
+        if rows.start < bodies
+    ]
+    return float(np.maximum(np.concatenate(least)[:bodies], 0.0).mean())
+
+
 def judge(
     times: SolveTimes,
     half: int,
     borders: NDArray[np.intp],
     elapsed: NDArray[np.float64],
     measured: NDArray[np.float64],
-    *,
-    learn: bool,
 ) -> dict[str, Any]:
     """Fit the recursion to the first half, and compare its prediction with the second.
 
@@ -181,15 +254,13 @@ def judge(
         Bodies between stretches, 0 and the number of bodies included.
     elapsed, measured : float64 array, shape (border,), seconds
         Since the first body, without restarts.
-    learn : bool
-        Whether to apply what is missed of the first half to all bodies.
     """
     bodies = np.diff(borders)
     first = borders[1:] <= half
     missed = (np.diff(measured) - np.diff(elapsed)) / bodies
     lagging = times.lag > 0
     fewest = FEWEST_CYCLES if lagging else FEWEST_STRETCHES
-    rate = float(missed[first].mean()) if learn and first.sum() >= fewest else 0.0
+    rate = float(missed[first].mean()) if first.sum() >= fewest else 0.0
     at_half = int(np.searchsorted(borders, half))
     later_bodies = times.iterations - half
     before = int(np.count_nonzero(times.cycle_begins[1 : half + 1]))
@@ -266,7 +337,6 @@ def walk_through(
     times: SolveTimes,
     replays: Sequence[Replay],
     borders: NDArray[np.intp],
-    blocks_of: Sequence[Callable[[slice], EventBlock]] = (),
 ) -> tuple[list[NDArray[np.float64]], NDArray[np.float64]]:
     """Walk through a solve with several replays at once.
 
@@ -274,8 +344,6 @@ def walk_through(
     ----------
     borders : int array, shape (border,)
         Bodies before which the time is noted, from 0 to their number.
-    blocks_of : sequence of callable
-        What gives the events of some rows to each replay; to all those of the solve if empty.
 
     Returns
     -------
@@ -289,16 +357,14 @@ def walk_through(
     spent = np.zeros(times.columns)
     for rows in times.blocks():
         durations = times.durations_in(rows)
-        blocks = [of_rows(rows) for of_rows in blocks_of] or [times.event_block(rows)] * len(
-            replays
-        )
+        block = times.event_block(rows)
         inside = borders[(borders > rows.start) & (borders < rows.stop)] - rows.start
         edges = [0, *inside.tolist(), len(durations)]
         for first, last in pairwise(edges):
             spent += durations[first:last].sum(axis=0)
             at = int(np.searchsorted(borders, rows.start + last))
             reached = at < borders.size and borders[at] == rows.start + last
-            for replay, block, noted in zip(replays, blocks, elapsed, strict=True):
+            for replay, noted in zip(replays, elapsed, strict=True):
                 replay.advance(block.part(slice(first, last)))
                 if reached:
                     noted[at] = replay.elapsed_s

@@ -27,7 +27,7 @@ def bertsimas_bound(mean: float, deviation: float, count: int) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeanWork:
-    """K times the mean body, equation 6.
+    """K times the mean body, equation 6; the deviation leaves out bodies that fill a pipeline.
 
     Bodies tile the solve on every rank, so this is the solve time without the time between bodies,
     for blocking and pipelined solvers alike.
@@ -59,8 +59,8 @@ def fit_mean_work(times: SolveTimes, digest: Digest | None = None) -> MeanWork:
     digest = digest or Digest.of(times)
     return MeanWork(
         bodies=times.iterations,
-        mean_s=digest.mean_s,
-        deviation_s=digest.deviation_s,
+        mean_s=float(digest.middle.mean()),
+        deviation_s=digest.sample.std,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,7 @@ from hindmost.models.results import ModelKind, Prediction
 from hindmost.text import seconds
 
 if TYPE_CHECKING:
-    from hindmost.models.laws.families import BestLaws
+    from hindmost.models.laws.families import Candidate
 
 TITLES = {"johnsonsu": "Johnson SU", "nct": "non-central t"}
 STEP = 1e-4
@@ -91,7 +92,7 @@ def fit_stationary_nct(times: SolveTimes, digest: Digest | None = None) -> Stati
     return stationary("stationary-nct", fit_nct(sample), times, sample)
 
 
-def stationary_of_best(laws: BestLaws, times: SolveTimes, digest: Digest) -> Stationary:
+def stationary_of_best(laws: Sequence[Candidate], times: SolveTimes, digest: Digest) -> Stationary:
     """Use the family with the least squared error against the histogram, of the usable ones.
 
     Families without a finite mean and variance, or with another mean than the sample, are skipped:
@@ -104,7 +105,7 @@ def stationary_of_best(laws: BestLaws, times: SolveTimes, digest: Digest) -> Sta
         Times to which no family can be fitted.
     """
     values = digest.sample
-    for candidate in laws.by_squared_error:
+    for candidate in laws:
         try:
             refuse_heavy_tails(candidate.law)
             agrees = abs(candidate.law.mean - values.mean) <= MEAN_TOLERANCE * values.std

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import DataError
-from hindmost.models.noise.all_ranks import AllRanks
+from hindmost.models.noise.digest import AllRanks
 from hindmost.models.simulation.blocks import EventBlock, absent_ranks, whole_bodies
 
 IterationTimes = NDArray[np.float64]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.models.noise.all_ranks import BodyExtremes, EventExtremes
+from hindmost.models.laws.sample import Sample
+from hindmost.models.noise.digest import Digest
 from hindmost.models.ranks.reductions import ONE_PROCESS, Reductions, count_of
-from hindmost.models.simulation.blocks import OWN_TIME, EventBlock
 
 BINS = 4096
 """Of the times of bodies. Around the median a bin is less than a hundredth of the spread wide, and
@@ -15,31 +15,27 @@ keeps mean and variance, so that the mean of a smooth function over all bodies i
 fourth order of that."""
 
 
-def extremes_of_bodies(
+def digest_of_ranks(
     durations: NDArray[np.float64],
-    work: NDArray[np.float64],
     fill: NDArray[np.bool_],
     *,
     reductions: Reductions = ONE_PROCESS,
-) -> BodyExtremes:
+) -> Digest:
     """Reduce the bodies of all ranks; collective.
 
     Parameters
     ----------
-    durations, work : float64 array, shape (iteration, rank), seconds
+    durations : float64 array, shape (iteration, rank), seconds
         Of the ranks of this process, at least one.
     fill : bool array, shape (iteration,)
         Bodies that only fill a pipeline (prologue).
     """
-    ranks = count_of(durations.shape[1], reductions)
-    waits = np.maximum(durations - work, 0.0)
-    least, wait_least = reductions.least(np.stack([durations.min(axis=1), waits.min(axis=1)]))
-    most, work_most = reductions.most(np.stack([durations.max(axis=1), work.max(axis=1)]))
-    mean = np.clip(reductions.total(durations.sum(axis=1)) / ranks, least, most)
-    squares = reductions.total(((durations - mean[:, None]) ** 2).sum(axis=1))
-    deviation = np.sqrt(squares / ranks)
+    least = reductions.least(durations.min(axis=1))
+    most = reductions.most(durations.max(axis=1))
+    mean = reductions.total(durations.sum(axis=1)) / count_of(durations.shape[1], reductions)
+    mean = np.clip(mean, least, most)
     counted = ~fill if not fill.all() else np.ones(fill.size, bool)
-    edges = bin_edges(least[counted], most[counted], mean[counted], deviation[counted])
+    edges = bin_edges(least[counted], most[counted], mean[counted])
     # number, sum and sum of squares of the distances from the lower edge of each bin
     values = durations[counted].ravel()
     place = np.clip(np.searchsorted(edges, values, side="right") - 1, 0, BINS - 1)
@@ -51,68 +47,33 @@ def extremes_of_bodies(
     used = table[0] > 0.0
     count, sums, squared = table[:, used]
     inside = sums / count
-    return BodyExtremes(
-        least=least,
-        most=most,
-        mean=mean,
-        deviation=deviation,
-        work_most=work_most,
-        wait_least=wait_least,
-        bin_count=np.rint(count).astype(np.int64),
-        bin_mean=np.maximum.accumulate(edges[:-1][used] + inside),
-        bin_deviation=np.sqrt(np.maximum(squared / count - inside**2, 0.0)),
+    sample = Sample(
+        point=np.maximum.accumulate(edges[:-1][used] + inside),
+        count=count,
+        variance=np.maximum(squared / count - inside**2, 0.0),
+        smallest=float(least[counted].min()),
+        largest=float(most[counted].max()),
     )
+    return Digest(fastest=least, slowest=most, middle=mean, sample=sample)
 
 
 def bin_edges(
-    least: NDArray[np.float64],
-    most: NDArray[np.float64],
-    mean: NDArray[np.float64],
-    deviation: NDArray[np.float64],
+    least: NDArray[np.float64], most: NDArray[np.float64], mean: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Return edges that are close where most bodies lie: float64, shape (BINS + 1,), seconds.
 
     They are alike in the inverse hyperbolic sine of the distance from the median, in units of the
-    spread. The parameters are those of `BodyExtremes`, the same on all processes.
+    spread.
+
+    Parameters
+    ----------
+    least, most, mean : float64 array, shape (iteration,), seconds
+        Over all ranks.
     """
     low, centre, high = np.quantile(mean, (0.25, 0.5, 0.75))
-    unit = float(np.hypot(high - low, np.median(deviation))) or 1e-9 * float(centre) or 1e-9
+    spread = float(np.hypot(high - low, 0.25 * np.median(most - least)))
+    unit = spread or 1e-9 * float(centre) or 1e-9
     first, last = (float(np.arcsinh((end - centre) / unit)) for end in (least.min(), most.max()))
     edges: NDArray[np.float64] = centre + unit * np.sinh(np.linspace(first, last, BINS + 1))
     edges[0] = least.min()
     return edges
-
-
-def extremes_of_events(block: EventBlock, *, reductions: Reductions = ONE_PROCESS) -> EventExtremes:
-    """Reduce the events of all ranks; collective.
-
-    Parameters
-    ----------
-    block : EventBlock
-        All bodies of the ranks of this process; the kinds are the same on all processes.
-    """
-    bodies, events = block.kind.shape
-    there = block.recorded
-    own = np.where((there & OWN_TIME[block.kind])[:, None, :], block.duration, 0.0)
-    spent = np.where(there[:, None, :], block.work, 0.0) + own
-    rest = np.maximum(block.rest, 0.0)
-    # Own work from meeting to meeting: a blocking reduction, or the end of a cycle.
-    meets = np.zeros((bodies, events + 1), bool)
-    meets[:, :events] = block.meetings
-    meets[:, events] = np.append(block.cycle_begins[1:], True)
-    ends = np.flatnonzero(meets)
-    row = np.concatenate([spent, rest[:, :, None]], axis=2).transpose(0, 2, 1)
-    between = np.add.reduceat(row.reshape(-1, row.shape[2]), np.append(0, ends[:-1] + 1), axis=0)
-    longest = np.zeros(meets.size)
-    longest[ends] = between.max(axis=1)
-    most = reductions.most(np.concatenate([spent.max(axis=1).ravel(), rest.max(axis=1), longest]))
-    segment, rest_most, longest = np.split(most, np.cumsum([bodies * events, bodies]))
-    longest = longest.reshape(bodies, events + 1)
-    inside = np.where(there[:, None, :], block.duration, 0.0).min(axis=1)
-    return EventExtremes(
-        segment=segment.reshape(bodies, events),
-        rest=rest_most,
-        stretch=longest[:, :events],
-        tail=longest[:, events],
-        duration_least=reductions.least(np.ascontiguousarray(inside, np.float64)),
-    )

@@ -60,6 +60,18 @@ class Computation:
         """Whether instructions and cycles are known."""
         return bool(self.instructions and self.cycles)
 
+    @property
+    def rates(self) -> tuple[float, float, float, float]:
+        """Instructions per size and per cycle, cycles per second, share of work, if counted."""
+        instructions, cycles = float(self.instructions or 0.0), float(self.cycles or 0.0)
+        counted_s = self.local_s if self.counted_s is None else self.counted_s
+        return (
+            instructions / self.size,
+            instructions / cycles,
+            cycles / counted_s,
+            self.local_s / counted_s,
+        )
+
     def to_json(self) -> dict[str, Any]:
         """Return the numbers as JSON; unknown ones are null."""
         return {name: getattr(self, name) for name in self.__slots__}
@@ -91,37 +103,15 @@ class ComputationScaling:
         scaling = (reference.local_s / reference.size) / (run.local_s / run.size)
         if not (run.counted and reference.counted):
             return cls(computation=scaling)
-        here, there = Rates.of(run), Rates.of(reference)
+        here, there = run.rates, reference.rates
         return cls(
             computation=scaling,
-            instructions=there.instructions / here.instructions,
-            ipc=here.ipc / there.ipc,
-            frequency=here.frequency / there.frequency,
-            counted_share=there.work_share / here.work_share,
+            instructions=there[0] / here[0],
+            ipc=here[1] / there[1],
+            frequency=here[2] / there[2],
+            counted_share=there[3] / here[3],
         )
 
     def to_json(self) -> dict[str, Any]:
         """Return the factors as JSON; unknown ones are null."""
         return {name: getattr(self, name) for name in self.__slots__}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rates:
-    """Rates of counts: instructions per size and per cycle, cycles per second."""
-
-    instructions: float
-    ipc: float
-    frequency: float
-    work_share: float
-
-    @classmethod
-    def of(cls, run: Computation) -> Rates:
-        """Return the rates of a run with known instructions and cycles."""
-        instructions, cycles = float(run.instructions or 0.0), float(run.cycles or 0.0)
-        counted_s = run.local_s if run.counted_s is None else run.counted_s
-        return cls(
-            instructions=instructions / run.size,
-            ipc=instructions / cycles,
-            frequency=cycles / counted_s,
-            work_share=run.local_s / counted_s,
-        )

@@ -13,14 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import UsageError
-from hindmost.models.compiled import compiled
 from hindmost.models.ranks.reductions import ONE_PROCESS, Reductions
 
 BINS = 40
-MANY = 100_000
-"""Values from which on they are counted by a compiled loop."""
-SHIFT = 44
-"""Bits of a number that do not lead to its bin: there are 256 leads to every factor of two."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,12 +59,15 @@ class Histogram:
         ----------
         durations : float array of any shape, seconds
         """
-        flat = np.asarray(durations, np.float64).ravel()
-        more = counts_between(flat, self.edges)
-        # The last bin holds its upper edge as well.
-        at_end = int(np.count_nonzero(flat == self.edges[-1]))
-        more[-1] -= at_end
-        more[-2] += at_end
+        flat, edges = np.asarray(durations, np.float64).ravel(), self.edges
+        # Equal bins of the logarithm are found at once; rounding is put right at the edges.
+        inside = np.clip(flat, edges[0], edges[-1])
+        place = np.log(inside / edges[0]) / np.log(edges[-1] / edges[0]) * self.counts.size
+        place = np.minimum(place.astype(np.int64), self.counts.size - 1)
+        place -= flat < edges[place]
+        place += (flat >= edges[np.minimum(place + 1, edges.size - 1)]) & (flat < edges[-1])
+        place[flat > edges[-1]] = self.counts.size
+        more = np.bincount(place + 1, minlength=self.counts.size + 2)
         more = reductions.total(more)
         return Histogram(
             edges=self.edges,
@@ -95,50 +93,3 @@ def empty_histogram(low_s: float, high_s: float, bins: int = BINS) -> Histogram:
     edges = np.geomspace(low_s, high_s, bins + 1)
     edges[0], edges[-1] = low_s, high_s
     return Histogram(edges=edges, counts=np.zeros(bins, np.int64), below=0, above=0)
-
-
-def counts_between(values: NDArray[np.float64], edges: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Count the values below the first edge, from each edge up to the next, and from the last on.
-
-    Parameters
-    ----------
-    values : float64 array, shape (value,)
-    edges : float64 array, shape (edge,)
-        Above zero, ascending.
-
-    Returns
-    -------
-    int64 array, shape (edge + 1,)
-    """
-    if values.size < MANY:
-        place = np.searchsorted(edges, values, side="right")
-        return np.bincount(place, minlength=edges.size + 1).astype(np.int64)
-    # The leading bits of a number above zero ascend with it, and lead to its bin or just before.
-    keys = np.arange((edges[0].view(np.int64) >> SHIFT), (edges[-1].view(np.int64) >> SHIFT) + 1)
-    first = np.searchsorted(edges, (keys << SHIFT).view(np.float64), side="right")
-    counts = np.zeros(edges.size + 1, np.int64)
-    compiled(count_by_bits)(np.ascontiguousarray(values), edges, first, int(keys[0]), counts)
-    return counts
-
-
-def count_by_bits(
-    values: NDArray[np.float64],
-    edges: NDArray[np.float64],
-    first: NDArray[np.int64],
-    least: int,
-    counts: NDArray[np.int64],
-) -> None:
-    """Count values between edges; ``first`` has the bin where values with the same bits begin."""
-    bits = values.view(np.int64)
-    last = edges.size
-    for at in range(values.size):
-        value = values[at]
-        if value < edges[0]:
-            counts[0] += 1
-        elif not value < edges[last - 1]:
-            counts[last] += 1
-        else:
-            place = first[(bits[at] >> SHIFT) - least]
-            while not value < edges[place]:
-                place += 1
-            counts[place] += 1

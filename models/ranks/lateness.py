@@ -13,6 +13,8 @@ ranks does, because the other ranks of the node are as late.
 
 If reductions overlap with work (pipelined solvers), a rank that is last in one body may catch up in
 the next, so both are upper limits there; the critical path of a replay has what delayed the run.
+
+Every process may have only its own ranks: a few numbers a body are then reduced over all.
 """
 
 from __future__ import annotations
@@ -24,7 +26,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import DataError
-from hindmost.models.compiled import declared
+from hindmost.models.ranks.reductions import ONE_PROCESS, Reductions, count_of
+
+AT_ONCE = 1 << 18
+"""Bodies of all ranks that are looked at together."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +59,9 @@ class Lateness:
         The body with the most work.
     drift : float64 array, shape (rank,)
         Change of the work from the first to the last body by a straight line, relative to the mean.
+    path_s : float64 array, shape (rank,), seconds, or None
+        Own work and slow transfers in the bodies in which it was last: its part of the critical
+        path; None if unknown.
     nodes : tuple of str
     node_of : int64 array, shape (rank,)
     node_last : int64 array, shape (node,)
@@ -79,6 +87,7 @@ class Lateness:
     node_last: NDArray[np.int64]
     node_charged_s: NDArray[np.float64]
     node_lost_s: NDArray[np.float64] | None
+    path_s: NDArray[np.float64] | None = None
 
     @property
     def ranks(self) -> int:
@@ -135,38 +144,53 @@ class LatenessSum:
 
     Parameters
     ----------
-    hosts : sequence of str, one a rank
+    hosts : sequence of str, one a rank of this process
     bodies : int
         Of the whole run, for the drift.
+    ids : int64 array, shape (rank,), optional
+        Numbers of the ranks of this process; from 0 if not given.
+    reductions : Reductions
+        Over all processes; what nodes cost is found by one process that holds all ranks.
     """
 
-    def __init__(self, hosts: list[str], bodies: int) -> None:
+    def __init__(
+        self,
+        hosts: list[str],
+        bodies: int,
+        *,
+        ids: NDArray[np.int64] | None = None,
+        reductions: Reductions = ONE_PROCESS,
+    ) -> None:
         ranks = len(hosts)
-        if not ranks or bodies < 1:
+        self._count = count_of(ranks, reductions)
+        if not self._count or bodies < 1:
             raise DataError(f"{bodies} iterations on {ranks} ranks; there must be some of each.")
         self._nodes = tuple(dict.fromkeys(hosts))
         places = {name: at for at, name in enumerate(self._nodes)}
         self._node_of = np.array([places[host] for host in hosts], np.int64)
-        self._bodies, self._done = bodies, 0
-        self._total = np.zeros(1)
+        self._ids = np.arange(ranks, dtype=np.int64) if ids is None else ids
+        self._reductions = reductions
+        self._bodies, self._done, self._total_s = bodies, 0, 0.0
         self._last = np.zeros(ranks, np.int64)
         self._longest_body = np.zeros(ranks, np.int64)
-        self._sums = np.zeros((9, ranks))
-        self._shift = np.zeros(ranks)
+        self._charged, self._lost, self._waited, self._path = np.zeros((4, ranks))
+        self._transfer, self._by_transfer, self._longest = np.zeros((3, ranks))
+        # Of the work less that of the first body: sum, sum of squares, and times the body.
+        self._shift, self._sum, self._squares, self._tilted = np.zeros((4, ranks))
         self._node_last = np.zeros(len(self._nodes), np.int64)
-        self._node_sums = np.zeros((2, len(self._nodes)))
+        self._node_charged, self._node_lost = np.zeros((2, len(self._nodes)))
 
     def add(
         self, work: NDArray[np.floating[Any]], transfer: NDArray[np.float64] | None = None
     ) -> None:
-        """Add the next bodies.
+        """Add the next bodies; collective.
 
         Parameters
         ----------
         work : float array, shape (iteration, rank), seconds
             Own work, without waiting.
         transfer : float64 array, shape (iteration, rank), seconds, optional
-            Time in slow transfers; 0 if not given.
+            Time in slow transfers; 0 if not given. On all processes or on none.
 
         Raises
         ------
@@ -175,60 +199,119 @@ class LatenessSum:
         """
         if work.shape[1:] != self._last.shape:
             raise DataError(f"Work of shape {work.shape} on {self._last.size} ranks.")
-        if not len(work):
-            return
-        if not self._done:
-            self._shift[:] = work[0]
-        bad = sweep(
-            work,
-            np.zeros(work.shape) if transfer is None else transfer,
-            self._node_of,
-            self._done,
-            (self._bodies - 1) / 2.0,
-            self._shift,
-            self._total,
-            self._last,
-            self._longest_body,
-            self._sums,
-            self._node_last,
-            self._node_sums,
-        )
-        if bad >= 0:
+        if not self._done and len(work):
+            self._shift = np.asarray(work[0], np.float64)
+        rows = len(work)
+        if self._reductions is ONE_PROCESS:  # else all processes look at as many bodies at once
+            rows = max(AT_ONCE // self._last.size, 1)
+        for first in range(0, len(work), max(rows, 1)):
+            part = slice(first, first + rows)
+            own = np.asarray(work[part], np.float64)
+            slow = None if transfer is None else transfer[part]
+            self._add_moments(own)
+            self._add_waits(own if slow is None else own + slow, slow)
+            self._done += len(own)
+
+    def _add_moments(self, work: NDArray[np.float64]) -> None:
+        """Add what is known of every rank by itself."""
+        bad = np.flatnonzero(~np.isfinite(work).all(axis=1))
+        if bad.size:
             raise DataError(
-                f"The work of iteration {bad} is not a number on some rank; the run is damaged or "
-                "incomplete."
+                f"The work of iteration {self._done + bad[0]} is not a number on some rank; the "
+                "run is damaged or incomplete."
             )
-        self._done += len(work)
+        off = work - self._shift
+        centred = self._done + np.arange(len(work)) - (self._bodies - 1) / 2.0
+        self._sum += off.sum(axis=0)
+        self._squares += np.einsum("br,br->r", off, off)
+        self._tilted += centred @ off
+        body = work.argmax(axis=0)
+        most = work[body, np.arange(body.size)]
+        longer = most > self._longest
+        self._longest[longer] = most[longer]
+        self._longest_body[longer] = self._done + body[longer]
+
+    def _add_waits(self, come: NDArray[np.float64], transfer: NDArray[np.float64] | None) -> None:
+        """Add who waited for whom, of when ranks arrive: shape (iteration, rank), seconds."""
+        reductions, ids, count = self._reductions, self._ids, self._count
+        # The last rank, and the next one. If several arrive last together, none is the last one.
+        most = reductions.most(come.max(axis=1, initial=-np.inf))
+        at_last = come == most[:, None]
+        nobody = np.iinfo(np.int64).max
+        who = np.where(at_last, ids, nobody).min(axis=1, initial=nobody)
+        first_last = ids == reductions.least(who)[:, None]
+        second = reductions.most(np.where(first_last, -np.inf, come).max(axis=1, initial=-np.inf))
+        margin = np.where(np.isfinite(second), most - second, 0.0)
+        sums = np.stack([come.sum(axis=1), at_last.sum(axis=1)])
+        came, together = reductions.total(sums)
+        alone = (together == 1.0)[:, None] & at_last
+        # The wait for the last rank alone is charged to it, the rest to ranks later than the mean.
+        lead = first_last * margin[:, None]
+        excess = np.maximum(come - lead - ((came - margin) / count)[:, None], 0.0)
+        square = excess * excess
+        above = reductions.total(square.sum(axis=1))
+        waiting = (most - margin) * count - (came - margin)
+        rate = np.divide(waiting, above, out=np.zeros_like(waiting), where=above > 0.0)[:, None]
+        charged = (lead * (count - 1) + rate * square).sum(axis=0)
+        self._total_s += float(most.sum())
+        self._last += alone.sum(axis=0)
+        self._charged += charged
+        self._lost += (alone * margin[:, None]).sum(axis=0)
+        self._waited += (most[:, None] - come).sum(axis=0)
+        self._path += (alone * come).sum(axis=0)
+        if transfer is not None:
+            slow_rest = np.minimum(excess, np.maximum(transfer - lead, 0.0))
+            self._transfer += transfer.sum(axis=0)
+            self._by_transfer += np.minimum(lead, transfer).sum(axis=0) * (count - 1)
+            self._by_transfer += (rate * excess * slow_rest).sum(axis=0)
+        if reductions is ONE_PROCESS:
+            self._add_nodes(come, most, first_last.argmax(axis=1), charged)
+
+    def _add_nodes(
+        self,
+        come: NDArray[np.float64],
+        most: NDArray[np.float64],
+        who: NDArray[np.intp],
+        charged: NDArray[np.float64],
+    ) -> None:
+        """Add what nodes cost each other; a node is the last one if no other is as late."""
+        node, nodes = self._node_of[who], len(self._nodes)
+        elsewhere = np.where(self._node_of == node[:, None], -np.inf, come).max(axis=1)
+        self._node_last += np.bincount(node[elsewhere < most], minlength=nodes)
+        saved = np.where(np.isfinite(elsewhere), most - elsewhere, 0.0)
+        self._node_lost += np.bincount(node, saved, nodes)
+        self._node_charged += np.bincount(self._node_of, charged, nodes)
 
     def result(self) -> Lateness:
         """Return the lateness of the bodies so far."""
         done = max(self._done, 1)
-        charged, lost, waited, summed, squares, tilted, longest, transfer, by_transfer = self._sums
-        mean = self._shift + summed / done
-        variance = np.maximum(squares / done - (summed / done) ** 2, 0.0)
+        mean = self._shift + self._sum / done
+        variance = np.maximum(self._squares / done - (self._sum / done) ** 2, 0.0)
         # the slope of a line through all bodies, times the steps from the first to the last
         spread = done * (done * done - 1.0) / 12.0
         middle = (self._bodies - 1) / 2.0 - (done - 1) / 2.0
-        change = (tilted + middle * summed) * (done - 1) / spread if spread else np.zeros_like(mean)
+        tilted = self._tilted + middle * self._sum
+        change = tilted * (done - 1) / spread if spread else np.zeros_like(mean)
         return Lateness(
             bodies=self._done,
-            total_s=float(self._total[0]),
+            total_s=self._total_s,
             last=self._last.copy(),
-            charged_s=charged.copy(),
-            lost_s=lost.copy(),
-            waited_s=waited.copy(),
-            transfer_s=transfer.copy(),
-            transfer_charged_s=by_transfer.copy(),
+            charged_s=self._charged.copy(),
+            lost_s=self._lost.copy(),
+            waited_s=self._waited.copy(),
+            transfer_s=self._transfer.copy(),
+            transfer_charged_s=self._by_transfer.copy(),
             work_s=mean,
             deviation_s=np.sqrt(variance),
-            longest_s=longest.copy(),
+            longest_s=self._longest.copy(),
             longest_body=self._longest_body.copy(),
             drift=np.divide(change, mean, out=np.zeros_like(mean), where=mean > 0),
             nodes=self._nodes,
             node_of=self._node_of,
             node_last=self._node_last.copy(),
-            node_charged_s=self._node_sums[0].copy(),
-            node_lost_s=self._node_sums[1].copy(),
+            node_charged_s=self._node_charged.copy(),
+            node_lost_s=self._node_lost.copy(),
+            path_s=self._path.copy(),
         )
 
 
@@ -236,8 +319,11 @@ def lateness(
     work: NDArray[np.floating[Any]],
     hosts: list[str],
     transfer: NDArray[np.float64] | None = None,
+    *,
+    ids: NDArray[np.int64] | None = None,
+    reductions: Reductions = ONE_PROCESS,
 ) -> Lateness:
-    """Return the stragglers of a run in memory.
+    """Return the stragglers of a run in memory; collective.
 
     Parameters
     ----------
@@ -245,97 +331,9 @@ def lateness(
     hosts : list of str, one a rank
     transfer : float64 array, shape (iteration, rank), seconds, optional
         Time in slow transfers.
+    ids, reductions
+        See `LatenessSum`.
     """
-    gone_through = LatenessSum(hosts, len(work))
+    gone_through = LatenessSum(hosts, len(work), ids=ids, reductions=reductions)
     gone_through.add(work, transfer)
     return gone_through.result()
-
-
-@declared(
-    "(f8[:,::1], f8[:,::1], i8[::1], i8, f8, f8[::1], f8[::1], i8[::1], i8[::1], f8[:,::1], "
-    "i8[::1], f8[:,::1])"
-)
-def sweep(
-    work: NDArray[np.float64],
-    transfer: NDArray[np.float64],
-    node_of: NDArray[np.int64],
-    done: int,
-    middle: float,
-    shift: NDArray[np.float64],
-    total: NDArray[np.float64],
-    last: NDArray[np.int64],
-    longest_body: NDArray[np.int64],
-    sums: NDArray[np.float64],
-    node_last: NDArray[np.int64],
-    node_sums: NDArray[np.float64],
-) -> int:
-    """Add bodies to the sums; return the first body that is not a number, or -1.
-
-    A rank arrives after its work and its slow transfers. If several ranks arrive last together,
-    none of them is the last one; the same applies to nodes.
-    """
-    ranks = work.shape[1]
-    for row in range(work.shape[0]):
-        # The last rank, the next one, and whether several arrive last together.
-        most, second, other_node = -np.inf, -np.inf, -np.inf
-        who, ties = -1, 0
-        summed = 0.0
-        for rank in range(ranks):
-            value = float(work[row, rank]) + transfer[row, rank]
-            summed += value
-            if value > most:
-                most, second, who, ties = value, most, rank, 0
-            elif value == most:
-                second, ties = value, ties + 1
-            elif value > second:
-                second = value
-        if not np.isfinite(summed):
-            return done + row
-        # Wait time, moments and drift of every rank; the last rank of any other node.
-        node = node_of[who]
-        centred = done + row - middle
-        for rank in range(ranks):
-            value = float(work[row, rank])
-            come = value + transfer[row, rank]
-            if node_of[rank] != node and come > other_node:
-                other_node = come
-            off = value - shift[rank]
-            sums[2, rank] += most - come
-            sums[7, rank] += transfer[row, rank]
-            sums[3, rank] += off
-            sums[4, rank] += off * off
-            sums[5, rank] += centred * off
-            if value > sums[6, rank]:
-                sums[6, rank] = value
-                longest_body[rank] = done + row
-        total[0] += most
-        # The last rank alone is charged for the time after the next one has arrived ...
-        lead = most - second if ranks > 1 else 0.0
-        mean = (summed - lead) / ranks
-        above = 0.0
-        for rank in range(ranks):
-            come = min(float(work[row, rank]) + transfer[row, rank], most - lead)
-            above += max(come - mean, 0.0) ** 2
-        sums[0, who] += lead * (ranks - 1)
-        sums[8, who] += min(lead, transfer[row, who]) * (ranks - 1)
-        node_sums[0, node] += lead * (ranks - 1)
-        # ... and all ranks later than the mean for the rest, by the square of their delay.
-        if above > 0.0:
-            rate = ((most - lead) * ranks - (summed - lead)) / above
-            for rank in range(ranks):
-                excess = min(float(work[row, rank]) + transfer[row, rank], most - lead) - mean
-                if excess > 0.0:
-                    slow = transfer[row, rank] - (lead if rank == who else 0.0)
-                    sums[0, rank] += rate * excess * excess
-                    sums[8, rank] += rate * excess * min(excess, max(slow, 0.0))
-                    node_sums[0, node_of[rank]] += rate * excess * excess
-        # What would be saved if the rank, or its node, were as fast as the next.
-        if ties == 0:
-            last[who] += 1
-        if ties == 0 or other_node < most:
-            node_last[node] += 1
-        if ranks > 1:
-            sums[1, who] += most - second
-        if other_node > -np.inf:
-            node_sums[1, node] += most - other_node
-    return -1

@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import DataError, UsageError
-from hindmost.models.compiled import compiled, declared
-from hindmost.models.simulation.blocks import NONE, POST, EventBlock
+from hindmost.models.compiled import declared
+from hindmost.models.simulation.blocks import NONE, EventBlock
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,93 +91,56 @@ class ProfileSum:
                 f"{self._ranks} ranks; all must be (iteration, rank)."
             )
         self._ordered = False
-        # Without an order within bodies there is no profile of a body.
-        compiled(spread)(
-            start,
-            duration,
-            work[:, :, None],
-            float(self._steps[0]),
-            self._parts[:1],
-            self._turns[:1],
-        )
+        share = np.divide(work, duration, out=np.zeros(start.shape), where=duration > 0.0)
+        nowhere = np.zeros(len(start))  # without an order within bodies no body has a profile
+        accumulate(
+            start, start + duration, share, nowhere, nowhere + 1.0, self._steps, self._parts,
+            self._turns,
+        )  # fmt: skip
 
     def add_events(
         self,
         start: NDArray[np.float64],
         duration: NDArray[np.float64],
         block: EventBlock,
-        share: NDArray[np.float64] | None = None,
+        *,
+        between: NDArray[np.float64] | None = None,
+        inside: Collection[int] = (),
     ) -> None:
-        """Add bodies with events, between which own work lies.
+        """Add bodies with events: time between these, and in some of them.
 
         Parameters
         ----------
         start, duration : float64 array, shape (iteration, rank), seconds
         block : EventBlock
             Of the same bodies.
-        share : float64 array, shape (iteration, rank), optional
-            Of the time between events, what is own work; all if not given.
+        between : float64 array, shape (iteration, rank), optional
+            The share of the time between events that counts; none if not given.
+        inside : collection of int
+            Kinds of events whose time counts.
         """
-        ones = np.ones(start.shape) if share is None else share
-        begin = start
-        for event in range(block.kind.shape[1]):
-            there = (block.kind[:, event] != NONE)[:, None]
-            # Starting a reduction is the rank's own doing; in any other event it waits.
-            posts = (block.kind[:, event] == POST)[:, None]
-            inside = np.where(there, block.duration[:, :, event], 0.0)
-            end = begin + np.where(there, block.work[:, :, event], 0.0)
-            self._place(begin, end + np.where(posts, inside, 0.0), ones, start, duration)
-            begin = end + inside
-        self._place(begin, begin + block.rest, ones, start, duration)
-
-    def add_between(
-        self,
-        start: NDArray[np.float64],
-        duration: NDArray[np.float64],
-        block: EventBlock,
-        share: NDArray[np.float64],
-    ) -> None:
-        """Add a share, shape (iteration, rank), of the time of bodies between their events."""
-        begin = start
-        for event in range(block.kind.shape[1]):
-            there = (block.kind[:, event] != NONE)[:, None]
-            end = begin + np.where(there, block.work[:, :, event], 0.0)
-            self._place(begin, end, share, start, duration)
-            begin = end + np.where(there, block.duration[:, :, event], 0.0)
-        self._place(begin, begin + block.rest, share, start, duration)
-
-    def add_inside(
-        self,
-        start: NDArray[np.float64],
-        duration: NDArray[np.float64],
-        block: EventBlock,
-        kinds: Collection[int],
-    ) -> None:
-        """Add the time of bodies in events of some kinds."""
-        whole = np.ones(start.shape)
-        begin = start
-        for event in range(block.kind.shape[1]):
-            there = (block.kind[:, event] != NONE)[:, None]
-            chosen = np.isin(block.kind[:, event], list(kinds))[:, None]
-            inside = np.where(there, block.duration[:, :, event], 0.0)
-            end = begin + np.where(there, block.work[:, :, event], 0.0)
-            self._place(end, end + np.where(chosen, inside, 0.0), whole, start, duration)
-            begin = end + inside
-
-    def _place(
-        self,
-        begin: NDArray[np.float64],
-        end: NDArray[np.float64],
-        share: NDArray[np.float64],
-        start: NDArray[np.float64],
-        duration: NDArray[np.float64],
-    ) -> None:
-        """Put stretches of work, one a body and rank, into the intervals."""
         first = start.min(axis=1)
         length = (start + duration).max(axis=1) - first
-        if begin is start:
-            self._bodies += int((length > 0.0).sum())
-        accumulate(begin, end, share, first, length, self._steps, self._parts, self._turns)
+        self._bodies += int((length > 0.0).sum())
+        whole = np.ones(start.shape)
+
+        def place(
+            begin: NDArray[np.float64], end: NDArray[np.float64], share: NDArray[np.float64]
+        ) -> None:
+            accumulate(begin, end, share, first, length, self._steps, self._parts, self._turns)
+
+        begin = start
+        for event in range(block.kind.shape[1]):
+            kind = block.kind[:, event, None]
+            end = begin + np.where(kind != NONE, block.work[:, :, event], 0.0)
+            if between is not None:
+                place(begin, end, between)
+            begin = end + np.where(kind != NONE, block.duration[:, :, event], 0.0)
+            chosen = np.isin(kind, list(inside))
+            if chosen.any():
+                place(end, np.where(chosen, begin, end), whole)
+        if between is not None:
+            place(begin, begin + block.rest, between)
 
     @property
     def of_run(self) -> Profile:
@@ -192,97 +155,10 @@ class ProfileSum:
     def _profile(self, which: int, of: float) -> Profile:
         """Return a profile, divided by a number of bodies."""
         step = float(self._steps[which])
-        busy = at_work(self._parts[which], self._turns[which], step)
+        # Where shares of a rank come and go, rounding may leave less than nothing.
+        busy = np.maximum(self._parts[which] / step + np.cumsum(self._turns[which]), 0.0)
         edges = np.arange(busy.size) * step
         return Profile(edges=edges, busy=busy[:-1] / of, ranks=self._ranks)
-
-
-class PhaseProfiles:
-    """The profiles of the phases of a run without events, each spread evenly over its bodies.
-
-    Parameters
-    ----------
-    ranks, phases : int
-    end_s : float
-        Where the last interval ends.
-    intervals : int
-        Of each profile.
-    """
-
-    def __init__(self, ranks: int, phases: int, end_s: float, intervals: int = 200) -> None:
-        self._ranks, self._step = ranks, end_s / intervals
-        self._parts = np.zeros((phases, intervals + 1))
-        self._turns = np.zeros((phases, intervals + 1))
-
-    def add(
-        self,
-        start: NDArray[np.float64],
-        duration: NDArray[np.float64],
-        phases: NDArray[np.floating[Any]],
-    ) -> None:
-        """Add bodies.
-
-        Parameters
-        ----------
-        start, duration : float64 array, shape (iteration, rank), seconds
-            On the common clock.
-        phases : float array, shape (iteration, rank, phase), seconds
-        """
-        compiled(spread)(start, duration, phases, self._step, self._parts, self._turns)
-
-    def result(self) -> list[Profile]:
-        """Return the profile of every phase."""
-        edges = np.arange(self._parts.shape[1]) * self._step
-        return [
-            Profile(edges=edges, busy=at_work(parts, turns, self._step)[:-1], ranks=self._ranks)
-            for parts, turns in zip(self._parts, self._turns, strict=True)
-        ]
-
-
-def at_work(
-    parts: NDArray[np.float64], turns: NDArray[np.float64], step: float
-) -> NDArray[np.float64]:
-    """Return the mean number of ranks at work in every interval, of what `accumulate` counted."""
-    # Where shares of a rank come and go, rounding may leave less than nothing.
-    return np.asarray(np.maximum(parts / step + np.cumsum(turns), 0.0))
-
-
-def spread(
-    start: NDArray[np.float64],
-    duration: NDArray[np.float64],
-    times: NDArray[np.floating[Any]],
-    step: float,
-    parts: NDArray[np.float64],
-    turns: NDArray[np.float64],
-) -> None:
-    """Add times of bodies to the intervals, spread evenly over their bodies; see `accumulate`.
-
-    ``times`` has the shape (iteration, rank, phase), and each phase has intervals of its own. Where
-    a body begins and ends is computed once for all of its phases.
-    """
-    intervals = parts.shape[1] - 1
-    for body in range(start.shape[0]):
-        for rank in range(start.shape[1]):
-            length = duration[body, rank]
-            if not length > 0.0:
-                continue
-            a, b = start[body, rank], start[body, rank] + length
-            a, b = min(max(a / step, 0.0), intervals), min(max(b / step, 0.0), intervals)
-            if b <= a:
-                continue
-            come, leave = int(a), int(b)
-            for phase in range(times.shape[2]):
-                time = float(times[body, rank, phase])
-                if time == 0.0:
-                    continue
-                weight = time / length
-                if come == leave:
-                    parts[phase, come] += (b - a) * step * weight
-                else:
-                    parts[phase, come] += (come + 1 - a) * step * weight
-                    parts[phase, leave] += (b - leave) * step * weight
-                    turns[phase, come + 1] += weight
-                    turns[phase, leave] -= weight
 
 
 @declared("(f8[:,::1], f8[:,::1], f8[:,::1], f8[::1], f8[::1], f8[::1], f8[:,::1], f8[:,::1])")

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.models.simulation.blocks import COMPLETE, POST, EventBlock, slabs
+from hindmost.models.simulation.blocks import COMPLETE, POST, EventBlock
 from hindmost.models.simulation.recorded import moments
 from hindmost.text import percent
 
@@ -53,10 +53,8 @@ class Slopes:
     ----------
     meetings, releases : int
         Reductions in which all ranks meet, and those of them that block.
-    rise_s, fall_s : float
-        From 10 to 90 % of the ranks at work, and back, in seconds a body.
     rise_share, fall_share : float
-        The same over the length of the mean body.
+        From 10 to 90 % of the ranks at work, and back, over the length of the mean body.
     upward, downward : float
         Slopes of a single rise and fall, share of the ranks per second; downward is negative. 0
         where they take less than a hundredth of a body.
@@ -71,8 +69,6 @@ class Slopes:
 
     meetings: int
     releases: int
-    rise_s: float
-    fall_s: float
     rise_share: float
     fall_share: float
     upward: float
@@ -171,15 +167,11 @@ class SlopeSum:
         share : float64 array, shape (iteration, rank), optional
             Of the time between events, what is own work; all if not given.
         """
-        width = start.shape[1] * (2 * block.kind.shape[1] + 1)
-        for rows in slabs(len(start), width):
-            some = block.part(rows)
-            first = start[rows].min(axis=1)
-            length = np.maximum((start[rows] + duration[rows]).max(axis=1) - first, 0.0)
-            self._bodies += int(np.count_nonzero(length))
-            self._length_s = in_order(self._length_s, length)
-            self._add_meetings(some, None if share is None else share[rows])
-            self._add_releases(start[rows], some)
+        length = np.maximum((start + duration).max(axis=1) - start.min(axis=1), 0.0)
+        self._bodies += int(np.count_nonzero(length))
+        self._length_s += float(length.sum())
+        self._add_meetings(block, share)
+        self._add_releases(start, block)
 
     def _add_meetings(self, block: EventBlock, share: NDArray[np.float64] | None) -> None:
         """Add how the work of ranks since the last meeting differs, at each reduction."""
@@ -205,27 +197,20 @@ class SlopeSum:
             steps[0] += self._since
         begins[0] = True
         first = np.flatnonzero(begins)
-        sums = sums_from(steps, first)
+        sums = np.add.reduceat(steps, first, axis=0)
         since = sums[meets.ravel()[np.append(first[1:], begins.size) - 1]]
         self._since = sums[-1]
         self._meetings += len(since)
-        self._early_s = in_order(self._early_s, since.max(axis=1, keepdims=True) - since)
-        self._fall_s = in_order(self._fall_s, self._spread(since))
-        self._work_s = np.cumsum(np.vstack([self._work_s, since]), axis=0)[-1]
+        self._early_s += float((since.max(axis=1, keepdims=True) - since).sum())
+        self._fall_s += spread_of(since)
+        self._work_s += since.sum(axis=0)
 
     def _add_releases(self, start: NDArray[np.float64], block: EventBlock) -> None:
         """Add how the moments differ at which ranks leave blocking reductions."""
         leave = moments(start, block)[1][block.meetings]
         self._releases += len(leave)
-        self._late_s = in_order(self._late_s, leave - leave.min(axis=1, keepdims=True))
-        self._rise_s = in_order(self._rise_s, self._spread(leave))
-
-    def _spread(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return how far the values of 80 % of the ranks lie apart: (row,), of (row, rank)."""
-        some = np.sort(values[:, :: -(-values.shape[1] // MOST_SORTED)], axis=1)
-        last = some.shape[1] - 1
-        spread: NDArray[np.float64] = some[:, round_up(HIGH * last)] - some[:, round_up(LOW * last)]
-        return spread
+        self._late_s += float((leave - leave.min(axis=1, keepdims=True)).sum())
+        self._rise_s += spread_of(leave)
 
     def result(self) -> Slopes:
         """Return the slopes so far."""
@@ -237,8 +222,6 @@ class SlopeSum:
         return Slopes(
             meetings=self._meetings,
             releases=self._releases,
-            rise_s=self._rise_s / bodies,
-            fall_s=self._fall_s / bodies,
             rise_share=self._rise_s / length_s,
             fall_share=self._fall_s / length_s,
             upward=steepness(self._rise_s, self._releases, body_s),
@@ -250,38 +233,14 @@ class SlopeSum:
         )
 
 
+def spread_of(values: NDArray[np.float64]) -> float:
+    """Return how far 80 % of the ranks lie apart, summed over rows: of shape (row, rank)."""
+    some = np.sort(values[:, :: -(-values.shape[1] // MOST_SORTED)], axis=1)
+    low, high = (round(share * (some.shape[1] - 1)) for share in (LOW, HIGH))
+    return float((some[:, high] - some[:, low]).sum())
+
+
 def steepness(total_s: float, count: float, body_s: float) -> float:
     """Return the share of the ranks per second that goes by in a slope of the mean length."""
     mean = total_s / count if count else 0.0
     return (HIGH - LOW) / mean if mean > 0.01 * body_s else 0.0
-
-
-def in_order(total: float, values: NDArray[np.float64]) -> float:
-    """Return a sum with more values, added one by one: blocks of any size give the same bits."""
-    return float(np.cumsum(np.append(total, values))[-1])
-
-
-def sums_from(steps: NDArray[np.float64], first: NDArray[np.intp]) -> NDArray[np.float64]:
-    """Return the sums of rows from each of the first ones up to the next, added one by one.
-
-    Parameters
-    ----------
-    steps : float64 array, shape (row, rank)
-    first : int array, shape (sum,)
-        Ascending; the last sum goes up to the last row.
-
-    Returns
-    -------
-    float64 array, shape (sum, rank)
-    """
-    count = np.diff(first, append=len(steps))
-    sums = steps[first]
-    for step in range(1, int(count.max())):
-        longer = np.flatnonzero(count > step)
-        sums[longer] += steps[first[longer] + step]
-    return sums
-
-
-def round_up(value: float) -> int:
-    """Round to the nearest whole number, halves up."""
-    return int(value + 0.5)

@@ -134,17 +134,10 @@ class EventSimulator:
         self._posted_at = np.zeros(pending, np.int64)
         self._ends = np.zeros(2, np.int64)  # of the ring: the first, and one past the last
 
-    def meet(self, *, keep_pending: bool = False) -> None:
-        """Let all ranks stand together at time 0.
-
-        Parameters
-        ----------
-        keep_pending : bool
-            Whether reductions stay pending. All ranks have then posted them.
-        """
+    def meet(self) -> None:
+        """Let all ranks stand together at time 0, with nothing pending."""
         self.clock[:] = self._sent[:] = self._left[:] = self._posted[:] = 0.0
-        if not keep_pending:
-            self._ends[:] = 0
+        self._ends[:] = 0
 
     @property
     def last_post_s(self) -> float | None:

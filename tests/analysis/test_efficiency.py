@@ -23,10 +23,8 @@ from hindmost.analysis.runs.summary import efficiency_of
 from hindmost.analysis.show.html_renderer import part_html
 from hindmost.cli import main
 from hindmost.errors import DataError, UsageError
-from hindmost.harness.runfile.bodies import PHASES
 from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.writer import write_whole
-from hindmost.models.events import EventKind
 
 LATENCY_S = 3e-6
 """What a body of `run_values` takes beside the most work of any rank."""
@@ -282,25 +280,3 @@ def test_windows_do_not_hold_what_ranks_were_apart_before(
     for each in (run["whole"], *run["windows"]):
         shares = [each[name] for name in ("parallel", "load_balance", "transfer")]
         assert shares == pytest.approx([0.75, 0.75, 1.0])
-
-
-def test_windows_that_ranks_begin_far_apart_are_not_split(
-    tmp_path: Path, header: Header, capsys: pytest.CaptureFixture[str]
-) -> None:
-    values: dict[str, Any] = alone_values((5.0, 10.0), 120)
-    values["duration"][119, 0] += 0.6  # meets the other rank at last
-    values["phase_duration"][119, 0, PHASES.index("wait")] = 0.6
-    values["event_kind"][119] = EventKind.REDUCE
-    values["event_work"][119, :, 0] = [5e-3, 10e-3]
-    values["event_duration"][119, 0, 0] = 0.6
-    values["lead_out"][:] = values["lead_out"].min()
-    made = replace(header, ranks=2, iterations=120, restart=0)
-    path = write_whole(tmp_path, made, values)
-    [run] = told(capsys, path, "--windows", "3")["runs"]
-    last = run["windows"][2]
-    assert last["transfer"] is None
-    assert last["serialisation"] is None
-    assert "too far apart" in last["not_split"]
-    assert run["windows"][0]["not_split"] is None
-    assert main(["show", "--efficiency", str(path), "--windows", "3"]) == 0
-    assert "in 1 of 3 windows" in " ".join(capsys.readouterr().out.split())

@@ -64,10 +64,7 @@ def test_no_run_is_faster_than_on_an_ideal_network(recorded: dict[str, Run], sol
     # Every cycle is measured from the first rank's begin to the last one's end.
     assert_identities_hold(of.whole, clocks_s)
     for window in of.windows:
-        # Ranks that a busy machine starts too far apart leave windows that are not split.
-        assert (window.efficiencies.ideal_s is None) == bool(window.not_split)
-        if not window.not_split:
-            assert_identities_hold(window.efficiencies, clocks_s)
+        assert_identities_hold(window.efficiencies, clocks_s)
     assert sum(window.last - window.first for window in of.windows) == run.bodies
     assert of.whole.run_time_s <= run.solve_time_s + clocks_s
 

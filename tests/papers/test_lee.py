@@ -15,8 +15,8 @@ import hindmost
 from hindmost.harness.adaptive.phases import NAMES
 from hindmost.harness.runfile.bodies import PHASES
 from hindmost.harness.runfile.writer import write_whole
-from hindmost.models.ranks.keeping import BodiesOfRanks, keep
 from hindmost.models.ranks.kmeans import cluster
+from hindmost.models.ranks.selection import BodiesOfRanks, keep
 from hindmost.models.synthetic.populations import draw_population
 
 SLOW = 17

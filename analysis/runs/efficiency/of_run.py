@@ -21,8 +21,7 @@ from hindmost.harness.runfile.reader import Run
 from hindmost.models.events import EventKind
 from hindmost.models.ranks.computation import Computation
 from hindmost.models.ranks.efficiencies import Efficiencies
-from hindmost.models.ranks.efficiency_tally import EfficiencyTally, Window
-from hindmost.models.ranks.stretches import BodyBlock
+from hindmost.models.ranks.efficiency_tally import BodyBlock, EfficiencyTally, Window
 from hindmost.models.simulation.blocks import absent_ranks
 from hindmost.models.simulation.event_simulator import FEW_EVENTS
 from hindmost.text import percent
@@ -103,18 +102,6 @@ class RunEfficiencies:
         )
 
     @property
-    def windows_not_split(self) -> str:
-        """Why communication efficiency is split for the run, but not for some windows."""
-        count = sum(1 for each in self.windows if each.not_split)
-        if not count:
-            return ""
-        return (
-            f"Serialisation and transfer cannot be separated in {count} of {len(self.windows)} "
-            "windows: ranks start these too far apart, because they do not wait for each other in "
-            "every iteration."
-        )
-
-    @property
     def outside_s(self) -> float:
         """Time of the solve outside all bodies, which no efficiency covers, in seconds."""
         return max(self.run.solve_time_s - self.whole.run_time_s, 0.0)
@@ -177,12 +164,7 @@ class RunEfficiencies:
             run=run,
             whole=read(values["whole"]),
             windows=tuple(
-                Window(
-                    first=each["bodies"][0],
-                    last=each["bodies"][1],
-                    efficiencies=read(each),
-                    not_split=each["not_split"] or "",
-                )
+                Window(first=each["bodies"][0], last=each["bodies"][1], efficiencies=read(each))
                 for each in values["windows"]
             ),
             nodes={each["node"]: read(each) for each in values["nodes"]},

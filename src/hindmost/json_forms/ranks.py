@@ -13,7 +13,6 @@ class Window(Efficiencies):
     """Bodies from the first to the last."""
 
     bodies: tuple[int, int]
-    not_split: Text
 
 
 class Node(Efficiencies):
@@ -129,13 +128,12 @@ class RankFile(TypedDict):
     too_few_to_stand_out: bool
     extrema: list[Extreme]
     clusters: list[Cluster]
-    kept: dict[str, list[int]] | None
     findings: list[Finding]
     hindmost: NotRequired[dict[str, Any]]
     waiting_recorded_share: NotRequired[float]
     halo_share: NotRequired[float]
     profile: NotRequired[dict[str, Any]]
-    histogram: NotRequired[dict[str, Any] | None]
+    histogram: NotRequired[dict[str, Any]]
 
 
 class Ranks(TypedDict):

@@ -172,15 +172,10 @@ class FittedRun(TypedDict):
 
 
 class RankDetours(TypedDict):
-    """The detours of a rank; its first values are of the law of most time."""
+    """The detours of a rank; the first family is that of most time."""
 
     rank: int
     host: str
-    kind: str
-    count: float
-    mean_s: float
-    period_s: float
-    timing_known: bool
     families: list[DetourFamily]
     iterations: int
     seconds: float
@@ -188,8 +183,6 @@ class RankDetours(TypedDict):
     others_s: float
     work_s: float
     jitter_s: float
-    probability: float
-    per_s: float
     share: float
     noise_share: float
     least_s: float

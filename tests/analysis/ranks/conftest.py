@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,9 +12,8 @@ from tests.conftest import LOCAL, run_values
 from hindmost.harness.runfile.bodies import PHASES, BodyKind
 from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.writer import write_whole
-from hindmost.models.ranks.body_extremes import extremes_of_bodies, extremes_of_events
+from hindmost.models.ranks.body_extremes import digest_of_ranks
 from hindmost.models.ranks.lateness import lateness
-from hindmost.models.simulation.blocks import EventBlock
 
 RANKS, SLOW = 24, 17
 
@@ -99,28 +98,15 @@ def reduced_values(
     }
 
 
-def with_bodies_of_all(
-    values: dict[str, object], made: dict[str, object], *, events: bool = False
-) -> dict[str, object]:
+def with_bodies_of_all(values: dict[str, object], made: dict[str, object]) -> dict[str, object]:
     """Return a reduced run with the sums and extremes of the bodies of all ranks, for models."""
-    work = np.asarray(values["phase_duration"])[:, :, LOCAL].astype(np.float32).astype(float)
     fill = np.asarray(values["body"]) == BodyKind.FILL
-    found = extremes_of_bodies(np.asarray(values["duration"]), work, fill)
-    more = {f"all_{each.name}": getattr(found, each.name) for each in fields(found)}
-    if events:
-        kept = np.asarray(made["kept_rank"])
-        before, inside = (np.asarray(values[f"event_{name}"]) for name in ("work", "duration"))
-        block = EventBlock(
-            kind=np.asarray(values["event_kind"]),
-            work=before,
-            duration=inside,
-            rest=np.zeros(work.shape),
-            cycle_begins=np.asarray(values["position"]) == 0,
-        )
-        extremes = extremes_of_events(block)
-        more |= {
-            f"all_event_{each.name}": getattr(extremes, each.name) for each in fields(extremes)
-        }
-        more |= {"event_kind": values["event_kind"], "event_work": before[:, kept]}
-        more |= {"event_duration": inside[:, kept]}
-    return made | more
+    found = digest_of_ranks(np.asarray(values["duration"]), fill)
+    return made | {
+        "all_least": found.fastest,
+        "all_most": found.slowest,
+        "all_mean": found.middle,
+        "all_bin_count": found.sample.count.astype(int),
+        "all_bin_mean": found.sample.point,
+        "all_bin_deviation": np.sqrt(found.sample.variance),
+    }

@@ -19,9 +19,13 @@ from tests.analysis.ranks.test_rank_tables import CSV
 from tests.conftest import LOCAL
 
 import hindmost
-from hindmost.analysis.ranks.figures import hindmost_chart, outlier_chart, timeline_charts
+from hindmost.analysis.ranks.figures import (
+    hindmost_chart,
+    outlier_chart,
+    timeline_charts,
+    timelines_of,
+)
 from hindmost.analysis.ranks.study import report_run
-from hindmost.analysis.ranks.timelines import timelines_of
 from hindmost.analysis.runs.figures.one_run import make_map, make_rank_histograms
 from hindmost.analysis.runs.figures.run_figure import FigureChoice, column_of
 from hindmost.analysis.show.html_charts import choice_data
@@ -31,7 +35,7 @@ from hindmost.harness.runfile import reader
 from hindmost.harness.runfile.bodies import PHASES
 from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.writer import write_whole
-from hindmost.models.ranks.distributed_lateness import distributed_lateness
+from hindmost.models.ranks.lateness import lateness
 
 CHOSEN = "document.querySelector('#chart-1 select').value"
 SAID = "document.querySelector('#chart-{} .hover').textContent"
@@ -146,7 +150,7 @@ def test_timelines_are_means_and_the_longest(
     run_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = hindmost.open(run_path)
-    monkeypatch.setattr("hindmost.analysis.ranks.timelines.MOST_STEPS", 8)
+    monkeypatch.setattr("hindmost.analysis.ranks.figures.STEPS", 8)
     found = timelines_of(run, [5, SLOW])
     assert found.bodies_a_step == 8
     assert found.edges.tolist() == [*np.arange(0, 60, 8) - 0.5, 59.5]
@@ -178,7 +182,7 @@ def test_who_is_hindmost_in_percent(run_path: Path, values: dict[str, object]) -
     caused, last = hindmost_chart(report).series
     work = np.asarray(values["phase_duration"])[:, :, LOCAL].astype(np.float32).astype(float)
     winner = work.argmax(axis=1)
-    charged = distributed_lateness(work).charged_s  # as processes find it that hold some ranks each
+    charged = lateness(work, ["n"] * RANKS).charged_s
     waiting = (work.max(axis=1)[:, None] - work).sum()
     assert charged.sum() == pytest.approx(waiting)
     np.testing.assert_allclose(caused.y, 100 * charged / waiting, rtol=1e-6, atol=1e-9)

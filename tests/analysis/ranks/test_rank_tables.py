@@ -48,7 +48,7 @@ def test_a_table_of_ranks(tmp_path: Path) -> None:
     assert "rank 0 on a: last in 1 of 1 iteration" in "\n".join(summary_lines(report))
 
 
-def test_many_waits_are_put_together_as_waiting(tmp_path: Path) -> None:
+def test_waits_are_no_work(tmp_path: Path) -> None:
     waits = [f"MPI_Recv {number} [s]" for number in range(40)]
     lines = [",".join(["rank", "compute [s]", "others [s]", *waits])]
     for rank, own in enumerate((1.0, 1.0, 2.0)):
@@ -58,11 +58,7 @@ def test_many_waits_are_put_together_as_waiting(tmp_path: Path) -> None:
     table = read_table(path)
     assert table.work_s is not None
     np.testing.assert_allclose(table.work_s, [1.001, 1.001, 2.001])
-    # What the user calls others stays what it is; a sum of waits is known as one.
-    assert table.metrics.column("others").tolist() == [0.001] * 3
-    assert len(table.metrics.names) <= 32
-    whole = sum(table.metrics.column(name) for name in table.metrics.names)
-    np.testing.assert_allclose(whole, [21.001, 21.001, 2.001])
+    assert len(table.metrics.names) == 42
 
 
 @pytest.mark.parametrize(

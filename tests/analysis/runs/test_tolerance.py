@@ -50,7 +50,7 @@ def without_models(runs: Iterable[Run]) -> list[FittedGroup]:
         FittedGroup(
             group=group,
             runs=tuple(
-                FittedRun(run=run, models=(), refused={}, laws=None, tests=()) for run in group.runs
+                FittedRun(run=run, models=(), refused={}, laws=(), tests=()) for run in group.runs
             ),
         )
         for group in group_runs(runs)

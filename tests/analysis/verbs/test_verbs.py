@@ -92,10 +92,10 @@ def test_fit_json_is_what_the_design_promises(
     assert law.keys() == {"family", "a", "b", "loc", "scale"}
     names = "max-plus-no-halo stationary-best nonstationary-uniform mean-work cramer bertsimas"
     assert set(names.split()) <= by_name.keys() | answer["runs"][0]["refused"].keys()
-    ranked = answer["runs"][0]["laws"]["by_likelihood"]
+    ranked = answer["runs"][0]["laws"]["by_squared_error"]
     assert set(FEW_FAMILIES) & {one["family"] for one in ranked}
-    likelihoods = [one["log_likelihood"] for one in ranked]
-    assert likelihoods == sorted(likelihoods, reverse=True)
+    errors = [one["squared_error"] for one in ranked]
+    assert errors == sorted(errors)
     # What was kept is read again, and another question is another result.
     monkeypatch.setattr("hindmost.analysis.fits.study.fit_models", None)
     assert main(["fit", "--families", "--json", str(folder)]) == 0

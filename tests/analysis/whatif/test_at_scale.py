@@ -20,7 +20,7 @@ from hindmost.harness.runfile.reader import open_run
 from hindmost.harness.runfile.writer import write_whole
 from hindmost.models.events import EventKind
 from hindmost.models.laws.johnsonsu import JohnsonSU
-from hindmost.models.noise.redraw import RedrawnUniform, UniformLaws
+from hindmost.models.noise.uniform import RedrawnUniform, UniformLaws
 from hindmost.models.simulation.recipes import RECIPES, Unit, steps_of
 from hindmost.models.simulation.simulated_solve import SimulatedSolve
 
@@ -350,7 +350,7 @@ def test_the_papers_simulation_divides_its_law_of_the_fastest_rank() -> None:
         bodies=100, ranks=2, blocking=True, laws=UniformLaws(least=law, span=span)
     )
     found = on_ranks(model, 8, 0.25)
-    assert found.expected_s == pytest.approx(100 * (0.25 * law.mean + 8 / 9 * span.mean))
+    assert found.predict().seconds == pytest.approx(100 * (0.25 * law.mean + 8 / 9 * span.mean))
     assert on_ranks(model, 2, 1.0) == model
 
 

@@ -15,10 +15,9 @@ from scipy import stats
 
 from hindmost.models.laws.johnsonsu import JohnsonSU
 from hindmost.models.noise.maxplus import fit_both
-from hindmost.models.noise.nonstationary import fit_nonstationary
-from hindmost.models.noise.redraw import fit_redrawn_uniform
 from hindmost.models.noise.stationary import fit_stationary
 from hindmost.models.noise.times import SolveTimes
+from hindmost.models.noise.uniform import fit_nonstationary, fit_redrawn_uniform
 from hindmost.models.results import FittedModel
 from hindmost.models.synthetic.solves import draw_work, synthetic_solve
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from hindmost.errors import DataError
 from hindmost.models.events import EventKind
-from hindmost.models.noise.replay import Replay
+from hindmost.models.noise.maxplus import Replay
 from hindmost.models.simulation.blocks import EventBlock, whole_bodies
 from hindmost.models.simulation.event_simulator import Latencies
 

@@ -10,7 +10,7 @@ from tests.models.noise.test_fit import solve_times
 
 from hindmost.errors import DataError
 from hindmost.models.laws import families
-from hindmost.models.laws.families import BestLaws, Candidate, ScipyLaw
+from hindmost.models.laws.families import Candidate, ScipyLaw
 from hindmost.models.noise.digest import Digest
 from hindmost.models.noise.stationary import (
     Stationary,
@@ -96,12 +96,11 @@ def test_laws_that_predict_nothing_are_passed_over(monkeypatch: pytest.MonkeyPat
         ScipyLaw(name="norm", shape=(), loc=1.40e-4, scale=2e-5),
     )
 
-    def ranked(upto: int) -> BestLaws:
-        ranking = tuple(
+    def ranked(upto: int) -> tuple[Candidate, ...]:
+        return tuple(
             Candidate(law=law, squared_error=float(i), log_likelihood=0.0)
             for i, law in enumerate(laws[:upto])
         )
-        return BestLaws(by_squared_error=ranking, by_likelihood=ranking, left_out={})
 
     where = "hindmost.models.laws.families.fit_families"
     monkeypatch.setattr(where, lambda _: ranked(5))

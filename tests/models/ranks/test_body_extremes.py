@@ -2,59 +2,36 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
-
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 from tests.models.ranks.spread import Spread, on_processes
 
-from hindmost.models.events import EventKind
 from hindmost.models.laws.johnsonsu import fit_johnsonsu
-from hindmost.models.noise.all_ranks import BodyExtremes, EventExtremes
-from hindmost.models.ranks.body_extremes import extremes_of_bodies, extremes_of_events
-from hindmost.models.simulation.blocks import EventBlock
+from hindmost.models.noise.digest import Digest
+from hindmost.models.ranks.body_extremes import digest_of_ranks
 
 BODIES, RANKS = 60, 7
 FILL = np.arange(BODIES) < 5
 
 
-def bodies() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def bodies() -> NDArray[np.float64]:
     random = np.random.default_rng(1)
     work = 1e-4 * (1.0 + random.gamma(1.0, 0.2, (BODIES, RANKS)))
-    return work + random.exponential(2e-5, work.shape), work
-
-
-def events() -> EventBlock:
-    random = np.random.default_rng(2)
-    kind = np.zeros((BODIES, 5), np.uint8)
-    kind[:, :4] = (EventKind.SEND, EventKind.RECEIVE, EventKind.REDUCE, EventKind.REDUCE)
-    kind[::3, 3] = EventKind.NONE  # what follows does not count
-    return EventBlock(
-        kind=kind,
-        work=random.random((BODIES, RANKS, 5)),
-        duration=random.random((BODIES, RANKS, 5)),
-        rest=random.random((BODIES, RANKS)),
-        cycle_begins=np.arange(BODIES) % 20 == 0,
-    )
+    return np.asarray(work + random.exponential(2e-5, work.shape))
 
 
 def test_bodies_are_those_of_all_ranks() -> None:
-    durations, work = bodies()
-    found = extremes_of_bodies(durations, work, FILL)
-    np.testing.assert_array_equal(found.least, durations.min(axis=1))
-    np.testing.assert_array_equal(found.most, durations.max(axis=1))
-    np.testing.assert_allclose(found.mean, durations.mean(axis=1), rtol=1e-14)
-    np.testing.assert_allclose(found.deviation, durations.std(axis=1), rtol=1e-12)
-    np.testing.assert_array_equal(found.work_most, work.max(axis=1))
-    np.testing.assert_array_equal(found.wait_least, (durations - work).min(axis=1))
-    assert found.mean_s == pytest.approx(durations.mean(), rel=1e-14)
-    assert found.deviation_s == pytest.approx(durations.std(), rel=1e-12)
+    durations = bodies()
+    found = digest_of_ranks(durations, FILL)
+    np.testing.assert_array_equal(found.fastest, durations.min(axis=1))
+    np.testing.assert_array_equal(found.slowest, durations.max(axis=1))
+    np.testing.assert_allclose(found.middle, durations.mean(axis=1), rtol=1e-14)
 
 
 def test_the_histogram_has_the_moments_and_the_law_of_all_bodies() -> None:
-    durations, work = bodies()
-    sample = extremes_of_bodies(durations, work, FILL).sample(FILL)
+    durations = bodies()
+    sample = digest_of_ranks(durations, FILL).sample
     counted = durations[~FILL]
     assert sample.size == counted.size
     assert (sample.smallest, sample.largest) == (counted.min(), counted.max())
@@ -68,67 +45,22 @@ def test_the_histogram_has_the_moments_and_the_law_of_all_bodies() -> None:
 @pytest.mark.parametrize("level", [1e-4, 0.0])
 def test_bodies_that_are_all_the_same_have_one_bin(level: float) -> None:
     same = np.full((10, 3), level + 1e-6)
-    found = extremes_of_bodies(same, same, np.zeros(10, bool))
-    assert found.bin_count.tolist() == [30]
-    assert found.bin_mean == pytest.approx([level + 1e-6])
-    assert found.bin_deviation == pytest.approx([0.0], abs=1e-15)
+    found = digest_of_ranks(same, np.zeros(10, bool)).sample
+    assert found.count.tolist() == [30]
+    assert found.point == pytest.approx([level + 1e-6])
+    assert np.sqrt(found.variance) == pytest.approx([0.0], abs=1e-15)
 
 
 def test_processes_find_together_what_one_finds() -> None:
-    durations, work = bodies()
-    block = events()
+    durations = bodies()
 
-    def on_one(spread: Spread) -> tuple[BodyExtremes, EventExtremes]:
-        mine = spread.mine
-        part = EventBlock(
-            kind=block.kind,
-            work=block.work[:, mine],
-            duration=block.duration[:, mine],
-            rest=block.rest[:, mine],
-            cycle_begins=block.cycle_begins,
-        )
-        return (
-            extremes_of_bodies(durations[:, mine], work[:, mine], FILL, reductions=spread),
-            extremes_of_events(part, reductions=spread),
-        )
+    def on_one(spread: Spread) -> Digest:
+        return digest_of_ranks(durations[:, spread.mine], FILL, reductions=spread)
 
-    alone = extremes_of_bodies(durations, work, FILL), extremes_of_events(block)
+    alone = digest_of_ranks(durations, FILL)
     for found in on_processes(3, RANKS, on_one):
-        for kind, one, other in zip((BodyExtremes, EventExtremes), found, alone, strict=True):
-            for field in fields(kind):
-                np.testing.assert_allclose(
-                    getattr(one, field.name), getattr(other, field.name), rtol=1e-12, atol=1e-15,
-                    err_msg=field.name,
-                )  # fmt: skip
-
-
-def test_stretches_go_from_reduction_to_reduction() -> None:
-    block = events()
-    found = extremes_of_events(block)
-    since = np.zeros(RANKS)
-    stretch, tail = np.zeros((BODIES, 5)), np.zeros(BODIES)
-    for body in range(BODIES):
-        if block.cycle_begins[body]:
-            since[:] = 0.0
-        for event in range(5):
-            kind = block.kind[body, event]
-            if kind == EventKind.NONE:
-                break
-            since += block.work[body, :, event]
-            if kind == EventKind.SEND:
-                since += block.duration[body, :, event]
-            if kind == EventKind.REDUCE:
-                stretch[body, event] = since.max()
-                since[:] = 0.0
-        since += block.rest[body]
-        if body % 20 == 19:
-            tail[body] = since.max()
-    np.testing.assert_allclose(found.stretch, stretch, rtol=1e-12)
-    np.testing.assert_allclose(found.tail, tail, rtol=1e-12)
-    np.testing.assert_array_equal(found.rest, block.rest.max(axis=1))
-    np.testing.assert_allclose(found.segment[:, 1], block.work[:, :, 1].max(axis=1))
-    np.testing.assert_allclose(
-        found.segment[:, 0], (block.work[:, :, 0] + block.duration[:, :, 0]).max(axis=1)
-    )
-    assert (found.segment[::3, 3:] == 0.0).all()
-    np.testing.assert_allclose(found.duration_least[:, 2], block.duration[:, :, 2].min(axis=1))
+        for name in ("fastest", "slowest", "middle"):
+            np.testing.assert_allclose(getattr(found, name), getattr(alone, name), rtol=1e-12)
+        for name in ("point", "count", "variance", "smallest", "largest"):
+            one, other = getattr(found.sample, name), getattr(alone.sample, name)
+            np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-15)

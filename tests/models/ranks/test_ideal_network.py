@@ -10,10 +10,14 @@ from numpy.typing import NDArray
 
 from hindmost.errors import DataError
 from hindmost.models.events import EventKind
-from hindmost.models.noise.replay import Replay
-from hindmost.models.ranks.efficiency_tally import EfficiencyTally, RunParts, window_borders
-from hindmost.models.ranks.ideal_network import IdealNetwork, Meeting
-from hindmost.models.ranks.stretches import BodyBlock
+from hindmost.models.noise.maxplus import Replay
+from hindmost.models.ranks.efficiency_tally import (
+    BodyBlock,
+    EfficiencyTally,
+    IdealNetwork,
+    RunParts,
+    window_borders,
+)
 from hindmost.models.simulation.blocks import KINDS, EventBlock
 from hindmost.models.simulation.event_simulator import Latencies
 
@@ -106,10 +110,9 @@ def test_a_pipeline_goes_as_slow_as_its_first_rank(ranks: int) -> None:
     work = np.zeros((bodies, ranks, 2))
     work[:, :, 1] = 1.0
     work[:, 0, 1] = 2.0
-    meeting = np.zeros(bodies, np.uint8)
-    meeting[0] = Meeting.CYCLE
+    begins = np.arange(bodies) == 0
     kind = np.tile(np.array([RECEIVE, SEND], np.uint8), (bodies, 1))
-    ended = network.advance(kind, work, np.zeros((bodies, ranks)), meeting)
+    ended = network.advance(kind, work, np.zeros((bodies, ranks)), begins)
     body, rank = np.arange(1, bodies + 1)[:, None], np.arange(ranks)
     np.testing.assert_allclose(ended, np.maximum(2.0 * body - rank, body))
 
@@ -157,7 +160,7 @@ def test_parts_add_up_and_neither_blocks_nor_compiling_matter(
     block = run_of(work, [REDUCE, REDUCE], 0.25)
     nodes = ["a", "a", "a", "b"]
     parts = tallied(block, position, line(4), windows=3, nodes=nodes)
-    monkeypatch.setattr("hindmost.models.ranks.ideal_network.FEW_EVENTS", 0)
+    monkeypatch.setattr("hindmost.models.ranks.efficiency_tally.FEW_EVENTS", 0)
     again = tallied(block, position, line(4), windows=3, nodes=nodes, rows=7)
     for one, other in (
         (parts.whole, again.whole),
@@ -185,24 +188,6 @@ def test_parts_add_up_and_neither_blocks_nor_compiling_matter(
     assert whole.ideal_s == pytest.approx(work.max(axis=1).sum())
 
 
-def test_a_window_that_begins_in_a_pipeline_takes_what_is_pending_for_done() -> None:
-    # Lag 2: two reductions are posted before the first is completed.
-    bodies, ranks = 12, 2
-    kind = np.tile(np.array([COMPLETE, POST], np.uint8), (bodies, 1))
-    kind[:2] = [POST, EventKind.NONE]
-    work = np.random.default_rng(2).exponential(1.0, (bodies, ranks, 2))
-    rest = np.zeros((bodies, ranks))
-    meeting = np.zeros(bodies, np.uint8)
-    meeting[0] = Meeting.CYCLE
-    whole = IdealNetwork(ranks, NO_EDGES, NO_EDGES).advance(kind, work, rest, meeting)
-    meeting[6] = Meeting.WINDOW
-    cut = IdealNetwork(ranks, NO_EDGES, NO_EDGES).advance(kind, work, rest, meeting)
-    # Two bodies are free of what came before, so only work counts in them.
-    own = work.sum(axis=2)
-    assert cut[7] == pytest.approx(own[6] + own[7])
-    assert cut[-1].max() <= whole[-1].max()
-
-
 def test_without_events_nothing_is_split() -> None:
     block = run_of(np.ones((6, 2, 1)), [REDUCE], 1.0)
     bare = BodyBlock(start=block.start, duration=block.duration, local=block.local)
@@ -224,7 +209,7 @@ def test_events_that_do_not_fit_together_are_refused() -> None:
     kind = np.full((70, 1), POST, np.uint8)
     network = IdealNetwork(1, NO_EDGES, NO_EDGES)
     with pytest.raises(DataError, match="do not fit together"):
-        network.advance(kind, np.ones((70, 1, 1)), np.zeros((70, 1)), np.zeros(70, np.uint8))
+        network.advance(kind, np.ones((70, 1, 1)), np.zeros((70, 1)), np.zeros(70, bool))
 
 
 @pytest.mark.parametrize(

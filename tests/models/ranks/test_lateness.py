@@ -3,14 +3,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.models.ranks.spread import Spread, on_processes
 
 from hindmost.errors import DataError, UsageError
 from hindmost.models.events import EventKind
-from hindmost.models.ranks import histogram
-from hindmost.models.ranks.distributed_lateness import distributed_lateness
 from hindmost.models.ranks.extrema import beyond_spread, extrema_of
 from hindmost.models.ranks.histogram import empty_histogram
-from hindmost.models.ranks.lateness import LatenessSum, lateness
+from hindmost.models.ranks.lateness import Lateness, LatenessSum, lateness
 from hindmost.models.ranks.transfers import SlowTransfers
 from hindmost.models.simulation.blocks import EventBlock
 
@@ -75,8 +74,6 @@ def test_a_rank_that_leads_by_nothing_is_not_blamed_for_what_others_cause_too() 
     np.testing.assert_allclose(found.charged_s[:3] / found.charged_s.sum(), 1 / 3, atol=1e-3)
     first = {each.criterion: each.standing_out for each in extrema_of(found, None)}
     assert first["most often last"] == first["costs the others most"] == 0
-    met = distributed_lateness(work)
-    np.testing.assert_allclose(met.charged_s, found.charged_s, atol=1e-9)
     pair = 10.0 + np.tile([1.0, 1.001] + [0.0] * 14, (100, 1))
     pair[:50, 0] += 0.002  # two slow ranks lead by turns: both stand out
     named = {each.criterion: each for each in extrema_of(lateness(pair, ["n"] * 16), None)}
@@ -101,8 +98,7 @@ def test_chance_is_told_from_a_culprit() -> None:
     ] == 7
 
 
-def test_many_values_are_counted_like_few(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(histogram, "MANY", 1)
+def test_values_at_edges_are_counted_where_they_belong() -> None:
     empty = empty_histogram(1e-6, 1e-2, 200)
     edges = empty.edges
     random = np.random.default_rng(0).lognormal(np.log(1e-4), 2.0, 20_000)
@@ -184,10 +180,16 @@ def test_a_slow_link_is_told_from_a_late_neighbour(in_one_call: bool, sends_at_o
         assert who.waiting_share == pytest.approx(1.4 * 7 / 8 / 2.4, rel=0.02)
         share = who.transfer_charged_s[3] / who.charged_s[3]
         assert share == pytest.approx(1.0 if by_transfer else 0.0, abs=0.01)
-        met = distributed_lateness(works, transfer=slow)
-        np.testing.assert_array_equal(met.last, who.last)
-        for name in ("charged_s", "transfer_charged_s", "lost_s", "waited_s"):
-            np.testing.assert_allclose(getattr(met, name), getattr(who, name), atol=1e-9)
+
+        def on_one(spread: Spread, works: Values = works, slow: Values = slow) -> Lateness:
+            mine = spread.mine
+            hosts = ["n"] * mine.size
+            return lateness(works[:, mine], hosts, slow[:, mine], ids=mine, reductions=spread)
+
+        apart = on_processes(3, 8, on_one)
+        for name in ("last", "charged_s", "transfer_charged_s", "lost_s", "waited_s", "path_s"):
+            met = np.concatenate([getattr(each, name) for each in apart])
+            np.testing.assert_allclose(met, getattr(who, name), atol=1e-9)
 
 
 def test_ranks_that_take_no_part_in_an_exchange_do_not_make_others_slow() -> None:

@@ -8,17 +8,16 @@ from numpy.typing import NDArray
 from tests.models.ranks.spread import Spread, on_processes
 
 from hindmost.errors import UsageError
-from hindmost.models.ranks.distributed_lateness import distributed_lateness
-from hindmost.models.ranks.keeping import BodiesOfRanks, keep
 from hindmost.models.ranks.kmeans import cluster
-from hindmost.models.ranks.lateness import lateness
 from hindmost.models.ranks.selection import (
+    BodiesOfRanks,
     exemplars,
     in_proportion,
+    keep,
     largest,
     outliers,
     ranks_to_keep,
-    select_plain,
+    select,
 )
 from hindmost.models.synthetic.populations import CULPRITS, Population, draw_population
 
@@ -119,19 +118,10 @@ def test_culprits_are_kept_at_5_percent(kind: str) -> None:
         population = draw_population(kind, 2048, seed, iterations=200)
         chosen, _ = keep(seen(population), 0.05)
         kept.append(chosen.kept[population.culprits].mean())
-        alone = select_plain(chosen.clustering, ranks_to_keep(0.05, 2048))
+        alone = select(chosen.clustering, ranks_to_keep(0.05, 2048), {})
         plain.append(alone.kept[population.culprits].mean())
         idle = np.argsort(population.idle_s)
         for top, paper in ((5, 1.0), (10, 0.7), (20, 0.45)):  # the paper's best table
             assert chosen.kept[idle[:top]].mean() >= paper
     assert np.mean(kept) >= 0.95
     assert np.mean(kept) >= np.mean(plain)
-
-
-def test_meeting_says_what_lateness_says() -> None:
-    population = draw_population("drifting rank", 64, 5, iterations=60)
-    late = lateness(population.work_s, list(population.hosts))
-    met = distributed_lateness(population.work_s)
-    np.testing.assert_array_equal(met.last, late.last)
-    np.testing.assert_allclose(met.lost_s, late.lost_s, rtol=1e-9, atol=1e-15)
-    np.testing.assert_allclose(met.waited_s, late.waited_s, rtol=1e-9)

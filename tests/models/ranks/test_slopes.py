@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from hindmost.models.events import EventKind
-from hindmost.models.ranks.profile import PhaseProfiles, ProfileSum
+from hindmost.models.ranks.profile import ProfileSum
 from hindmost.models.ranks.slopes import SlopeSum
 from hindmost.models.simulation.blocks import EventBlock
 
@@ -35,7 +35,9 @@ def worked(
     profile = ProfileSum(start.shape[1], float((start + duration).max()), 100)
     slopes = SlopeSum(start.shape[1])
     for rows in (slice(0, 7), slice(7, None)):
-        profile.add_events(start[rows], duration[rows], block.part(rows))
+        profile.add_events(
+            start[rows], duration[rows], block.part(rows), between=np.ones(start[rows].shape)
+        )
         slopes.add(start[rows], duration[rows], block.part(rows))
     return profile, slopes
 
@@ -54,11 +56,11 @@ def test_profiles_hold_all_work_and_slopes_tell_imbalance_from_late_starts() -> 
     assert (of_run.busy * np.diff(of_run.edges)).sum() == pytest.approx(50 * spread.sum())
     slopes = summed.result()
     # all at work until 0.5, none after 0.9: from 90 to 10 % in 0.32, slope 1 / 0.4
-    assert slopes.fall_s == pytest.approx(0.32, abs=0.01)
+    assert slopes.fall_share == pytest.approx(0.32, abs=0.01)
     assert slopes.downward == pytest.approx(-2.5, rel=0.03)
     # until the last one ends; what the reduction itself takes is nobody's imbalance
     assert slopes.early_end_share == pytest.approx(0.9 - spread.mean(), rel=1e-6)
-    assert slopes.rise_s < 0.01
+    assert slopes.rise_share < 0.01
     assert "the same ranks are late throughout, which suggests load imbalance" in slopes.explain()
     assert "communication" not in slopes.explain()
 
@@ -142,34 +144,3 @@ def test_bodies_of_different_length_do_not_pass_for_imbalance() -> None:
     assert slopes.early_end_share == pytest.approx(0.0)
     said = slopes.explain()
     assert said == "Ranks start and finish their work together, within 0 % of an iteration."
-
-
-def one_stretch(duration: Values) -> EventBlock:
-    """Return bodies without an event: all of their time is work."""
-    none = np.zeros((*duration.shape, 0))
-    return EventBlock(
-        kind=np.zeros((len(duration), 0), np.uint8),
-        work=none,
-        duration=none,
-        rest=duration,
-        cycle_begins=np.zeros(len(duration), np.bool_),
-    )
-
-
-def test_phases_spread_over_bodies_are_those_of_each_by_itself() -> None:
-    random = np.random.default_rng(0)
-    start = np.sort(random.uniform(0.0, 10.0, (40, 6)), axis=0)
-    phases = random.random((40, 6, 3)).astype(np.float32) * (random.random((40, 6, 3)) > 0.3)
-    duration = phases.sum(axis=2, dtype=np.float64)
-    duration[3] = 0.0  # takes no time
-    together = PhaseProfiles(6, 3, 10.0, 30)
-    together.add(start, duration, phases)
-    for at, found in enumerate(together.result()):
-        alone = ProfileSum(6, 10.0, 30)
-        there = phases[:, :, at].astype(np.float64)
-        # as if each body were one stretch of work that a share of the rank does
-        alone.add_between(
-            start, duration, one_stretch(duration), there / np.maximum(duration, 1e-9)
-        )
-        np.testing.assert_allclose(found.busy, alone.of_run.busy, atol=1e-12)
-        np.testing.assert_array_equal(found.edges, alone.of_run.edges)

@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 from tests.models.simulation.cases import COMPLETE, POST, RECEIVE, REDUCE, SEND
 
-from hindmost.models.ranks.ideal_network import IdealNetwork, Meeting
+from hindmost.models.ranks.efficiency_tally import IdealNetwork
 from hindmost.models.ranks.transfers import SlowTransfers
 from hindmost.models.simulation.blocks import EventBlock, Neighbours, absent_ranks
 from hindmost.models.simulation.change import Change
@@ -228,7 +228,7 @@ def test_who_waits_for_a_neighbour_to_receive_has_no_slow_transfer(
     for rule in (True, False):
         slow[rule] = SlowTransfers(2, *PAIR, exchanges_meet=rule).add(start, block)
         network = IdealNetwork(2, *PAIR, exchanges_meet=rule)
-        begins = np.where(np.arange(BODIES) == 0, Meeting.CYCLE, Meeting.NONE).astype(np.uint8)
+        begins = np.arange(BODIES) == 0
         ideal_s[rule] = network.advance(block.kind, block.work, block.rest, begins)[-1].max()
     assert slow[meet].max() <= LATENCY_S
     end_s = float(
@@ -292,7 +292,7 @@ def test_ranks_that_take_turns_wait_for_their_own_messages_only() -> None:
     assert what_if(program, Change()).predicted_s == pytest.approx(ends_s(program), rel=1e-12)
     assert not program.exchanges_meet
     network = IdealNetwork(2, *PAIR)
-    begins = np.where(place == 0, Meeting.CYCLE, Meeting.NONE).astype(np.uint8)
+    begins = place == 0
     ended = network.advance(block.kind, block.work, block.rest, begins, block.absent)
     # If exchanges meet, a message of rank 0 ends when rank 1 comes to it, but none of rank 1's own
     # holds rank 0 up.
