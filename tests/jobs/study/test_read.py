@@ -103,7 +103,7 @@ ERRORS = [
     ('"--exact"', "false", "launch_args[1] is false; allowed: one line of text"),
     ('job = "02:00:00"', "job = 120", "limits.job is 120; a duration is"),
     ('run = "5m"', 'run = "5h"', "exceeds limits.job"),
-    ("ranks > 128 and", "ranks >> 128 and", "character 1: 'ranks >> 128' is not allowed"),
+    ("ranks > 128 and", "ranks >> 128 and", "'ranks >> 128' is not allowed"),
     ("ranks > 128 and", "rank > 128 and", "did you mean ranks"),
     ("unknowns < 8e6", "solver < 8e6", "these values have no order"),
     ("ranks > 128 and unknowns < 8e6", "ranks > 0", "exclude all 16 configurations"),
