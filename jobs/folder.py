@@ -17,7 +17,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -30,7 +30,7 @@ from hindmost.errors import DataError, UsageError
 from hindmost.files import append_line, read_bytes, read_text
 from hindmost.jobs.core.durable import is_locked, locked, write_durably
 from hindmost.jobs.core.plan import Allocation, Plan, PlannedRun
-from hindmost.jobs.outcomes import RunRecord, read_records
+from hindmost.jobs.outcomes import Completion, RunRecord, completion_of, read_records
 from hindmost.jobs.plan import files as plan_files
 from hindmost.parsing import parse_json
 from hindmost.printable import shell_word
@@ -201,6 +201,14 @@ class StudyFolder:
     def records(self, ids: tuple[str, ...] | None = None) -> dict[str, RunRecord]:
         """Read the folders of some runs, or of all."""
         return read_records(self.runs, tuple(self.planned) if ids is None else ids)
+
+    def completions(self, records: Mapping[str, RunRecord]) -> dict[str, Completion]:
+        """Return for every run whether it is done, left or given up."""
+        forgiven, retries = self.forgiven(), self.plan.max_retries
+        return {
+            run: completion_of(record, max_retries=retries, forgiven=forgiven.get(run, 0))
+            for run, record in records.items()
+        }
 
     @contextmanager
     def changing(self) -> Iterator[bool]:

@@ -11,7 +11,7 @@ from hindmost.errors import MissingError
 from hindmost.jobs.core.plan import Allocation
 from hindmost.jobs.drive.current_run import read_current_run
 from hindmost.jobs.folder import StudyFolder
-from hindmost.jobs.outcomes import Cause, Completion, RunRecord, completion_of
+from hindmost.jobs.outcomes import Cause, Completion, RunRecord
 from hindmost.jobs.schedulers.scheduler import Job, JobState, Scheduler
 from hindmost.statuses import WORK_IS_LEFT
 
@@ -122,7 +122,7 @@ def state_of(
 ) -> StudyState:
     """Return the progress of a study; a scheduler that does not answer is a remark."""
     records = study.records() if records is None else records
-    completions = completions_of(study, records)
+    completions = study.completions(records)
     last = {each.allocation: each for each in study.jobs()}
     asked = [
         last[allocation.id].job
@@ -148,15 +148,6 @@ def state_of(
         if found is Completion.GIVEN_UP
     )
     return StudyState(allocations=tuple(allocations), failures=failures, remark=remark)
-
-
-def completions_of(study: StudyFolder, records: Mapping[str, RunRecord]) -> dict[str, Completion]:
-    """Return for every run whether it is done, left or given up."""
-    forgiven, retries = study.forgiven(), study.plan.max_retries
-    return {
-        run: completion_of(record, max_retries=retries, forgiven=forgiven.get(run, 0))
-        for run, record in records.items()
-    }
 
 
 def allocation_state(

@@ -16,7 +16,7 @@ from hindmost.jobs.drive.current_run import read_current_run, settle
 from hindmost.jobs.folder import StudyFolder, Submitted, sum_of
 from hindmost.jobs.outcomes import Cause, Completion
 from hindmost.jobs.schedulers.scheduler import Job, JobState, Scheduler, Script
-from hindmost.jobs.state import LIVE, AllocationState, RunState, completions_of, state_of
+from hindmost.jobs.state import LIVE, AllocationState, RunState, state_of
 
 VERSION = 1
 SETTLED = {JobState.MEMORY: Cause.MEMORY, JobState.NODE_FAILED: Cause.NODE_FAILED}
@@ -136,7 +136,7 @@ def resume(study: StudyFolder, scheduler: Scheduler, *, again: bool = False) -> 
             settle_by_job(study, each)
     records = study.records()
     if again:
-        for run, found in completions_of(study, records).items():
+        for run, found in study.completions(records).items():
             if found is Completion.GIVEN_UP:
                 study.forgive(run, records[run].attempts)
     now = state_of(study, scheduler, records)

@@ -48,7 +48,8 @@ NODE_FAILURE = re.compile(r"^(?:srun|slurmstepd)\b.*node[ _]fail", re.IGNORECASE
 EXITED = re.compile(r"^srun: error: .*: tasks? \S+: Exited with exit code (\d+)", re.MULTILINE)
 """A line of srun. Its own exit status is the highest of all: that of ranks it ended later."""
 GROUPS, MOUNT = Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
-PROBE_BYTES = 1 << 20
+FULL_BYTES = 1 << 20
+"""A disk with less room is full."""
 
 
 def cause_of(ended: ProcessEnd, *, said: str, memory_kills: int) -> Cause:
@@ -116,23 +117,9 @@ def says_full(said: str) -> bool:
 
 
 def disk_is_full(folder: Path) -> bool:
-    """Tell whether the disk of a folder, or a quota on it, is full."""
-    with suppress(OSError):
-        disk = os.statvfs(folder)
-        if disk.f_bavail * disk.f_frsize < PROBE_BYTES:
-            return True
-    probe = folder / f".probe-{os.getpid()}"
-    try:
-        with probe.open("wb") as file:
-            file.write(bytes(PROBE_BYTES))
-            file.flush()
-            os.fsync(file.fileno())
-    except OSError as error:
-        return error.errno in DISK_FULL
-    finally:
-        with suppress(OSError):
-            probe.unlink()
-    return False
+    """Tell whether the disk of a folder is full."""
+    disk = os.statvfs(folder)
+    return disk.f_bavail * disk.f_frsize < FULL_BYTES
 
 
 LINES, MOST = 6, 600

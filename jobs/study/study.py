@@ -62,8 +62,11 @@ class Condition:
     code: CodeType
 
     def holds(self, names: Mapping[str, Value]) -> bool:
-        """Tell whether it holds; a TypeError for values without an order, a ValueError for none."""
-        value = eval(self.code, {"__builtins__": {}}, dict(names))  # of comparisons alone
+        """Tell whether it holds; a ValueError if it has no answer."""
+        try:
+            value = eval(self.code, {"__builtins__": {}}, dict(names))  # of comparisons alone
+        except TypeError:
+            raise ValueError("a text and a number have no order; use == or !=") from None
         if not isinstance(value, bool):
             raise ValueError(f"{value!r} is neither true nor false; compare it with a value")
         return value

@@ -186,7 +186,7 @@ def wanted(study: Study, names: dict[str, Value]) -> bool:
     def holds(condition: Condition) -> bool:
         try:
             return condition.holds({**TRUTHS, **names})
-        except (TypeError, ValueError) as error:
+        except ValueError as error:
             text = " ".join(condition.text.split())
             raise DataError(f"{study.file}: '{text}': {error}.") from error
 

@@ -12,7 +12,6 @@ from hindmost.errors import UsageError
 from hindmost.jobs.collection import TABLE, Collection, collect
 from hindmost.jobs.folder import StudyFolder
 from hindmost.jobs.outcomes import Completion
-from hindmost.jobs.state import completions_of
 from hindmost.output import write_json, write_lines
 from hindmost.printable import shell_word
 from hindmost.statuses import WORK_IS_LEFT
@@ -48,7 +47,7 @@ def perform(arguments: argparse.Namespace) -> int:
     study = StudyFolder.open(arguments.folder)
     with study.changing():
         found = collect(study, arguments.out or arguments.folder / "collected")
-    completions = completions_of(study, study.records(found.missing)).values()
+    completions = study.completions(study.records(found.missing)).values()
     left = sum(each is Completion.LEFT for each in completions)
     if arguments.json:
         answer = {"folder": found.folder, "files": found.files, "missing": found.missing}

@@ -11,8 +11,8 @@ import pytest
 
 from hindmost.errors import DataError
 from hindmost.harness.launch import process_age_s
-from hindmost.jobs.drive.nodes import expand, job_here, nodes_here
-from hindmost.jobs.drive.signals import Deadline, deadline_here
+from hindmost.jobs.drive.driver import deadline_here, expand, job_here, nodes_here
+from hindmost.jobs.drive.process import Deadline
 from hindmost.jobs.outcomes import (
     Cause,
     Completion,

@@ -105,7 +105,7 @@ ERRORS = [
     ('run = "5m"', 'run = "5h"', "exceeds limits.job"),
     ("ranks > 128 and", "ranks >> 128 and", "'ranks >> 128' is not allowed"),
     ("ranks > 128 and", "rank > 128 and", "did you mean ranks"),
-    ("unknowns < 8e6", "solver < 8e6", "these values have no order"),
+    ("unknowns < 8e6", "solver < 8e6", "have no order"),
     ("ranks > 128 and unknowns < 8e6", "ranks > 0", "exclude all 16 configurations"),
     ("[2, 16,", "[2, 0,", "sweep.ranks[1] is 0; ranks must be a whole number"),
     ("[2, 16,", "[2, 2,", "it is in the list twice"),
