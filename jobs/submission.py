@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import time
 from collections.abc import Iterator, Sequence
@@ -10,15 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hindmost.errors import MissingError, UsageError
-from hindmost.files import read_bytes, read_text
+from hindmost.files import read_text
 from hindmost.jobs.core.durable import write_durably
 from hindmost.jobs.drive.current_run import read_current_run, settle
-from hindmost.jobs.folder import StudyFolder, Submitted, sum_of
+from hindmost.jobs.folder import StudyFolder, Submitted
 from hindmost.jobs.outcomes import Cause, Completion
 from hindmost.jobs.schedulers.scheduler import Job, JobState, Scheduler, Script
 from hindmost.jobs.state import LIVE, AllocationState, RunState, state_of
 
-VERSION = 1
 SETTLED = {JobState.MEMORY: Cause.MEMORY, JobState.NODE_FAILED: Cause.NODE_FAILED}
 """How a job's end ended its current run; any other end means that the run was stopped."""
 ENDING_S = 40.0
@@ -48,45 +46,27 @@ class Resumption:
 
 
 def write_scripts(study: StudyFolder, scheduler: Scheduler) -> None:
-    """Write the missing scripts; a script that a person edited is kept.
-
-    In a folder that was moved or copied, the scripts still name the original folder. Those that
-    nobody edited are rewritten.
+    """Write the missing scripts; those that are there are kept, as they may have been edited.
 
     Raises
     ------
     UsageError
-        An edited script drives another folder.
+        A script drives another folder: the study was moved or copied.
     """
-    plan = study.plan
     (study.path / "output").mkdir(exist_ok=True)
-    study.scripts.mkdir(exist_ok=True)
-    written = study.written()
-    moved = written.get("folder") != str(study.path)
-    sums: dict[str, str] = dict(written.get("sha256", {}))
-    changed = moved
-    for allocation in plan.allocations:
+    for allocation in study.plan.allocations:
         path = study.script(allocation.id)
-        if path.exists() and not moved:
-            continue
-        if path.exists() and sum_of(read_bytes(path)) != sums.get(allocation.id):
+        if path.exists():
             refuse_another_folder(path, study)
             continue
-        script = Script(
-            allocation=allocation, machine=plan.machine, folder=study.path, study=plan.study
-        )
-        text = scheduler.render(script)
-        write_durably(path, text)
+        machine, name = study.plan.machine, study.plan.study
+        script = Script(allocation=allocation, machine=machine, folder=study.path, study=name)
+        write_durably(path, scheduler.render(script))
         path.chmod(path.stat().st_mode | 0o111)
-        sums[allocation.id] = sum_of(text.encode())
-        changed = True
-    if changed:
-        told = {"version": VERSION, "folder": str(study.path), "sha256": sums}
-        write_durably(study.scripts_file, json.dumps(told, indent=1) + "\n")
 
 
 def refuse_another_folder(path: Path, study: StudyFolder) -> None:
-    """Refuse an edited script that drives the folder of another study."""
+    """Refuse a script that drives another folder."""
     for line in read_text(path, errors="replace").splitlines():
         _, driver, words = line.partition("hindmost study drive ")
         try:
@@ -95,8 +75,8 @@ def refuse_another_folder(path: Path, study: StudyFolder) -> None:
             continue
         if folder.startswith("/") and Path(folder).resolve() != study.path:
             raise UsageError(
-                f"{path} was edited and drives {folder}, but the study is now in {study.path}. "
-                "Change the folder in the script, or remove the script to have it rewritten."
+                f"{path} drives {folder}, but the study is in {study.path}. Change the folder in "
+                "the scripts, or remove them to have them written anew."
             )
 
 

@@ -9,6 +9,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from hashlib import sha256
 from itertools import product
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from hindmost.jobs.core.plan import Allocation
 from hindmost.jobs.drive import current_run
 from hindmost.jobs.drive.attempt import DiskFullError, DriverContext, attempt
 from hindmost.jobs.drive.process import Deadline, Signals
-from hindmost.jobs.folder import StudyFolder, now, sum_of
+from hindmost.jobs.folder import StudyFolder, now
 from hindmost.jobs.launchers.launcher import Launcher
 from hindmost.jobs.outcomes import Cause, Completion, RunRecord
 from hindmost.jobs.schedulers import SCHEDULERS
@@ -87,7 +88,7 @@ def drive(
             allocation=name,
             job=job,
             nodes=nodes_here(scheduler),
-            script_sha256=sum_of(read_bytes(script)) if script.is_file() else "",
+            script_sha256=sha256(read_bytes(script)).hexdigest() if script.is_file() else "",
             launcher=launcher,
             deadline=deadline
             or deadline_here(

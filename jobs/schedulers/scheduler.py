@@ -36,7 +36,8 @@ class JobState(StrEnum):
 
 REFUSED = (
     "Correct the script and submit the folder with 'hindmost study submit'; or, if no script of "
-    "the study was submitted yet, correct its machine or its limits and submit the study again."
+    "the study was submitted yet, correct its machine or its limits, remove the study's folder and "
+    "submit the study again."
 )
 """What to do when a scheduler refuses a script."""
 

@@ -161,62 +161,10 @@ def test_a_refused_script_leaves_the_others_to_resume(
         with pytest.raises(UsageError, match="sbatch refused it"):
             main(["study", "submit", "study.toml"])
     assert "submitted 2 of 4 scripts; 'hindmost study submit small'" in capsys.readouterr().err
-    with pytest.raises(UsageError, match="contains a submitted study"):
+    with pytest.raises(UsageError, match="contains a study already"):
         main(["study", "submit", "study.toml"])
     assert main(["study", "submit", "small"]) == 0
     assert "submitted 2 runs" in told(capsys)
-
-
-def test_what_was_refused_as_a_whole_is_submitted_anew(
-    tmp_path: Path, scheduler: PretendedScheduler, monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:  # fmt: skip
-    monkeypatch.chdir(tmp_path)
-    render = scheduler.render
-    monkeypatch.setattr(scheduler, "render", lambda each: f"# {each.allocation}\n{render(each)}")
-    path = Path("study.toml")
-    path.write_text(STUDY + '[pack]\nby = "none"\n')
-
-    def refuse(path: Path) -> str:
-        raise UsageError("sbatch refused it")
-
-    def submit_refused() -> None:
-        with monkeypatch.context() as patch:
-            patch.setattr(scheduler, "submit", refuse)
-            with pytest.raises(UsageError, match="sbatch refused it"):
-                main(["study", "submit", "study.toml"])
-        assert "submitted 0 of 4 scripts\n" in capsys.readouterr().err
-
-    submit_refused()
-    submit_refused()  # with nothing corrected it is the same again
-    first, *_, last = sorted(Path("small/scripts").iterdir())
-    for edited in (first, last):
-        before = edited.read_bytes()
-        edited.write_bytes(before + b"# by hand\n")
-        with pytest.raises(UsageError, match=r"was edited, or .*'hindmost study submit"):
-            main(["study", "submit", "study.toml"])
-        assert edited.read_bytes().endswith(b"by hand\n")
-        edited.write_bytes(before)
-    path.write_text(STUDY.replace('run = "1m"', 'run = "2m"').replace("repeats = 2", ""))
-    assert main(["study", "submit", "study.toml"]) == 0
-    assert "submitted 2 runs: a000 as job job-1\n" in told(capsys)
-    folder = StudyFolder.open(tmp_path / "small")
-    assert folder.study_file.read_bytes() == path.read_bytes()
-    assert [each.stem for each in sorted(folder.scripts.iterdir())] == ["a000"]
-    assert ", walltime_s=360.0, " in folder.script("a000").read_text()
-    assert [each.name for each in (folder.path / "allocations").iterdir()] == ["a000"]
-    with pytest.raises(UsageError, match="contains a submitted study"):
-        main(["study", "submit", "study.toml"])
-
-
-def test_a_study_whose_script_was_started_by_hand_is_not_submitted_anew(
-    make: Make, tmp_path: Path
-) -> None:
-    study = make([writes(0)])
-    drive(study, "a0", NoLauncher())
-    with pytest.raises(UsageError, match="contains a submitted study"):
-        StudyFolder.create(study.path, study.plan, b"")
-    assert study.records()["run-0"].done is not None
 
 
 def test_the_line_of_post_processing_is_done_when_all_is_there(
