@@ -27,9 +27,8 @@ from typing import TypeVar
 from hindmost.errors import DataError, UsageError
 from hindmost.files import append_line, read_text, reason
 from hindmost.jobs.core.durable import is_locked, locked, write_durably
-from hindmost.jobs.core.plan import Allocation, Plan, PlannedRun
+from hindmost.jobs.core.plan import Allocation, Plan, PlannedRun, read_plan, write_plan
 from hindmost.jobs.outcomes import Completion, RunRecord, completion_of, read_records
-from hindmost.jobs.plan import files as plan_files
 from hindmost.parsing import parse_json
 from hindmost.printable import shell_word
 from hindmost.records import from_document, to_document
@@ -107,7 +106,7 @@ class StudyFolder:
         for allocation in plan.allocations:
             folder.allocation(allocation.id).mkdir(parents=True, exist_ok=True)
         write_durably(folder.study_file, study)
-        plan_files.write(plan, folder.plan_file)
+        write_plan(plan, folder.plan_file)
         return folder
 
     @classmethod
@@ -124,7 +123,7 @@ class StudyFolder:
     @cached_property
     def plan(self) -> Plan:
         """The plan of the study."""
-        return plan_files.read(self.plan_file)
+        return read_plan(self.plan_file)
 
     @cached_property
     def planned(self) -> dict[str, PlannedRun]:

@@ -30,7 +30,7 @@ from hindmost.jobs.drive.exit_cause import (
 )
 from hindmost.jobs.drive.process import Deadline, ProcessEnd, Signals, perform, told_to_stop
 from hindmost.jobs.folder import StudyFolder
-from hindmost.jobs.launchers.launcher import Launcher
+from hindmost.jobs.launchers import Launcher
 from hindmost.jobs.outcomes import PREFIX, Cause, RunOutcome, write_outcome
 from hindmost.text import counted
 

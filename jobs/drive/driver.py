@@ -21,7 +21,7 @@ from hindmost.jobs.drive import current_run
 from hindmost.jobs.drive.attempt import DiskFullError, DriverContext, attempt
 from hindmost.jobs.drive.process import Deadline, Signals
 from hindmost.jobs.folder import StudyFolder, now
-from hindmost.jobs.launchers.launcher import Launcher
+from hindmost.jobs.launchers import Launcher
 from hindmost.jobs.outcomes import Cause, Completion, RunRecord
 from hindmost.jobs.schedulers import SCHEDULERS
 from hindmost.statuses import WORK_IS_LEFT

@@ -16,8 +16,16 @@ from hindmost.errors import MissingError, UsageError
 from hindmost.harness.launch import process_age_s
 from hindmost.jobs.core.values import fill_numbers
 from hindmost.jobs.schedulers.calls import ASK_LIMIT_S, Answer, call, environment_of_jobs
-from hindmost.jobs.schedulers.scheduler import REFUSED, Job, JobState, Script
-from hindmost.jobs.schedulers.script import OUTPUT, directives, fill_template, line
+from hindmost.jobs.schedulers.scheduler import (
+    OUTPUT,
+    REFUSED,
+    Job,
+    JobState,
+    Script,
+    directives,
+    fill_template,
+    line,
+)
 from hindmost.statuses import WORK_IS_LEFT
 from hindmost.text import clock, parse_duration
 

@@ -71,7 +71,7 @@ def perform(arguments: argparse.Namespace) -> int:
 
 def submit_remaining(arguments: argparse.Namespace) -> int:
     """Submit the remaining runs of a study, as planned."""
-    given = ("machine", "replacements", "estimate", "quantile", "folder", "dry_run")
+    given = ("machine", "replacements", "estimate", "folder", "dry_run")
     if any(getattr(arguments, name) for name in given):
         raise UsageError(
             f"{arguments.study} is the folder of a study, whose plan is made: of the options only "
