@@ -123,9 +123,9 @@ def resume(study: StudyFolder, scheduler: Scheduler, *, again: bool = False) -> 
     if now.remark:  # jobs of unknown state might be done twice
         raise MissingError(now.remark)
     open_ = [each for each in now.allocations if RunState.LEFT in each.counts]
-    submitted = tuple(submit(study, scheduler, [each.allocation.id for each in open_]))
+    submitted = tuple(submit(study, scheduler, [each.allocation for each in open_]))
     live = tuple(
-        each.allocation.id
+        each.allocation
         for each in now.allocations
         if each.counts[RunState.WAITING] or each.counts[RunState.RUNNING]
     )
@@ -139,14 +139,14 @@ def resume(study: StudyFolder, scheduler: Scheduler, *, again: bool = False) -> 
 
 def settle_by_job(study: StudyFolder, state: AllocationState) -> None:
     """Write the outcome of the run that was in progress when its job ended."""
-    running = read_current_run(study, state.allocation.id)
+    running = read_current_run(study, state.allocation)
     if running is None:
         return
     cause, message = Cause.STOPPED, "The driver was killed."
-    if state.job is not None and running.job == state.job.id:
-        cause = SETTLED.get(state.job.state, Cause.STOPPED)
-        message = f"The job ended: {state.job.reason}."
-    settle(study, state.allocation.id, cause, message)
+    if state.state is not None and running.job == state.job:
+        cause = SETTLED.get(state.state, Cause.STOPPED)
+        message = f"The job ended: {state.reason}."
+    settle(study, state.allocation, cause, message)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,8 +14,7 @@ from tests.conftest import ROOT, run_values
 from hindmost.cli import BRANCHES, VERBS, main, parser_of_verb
 from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.writer import write_whole
-from hindmost.json_forms.schema import schema_of
-from hindmost.json_forms.verbs import FORMS, schema_of_verb
+from hindmost.json_forms.verbs import FORMS, schema_of, schema_of_verb
 
 jsonschema = pytest.importorskip("jsonschema")
 STUDY = ("gmres-noise", "--machine", "local", "--set", "ranks=2", "--set", "unknowns=1e4")
