@@ -15,7 +15,6 @@ from msgspec import Meta
 from hindmost.documents import Document, parse_document, read_document
 from hindmost.errors import DataError, UnknownSchemaError, UsageError
 from hindmost.jobs.core.values import NAMED, OUT, Line, Whole, as_words, check_names, plain
-from hindmost.jobs.schedulers import SCHEDULERS
 from hindmost.jobs.study.machines import LOCAL, MachineTables, read_machines, with_this_one
 from hindmost.jobs.study.study import Pack, PackBy, RunOrder, Study, StudyLimits
 from hindmost.jobs.study.sweep import (
@@ -276,22 +275,6 @@ def check_pack(pack: Pack, names: list[str]) -> None:
             raise RecordError(why, "pack", "by", number, found=name)
 
 
-CHOSEN = re.compile(r'^machine = "\$machine" *', re.MULTILINE)
-"""Where the study names its machine: the first one that follows."""
-COMMENTS = 28
-"""The column of comments."""
-
-
-def example(scheduler: str | None = None) -> str:
-    """Return an example study with a machine of one scheduler, or of each for None."""
-    folder = files("hindmost.jobs.study.example")
-    study, *machines = (
-        (folder / f"{part}.toml").read_text(encoding="utf-8")
-        for part in (
-            "study",
-            *([scheduler] if scheduler else (each.name for each in SCHEDULERS.built_in)),
-        )
-    )
-    first = re.findall(r"^\[machine\.([\w-]+)\]", machines[0], re.MULTILINE)[0]
-    chosen = f'machine = "{first}"'.ljust(COMMENTS)
-    return "".join((CHOSEN.sub(chosen, study), *machines))
+def example() -> str:
+    """Return an example study, with a machine for each scheduler."""
+    return (files("hindmost.jobs.study") / "example.toml").read_text(encoding="utf-8")

@@ -23,21 +23,18 @@ take. Nothing is run and nothing is written.
 EXAMPLES = """\
 examples:
   hindmost study plan --example > study.toml
-  hindmost study plan --example slurm > study.toml
   hindmost study plan study.toml
   hindmost study plan study.toml --machine site-a --json | jq '.allocations'
   hindmost study plan study.toml --estimate earlier/
   hindmost study plan gmres-noise --machine local --set ranks=1,2 --set repeats=3
 """
 JSON_VERSION = 1
-ALL = "all"
 FIRST = 12
 """Runs and allocations in the text."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    from hindmost.jobs.schedulers import SCHEDULERS
     from hindmost.jobs.study.read import shipped_studies
 
     parser.description = DESCRIPTION
@@ -51,10 +48,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_study_arguments(parser)
     parser.add_argument(
         "--example",
-        nargs="?",
-        choices=(*(each.name for each in SCHEDULERS.built_in), ALL),
-        const=ALL,
-        help="print a commented study, with a machine for each scheduler or for the one named",
+        action="store_true",
+        help="print a commented study, with a machine for each scheduler",
     )
     parser.add_argument(
         "--json", action="store_true", help="print JSON, with all runs and allocations"
@@ -98,10 +93,10 @@ def planned(arguments: argparse.Namespace) -> tuple[Study, Plan, RunTimeEstimate
 
 def perform(arguments: argparse.Namespace) -> int:
     """Plan and print."""
-    if arguments.example is not None:
+    if arguments.example:
         from hindmost.jobs.study.read import example
 
-        write_text(example(None if arguments.example == ALL else arguments.example))
+        write_text(example())
         return 0
     if arguments.study is None:
         raise UsageError(

@@ -251,13 +251,13 @@ def test_errors_in_ones_own_machines_name_that_file(own: Path, tmp_path: Path) -
 def test_doctor_reads_the_same_names(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from hindmost.harness.verbs.doctor import look_at_machines
 
-    assert look_at_machines().text == f"{own}: site-a, site-b"
+    assert look_at_machines() == ("ok", f"{own}: site-a, site-b")
     own.write_text("machine = 3")
-    assert look_at_machines().verdict == "note"
+    assert look_at_machines()[0] == "note"
     own.write_text("machine = ")
-    assert "cannot be read as TOML" in look_at_machines().text
+    assert "cannot be read as TOML" in look_at_machines()[1]
     own.unlink()
-    assert look_at_machines().text.startswith(f"no {own}")
+    assert look_at_machines()[1].startswith(f"no {own}")
     monkeypatch.setenv("XDG_CONFIG_HOME", "relative")
     monkeypatch.setenv("HOME", "/home/somebody")
     assert profiles.profiles_path() == Path("/home/somebody/.config/hindmost/machines.toml")
