@@ -24,8 +24,8 @@ examples:
 Exit status: 0 all runs are done, 75 runs remain, 1 all remaining runs failed for good.
 """
 JSON_VERSION = 1
-MOST_LINES = 12
-MOST_FAILURES = 3
+SHOWN = 12
+"""Allocations and failures in the text."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -63,18 +63,18 @@ def tell(study: StudyFolder, state: StudyState, folder: Path) -> None:
     if state.remark:
         write_lines(f"  job states are unknown: {state.remark}")
     going = [each for each in state.allocations if worth_a_line(each)]
-    for each in going[:MOST_LINES]:
+    for each in going[:SHOWN]:
         done = each.counts[RunState.DONE]
         write_lines(f"  {each.allocation}: {done} of {len(each.runs)} done; {job_words(each)}")
-    if len(going) > MOST_LINES:
-        more = counted(len(going) - MOST_LINES, "more allocation")
+    if len(going) > SHOWN:
+        more = counted(len(going) - SHOWN, "more allocation")
         write_lines(f"  and {more}; --json lists all")
-    for failure in state.failures[:MOST_FAILURES]:
+    for failure in state.failures[:SHOWN]:
         # Launchers draw lines of dashes below their messages.
         lines = [line for line in failure.message.splitlines() if any(map(str.isalnum, line))]
         said = lines or [status_words(failure.status)]
         write_lines(f"  run {failure.run}: {failure.cause}: {said[-1]}")
-    if len(state.failures) > MOST_FAILURES:
+    if len(state.failures) > SHOWN:
         causes = Counter(str(failure.cause) for failure in state.failures)
         write_lines(f"  causes: {', '.join(f'{count} {cause}' for cause, count in causes.items())}")
     write_lines(f"next: {next_step(state, folder)}")
