@@ -11,7 +11,7 @@ from pathlib import Path
 from hindmost.errors import DataError, MissingError, UsageError
 from hindmost.files import open_regular
 from hindmost.jobs.core.durable import DISK_FULL
-from hindmost.jobs.drive.process import ASKED_TO_END, NOT_FOUND, EndedBy, ProcessEnd, shell_status
+from hindmost.jobs.drive.process import ASKED_TO_END, NOT_FOUND, ProcessEnd, shell_status
 from hindmost.jobs.outcomes import Cause
 from hindmost.statuses import TIME_IS_UP, WORK_IS_LEFT
 
@@ -32,8 +32,6 @@ CAUSES = {
 TERM and INT are not among them: if neither the driver nor a scheduler stopped the ranks, the
 launcher ended the others after one had failed.
 """
-
-ENDED_BY = {EndedBy.LIMIT: Cause.RUN_LIMIT, EndedBy.DRIVER: Cause.STOPPED}
 
 OUT_OF_MEMORY = re.compile(
     r"""^(?: (?:srun|slurmstepd)\b .* (?:oom[_-]kill | out\ of\ memory)
@@ -62,8 +60,8 @@ def cause_of(ended: ProcessEnd, *, said: str, memory_kills: int) -> Cause:
     memory_kills : int
         Processes that the kernel killed during the run because memory was exhausted.
     """
-    if ended.by in ENDED_BY:
-        return ENDED_BY[ended.by]
+    if ended.by is not None:
+        return ended.by
     status = shell_status(ended.status)
     if status in ASKED_TO_END and (first := EXITED.search(said)):
         status = int(first[1])

@@ -11,11 +11,11 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any
 
+from hindmost.jobs.outcomes import Cause
 from hindmost.statuses import INTERRUPTED, TERMINATED
 
 PR_SET_PDEATHSIG = 1
@@ -89,14 +89,6 @@ class Signals:
             os.read(self._pipe[0], 4096)
 
 
-class EndedBy(StrEnum):
-    """What ended a run."""
-
-    ITSELF = "itself"
-    LIMIT = "its limit"
-    DRIVER = "the driver"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessEnd:
     """How the processes of a run ended.
@@ -105,12 +97,13 @@ class ProcessEnd:
     ----------
     status : int
         Exit status; minus the signal's number where one ended it.
-    by : EndedBy
+    by : Cause or None
+        RUN_LIMIT or STOPPED where its limit or the driver ended it; None if it ended by itself.
     seconds : float
     """
 
     status: int
-    by: EndedBy
+    by: Cause | None
     seconds: float
 
 
@@ -153,7 +146,7 @@ def perform(
             )
         except OSError as error:
             sink.write(f"hindmost: {words[0]} cannot be started: {error.strerror}\n".encode())
-            return ProcessEnd(status=NOT_FOUND, by=EndedBy.ITSELF, seconds=0.0)
+            return ProcessEnd(status=NOT_FOUND, by=None, seconds=0.0)
     try:
         by = wait(process, start + limit_s, start + left_s, grace_s, signals)
     finally:
@@ -170,28 +163,28 @@ def wait(
     end_at: float,
     grace_s: float,
     signals: Signals,
-) -> EndedBy:
+) -> Cause | None:
     """Wait until a process ends; stop it at its limit, at the end, or on request."""
-    by = EndedBy.ITSELF
+    by: Cause | None = None
     kill_at = float("inf")
     while process.poll() is None:
         now = time.monotonic()
-        if by is EndedBy.ITSELF:
+        if by is None:
             if signals.stop or now >= end_at:
-                by = EndedBy.DRIVER
+                by = Cause.STOPPED
             elif now >= limit_at:
-                by = EndedBy.LIMIT
-            if by is not EndedBy.ITSELF:
+                by = Cause.RUN_LIMIT
+            if by is not None:
                 signal_group(process, signal.SIGTERM)
                 kill_at = now + grace_s
         elif now >= kill_at:
             signal_group(process, signal.SIGKILL)
             kill_at = float("inf")
-        next_at = min(limit_at, end_at) if by is EndedBy.ITSELF else kill_at
+        next_at = min(limit_at, end_at) if by is None else kill_at
         signals.wait(min(next_at - time.monotonic(), 3600.0))
     status = process.returncode
-    if by is EndedBy.ITSELF and status != 0 and told_to_stop(signals, status):
-        return EndedBy.DRIVER
+    if by is None and status != 0 and told_to_stop(signals, status):
+        return Cause.STOPPED
     return by
 
 
