@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import os
 import platform
-import re
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from hashlib import sha256
-from itertools import product
 from pathlib import Path
 
 from hindmost.files import append_line, read_bytes, reason
@@ -185,9 +183,12 @@ def job_here(scheduler: str, environment: Mapping[str, str] = os.environ) -> str
 
 
 def nodes_here(scheduler: str, environment: Mapping[str, str] = os.environ) -> tuple[str, ...]:
-    """Return the names of the allocation's nodes; this host if the scheduler names none."""
+    """Return the names of the allocation's nodes; this host if the scheduler names none.
+
+    Slurm's are one name, in its short form ``n[08-10,12]``.
+    """
     if scheduler == "slurm" and (names := environment.get("SLURM_JOB_NODELIST")):
-        return expand(names)
+        return (names,)
     if scheduler == "pbs" and (file := environment.get("PBS_NODEFILE")):
         try:
             lines = Path(file).read_text().split()
@@ -196,33 +197,3 @@ def nodes_here(scheduler: str, environment: Mapping[str, str] = os.environ) -> t
         if lines:
             return tuple(dict.fromkeys(lines))
     return (platform.node(),)
-
-
-def expand(names: str) -> tuple[str, ...]:
-    """Expand Slurm's short form of node names.
-
-    Examples
-    --------
-    >>> expand("n[08-10,12],login1")
-    ('n08', 'n09', 'n10', 'n12', 'login1')
-    """
-    found: list[str] = []
-    for name in re.findall(r"(?:[^,\[\]]|\[[^\]]*\])+", names):
-        parts = [
-            numbers(part[1:-1]) if part.startswith("[") else [part]
-            for part in re.findall(r"\[[^\]]*\]|[^\[]+", name)
-        ]
-        found += ["".join(words) for words in product(*parts)]
-    return tuple(found)
-
-
-def numbers(ranges: str) -> list[str]:
-    """Expand ``08-10,12``, keeping leading zeros."""
-    found: list[str] = []
-    for part in ranges.split(","):
-        first, _, last = part.partition("-")
-        if last:
-            found += [f"{n:0{len(first)}d}" for n in range(int(first), int(last) + 1)]
-        else:
-            found.append(first)
-    return found

@@ -335,17 +335,13 @@ def _end(told: dict[str, Any], comment: str) -> JobState:
 
 def _time_is_up(told: dict[str, Any]) -> bool:
     """Tell whether a job used all the time that it asked for."""
-    used, asked = (
-        _seconds(str(dict(told.get(what) or {}).get("walltime", "")))
-        for what in ("resources_used", "Resource_List")
-    )
-    return used is not None and asked is not None and used >= asked
-
-
-def _seconds(clock: str) -> int | None:
-    """Read ``HH:MM:SS``; None where it is something else."""
-    found = re.fullmatch(r"(\d+):(\d\d):(\d\d)", clock)
-    return int(found[1]) * 3600 + int(found[2]) * 60 + int(found[3]) if found else None
+    try:
+        used, asked = (
+            parse_duration(told[what]["walltime"]) for what in ("resources_used", "Resource_List")
+        )
+    except (KeyError, TypeError, ValueError):  # PBS does not tell
+        return False
+    return used >= asked
 
 
 def _nodes(hosts: str) -> str:
