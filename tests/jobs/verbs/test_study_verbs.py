@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import time
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 
 import pytest
-from tests.conftest import BIN
 from tests.documents import as_declared
+from tests.jobs import whole_study
 from tests.jobs.conftest import (
     Make,
     NoLauncher,
     PretendedScheduler,
-    fingerprint,
     plan_of,
     writes,
 )
+from tests.jobs.whole_study import collected_after_a_stop
 
 import hindmost
 from hindmost.cli import main
@@ -28,7 +25,6 @@ from hindmost.jobs.drive.driver import drive
 from hindmost.jobs.folder import StudyFolder
 from hindmost.jobs.schedulers.local import LOCAL
 from hindmost.jobs.schedulers.scheduler import JobState, Scheduler
-from hindmost.jobs.state import RunState, state_of
 from hindmost.jobs.verbs import cancel, status, submit
 from hindmost.registry import Registry
 
@@ -197,44 +193,15 @@ def test_the_line_of_post_processing_is_done_when_all_is_there(
 @pytest.mark.mpi
 def test_a_real_study_on_this_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-
-    def ask(*words: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [BIN / "hindmost", *words], capture_output=True, text=True, check=False,
-            timeout=LIMIT_S, cwd=tmp_path,
-        )  # fmt: skip
-
-    def wait(*states: RunState) -> None:
-        end = time.monotonic() + LIMIT_S
-        study = StudyFolder.open(tmp_path / "small")
-        while any(map(state_of(study, LOCAL).counts.get, states)):  # one look for all states
-            assert time.monotonic() < end
-            time.sleep(0.1)
-
-    (tmp_path / "study.toml").write_text(STUDY.replace("repeats = 2", "repeats = 1"))
-    done = ask("study", "submit", "study.toml")
-    assert done.returncode == 0, done.stderr
-    end = time.monotonic() + LIMIT_S
-    while not (before := fingerprint(StudyFolder.open(tmp_path / "small"))):
-        assert time.monotonic() < end
-        time.sleep(0.02)
-    ask("study", "cancel", "small")
-    wait(RunState.RUNNING, RunState.WAITING)
-    assert ask("study", "submit", "small").returncode == 0
-    wait(RunState.RUNNING, RunState.WAITING, RunState.LEFT)
-    assert before.items() <= fingerprint(StudyFolder.open(tmp_path / "small")).items()
-    assert ask("study", "collect", "small").returncode == 0
-    fitted = json.loads(ask("fit", "small/collected", "--json").stdout)
-    assert sorted(run["solver"] for run in fitted["runs"]) == ["gmres", "pgmres"]
-    plan = StudyFolder.open(tmp_path / "small").plan
-    for path in (tmp_path / "small" / "collected").glob("*.h5"):
-        run = hindmost.open(path)
+    study, files = collected_after_a_stop(tmp_path, whole_study.STUDY, LOCAL, LIMIT_S)
+    for row in files:
+        run = hindmost.open(study.path / "collected" / row["file"])
         told = run.header.scheduler
-        (planned,) = (each for each in plan.runs if each.id == told["HINDMOST_RUN_ID"])
+        planned = study.planned[told["HINDMOST_RUN_ID"]]
         assert run.header.solver == planned.configuration["solver"]
         assert run.header.ranks == planned.ranks == 2
         assert told["HINDMOST_BLOCK"] == str(planned.block)
         assert told["HINDMOST_ALLOCATION"] == planned.allocation
-        assert told["HINDMOST_STUDY_SHA256"] == plan.study_sha256
-        script = tmp_path / "small" / "scripts" / f"{planned.allocation}.sh"
+        assert told["HINDMOST_STUDY_SHA256"] == study.plan.study_sha256
+        script = study.script(planned.allocation)
         assert told["HINDMOST_SCRIPT_SHA256"] == sha256(script.read_bytes()).hexdigest()
