@@ -21,7 +21,6 @@ from hindmost.printable import shell_word
 from hindmost.records import to_document
 from hindmost.text import counted
 
-VERSION = 1
 TABLE = "collected.json"
 
 
@@ -177,7 +176,7 @@ def bring(source: Path, target: Path) -> None:
 def table_of(study: StudyFolder, found: Collection) -> str:
     """Return the table of what was collected, as JSON."""
     answer = {
-        "version": VERSION,
+        "version": 1,
         "study": study.plan.study,
         "study_sha256": study.plan.study_sha256,
         "machine": study.plan.machine.name,

@@ -21,7 +21,6 @@ SETTLED = {JobState.MEMORY: Cause.MEMORY, JobState.NODE_FAILED: Cause.NODE_FAILE
 """How a job's end ended its current run; any other end means that the run was stopped."""
 ENDING_S = 40.0
 """How long a cancelled job may take to end: Slurm kills after 30 s (KillWait), PBS after 10 s."""
-ASK_AGAIN_S = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,6 +182,6 @@ def cancel(study: StudyFolder, scheduler: Scheduler, ending_s: float = ENDING_S)
         while left := tuple(job for job in scheduler.look(found).values() if job.state in LIVE):
             if time.monotonic() >= end:
                 break
-            time.sleep(ASK_AGAIN_S)
+            time.sleep(1.0)
     going = {job.id for job in left}
     return Cancellation(cancelled=tuple(id for id in found if id not in going), left=left)

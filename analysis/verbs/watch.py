@@ -25,7 +25,6 @@ examples:
 Through an SSH tunnel: ssh -L 8765:127.0.0.1:8765 MACHINE, then open the address here. The run never
 waits for a viewer. Exit status: 0 the run ended, 1 it failed or died.
 """
-JSON_VERSION = 1
 LINE_EVERY_S = 1.0
 
 
@@ -79,9 +78,7 @@ def look_once(history: FeedHistory, reader: FeedReader, *, as_json: bool) -> int
     if history.end is None and reader.is_written() is False:
         history.lose()
     if as_json:
-        write_json(
-            {"version": JSON_VERSION, "head": history.head.line(), **history.state()}, indent=None
-        )
+        write_json({"version": 1, "head": history.head.line(), **history.state()}, indent=None)
     else:
         write_lines(line(history))
         if history.end is not None:

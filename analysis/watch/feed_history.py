@@ -19,7 +19,6 @@ LEVEL = 0.9
 LEAST_WINDOWS = 4
 """Windows of time that an interval needs."""
 POLL_S = 0.1
-ALIVE_EVERY_S = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -286,19 +285,15 @@ class Follower:
 
     def __init__(self, reader: FeedReader, history: FeedHistory) -> None:
         self._reader, self._history = reader, history
-        self._asked_s = 0.0
 
     def poll(self) -> list[dict[str, Any]]:
         """Read and return new lines; the last one may be the substitute of a writer that died."""
         history = self._history
         ended = history.end is not None
         lines = self._take()
-        quiet = not lines and history.end is None
-        if quiet and time.monotonic() > self._asked_s + ALIVE_EVERY_S:
-            self._asked_s = time.monotonic()
-            if self._reader.is_written() is False:
-                lines = self._take()  # it may have written before it went
-                history.lose()
+        if not lines and history.end is None and self._reader.is_written() is False:
+            lines = self._take()  # it may have written before it went
+            history.lose()
         if history.end is not None and not ended and history.end not in lines:
             lines.append(history.end)
         return lines

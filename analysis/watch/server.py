@@ -26,11 +26,10 @@ from hindmost.harness.runfile.feed import write_control
 LOOPBACK = "127.0.0.1"
 HOSTS = ("127.0.0.1", "localhost", "[::1]")
 """Names under which a browser may have found the page: any other was rebound to this machine."""
-REQUEST_S = 10.0
-WRITE_S = 5.0
+TIMEOUT_S = 10.0
 HEARTBEAT_S = 2.0
 PIECE_BYTES = 1 << 14
-"""That a viewer must take in `WRITE_S`."""
+"""That a viewer must take in `TIMEOUT_S`."""
 MOST_BODY = 512
 HEADERS = {
     "Cache-Control": "no-store",
@@ -117,7 +116,7 @@ class Viewer(BaseHTTPRequestHandler):
     """One connection of a viewer."""
 
     protocol_version = "HTTP/1.0"
-    timeout = REQUEST_S
+    timeout = TIMEOUT_S
     server: WatchServer
 
     def finish(self) -> None:
@@ -191,7 +190,7 @@ class Viewer(BaseHTTPRequestHandler):
             self.send_header(name, value)
         self.send_header("Content-Type", "text/event-stream")
         self.end_headers()
-        self.connection.settimeout(WRITE_S)
+        self.connection.settimeout(TIMEOUT_S)
         hub.enter()
         try:
             history, at = hub.join()

@@ -20,8 +20,7 @@ from hindmost.harness.probes.sections.contract import ProbeResult, ProbeSection,
 from hindmost.harness.probes.turns import among
 from hindmost.text import bandwidth, seconds
 
-MEBI = 2**20
-SIZES = tuple(2**power * MEBI for power in range(7))
+SIZES = tuple(2**power for power in range(20, 27))
 """1 to 64 MiB."""
 QUICK_SIZES = SIZES[:4]
 REPEATS = 5
@@ -58,7 +57,7 @@ def measure_checkpoint(
                     taken[int(size)].append(time.perf_counter() - begin)
     except OSError as error:
         raise UsageError(
-            f"{folder}: a checkpoint of up to {max(sizes) // MEBI} MiB cannot be written there "
+            f"{folder}: a checkpoint of up to {max(sizes) // 2**20} MiB cannot be written there "
             f"({error.strerror}); name a folder with room for two of them with --dir."
         ) from error
     return taken

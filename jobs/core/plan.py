@@ -16,7 +16,6 @@ from hindmost.jobs.core.machine import MachineProfile
 from hindmost.parsing import is_plain_name, parse_json, shown
 from hindmost.records import RecordError, from_document, to_document
 
-HOUR_S = 3600.0
 SCHEMA = "hindmost-plan"
 VERSION = 1
 Value = str | int | float | bool
@@ -147,8 +146,8 @@ class Plan:
             seconds[run.allocation] += run.planned_s
         cores = {each.id: self.cores_of(each) for each in self.allocations}
         return Cost(
-            most=sum(cores[each.id] * each.walltime_s for each in self.allocations) / HOUR_S,
-            expected=sum(cores[name] * seconds[name] for name in cores) / HOUR_S,
+            most=sum(cores[each.id] * each.walltime_s for each in self.allocations) / 3600.0,
+            expected=sum(cores[name] * seconds[name] for name in cores) / 3600.0,
         )
 
     def cores_of(self, allocation: Allocation) -> int:

@@ -140,7 +140,7 @@ def conclude(
                 said = f"{said}\nThe run ended with status 0 but wrote no file.".strip()
         except HindmostError as error:
             cause, said = Cause.FAILED, str(error)
-    if cause is Cause.FAILED and ended.status == 0 and told_to_stop(here.signals, 0):
+    if cause is Cause.FAILED and ended.status == 0 and told_to_stop(here.signals):
         cause = Cause.STOPPED  # a launcher stopped by a scheduler may end with any status, even 0
     bad = cause in (Cause.FAILED, Cause.CRASHED)
     full = bad and (disk_is_full(home) or disk_is_full(out))

@@ -22,9 +22,8 @@ from hindmost.jobs.folder import StudyFolder, now
 from hindmost.jobs.launchers import Launcher
 from hindmost.jobs.outcomes import Cause, Completion, RunRecord
 from hindmost.jobs.schedulers import SCHEDULERS
-from hindmost.statuses import WORK_IS_LEFT
+from hindmost.statuses import A_FINDING, WORK_IS_LEFT
 
-FAILED_FOR_GOOD = 1
 PATIENCE_S = 2.0
 """Wait for the lock: 'hindmost study status' holds it for a moment."""
 GRACE_S = 10.0
@@ -107,7 +106,7 @@ def drive(
                 raise
             why = f"no room on the disk: {reason(error)}"
         count = Counter(study.completions(study.records(allocation.runs)).values())
-        status = FAILED_FOR_GOOD if count[Completion.GIVEN_UP] else 0
+        status = A_FINDING if count[Completion.GIVEN_UP] else 0
         status = WORK_IS_LEFT if count[Completion.LEFT] else status
         log(f"ends with {status}: {why}")
     return status

@@ -19,10 +19,8 @@ from hindmost.jobs.outcomes import Cause
 from hindmost.statuses import INTERRUPTED, TERMINATED
 
 PR_SET_PDEATHSIG = 1
-TOLD_WITHIN_S = 0.5
-"""Between the end of ranks and of their driver, when a scheduler ends all at once."""
-ENDED_WITHIN_S = 2.0
-"""The same after TERM or INT, with which a scheduler ends ranks node by node."""
+TOLD_WITHIN_S = 2.0
+"""Between the end of ranks and of their driver, when a scheduler ends all, node by node."""
 ASKED_TO_END = frozenset({INTERRUPTED, TERMINATED})
 """Exit statuses, as in a shell, after TERM or INT."""
 NOT_FOUND = 127
@@ -182,16 +180,14 @@ def wait(
             kill_at = float("inf")
         next_at = min(limit_at, end_at) if by is None else kill_at
         signals.wait(min(next_at - time.monotonic(), 3600.0))
-    status = process.returncode
-    if by is None and status != 0 and told_to_stop(signals, status):
+    if by is None and process.returncode != 0 and told_to_stop(signals):
         return Cause.STOPPED
     return by
 
 
-def told_to_stop(signals: Signals, status: int) -> bool:
+def told_to_stop(signals: Signals) -> bool:
     """Tell whether a scheduler is ending all processes, and the ranks ended first."""
-    asked = shell_status(status) in ASKED_TO_END
-    told_at = time.monotonic() + (ENDED_WITHIN_S if asked else TOLD_WITHIN_S)
+    told_at = time.monotonic() + TOLD_WITHIN_S
     while not signals.stop and time.monotonic() < told_at:
         signals.wait(told_at - time.monotonic())
     return signals.stop

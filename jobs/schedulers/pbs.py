@@ -274,9 +274,6 @@ OVERDRAWN = {
 DELETED_SUBSTATE = 91
 """A job that qdel ended, or that never ran; 92 means it ended by itself, 93 a failure."""
 
-_SIGNAL_BASE = 256
-_TERM, _KILL = 15, 9
-
 
 def job(id: str, told: dict[str, Any]) -> Job:
     """Return the state of a job.
@@ -326,7 +323,7 @@ def _end(told: dict[str, Any], comment: str) -> JobState:
     # The end of the walltime and qdel both come as TERM, then KILL.
     if "exceeded resource walltime" in comment.lower() or (status and _time_is_up(told)):
         return JobState.TIME_LIMIT
-    if status in (_SIGNAL_BASE + _TERM, _SIGNAL_BASE + _KILL) or deleted:
+    if status in (256 + 15, 256 + 9) or deleted:  # by TERM or KILL
         return JobState.CANCELLED
     if status == WORK_IS_LEFT:
         return JobState.LEFT

@@ -27,7 +27,6 @@ Files are hard links to those of the study where the file system allows it, else
 lists the run of each file, and where it ran. Collect again to add runs that finished since.
 Exit status: 0 all runs are done, 75 runs remain, 1 all remaining runs failed for good.
 """
-JSON_VERSION = 1
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -51,7 +50,7 @@ def perform(arguments: argparse.Namespace) -> int:
     left = sum(each is Completion.LEFT for each in completions)
     if arguments.json:
         answer = {"folder": found.folder, "files": found.files, "missing": found.missing}
-        write_json({"version": JSON_VERSION, **answer}, indent=1)
+        write_json({"version": 1, **answer}, indent=1)
     else:
         tell(study, found, left, arguments.folder)
     if not found.missing:

@@ -28,7 +28,6 @@ examples:
   hindmost study plan study.toml --estimate earlier/
   hindmost study plan gmres-noise --machine local --set ranks=1,2 --set repeats=3
 """
-JSON_VERSION = 1
 FIRST = 12
 """Runs and allocations in the text."""
 
@@ -215,7 +214,7 @@ def told(plan: Plan, estimate: RunTimeEstimate | None) -> dict[str, object]:
     from hindmost.jobs.plan.estimate import QUANTILE
 
     return {
-        "version": JSON_VERSION,
+        "version": 1,
         **asdict(plan),
         "core_hours": plan.cost,
         "scripts": [script_name(each.id) for each in plan.allocations],

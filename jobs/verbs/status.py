@@ -23,7 +23,6 @@ examples:
 
 Exit status: 0 all runs are done, 75 runs remain, 1 all remaining runs failed for good.
 """
-JSON_VERSION = 1
 SHOWN = 12
 """Allocations and failures in the text."""
 
@@ -42,7 +41,7 @@ def perform(arguments: argparse.Namespace) -> int:
     state = state_of(study, SCHEDULERS[study.plan.machine.scheduler])
     if arguments.json:
         answer = {
-            "version": JSON_VERSION,
+            "version": 1,
             "study": study.plan.study,
             "machine": study.plan.machine.name,
             **to_document(state),

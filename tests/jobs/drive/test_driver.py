@@ -110,7 +110,6 @@ def test_every_end_has_its_cause(
     status: int,
 ) -> None:
     monkeypatch.setattr(process, "TOLD_WITHIN_S", 0.05)
-    monkeypatch.setattr(process, "ENDED_WITHIN_S", 0.05)
     study = make([command])
     assert drive_here(study) == status
     assert causes(study) == expected
