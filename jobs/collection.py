@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import filecmp
 import json
 import os
 import shutil
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hindmost.errors import UsageError
-from hindmost.files import NO_LINKS, copy_atomically, make_folder, open_regular
+from hindmost.files import NO_LINKS, copy_atomically, make_folder
 from hindmost.jobs.core.durable import write_durably
 from hindmost.jobs.core.plan import PlannedRun, Value
 from hindmost.jobs.folder import StudyFolder
@@ -20,7 +21,6 @@ from hindmost.printable import shell_word
 from hindmost.records import to_document
 from hindmost.text import counted
 
-VERSION = 1
 TABLE = "collected.json"
 
 
@@ -161,7 +161,7 @@ def flat_name(name: str, run: str) -> str:
 def bring(source: Path, target: Path) -> None:
     """Link a file, or copy it where links are impossible; an equal file is left as it is."""
     if target.exists():
-        if target.samefile(source) or same_contents(source, target):
+        if target.samefile(source) or filecmp.cmp(source, target, shallow=False):
             return
         raise UsageError(f"{target} exists and differs; name another folder with --out.")
     try:
@@ -173,21 +173,10 @@ def bring(source: Path, target: Path) -> None:
         shutil.copystat(source, target)
 
 
-def same_contents(first: Path, second: Path) -> bool:
-    """Tell whether two files are equal to the byte."""
-    if first.stat().st_size != second.stat().st_size:
-        return False
-    with open_regular(first) as left, open_regular(second) as right:
-        while block := left.read(1 << 20):
-            if block != right.read(len(block)):
-                return False
-    return True
-
-
 def table_of(study: StudyFolder, found: Collection) -> str:
     """Return the table of what was collected, as JSON."""
     answer = {
-        "version": VERSION,
+        "version": 1,
         "study": study.plan.study,
         "study_sha256": study.plan.study_sha256,
         "machine": study.plan.machine.name,

@@ -5,7 +5,6 @@
     study.toml                       the study as it was submitted, to the byte
     plan.json                        its runs and allocations
     scripts/ALLOCATION.sh            what is submitted; may be edited
-    scripts.json                     the scripts as they were written, and for which folder
     jobs.jsonl                       which job did which allocation, one line each
     again.jsonl                      attempts that 'submit --again' ignores
     runs/RUN/outcome-ATTEMPT.json    how an attempt ended; written last
@@ -17,32 +16,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
-from hashlib import sha256
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from hindmost.errors import DataError, UsageError
-from hindmost.files import append_line, read_bytes, read_text
+from hindmost.files import append_line, read_text, reason
 from hindmost.jobs.core.durable import is_locked, locked, write_durably
-from hindmost.jobs.core.plan import Allocation, Plan, PlannedRun
-from hindmost.jobs.outcomes import RunRecord, read_records
-from hindmost.jobs.plan import files as plan_files
+from hindmost.jobs.core.plan import Allocation, Plan, PlannedRun, read_plan, write_plan
+from hindmost.jobs.outcomes import Completion, RunRecord, completion_of, read_records
 from hindmost.parsing import parse_json
 from hindmost.printable import shell_word
-from hindmost.records import RecordError, from_document, to_document
+from hindmost.records import from_document, to_document
 
 T = TypeVar("T")
-WRITTEN = frozenset(
-    {"study.toml", "plan.json", "scripts.json", "scripts", "output", "runs", "allocations"}
-)
-"""Written before the first job is submitted."""
-DRIVES = b"hindmost study drive "
-"""In the last line of every script."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,39 +78,35 @@ class StudyFolder:
         self.jobs_file = self.path / "jobs.jsonl"
         self.again_file = self.path / "again.jsonl"
         self.scripts = self.path / "scripts"
-        self.scripts_file = self.path / "scripts.json"
         self.runs = self.path / "runs"
 
     @classmethod
     def create(cls, path: Path, plan: Plan, study: bytes) -> StudyFolder:
         """Create the folder of a study; its plan is written last.
 
-        What an earlier submission wrote before it failed to submit a job is rewritten.
-
         Raises
         ------
         UsageError
-            The folder contains a submitted study, an edited script or other files.
+            The folder contains a study or other files.
         """
         folder = cls(path)
-        if folder.plan_file.exists() and folder.was_begun():
+        if folder.plan_file.exists():
+            here = shell_word(path)
             raise UsageError(
-                f"{path} contains a submitted study; continue it with "
-                f"'hindmost study submit {shell_word(path)}', or name another folder with --folder."
+                f"{path} contains a study already: 'hindmost study submit {here}' submits what "
+                "remains of it. To plan it anew, remove that folder, or name another with --folder."
             )
         names = sorted(each.name for each in path.iterdir()) if path.is_dir() else []
-        strange = [name for name in names if name not in WRITTEN and not name.startswith(".")]
-        if strange:
+        if strange := [name for name in names if not name.startswith(".")]:
             raise UsageError(
                 f"{path} contains other files ({strange[0]}); name another folder with --folder."
             )
-        folder.remove_scripts()
         for inside in (folder.path, folder.scripts, folder.runs):
             inside.mkdir(parents=True, exist_ok=True)
         for allocation in plan.allocations:
             folder.allocation(allocation.id).mkdir(parents=True, exist_ok=True)
         write_durably(folder.study_file, study)
-        plan_files.write(plan, folder.plan_file)
+        write_plan(plan, folder.plan_file)
         return folder
 
     @classmethod
@@ -133,45 +120,10 @@ class StudyFolder:
             )
         return folder
 
-    def was_begun(self) -> bool:
-        """Tell whether a script was submitted or started by hand."""
-        at_work = any((self.path / "allocations").glob("*/*"))  # logs and locks of drivers
-        return bool(self.jobs()) or at_work or (self.runs.is_dir() and any(self.runs.iterdir()))
-
-    def remove_scripts(self) -> None:
-        """Remove the plan and its scripts; an edited script is refused."""
-        sums = self.written().get("sha256")
-        scripts = sorted(self.scripts.glob("*.sh"))
-        for script in scripts:
-            text = read_bytes(script)
-            # Without sums, writing stopped before all scripts were complete.
-            ours = DRIVES in text if sums is None else sums.get(script.stem) == sum_of(text)
-            if not ours:
-                raise UsageError(
-                    f"{script} was edited, or hindmost did not write it. Submit it as it is with "
-                    f"'hindmost study submit {shell_word(self.path)}', or remove it and submit the "
-                    "study again."
-                )
-        self.plan_file.unlink(missing_ok=True)
-        for each in (*scripts, self.scripts_file):
-            each.unlink(missing_ok=True)
-        for left in (self.path / "allocations").glob("*/"):
-            left.rmdir()
-
-    def written(self) -> dict[str, Any]:
-        """Return the contents of scripts.json; empty if there is none."""
-        try:
-            found = parse_json(read_text(self.scripts_file))
-        except (OSError, ValueError):
-            return {}
-        if not isinstance(found, dict) or not isinstance(found.get("sha256", {}), dict):
-            return {}
-        return found
-
     @cached_property
     def plan(self) -> Plan:
         """The plan of the study."""
-        return plan_files.read(self.plan_file)
+        return read_plan(self.plan_file)
 
     @cached_property
     def planned(self) -> dict[str, PlannedRun]:
@@ -202,6 +154,14 @@ class StudyFolder:
         """Read the folders of some runs, or of all."""
         return read_records(self.runs, tuple(self.planned) if ids is None else ids)
 
+    def completions(self, records: Mapping[str, RunRecord]) -> dict[str, Completion]:
+        """Return for every run whether it is done, left or given up."""
+        forgiven, retries = self.forgiven(), self.plan.max_retries
+        return {
+            run: completion_of(record, max_retries=retries, forgiven=forgiven.get(run, 0))
+            for run, record in records.items()
+        }
+
     @contextmanager
     def changing(self) -> Iterator[bool]:
         """Lock the folder, so that no other verb changes it; see `locked`."""
@@ -229,7 +189,7 @@ class StudyFolder:
 
     def jobs(self) -> tuple[Submitted, ...]:
         """Return the submitted jobs, in order."""
-        return read_records_of(Submitted, self.jobs_file)
+        return read_lines(Submitted, self.jobs_file)
 
     def forgive(self, run: str, attempt: int) -> None:
         """Record that attempts of a run up to one are ignored."""
@@ -237,12 +197,7 @@ class StudyFolder:
 
     def forgiven(self) -> dict[str, int]:
         """Return by run the attempt up to which they are ignored."""
-        return {each.run: each.attempt for each in read_records_of(Forgiven, self.again_file)}
-
-
-def sum_of(text: bytes) -> str:
-    """Return the SHA-256 of a text."""
-    return sha256(text).hexdigest()
+        return {each.run: each.attempt for each in read_lines(Forgiven, self.again_file)}
 
 
 def now() -> str:
@@ -250,47 +205,27 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def read_lines(path: Path) -> list[dict[str, Any]]:
-    """Return the objects in a file of JSON lines; a truncated line is skipped.
+def read_lines(kind: type[T], path: Path) -> tuple[T, ...]:
+    """Return the lines of a file of JSON lines as dataclasses; a truncated line is skipped.
 
     Raises
     ------
     DataError
-        A line is neither a JSON object nor truncated.
+        A line is neither one nor truncated.
     """
     if not path.exists():
-        return []
+        return ()
     found = []
     try:
         text = read_text(path)
     except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise DataError(f"{path}: cannot be read: {reason}.") from None
+        raise DataError(f"{path}: cannot be read: {reason(error)}.") from None
     for number, line in enumerate(text.splitlines(), 1):
         try:
-            each = parse_json(line)
-        except ValueError:
-            if line.startswith("{") and not line.endswith("}"):
-                continue
-            raise DataError(f"{path}, line {number}: not JSON: {line[:40]!r}.") from None
-        if not isinstance(each, dict):
-            raise DataError(f"{path}, line {number}: not a JSON object: {line[:40]!r}.")
-        found.append(each)
-    return found
-
-
-def read_records_of(kind: type[T], path: Path) -> tuple[T, ...]:
-    """Return the lines of a file of JSON lines, each as a dataclass.
-
-    Raises
-    ------
-    DataError
-        A line is not one.
-    """
-    try:
-        return tuple(
-            from_document(kind, each, f"object {number}")
-            for number, each in enumerate(read_lines(path), 1)
-        )
-    except RecordError as error:
-        raise DataError(f"{path}: {error} Restore the file, or remove that line.") from None
+            if not line.startswith("{") or line.endswith("}"):
+                found.append(from_document(kind, parse_json(line)))
+        except ValueError as error:
+            raise DataError(
+                f"{path}, line {number}: {error} Restore the file, or remove that line."
+            ) from None
+    return tuple(found)

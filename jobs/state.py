@@ -11,7 +11,7 @@ from hindmost.errors import MissingError
 from hindmost.jobs.core.plan import Allocation
 from hindmost.jobs.drive.current_run import read_current_run
 from hindmost.jobs.folder import StudyFolder
-from hindmost.jobs.outcomes import Cause, Completion, RunRecord, completion_of
+from hindmost.jobs.outcomes import Completion, RunOutcome, RunRecord
 from hindmost.jobs.schedulers.scheduler import Job, JobState, Scheduler
 from hindmost.statuses import WORK_IS_LEFT
 
@@ -37,24 +37,23 @@ class AllocationState:
 
     Attributes
     ----------
-    allocation : Allocation
+    allocation : str
+    job, state, reason, nodes
+        Of its last job: see `Job`; None before the first. The state is UNKNOWN where the scheduler
+        could not be asked.
+    live : bool
+        Whether a driver or a job does it, or is going to.
     runs : dict of str to RunState
         By the ids of its runs.
-    job : Job or None
-        The last one, None before the first; UNKNOWN where the scheduler could not be asked.
-    driven : bool
-        A driver is running, as far as locks tell.
     """
 
-    allocation: Allocation
+    allocation: str
+    job: str | None
+    state: JobState | None
+    reason: str | None
+    nodes: str | None
+    live: bool
     runs: dict[str, RunState]
-    job: Job | None
-    driven: bool
-
-    @property
-    def live(self) -> bool:
-        """Whether a driver or a job does it, or is going to."""
-        return self.driven or (self.job is not None and self.job.state in LIVE)
 
     @property
     def counts(self) -> Counter[RunState]:
@@ -63,50 +62,24 @@ class AllocationState:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Failure:
-    """A run that failed for good.
-
-    Attributes
-    ----------
-    run : str
-    cause : Cause
-    status : int
-        Exit status; minus the signal's number where one ended it.
-    attempt : int
-        The last one.
-    message : str
-    """
-
-    run: str
-    cause: Cause
-    status: int
-    attempt: int
-    message: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class StudyState:
     """The progress of a study.
 
     Attributes
     ----------
+    counts : dict of RunState to int
+        Runs in each state.
     allocations : tuple of AllocationState
-    failures : tuple of Failure
+    failures : tuple of RunOutcome
+        The last outcomes of the runs that failed for good.
     remark : str
         Why the scheduler could not be asked; may be empty.
     """
 
+    counts: dict[RunState, int]
     allocations: tuple[AllocationState, ...]
-    failures: tuple[Failure, ...]
+    failures: tuple[RunOutcome, ...]
     remark: str = ""
-
-    @property
-    def counts(self) -> Counter[RunState]:
-        """Runs in each state."""
-        total: Counter[RunState] = Counter()
-        for each in self.allocations:
-            total += each.counts
-        return total
 
     @property
     def exit_status(self) -> int:
@@ -122,7 +95,7 @@ def state_of(
 ) -> StudyState:
     """Return the progress of a study; a scheduler that does not answer is a remark."""
     records = study.records() if records is None else records
-    completions = completions_of(study, records)
+    completions = study.completions(records)
     last = {each.allocation: each for each in study.jobs()}
     asked = [
         last[allocation.id].job
@@ -143,20 +116,17 @@ def state_of(
             job = jobs.get(unknown.id, unknown)
         allocations.append(allocation_state(study, allocation, completions, job))
     failures = tuple(
-        failure_of(run, records[run])
+        records[run].outcomes[-1]
         for run, found in completions.items()
         if found is Completion.GIVEN_UP
     )
-    return StudyState(allocations=tuple(allocations), failures=failures, remark=remark)
-
-
-def completions_of(study: StudyFolder, records: Mapping[str, RunRecord]) -> dict[str, Completion]:
-    """Return for every run whether it is done, left or given up."""
-    forgiven, retries = study.forgiven(), study.plan.max_retries
-    return {
-        run: completion_of(record, max_retries=retries, forgiven=forgiven.get(run, 0))
-        for run, record in records.items()
-    }
+    total = sum((each.counts for each in allocations), Counter[RunState]())
+    return StudyState(
+        counts={each: total[each] for each in RunState},
+        allocations=tuple(allocations),
+        failures=failures,
+        remark=remark,
+    )
 
 
 def allocation_state(
@@ -167,8 +137,7 @@ def allocation_state(
 ) -> AllocationState:
     """Return the progress of an allocation."""
     left = any(completions[run] is Completion.LEFT for run in allocation.runs)
-    driven = left and study.has_driver(allocation.id)
-    live = driven or (job is not None and job.state in LIVE)
+    live = (left and study.has_driver(allocation.id)) or (job is not None and job.state in LIVE)
     going = read_current_run(study, allocation.id) if left and live else None
     words = {
         Completion.DONE: RunState.DONE,
@@ -178,16 +147,12 @@ def allocation_state(
     runs = {run: words[completions[run]] for run in allocation.runs}
     if going is not None and runs.get(going.run) is RunState.WAITING:
         runs[going.run] = RunState.RUNNING
-    return AllocationState(allocation=allocation, runs=runs, job=job, driven=driven)
-
-
-def failure_of(run: str, record: RunRecord) -> Failure:
-    """Describe how a run failed for good."""
-    last = record.outcomes[-1]
-    return Failure(
-        run=run,
-        cause=last.cause,
-        status=last.status,
-        attempt=last.attempt,
-        message=last.message,
+    return AllocationState(
+        allocation=allocation.id,
+        job=job.id if job else None,
+        state=job.state if job else None,
+        reason=job.reason if job else None,
+        nodes=job.nodes if job else None,
+        live=live,
+        runs=runs,
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import time
 from collections.abc import Iterator, Sequence
@@ -10,20 +9,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hindmost.errors import MissingError, UsageError
-from hindmost.files import read_bytes, read_text
+from hindmost.files import read_text
 from hindmost.jobs.core.durable import write_durably
 from hindmost.jobs.drive.current_run import read_current_run, settle
-from hindmost.jobs.folder import StudyFolder, Submitted, sum_of
+from hindmost.jobs.folder import StudyFolder, Submitted
 from hindmost.jobs.outcomes import Cause, Completion
 from hindmost.jobs.schedulers.scheduler import Job, JobState, Scheduler, Script
-from hindmost.jobs.state import LIVE, AllocationState, RunState, completions_of, state_of
+from hindmost.jobs.state import LIVE, AllocationState, RunState, state_of
 
-VERSION = 1
 SETTLED = {JobState.MEMORY: Cause.MEMORY, JobState.NODE_FAILED: Cause.NODE_FAILED}
 """How a job's end ended its current run; any other end means that the run was stopped."""
 ENDING_S = 40.0
 """How long a cancelled job may take to end: Slurm kills after 30 s (KillWait), PBS after 10 s."""
-ASK_AGAIN_S = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,45 +45,27 @@ class Resumption:
 
 
 def write_scripts(study: StudyFolder, scheduler: Scheduler) -> None:
-    """Write the missing scripts; a script that a person edited is kept.
-
-    In a folder that was moved or copied, the scripts still name the original folder. Those that
-    nobody edited are rewritten.
+    """Write the missing scripts; those that are there are kept, as they may have been edited.
 
     Raises
     ------
     UsageError
-        An edited script drives another folder.
+        A script drives another folder: the study was moved or copied.
     """
-    plan = study.plan
     (study.path / "output").mkdir(exist_ok=True)
-    study.scripts.mkdir(exist_ok=True)
-    written = study.written()
-    moved = written.get("folder") != str(study.path)
-    sums: dict[str, str] = dict(written.get("sha256", {}))
-    changed = moved
-    for allocation in plan.allocations:
+    for allocation in study.plan.allocations:
         path = study.script(allocation.id)
-        if path.exists() and not moved:
-            continue
-        if path.exists() and sum_of(read_bytes(path)) != sums.get(allocation.id):
+        if path.exists():
             refuse_another_folder(path, study)
             continue
-        script = Script(
-            allocation=allocation, machine=plan.machine, folder=study.path, study=plan.study
-        )
-        text = scheduler.render(script)
-        write_durably(path, text)
+        machine, name = study.plan.machine, study.plan.study
+        script = Script(allocation=allocation, machine=machine, folder=study.path, study=name)
+        write_durably(path, scheduler.render(script))
         path.chmod(path.stat().st_mode | 0o111)
-        sums[allocation.id] = sum_of(text.encode())
-        changed = True
-    if changed:
-        told = {"version": VERSION, "folder": str(study.path), "sha256": sums}
-        write_durably(study.scripts_file, json.dumps(told, indent=1) + "\n")
 
 
 def refuse_another_folder(path: Path, study: StudyFolder) -> None:
-    """Refuse an edited script that drives the folder of another study."""
+    """Refuse a script that drives another folder."""
     for line in read_text(path, errors="replace").splitlines():
         _, driver, words = line.partition("hindmost study drive ")
         try:
@@ -95,8 +74,8 @@ def refuse_another_folder(path: Path, study: StudyFolder) -> None:
             continue
         if folder.startswith("/") and Path(folder).resolve() != study.path:
             raise UsageError(
-                f"{path} was edited and drives {folder}, but the study is now in {study.path}. "
-                "Change the folder in the script, or remove the script to have it rewritten."
+                f"{path} drives {folder}, but the study is in {study.path}. Change the folder in "
+                "the scripts, or remove them to have them written anew."
             )
 
 
@@ -136,16 +115,16 @@ def resume(study: StudyFolder, scheduler: Scheduler, *, again: bool = False) -> 
             settle_by_job(study, each)
     records = study.records()
     if again:
-        for run, found in completions_of(study, records).items():
+        for run, found in study.completions(records).items():
             if found is Completion.GIVEN_UP:
                 study.forgive(run, records[run].attempts)
     now = state_of(study, scheduler, records)
     if now.remark:  # jobs of unknown state might be done twice
         raise MissingError(now.remark)
     open_ = [each for each in now.allocations if RunState.LEFT in each.counts]
-    submitted = tuple(submit(study, scheduler, [each.allocation.id for each in open_]))
+    submitted = tuple(submit(study, scheduler, [each.allocation for each in open_]))
     live = tuple(
-        each.allocation.id
+        each.allocation
         for each in now.allocations
         if each.counts[RunState.WAITING] or each.counts[RunState.RUNNING]
     )
@@ -159,14 +138,14 @@ def resume(study: StudyFolder, scheduler: Scheduler, *, again: bool = False) -> 
 
 def settle_by_job(study: StudyFolder, state: AllocationState) -> None:
     """Write the outcome of the run that was in progress when its job ended."""
-    running = read_current_run(study, state.allocation.id)
+    running = read_current_run(study, state.allocation)
     if running is None:
         return
     cause, message = Cause.STOPPED, "The driver was killed."
-    if state.job is not None and running.job == state.job.id:
-        cause = SETTLED.get(state.job.state, Cause.STOPPED)
-        message = f"The job ended: {state.job.reason}."
-    settle(study, state.allocation.id, cause, message)
+    if state.state is not None and running.job == state.job:
+        cause = SETTLED.get(state.state, Cause.STOPPED)
+        message = f"The job ended: {state.reason}."
+    settle(study, state.allocation, cause, message)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -203,6 +182,6 @@ def cancel(study: StudyFolder, scheduler: Scheduler, ending_s: float = ENDING_S)
         while left := tuple(job for job in scheduler.look(found).values() if job.state in LIVE):
             if time.monotonic() >= end:
                 break
-            time.sleep(ASK_AGAIN_S)
+            time.sleep(1.0)
     going = {job.id for job in left}
     return Cancellation(cancelled=tuple(id for id in found if id not in going), left=left)

@@ -16,7 +16,6 @@ if sys.version_info < (3, 11):  # noqa: UP036  # before anything that an older P
 import blas
 import openpbs
 import ownsite
-import slurm
 import source
 import system
 from choice import SetupError, choose
@@ -34,7 +33,7 @@ def main() -> int:
     parser.add_argument("--extras", default="plot", help="what else to install: plot, dev")
     parser.add_argument(
         "--slurm",
-        choices=slurm.CHOICES,
+        choices=("no", "if-possible", "accounts"),
         default="no",
         help="a Slurm for tests: no, if-possible, or with all that keeps accounts",
     )
@@ -72,7 +71,7 @@ def main() -> int:
         install_hindmost(environment, arguments.extras)
         if "dev" in arguments.extras.split(","):
             system.prepare_tests(environment)
-        slurm.prepare(environment, arguments.slurm)
+        system.prepare_slurm(environment, arguments.slurm)
         if arguments.openpbs:
             openpbs.prepare(environment, arguments.openpbs)
         if arguments.blas:

@@ -8,6 +8,8 @@ from pathlib import Path
 from choice import (
     PROGRAM_PACKAGES,
     SIMGRID_PACKAGES,
+    SLURM_ACCOUNT_PACKAGES,
+    SLURM_PACKAGES,
     SYSTEM_PACKAGES,
     TEST_PACKAGES,
     SetupError,
@@ -50,6 +52,21 @@ def prepare_simgrid(environment: Environment) -> None:
             expected="about 10 s",
             without="no SimGrid: replays are not compared with SMPI's without",
         )
+
+
+def prepare_slurm(environment: Environment, wanted: str) -> None:
+    """Install the Slurm of which tests start one of their own, where that may be done.
+
+    Without a configuration in ``/etc`` the distribution's own services of Slurm do not start.
+    """
+    if wanted == "no":
+        return
+    packages = SLURM_PACKAGES + (SLURM_ACCOUNT_PACKAGES if wanted == "accounts" else ())
+    without = "no Slurm for tests, which are skipped without"
+    if missing(packages) and not is_debian():
+        say(f"{without}; to have it: install Slurm 22.05 or later, and munge")
+        return
+    install_if_possible(environment, packages, expected="about 20 s", without=without)
 
 
 def install_if_possible(

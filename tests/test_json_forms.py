@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import datetime
 import json
+import re
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TypedDict
+from typing import Any, TypedDict
 
 import pytest
 from tests.conftest import ROOT, run_values
@@ -14,11 +16,23 @@ from tests.conftest import ROOT, run_values
 from hindmost.cli import BRANCHES, VERBS, main, parser_of_verb
 from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.writer import write_whole
-from hindmost.json_forms.schema import schema_of
-from hindmost.json_forms.verbs import FORMS, schema_of_verb
+from hindmost.json_forms.verbs import FORMS, schema_of, schema_of_verb
 
 jsonschema = pytest.importorskip("jsonschema")
+PAGE = dict(
+    re.findall(r"^\| `(\w+)` \| (.+) \|$", (ROOT / "docs/json.md").read_text(), re.MULTILINE)
+)
+"""Keys by verb."""
 STUDY = ("gmres-noise", "--machine", "local", "--set", "ranks=2", "--set", "unknowns=1e4")
+
+
+def keys_of(document: Any) -> Iterator[str]:
+    """Yield all keys of a document."""
+    if isinstance(document, dict):
+        yield from document
+        document = list(document.values())
+    for part in document if isinstance(document, list) else ():
+        yield from keys_of(part)
 
 
 @pytest.fixture
@@ -54,7 +68,7 @@ def runs(header: Header, tmp_path: Path) -> Path:
     "command",
     [
         "show RUNS",
-        "check RUNS",
+        "check RUN",
         "fit RUNS",
         "fit RUNS --detours",
         "show --efficiency RUNS",
@@ -73,16 +87,24 @@ def runs(header: Header, tmp_path: Path) -> Path:
     ],
 )
 def test_documents_are_as_their_schemas_say(
-    command: str, runs: Path, nightly: Path, capsys: pytest.CaptureFixture[str]
+    command: str,
+    runs: Path,
+    run_file: Path,
+    nightly: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     places = {
         "RUNS": runs,
+        "RUN": run_file,
         "NIGHTLY": nightly,
         "HOMME": ROOT / "examples/scaling/data/homme.txt",
     }
     words = [str(places.get(word, word)) for word in command.split()]
     assert main([*words, "--json"]) in (0, 1, 4)  # 4: doctor, without PETSc
     document = json.loads(capsys.readouterr().out)
+    if words[0] in ("show", "check", "fit", "scale", "history", "compare") and "--" not in command:
+        # The keys that the page on JSON names are there.
+        assert set(re.findall(r"`(\w+)`", PAGE[words[0]])) - set(keys_of(document)) == set()
     two = words[0] == "study" or words[1:2] in (["--ranks"], ["--efficiency"])
     jsonschema.validate(document, schema_of_verb(" ".join(words[: 1 + two]), closed=True))
 

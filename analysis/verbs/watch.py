@@ -8,8 +8,7 @@ import threading
 import time
 from pathlib import Path
 
-from hindmost.analysis.watch.feed_history import FeedHistory
-from hindmost.analysis.watch.follow import follow
+from hindmost.analysis.watch.feed_history import FeedHistory, follow
 from hindmost.analysis.watch.progress_text import ending, line
 from hindmost.errors import UsageError
 from hindmost.harness.runfile.feed import FeedReader, find_feed
@@ -20,13 +19,12 @@ examples:
   mpiexec -n 2 hindmost run laplacian-1d --solver cg --iterations 200000 --live --out runs &
   hindmost watch runs/
   hindmost watch runs/ --web                      # prints a URL for a browser
-  hindmost watch runs/ --web --control --port 8765
+  hindmost watch runs/ --web --port 8765
   hindmost watch runs/ --once --json
 
 Through an SSH tunnel: ssh -L 8765:127.0.0.1:8765 MACHINE, then open the address here. The run never
 waits for a viewer. Exit status: 0 the run ended, 1 it failed or died.
 """
-JSON_VERSION = 1
 LINE_EVERY_S = 1.0
 
 
@@ -42,11 +40,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     web = parser.add_argument_group("in a browser")
     web.add_argument("--web", action="store_true", help="serve a page, on this machine only")
     web.add_argument("--port", type=int, default=0, help="port of the page (default: any free one)")
-    web.add_argument(
-        "--control",
-        action="store_true",
-        help="print a second URL whose viewers may change the feed's rate and metric",
-    )
 
 
 def perform(arguments: argparse.Namespace) -> int:
@@ -55,15 +48,13 @@ def perform(arguments: argparse.Namespace) -> int:
         raise UsageError("--json prints the state once: add --once.")
     if arguments.port and not arguments.web:
         raise UsageError("--port is the port of the page for a browser: add --web.")
-    if arguments.control and not arguments.web:
-        raise UsageError("--control prints a URL for a browser: add --web.")
     if arguments.web and arguments.once:
         raise UsageError("--web and --once exclude each other: a page is updated all the time.")
     if not 0 <= arguments.port < 1 << 16:
         raise UsageError(f"--port {arguments.port}: give a number from 0 to {2**16 - 1}.")
     path = find_feed(arguments.run)
     if arguments.web:
-        return serve(path, arguments.port, control=arguments.control)
+        return serve(path, arguments.port)
     with FeedReader(path) as reader:
         history = FeedHistory(reader.head)
         if arguments.once:
@@ -87,9 +78,7 @@ def look_once(history: FeedHistory, reader: FeedReader, *, as_json: bool) -> int
     if history.end is None and reader.is_written() is False:
         history.lose()
     if as_json:
-        write_json(
-            {"version": JSON_VERSION, "head": history.head.line(), **history.state()}, indent=None
-        )
+        write_json({"version": 1, "head": history.head.line(), **history.state()}, indent=None)
     else:
         write_lines(line(history))
         if history.end is not None:
@@ -123,19 +112,17 @@ def show_screen(history: FeedHistory, reader: FeedReader) -> None:
     console.print(screen(history, console.width, console.height))
 
 
-def serve(path: Path, port: int, *, control: bool) -> int:
+def serve(path: Path, port: int) -> int:
     """Serve the page until Ctrl-C, also after the run has ended."""
     from hindmost.analysis.watch.server import WatchServer
 
     stopped = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: stopped.set())  # before anybody has the address
-    with WatchServer(path, port=port, control=control) as server:
+    with WatchServer(path, port=port) as server:
         write_lines(server.address(), flush=True)
-        if control:
-            write_lines(server.address(control=True), flush=True)
         warn(
-            f"{path.name}: anyone on this machine with this URL can view the page; keep it "
-            "private. Ctrl-C stops serving."
+            f"{path.name}: anyone on this machine with this URL can view the page, and choose its "
+            "rate and metric; keep it private. Ctrl-C stops serving."
         )
         while not stopped.wait(0.2):
             pass

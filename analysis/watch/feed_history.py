@@ -1,14 +1,15 @@
-"""The history of a live feed: frames, stragglers, and when the solve will end."""
+"""A live feed as it grows: its frames, stragglers, when the solve will end, and its end."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from hindmost.harness.runfile.feed import FeedHead
+from hindmost.harness.runfile.feed import FeedHead, FeedReader
 from hindmost.harness.runfile.feed_predictions import FeedPrediction
 from hindmost.records import to_document
 
@@ -17,6 +18,7 @@ MOST_FRAMES = 1200
 LEVEL = 0.9
 LEAST_WINDOWS = 4
 """Windows of time that an interval needs."""
+POLL_S = 0.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -270,3 +272,45 @@ def merged(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
         "late": before["late"] + after["late"],
         "cost_ns": before["cost_ns"] + after["cost_ns"],
     }
+
+
+class Follower:
+    """Adds the lines of a feed to a history.
+
+    Parameters
+    ----------
+    reader : FeedReader
+    history : FeedHistory
+    """
+
+    def __init__(self, reader: FeedReader, history: FeedHistory) -> None:
+        self._reader, self._history = reader, history
+
+    def poll(self) -> list[dict[str, Any]]:
+        """Read and return new lines; the last one may be the substitute of a writer that died."""
+        history = self._history
+        ended = history.end is not None
+        lines = self._take()
+        if not lines and history.end is None and self._reader.is_written() is False:
+            lines = self._take()  # it may have written before it went
+            history.lose()
+        if history.end is not None and not ended and history.end not in lines:
+            lines.append(history.end)
+        return lines
+
+    def _take(self) -> list[dict[str, Any]]:
+        lines = self._reader.read_lines()
+        for line in lines:
+            self._history.add(line)
+        return lines
+
+
+def follow(reader: FeedReader, history: FeedHistory) -> Iterator[list[dict[str, Any]]]:
+    """Yield new lines, after the history has taken them, until the run has ended."""
+    follower = Follower(reader, history)
+    while history.end is None:
+        lines = follower.poll()
+        if lines:
+            yield lines
+        else:
+            time.sleep(POLL_S)

@@ -9,8 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from hindmost.analysis.watch.feed_history import FeedHistory
-from hindmost.analysis.watch.follow import POLL_S, Follower
+from hindmost.analysis.watch.feed_history import POLL_S, FeedHistory, Follower
 from hindmost.analysis.watch.progress_text import said
 from hindmost.harness.runfile.feed import FeedReader
 

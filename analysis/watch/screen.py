@@ -12,6 +12,7 @@ from rich.text import Text
 from hindmost.analysis.show.palette import FILLS, LINES
 from hindmost.analysis.watch.feed_history import FeedHistory
 from hindmost.analysis.watch.progress_text import (
+    SHARE_SHOWN,
     ending,
     hindmost_words,
     next_cycle,
@@ -70,7 +71,7 @@ def profile(history: FeedHistory, width: int) -> list[Text]:
     frames = history.frames[-width:]
     rows = []
     for place, (name, share) in enumerate(history.shares().items()):
-        if share < 0.005:
+        if share < SHARE_SHOWN:
             continue
         heights = "".join(
             BLOCKS[round(8 * min(each["phase_ns"][place] / max(each["window_ns"], 1), 1.0))]

@@ -1,7 +1,7 @@
 """The server of the page on a running solve, for browsers on this machine that know its token.
 
 Nothing of a request is ever used as a path: the first word of the address is compared with the
-tokens, the second with the names of three answers. All else is refused in the same words.
+token, the second with the names of three answers. All else is refused in the same words.
 """
 
 from __future__ import annotations
@@ -9,9 +9,7 @@ from __future__ import annotations
 import hmac
 import json
 import secrets
-import socket
 import threading
-import time
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -28,13 +26,10 @@ from hindmost.harness.runfile.feed import write_control
 LOOPBACK = "127.0.0.1"
 HOSTS = ("127.0.0.1", "localhost", "[::1]")
 """Names under which a browser may have found the page: any other was rebound to this machine."""
-MOST_CONNECTIONS = 512
-REQUEST_S = 10.0
-WRITE_S = 5.0
+TIMEOUT_S = 10.0
 HEARTBEAT_S = 2.0
-SEND_BYTES = 1 << 17
 PIECE_BYTES = 1 << 14
-"""That a viewer must take in `WRITE_S`."""
+"""That a viewer must take in `TIMEOUT_S`."""
 MOST_BODY = 512
 HEADERS = {
     "Cache-Control": "no-store",
@@ -54,8 +49,6 @@ class WatchServer(ThreadingHTTPServer):
         The feed.
     port : int
         0 for any that is free.
-    control : bool
-        Whether there is a second token, whose viewers may change rate and metric.
 
     Raises
     ------
@@ -68,17 +61,10 @@ class WatchServer(ThreadingHTTPServer):
     request_queue_size = 256
     allow_reuse_address = True
 
-    def __init__(self, path: Path, *, port: int = 0, control: bool = False) -> None:
+    def __init__(self, path: Path, *, port: int = 0) -> None:
         self._hub = Hub(path)
         self._token = secrets.token_urlsafe(32)
-        self._control_token = secrets.token_urlsafe(32) if control else None
-        self._room = threading.BoundedSemaphore(MOST_CONNECTIONS)
-        self.asking: dict[socket.socket, float] = {}
-        head = self._hub.history.head
-        self.pages = {
-            allowed: page_html(watch_page(head, controls=allowed)).encode()
-            for allowed in (False, True)
-        }
+        self.page = page_html(watch_page(self._hub.history.head)).encode()
         try:
             super().__init__((LOOPBACK, port), Viewer)
         except OSError as error:
@@ -95,19 +81,14 @@ class WatchServer(ThreadingHTTPServer):
         """The history of the feed."""
         return self._hub.history
 
-    def address(self, *, control: bool = False) -> str:
+    def address(self) -> str:
         """Return the address of the page, with its token."""
-        token = self._control_token if control else self._token
-        return f"http://{LOOPBACK}:{self.server_address[1]}/{token}/"
+        return f"http://{LOOPBACK}:{self.server_address[1]}/{self._token}/"
 
-    def rights(self, word: str) -> bool | None:
-        """Return whether a token may control; None if it is no token."""
+    def knows(self, word: str) -> bool:
+        """Tell whether a word is the token."""
         given = word.encode("utf-8", "surrogateescape")
-        views = hmac.compare_digest(given, self._token.encode())
-        # Compare in any case, so that the response time does not reveal a second token.
-        second = self._control_token or secrets.token_urlsafe(32)
-        controls = hmac.compare_digest(given, second.encode()) and self._control_token is not None
-        return controls if views or controls else None
+        return hmac.compare_digest(given, self._token.encode())
 
     def __enter__(self) -> WatchServer:
         """Begin to read and to serve."""
@@ -127,28 +108,6 @@ class WatchServer(ThreadingHTTPServer):
         self._hub.__exit__(kind, error, trace)
         self.server_close()
 
-    def process_request(self, request: Any, client_address: Any) -> None:
-        """Answer in a new thread, if there is room for one more."""
-        if not self._room.acquire(blocking=False):
-            self.shutdown_request(request)
-            return
-        super().process_request(request, client_address)
-
-    def process_request_thread(self, request: Any, client_address: Any) -> None:
-        """Answer and make room again."""
-        try:
-            super().process_request_thread(request, client_address)
-        finally:
-            self._room.release()
-
-    def service_actions(self) -> None:
-        """Disconnect a client that has not sent a whole request in time."""
-        for connection, since_s in list(self.asking.items()):
-            if time.monotonic() > since_s + REQUEST_S:
-                self.asking.pop(connection, None)
-                with suppress(OSError):
-                    connection.shutdown(socket.SHUT_RDWR)
-
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Print nothing: a viewer that disconnects does not concern the run."""
 
@@ -157,36 +116,29 @@ class Viewer(BaseHTTPRequestHandler):
     """One connection of a viewer."""
 
     protocol_version = "HTTP/1.0"
+    timeout = TIMEOUT_S
     server: WatchServer
-
-    def setup(self) -> None:
-        """Limit unsent data, to detect slow readers early."""
-        super().setup()
-        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BYTES)
-        self.connection.settimeout(REQUEST_S)
-        self.server.asking[self.connection] = time.monotonic()
 
     def finish(self) -> None:
         """End the connection."""
-        self.server.asking.pop(self.connection, None)
         with suppress(OSError):
             super().finish()
 
     def do_GET(self) -> None:
         """Give the page or the events."""
         allowed, name = self._asked()
-        if allowed is None:
+        if not allowed:
             return self._say(403)
         if "/" not in self.path.removeprefix("/"):  # what the page asks for stands behind it
             return self._say(308, location=f"{self.path}/")
         if name == "":
-            return self._say(200, self.server.pages[allowed], "text/html; charset=utf-8")
+            return self._say(200, self.server.page, "text/html; charset=utf-8")
         if name == "events":
             return self._stream()
         return self._say(404)
 
     def do_POST(self) -> None:
-        """Change rate and metric, for viewers with the second token."""
+        """Change rate and metric."""
         allowed, name = self._asked()
         if not allowed or name != "control":
             return self._say(403)
@@ -205,12 +157,11 @@ class Viewer(BaseHTTPRequestHandler):
             return self._say(400)
         return self._say(204)
 
-    def _asked(self) -> tuple[bool | None, str]:
-        """Return whether the request may control (None: nothing at all), and what it asks for."""
+    def _asked(self) -> tuple[bool, str]:
+        """Return whether the request has the token, and what it asks for."""
         host = self.headers.get("Host", "").rsplit(":", 1)[0].lower()
         word, _, name = self.path.removeprefix("/").partition("/")
-        allowed = self.server.rights(word)
-        return (allowed if host in HOSTS else None), name
+        return self.server.knows(word) and host in HOSTS, name
 
     def _say(
         self,
@@ -234,13 +185,12 @@ class Viewer(BaseHTTPRequestHandler):
     def _stream(self) -> None:
         """Send the history, then news as they come, until either side ends it."""
         hub = self.server.hub
-        self.server.asking.pop(self.connection, None)
         self.send_response(200)
         for name, value in HEADERS.items():
             self.send_header(name, value)
         self.send_header("Content-Type", "text/event-stream")
         self.end_headers()
-        self.connection.settimeout(WRITE_S)
+        self.connection.settimeout(TIMEOUT_S)
         hub.enter()
         try:
             history, at = hub.join()

@@ -14,15 +14,13 @@ HERE = Path(__file__).parent
 TEMPLATE = "watch/watch.html"
 
 
-def watch_page(head: FeedHead, *, controls: bool) -> Page:
+def watch_page(head: FeedHead) -> Page:
     """Return the page.
 
     Parameters
     ----------
     head : FeedHead
         The first line of the feed.
-    controls : bool
-        Whether the viewer may change rate and metric.
     """
     ranks, hosts = head.ranks, head.hosts
     shared = (
@@ -32,7 +30,7 @@ def watch_page(head: FeedHead, *, controls: bool) -> Page:
     )
     parts: list[Part] = [
         PROGRESS,
-        *([controls_of(head.periods_s, head.metrics)] if controls else []),
+        controls_of(head.periods_s, head.metrics),
         Heading("Where the time goes"),
         canvas("profile", "Shares of the phases in the time of all ranks", "14rem"),
         Heading("Ranks"),

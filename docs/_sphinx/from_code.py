@@ -43,7 +43,7 @@ class ExampleStudy(Directive):
 
     def run(self) -> list[nodes.Node]:
         """Return the study."""
-        text = example(None)
+        text = example()
         return [nodes.literal_block(text, text, language="toml")]
 
 

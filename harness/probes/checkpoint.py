@@ -9,43 +9,33 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from hindmost.errors import UsageError
-from hindmost.files import replacing
+from hindmost.files import write_atomically
+from hindmost.harness.probes.sections.contract import ProbeResult, ProbeSection, ProbeSetting
+from hindmost.harness.probes.turns import among
+from hindmost.text import bandwidth, seconds
 
-MEBI = 2**20
-SIZES = tuple(2**power * MEBI for power in range(7))
+SIZES = tuple(2**power for power in range(20, 27))
 """1 to 64 MiB."""
 QUICK_SIZES = SIZES[:4]
 REPEATS = 5
 QUICK_REPEATS = 2
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckpointTimes:
-    """The measured times.
-
-    Attributes
-    ----------
-    sizes : tuple of int
-        Bytes.
-    seconds : tuple of tuple of float
-        By size and repeat.
-    """
-
-    sizes: tuple[int, ...]
-    seconds: tuple[tuple[float, ...], ...]
-
-
 def measure_checkpoint(
     folder: Path, sizes: Sequence[int] = SIZES, *, repeats: int = REPEATS, seed: int = 0
-) -> CheckpointTimes:
+) -> dict[int, list[float]]:
     """Write files of every size into a folder in random order, and remove them.
+
+    Returns
+    -------
+    dict of int to list of float
+        Seconds of each repeat, by size in bytes.
 
     Raises
     ------
@@ -54,40 +44,32 @@ def measure_checkpoint(
     """
     random = np.random.default_rng(seed)
     content = random.bytes(max(sizes))
-    seconds: dict[int, list[float]] = {size: [] for size in sizes}
+    taken: dict[int, list[float]] = {size: [] for size in sizes}
     try:
         with tempfile.TemporaryDirectory(prefix=".hindmost-probe-", dir=folder) as scratch:
             target = Path(scratch) / "checkpoint"
-            write_durably(target, content[: min(sizes)])
+            write_atomically(target, content[: min(sizes)])
             for _ in range(repeats):
                 for size in random.permutation(np.asarray(sizes)):
-                    part = memoryview(content)[: int(size)]
+                    part = content[: int(size)]
                     begin = time.perf_counter()
-                    write_durably(target, part)
-                    seconds[int(size)].append(time.perf_counter() - begin)
+                    write_atomically(target, part)
+                    taken[int(size)].append(time.perf_counter() - begin)
     except OSError as error:
         raise UsageError(
-            f"{folder}: a checkpoint of up to {max(sizes) // MEBI} MiB cannot be written there "
+            f"{folder}: a checkpoint of up to {max(sizes) // 2**20} MiB cannot be written there "
             f"({error.strerror}); name a folder with room for two of them with --dir."
         ) from error
-    return CheckpointTimes(
-        sizes=tuple(sizes), seconds=tuple(tuple(seconds[size]) for size in sizes)
-    )
+    return taken
 
 
-def write_durably(target: Path, content: bytes | memoryview) -> None:
-    """Write a file under another name, flush it, and rename it."""
-    with replacing(target) as file:
-        file.write(content)
-
-
-def latency_and_bandwidth(sizes: ArrayLike, seconds: ArrayLike) -> tuple[float, float]:
+def latency_and_bandwidth(sizes: ArrayLike, times: ArrayLike) -> tuple[float, float]:
     """Fit latency + bytes / bandwidth, by least squares of the relative error.
 
     Parameters
     ----------
     sizes : array, shape (size,), bytes
-    seconds : array, shape (size,)
+    times : array, shape (size,), seconds
         Median of each size.
 
     Returns
@@ -96,7 +78,7 @@ def latency_and_bandwidth(sizes: ArrayLike, seconds: ArrayLike) -> tuple[float, 
         Latency in seconds, at least 0, and bytes per second. If larger files take no longer, the
         bandwidth is that of the largest file.
     """
-    size, taken = np.asarray(sizes, float), np.asarray(seconds, float)
+    size, taken = np.asarray(sizes, float), np.asarray(times, float)
     design = np.column_stack([1 / taken, size / taken])
     scale = design.max(axis=0)
     latency, per_byte = np.linalg.lstsq(design / scale, np.ones(size.size), rcond=None)[0] / scale
@@ -105,3 +87,32 @@ def latency_and_bandwidth(sizes: ArrayLike, seconds: ArrayLike) -> tuple[float, 
     if per_byte <= 0:
         latency, per_byte = 0.0, taken[size.argmax()] / size.max()
     return float(latency), float(1 / per_byte)
+
+
+def take(setting: ProbeSetting) -> ProbeResult | None:
+    """Write files on rank 0 while the others sleep; collective."""
+    times = None
+    with among(setting.communicator, [0]) as writer:
+        if writer is not None:
+            times = measure_checkpoint(
+                setting.folder,
+                QUICK_SIZES if setting.quick else SIZES,
+                repeats=QUICK_REPEATS if setting.quick else REPEATS,
+                seed=setting.seed,
+            )
+    if times is None:
+        return None
+    latency, per_s = latency_and_bandwidth(list(times), np.median(list(times.values()), axis=1))
+    return ProbeResult(
+        changes={"checkpoint_latency_s": latency, "checkpoint_bytes_per_s": per_s},
+        samples={
+            "folder": str(setting.folder.resolve()),
+            "sizes": [{"bytes": size, "seconds": taken} for size, taken in times.items()],
+        },
+        rows=(("latency", seconds(latency)), ("bandwidth", bandwidth(per_s))),
+    )
+
+
+CHECKPOINT = ProbeSection(
+    name="checkpoint", summary="write and flush files of 1 to 64 MiB in --dir", take=take
+)

@@ -15,8 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import UsageError
-from hindmost.harness.probes.sampling import Effort, Timed, sample
+from hindmost.harness.probes.sampling import QUICK, THOROUGH, Effort, Timed, sample
+from hindmost.harness.probes.sections.contract import ProbeResult, ProbeSection, ProbeSetting
 from hindmost.harness.probes.turns import among, nodes_of
+from hindmost.models.adaptive.machine import AllreduceTime, Network
+from hindmost.models.simulation.network import Link
+from hindmost.text import bandwidth, byte_count, seconds
 
 LARGEST_MESSAGE = 4 * 2**20
 LARGEST_REDUCTION = 64 * 2**10
@@ -34,23 +38,8 @@ def reduction_sizes() -> tuple[int, ...]:
     return tuple(2**power for power in range(3, LARGEST_REDUCTION.bit_length()))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sort:
-    """A pair of ranks that represents others.
-
-    Attributes
-    ----------
-    name : str
-        ``within`` a node or ``across`` nodes.
-    ranks : (int, int)
-    """
-
-    name: str
-    ranks: tuple[int, int]
-
-
-def pairs(nodes: Sequence[int]) -> tuple[Sort, ...]:
-    """Choose the first pair of ranks within a node, and the first across nodes if there are two.
+def pairs(nodes: Sequence[int]) -> dict[str, tuple[int, int]]:
+    """Choose the first pair of ranks ``within`` a node, and ``across`` nodes if there are two.
 
     Parameters
     ----------
@@ -74,25 +63,12 @@ def pairs(nodes: Sequence[int]) -> tuple[Sort, ...]:
             "start it with, for example, mpiexec -n 2 hindmost probe network; for the network "
             "between nodes, with 2 ranks on each of 2 nodes."
         )
-    across = [Sort(name="across", ranks=tuple(list(seen.values())[:2]))] if len(seen) > 1 else []  # type: ignore[arg-type]  # two of them
-    return (Sort(name="within", ranks=within), *across)
+    first, second = (*seen.values(), -1)[:2]
+    return {"within": within, **({"across": (first, second)} if len(seen) > 1 else {})}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PairTimes:
-    """The times between two ranks."""
-
-    sort: Sort
-    one_way: tuple[Timed, ...]
-    both_ways: tuple[Timed, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReductionTimes:
-    """The times of an allreduce on a number of ranks."""
-
-    ranks: int
-    timed: tuple[Timed, ...]
+Times = tuple[Timed, ...]
+"""Of messages of each size."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,12 +77,17 @@ class NetworkTimes:
 
     Attributes
     ----------
-    pairs : tuple of PairTimes
-    reductions : tuple of ReductionTimes
+    ranks : dict of str to (int, int)
+        The pairs of `pairs`.
+    links : dict of str to Times
+        Of messages of these pairs one way, and as ``NAME_both_ways`` both ways.
+    reductions : dict of int to Times
+        Of an allreduce, by the number of ranks.
     """
 
-    pairs: tuple[PairTimes, ...]
-    reductions: tuple[ReductionTimes, ...]
+    ranks: dict[str, tuple[int, int]]
+    links: dict[str, Times]
+    reductions: dict[int, Times]
 
 
 def measure_network(
@@ -131,17 +112,17 @@ def measure_network(
     UsageError
         No two ranks share a node.
     """
-    found = []
-    for sort in pairs(nodes_of(communicator)):
-        with among(communicator, list(sort.ranks)) as pair:
-            mine = None if pair is None else measure_pair(pair, sort, messages, effort, seed)
-        found.append(communicator.bcast(mine, root=sort.ranks[0]))
-    reduced = []
-    for ranks in rank_counts(communicator.size):
-        with among(communicator, list(range(ranks))) as some:
+    ranks, links = pairs(nodes_of(communicator)), {}
+    for name, members in ranks.items():
+        with among(communicator, list(members)) as pair:
+            mine = None if pair is None else measure_pair(pair, messages, effort, seed)
+        links[name], links[f"{name}_both_ways"] = communicator.bcast(mine, root=members[0])
+    reduced = {}
+    for count in rank_counts(communicator.size):
+        with among(communicator, list(range(count))) as some:
             timed = None if some is None else measure_reductions(some, reductions, effort, seed)
-        reduced.append(communicator.bcast(timed))
-    return NetworkTimes(pairs=tuple(found), reductions=tuple(reduced))
+        reduced[count] = communicator.bcast(timed)
+    return NetworkTimes(ranks=ranks, links=links, reductions=reduced)
 
 
 def rank_counts(size: int) -> tuple[int, ...]:
@@ -150,10 +131,8 @@ def rank_counts(size: int) -> tuple[int, ...]:
     return tuple(sorted({each for each in powers if each <= size} | {size} - {1}))
 
 
-def measure_pair(
-    pair: Any, sort: Sort, sizes: Sequence[int], effort: Effort, seed: int
-) -> PairTimes:
-    """Time messages between two ranks."""
+def measure_pair(pair: Any, sizes: Sequence[int], effort: Effort, seed: int) -> tuple[Times, Times]:
+    """Time messages between two ranks, one way and both ways."""
     from mpi4py import MPI
 
     # Written before the first message, so that page faults are not timed.
@@ -183,16 +162,13 @@ def measure_pair(
             MPI.Request.Waitall(requests)
         return (time.perf_counter() - begin) / repeats
 
-    return PairTimes(
-        sort=sort,
-        one_way=sample(pair, one_way, sizes, effort, seed),
-        both_ways=sample(pair, both_ways, sizes, effort, seed + 1),
+    return (
+        sample(pair, one_way, sizes, effort, seed),
+        sample(pair, both_ways, sizes, effort, seed + 1),
     )
 
 
-def measure_reductions(
-    communicator: Any, sizes: Sequence[int], effort: Effort, seed: int
-) -> ReductionTimes:
+def measure_reductions(communicator: Any, sizes: Sequence[int], effort: Effort, seed: int) -> Times:
     """Time sums of doubles over all ranks; the slowest rank's time counts."""
     from mpi4py import MPI
 
@@ -210,6 +186,96 @@ def measure_reductions(
         communicator.Allreduce(mine, slowest, op=MPI.MAX)
         return float(slowest[0])
 
-    return ReductionTimes(
-        ranks=communicator.size, timed=sample(communicator, batch, sizes, effort, seed)
+    return sample(communicator, batch, sizes, effort, seed)
+
+
+def check(setting: ProbeSetting) -> None:
+    """Raise a UsageError if no two ranks share a node."""
+    pairs(setting.nodes)
+
+
+def take(setting: ProbeSetting) -> ProbeResult | None:
+    """Measure the network; collective."""
+    times = measure_network(
+        setting.communicator,
+        QUICK if setting.quick else THOROUGH,
+        seed=setting.seed,
+        # Only powers of two if time is short.
+        messages=message_sizes()[::2] if setting.quick else message_sizes(),
+        reductions=reduction_sizes()[::3] if setting.quick else reduction_sizes(),
     )
+    return described(times) if setting.communicator.rank == 0 else None
+
+
+def described(times: NetworkTimes) -> ProbeResult:
+    """Fit the links and report."""
+    links = {name: link(timed) for name, timed in times.links.items()}
+    samples: dict[str, object] = {
+        name: {"ranks": list(times.ranks[name.removesuffix("_both_ways")]), "sizes": raw(timed)}
+        for name, timed in times.links.items()
+    }
+    samples["allreduce"] = [
+        {"ranks": ranks, "sizes": raw(timed)} for ranks, timed in times.reductions.items()
+    ]
+    network = Network(
+        within=links["within"],
+        within_both_ways=links["within_both_ways"],
+        across=links.get("across"),
+        across_both_ways=links.get("across_both_ways"),
+        allreduce=tuple(
+            AllreduceTime(ranks=ranks, bytes=each.size, seconds=each.median_s)
+            for ranks, timed in times.reductions.items()
+            for each in timed
+        ),
+    )
+    rows = [row for key, fitted in links.items() for row in link_rows(key, fitted)]
+    rows += [reduction_row(*each) for each in times.reductions.items()]
+    return ProbeResult(changes={"network": network}, samples=samples, rows=tuple(rows))
+
+
+def link(timed: Sequence[Timed]) -> Link:
+    """Fit the pieces of a link to medians."""
+    from hindmost.models.adaptive.network import fit_link
+
+    return fit_link([each.size for each in timed], [each.median_s for each in timed])
+
+
+def raw(timed: Sequence[Timed]) -> list[dict[str, object]]:
+    """Return all batches for JSON."""
+    return [
+        {"bytes": each.size, "messages_a_batch": each.repeats, "seconds": list(each.seconds)}
+        for each in timed
+    ]
+
+
+def link_rows(key: str, fitted: Link) -> list[tuple[str, str]]:
+    """Report the pieces of a link."""
+    name = key.replace("_", " ")
+    if not key.endswith("both_ways"):
+        name += " one way"
+    return [
+        (
+            f"{name}, from {byte_count(piece.from_bytes)}",
+            f"{seconds(piece.latency_s)} + "
+            + (f"bytes / {bandwidth(1 / piece.per_byte_s)}" if piece.per_byte_s > 0 else "0"),
+        )
+        for piece in fitted.pieces
+    ]
+
+
+def reduction_row(ranks: int, timed: Times) -> tuple[str, str]:
+    """Report the shortest and the longest allreduce."""
+    first, last = timed[0], timed[-1]
+    return (
+        f"allreduce on {ranks} ranks",
+        f"{seconds(first.median_s)} for {byte_count(first.size)}, "
+        f"{seconds(last.median_s)} for {byte_count(last.size)}",
+    )
+
+
+NETWORK = ProbeSection(
+    name="network",
+    summary="ping-pong one way and both ways, within and across nodes; allreduce (2 ranks or more)",
+    check=check,
+    take=take,
+)

@@ -30,8 +30,7 @@ EXTREMA = ("most-work", "least-wait", "most-wait", "most-halo", "longest-iterati
 """The criteria of extreme ranks, in the order of a frame's ``extrema``."""
 WORK = "work"
 """The metric of all time but halo, wait and post; other ranks wait for the rank with most."""
-MOST_LINE = 1 << 16
-MOST_READ = 1 << 22
+READ_BYTES = 1 << 22
 LEAST_NS = 256
 BINS_AN_OCTAVE = 4
 
@@ -238,11 +237,11 @@ class FeedReader:
                     self.skipped += 1
             if most and len(lines) >= most:
                 return lines
-            got = self._file.read(MOST_READ)
+            got = self._file.read(READ_BYTES)
             if not got:
                 return lines
             self._rest += got
-            if len(self._rest) > MOST_LINE and b"\n" not in self._rest:
+            if len(self._rest) > READ_BYTES and b"\n" not in self._rest:
                 self._rest = b""
                 self.skipped += 1
 

@@ -85,10 +85,11 @@ def perform(arguments: argparse.Namespace) -> int:
             write_lines(*compile_kernel())
         return 0
     findings = []
-    for look in LOOKS:
-        findings.append(look())
+    for subject, look in LOOKS.items():
+        verdict, text = look()
+        each = Diagnosis(subject=subject, verdict=verdict, text=text)
+        findings.append(each)
         if not arguments.json:  # at once: a broken MPI may end the process at the next look
-            each = findings[-1]
             write_lines(f"{each.verdict:6}{each.subject:12}{each.text}", flush=True)
     if arguments.json:
         write_json({"version": 1, "findings": findings})
@@ -132,17 +133,15 @@ def compile_kernel() -> list[str]:
     return [f"{len(loops)} loops of the ranks are compiled:", *(f"  {name}" for name in loops)]
 
 
-def look_at_package() -> Diagnosis:
+def look_at_package() -> tuple[str, str]:
     """Say which hindmost and Python these are."""
     parts = [
         f"{name} {installed(name) or 'absent'}" for name in ("numpy", "scipy", "numba", "h5py")
     ]
-    return Diagnosis(
-        subject="hindmost", verdict="ok", text=f"{installed('hindmost')}; {', '.join(parts)}"
-    )
+    return "ok", f"{installed('hindmost')}; {', '.join(parts)}"
 
 
-def look_at_recorder() -> Diagnosis:
+def look_at_recorder() -> tuple[str, str]:
     """Compile and load the recorder."""
     from hindmost.harness.recorder.build import recorder_library
     from hindmost.harness.recorder.library import clock_source, record_cost_ns
@@ -152,34 +151,27 @@ def look_at_recorder() -> Diagnosis:
         library = recorder_library()
         cost = record_cost_ns(interval=False), record_cost_ns(interval=True)
     except HindmostError as error:
-        return Diagnosis(subject="recorder", verdict="lacks", text=str(error))
-    return Diagnosis(
-        subject="recorder",
-        verdict="ok",
-        text=f"{stack.name} stack, {stack.mpicc}; {cost[0]:.0f} ns a mark, {cost[1]:.0f} ns an MPI "
-        f"call, timed by {clock_source()}; {library}",
-    )
+        return "lacks", str(error)
+    mark, call = (f"{each:.0f} ns" for each in cost)
+    timed = f"{mark} a mark, {call} an MPI call, timed by {clock_source()}"
+    return "ok", f"{stack.name} stack, {stack.mpicc}; {timed}; {library}"
 
 
-def look_at_counters() -> Diagnosis:
+def look_at_counters() -> tuple[str, str]:
     """Open the counters of instructions and cycles."""
     from hindmost.harness.recorder.counters import open_counters
 
     try:
         counters = open_counters()
     except HindmostError as error:
-        return Diagnosis(subject="counters", verdict="note", text=str(error))
+        return "note", str(error)
     if not counters.open:
-        return Diagnosis(subject="counters", verdict="note", text=counters.why_not)
+        return "note", counters.why_not
     when = "by default" if counters.quick else "with 'run --counters on'"
-    return Diagnosis(
-        subject="counters",
-        verdict="ok",
-        text=f"instructions and cycles are counted {when}; {counters.cost_ns:.0f} ns a reading",
-    )
+    return "ok", f"instructions and cycles are counted {when}; {counters.cost_ns:.0f} ns a reading"
 
 
-def look_at_petsc() -> Diagnosis:
+def look_at_petsc() -> tuple[str, str]:
     """Start MPI and PETSc."""
     from hindmost.harness import petsc
     from hindmost.harness.runfile.provenance import mpi_library
@@ -187,100 +179,74 @@ def look_at_petsc() -> Diagnosis:
     try:
         parallel = petsc.start()
     except (HindmostError, OSError) as error:
-        return Diagnosis(subject="PETSc", verdict="lacks", text=str(error))
+        return "lacks", str(error)
     version = ".".join(str(part) for part in parallel.PETSc.Sys.getVersion())
     numbers = "complex" if petsc.is_complex(parallel.PETSc) else "real"
-    return Diagnosis(
-        subject="PETSc",
-        verdict="ok",
-        text=f"{version}, {numbers} numbers, with {mpi_library()[:60]}",
-    )
+    return "ok", f"{version}, {numbers} numbers, with {mpi_library()[:60]}"
 
 
-def look_at_blas() -> Diagnosis:
+def look_at_blas() -> tuple[str, str]:
     """Say which BLAS PETSc uses, once it has started; numpy's own is another."""
     lines = (read_text("/proc/self/maps") or "").splitlines()
     name = re.compile(r"lib(blas|openblas|mkl_rt|mkl_core|blis|armpl|sci_)[^/]*$")
     mapped = {line.split()[-1] for line in lines if name.search(line)}
     found = sorted(path for path in mapped if ".libs/" not in path)  # of numpy's and scipy's wheels
     if not found:
-        return Diagnosis(
-            subject="BLAS", verdict="note", text="no shared BLAS is loaded: not known which one"
-        )
+        return "note", "no shared BLAS is loaded: not known which one"
     optimised = re.compile("openblas|mkl|blis|atlas|armpl|sci_")
     if any(optimised.search(path) for path in found):
-        return Diagnosis(subject="BLAS", verdict="ok", text=", ".join(found))
-    return Diagnosis(
-        subject="BLAS",
-        verdict="note",
-        text=f"{', '.join(found)}: by its name the reference BLAS, which is slow where local work "
-        "is dense, as in GMRES' orthogonalisation",
-    )
+        return "ok", ", ".join(found)
+    slow = "which is slow where local work is dense, as in GMRES' orthogonalisation"
+    return "note", f"{', '.join(found)}: by its name the reference BLAS, {slow}"
 
 
-def look_at_launcher() -> Diagnosis:
+def look_at_launcher() -> tuple[str, str]:
     """Find an mpiexec."""
     found = shutil.which("mpiexec", path=f"{sys.prefix}/bin:{os.environ['PATH']}")
     if found is None:
-        return Diagnosis(
-            subject="mpiexec", verdict="lacks", text="not on PATH: only one rank can run"
-        )
-    return Diagnosis(subject="mpiexec", verdict="ok", text=found)
+        return "lacks", "not on PATH: only one rank can run"
+    return "ok", found
 
 
-def look_at_clock() -> Diagnosis:
+def look_at_clock() -> tuple[str, str]:
     """Say what the clock is read from."""
     source = read_text("/sys/devices/system/clocksource/clocksource0/current_clocksource")
     good = source in ("tsc", "kvm-clock", "arch_sys_counter", "timebase")
-    return Diagnosis(
-        subject="clock",
-        verdict="ok" if good else "note",
-        text=f"{source or 'unknown'}" + ("" if good else ": it may be slow to read"),
-    )
+    return ("ok", f"{source}") if good else ("note", f"{source or 'unknown'}: slow to read, maybe")
 
 
-def look_at_cores() -> Diagnosis:
+def look_at_cores() -> tuple[str, str]:
     """Count cores, and say how busy they are."""
     cores, load = len(os.sched_getaffinity(0)), os.getloadavg()[0]
     text = f"{cores} of {os.cpu_count()} usable, {cpu_model()}; load {load:.2f}"
     if load > QUIET_LOAD * cores:
         busy = "something else is running and will show in wait times"
-        return Diagnosis(subject="cores", verdict="note", text=f"{text}: {busy}")
+        return "note", f"{text}: {busy}"
     if cores < 2:
-        return Diagnosis(
-            subject="cores", verdict="note", text=f"{text}; two ranks would take turns on one core"
-        )
-    return Diagnosis(subject="cores", verdict="ok", text=text)
+        return "note", f"{text}; two ranks would take turns on one core"
+    return "ok", text
 
 
-def look_at_frequency() -> Diagnosis:
+def look_at_frequency() -> tuple[str, str]:
     """Say what governs the cores' frequency."""
     governor = read_text("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
     smt = {"1": "SMT on", "0": "SMT off"}.get(
         read_text("/sys/devices/system/cpu/smt/active") or "", "SMT unknown"
     )
     if governor is None:
-        return Diagnosis(subject="frequency", verdict="ok", text=f"no governor visible; {smt}")
-    return Diagnosis(
-        subject="frequency",
-        verdict="ok" if governor == "performance" else "note",
-        text=f"governor {governor}; {smt}",
-    )
+        return "ok", f"no governor visible; {smt}"
+    return ("ok" if governor == "performance" else "note", f"governor {governor}; {smt}")
 
 
-def look_at_caches() -> Diagnosis:
+def look_at_caches() -> tuple[str, str]:
     """Say where compiled code and keys are kept."""
     wanted, found = user_folder("XDG_CACHE_HOME", ".cache") / "hindmost", cache_folder()
     if found == wanted:
-        return Diagnosis(subject="caches", verdict="ok", text=str(found))
-    return Diagnosis(
-        subject="caches",
-        verdict="note",
-        text=f"{wanted} is not writable, or others can write to it; using {found}",
-    )
+        return "ok", str(found)
+    return "note", f"{wanted} is not writable, or others can write to it; using {found}"
 
 
-def look_at_plugins() -> Diagnosis:
+def look_at_plugins() -> tuple[str, str]:
     """Import the plugins of other packages, and say which cannot be used."""
     found: list[str] = []
     refused: list[str] = []
@@ -290,39 +256,34 @@ def look_at_plugins() -> Diagnosis:
         _ = list(plugins)  # imports them
         refused += plugins.complaints.values()
     if refused:
-        return Diagnosis(subject="plugins", verdict="note", text=" ".join(refused))
-    return Diagnosis(subject="plugins", verdict="ok", text="; ".join(found) or "none")
+        return "note", " ".join(refused)
+    return "ok", "; ".join(found) or "none"
 
 
-def look_at_machines() -> Diagnosis:
+def look_at_machines() -> tuple[str, str]:
     """Say which file has the user's own machines for studies, and which they are."""
     path = profiles_path()
     try:
         names = profile_names(path)
     except HindmostError as error:
-        return Diagnosis(subject="machines", verdict="note", text=str(error))
+        return "note", str(error)
     if not path.exists():
-        return Diagnosis(
-            subject="machines",
-            verdict="ok",
-            text=f"no {path}: studies run here, or on machines that they define",
-        )
-    return Diagnosis(
-        subject="machines", verdict="ok", text=f"{path}: {', '.join(names) or 'no [machine.NAME]'}"
-    )
+        return "ok", f"no {path}: studies run here, or on machines that they define"
+    return "ok", f"{path}: {', '.join(names) or 'no [machine.NAME]'}"
 
 
-LOOKS: tuple[Callable[[], Diagnosis], ...] = (
-    look_at_package,
-    look_at_recorder,
-    look_at_counters,
-    look_at_petsc,
-    look_at_blas,
-    look_at_launcher,
-    look_at_clock,
-    look_at_cores,
-    look_at_frequency,
-    look_at_caches,
-    look_at_machines,
-    look_at_plugins,
-)
+LOOKS: dict[str, Callable[[], tuple[str, str]]] = {
+    "hindmost": look_at_package,
+    "recorder": look_at_recorder,
+    "counters": look_at_counters,
+    "PETSc": look_at_petsc,
+    "BLAS": look_at_blas,
+    "mpiexec": look_at_launcher,
+    "clock": look_at_clock,
+    "cores": look_at_cores,
+    "frequency": look_at_frequency,
+    "caches": look_at_caches,
+    "machines": look_at_machines,
+    "plugins": look_at_plugins,
+}
+"""What is looked at, by subject; each look returns a verdict and a text, as in `Diagnosis`."""

@@ -15,6 +15,7 @@ from hindmost.errors import HindmostError, UsageError
 from hindmost.harness import mpi
 from hindmost.harness.launch import assigned_rank, check_size, crowding_warnings
 from hindmost.harness.probes.cell_times import OWN_KERNEL, cell_counts
+from hindmost.harness.probes.checkpoint import CHECKPOINT
 from hindmost.harness.probes.machine_file import (
     IDENTITY,
     check_place,
@@ -22,8 +23,12 @@ from hindmost.harness.probes.machine_file import (
     updated,
     write_document,
 )
-from hindmost.harness.probes.sections import SECTIONS
+from hindmost.harness.probes.memory import MEMORY
+from hindmost.harness.probes.network import NETWORK
+from hindmost.harness.probes.noise import NOISE
+from hindmost.harness.probes.sections.cell_times import GRIND
 from hindmost.harness.probes.sections.contract import ProbeResult, ProbeSection, ProbeSetting
+from hindmost.harness.probes.speed import SPEED
 from hindmost.harness.probes.turns import nodes_of
 from hindmost.harness.rank_failures import end_alone, on_root, perform_together, reporter
 from hindmost.harness.runfile.machine_file import read_document
@@ -36,8 +41,13 @@ from hindmost.harness.runfile.provenance import (
 from hindmost.harness.verbs.doctor import QUIET_LOAD
 from hindmost.models.adaptive.machine import Machine
 from hindmost.output import write_json, write_lines
+from hindmost.registry import Registry
 from hindmost.text import counted
 
+SECTIONS: Registry[ProbeSection] = Registry(
+    "probe", (SPEED, NOISE, NETWORK, MEMORY, GRIND, CHECKPOINT)
+)
+"""The probes, in the order of ``all``; each fills a section of the machine file."""
 ALL = "all"
 QUICK_CELLS = "1400,20000"
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import fcntl
-import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -48,40 +47,33 @@ def locked(path: Path, who: str, *, patience_s: float = 0.0) -> Iterator[bool]:
     UsageError
         Another process holds it.
     """
-    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
-    try:
-        yield take(handle, who, time.monotonic() + patience_s)
-    finally:
-        os.close(handle)  # releases the lock, as the kernel does when a process dies
-
-
-def take(handle: int, who: str, until: float) -> bool:
-    """Take the lock of an open file; False if the file system has no locks."""
-    while True:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() >= until:
-                raise UsageError(who) from None
-            time.sleep(0.05)
-        except OSError as error:
-            if error.errno in NO_LOCKS:
-                return False
-            raise
-        else:
-            return True
+    until = time.monotonic() + patience_s
+    with path.open("ab") as file:  # closing it releases the lock, as the kernel does after a kill
+        while True:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                held = True
+                break
+            except BlockingIOError:
+                if time.monotonic() >= until:
+                    raise UsageError(who) from None
+                time.sleep(0.05)
+            except OSError as error:
+                if error.errno not in NO_LOCKS:
+                    raise
+                held = False
+                break
+        yield held
 
 
 def is_locked(path: Path) -> bool:
     """Tell whether another process holds the lock of a file."""
-    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError as error:
-        if error.errno not in NO_LOCKS:
-            raise
-    finally:
-        os.close(handle)
+    with path.open("ab") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        except OSError as error:
+            if error.errno not in NO_LOCKS:
+                raise
     return False

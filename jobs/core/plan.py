@@ -1,12 +1,23 @@
-"""The plan of a study on a machine: its runs and their commands, in allocations, and their cost."""
+"""The plan of a study on a machine: its runs and their commands, in allocations, and their cost.
+
+As a file it has one run per line, byte for byte the same text for the same plan.
+"""
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
+from hindmost.errors import DataError, UnknownSchemaError
+from hindmost.files import read_text, reason, write_atomically
 from hindmost.jobs.core.machine import MachineProfile
+from hindmost.parsing import is_plain_name, parse_json, shown
+from hindmost.records import RecordError, from_document, to_document
 
-HOUR_S = 3600.0
+SCHEMA = "hindmost-plan"
+VERSION = 1
 Value = str | int | float | bool
 """A value that a sweep can set."""
 
@@ -135,8 +146,8 @@ class Plan:
             seconds[run.allocation] += run.planned_s
         cores = {each.id: self.cores_of(each) for each in self.allocations}
         return Cost(
-            most=sum(cores[each.id] * each.walltime_s for each in self.allocations) / HOUR_S,
-            expected=sum(cores[name] * seconds[name] for name in cores) / HOUR_S,
+            most=sum(cores[each.id] * each.walltime_s for each in self.allocations) / 3600.0,
+            expected=sum(cores[name] * seconds[name] for name in cores) / 3600.0,
         )
 
     def cores_of(self, allocation: Allocation) -> int:
@@ -145,3 +156,72 @@ class Plan:
         whole = machine.exclusive and machine.scheduler != "local"
         each = machine.cores_per_node
         return allocation.nodes * (each if whole else min(each, allocation.ranks_per_node))
+
+
+def text_of(plan: Plan) -> str:
+    """Return the text of a plan."""
+    whole = to_document(plan)
+    head = {"schema": SCHEMA, "version": VERSION}
+    lists = {name: whole.pop(name) for name in ("runs", "allocations")}
+    lines = [f" {dumped(name)}: {dumped(value)}" for name, value in {**head, **whole}.items()]
+    for name, values in lists.items():
+        members = ",\n".join(f"  {dumped(each)}" for each in values)
+        lines.append(f" {dumped(name)}: [\n{members}\n ]")
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def dumped(value: Any) -> str:
+    """Return JSON on one line."""
+    return json.dumps(value, sort_keys=True, ensure_ascii=False, allow_nan=False)
+
+
+def write_plan(plan: Plan, path: Path) -> None:
+    """Write a plan."""
+    write_atomically(path, text_of(plan))
+
+
+def read_plan(path: Path) -> Plan:
+    """Read a plan.
+
+    Raises
+    ------
+    DataError
+        The file is not a plan, or was altered.
+    UnknownSchemaError
+        A newer hindmost wrote it.
+    """
+    try:
+        document = parse_json(read_text(path))
+    except (OSError, ValueError) as error:
+        raise DataError(f"{path}: cannot be read, or not a plan: {reason(error)}.") from error
+    if not isinstance(document, dict) or document.pop("schema", None) != SCHEMA:
+        raise DataError(f"{path}: JSON, but not a plan of hindmost (schema '{SCHEMA}').")
+    version = document.pop("version", None)
+    if type(version) is int and version > VERSION:
+        raise UnknownSchemaError(
+            f"{path}: version {version} of '{SCHEMA}'; this hindmost reads up to {VERSION}. "
+            "Install a newer one."
+        )
+    try:
+        if type(version) is not int or version != VERSION:
+            raise RecordError(f"allowed: {VERSION}", "version", found=version)
+        plan = from_document(Plan, document)
+        check_whole(plan)
+    except DataError as error:
+        raise DataError(
+            f"{path}: not a whole plan: {error} Plan the study again, or restore the file."
+        ) from error
+    return plan
+
+
+def check_whole(plan: Plan) -> None:
+    """Raise a DataError unless every run is in one allocation, and each is known."""
+    for name in (*(run.id for run in plan.runs), *(each.id for each in plan.allocations)):
+        if not is_plain_name(name):
+            raise DataError(f"the id {shown(name)} cannot be the name of a folder.")
+    ids = [run.id for run in plan.runs]
+    listed = [(run, each.id) for each in plan.allocations for run in each.runs]
+    if len(set(ids)) < len(ids):
+        raise DataError("two runs have one id.")
+    if sorted(listed) != sorted((run.id, run.allocation) for run in plan.runs):
+        raise DataError("runs and allocations do not name each other.")

@@ -1,4 +1,7 @@
-"""One attempt at a run: its folder, its processes, its files, and last of all its outcome."""
+"""One attempt at a run: its folder, its processes, its files, and last of all its outcome.
+
+Files move into the study's folder whole or not at all.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,14 @@ import json
 import os
 import shutil
 import sys
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from hindmost.errors import HindmostError
-from hindmost.files import sync_folder
+from hindmost.errors import DataError, HindmostError, MissingError
+from hindmost.files import copy_atomically, sync_file, sync_folder
+from hindmost.jobs.core.durable import PART
 from hindmost.jobs.core.plan import PlannedRun
 from hindmost.jobs.drive import current_run
 from hindmost.jobs.drive.exit_cause import (
@@ -23,23 +28,16 @@ from hindmost.jobs.drive.exit_cause import (
     memory_kills,
     says_full,
 )
-from hindmost.jobs.drive.process import ProcessEnd, perform, told_to_stop
-from hindmost.jobs.drive.results import (
-    OUTPUT,
-    check_run_files,
-    move,
-    publish,
-    scratch_folder,
-    sweep,
-    written_files,
-)
-from hindmost.jobs.drive.signals import Deadline, Signals
+from hindmost.jobs.drive.process import Deadline, ProcessEnd, Signals, perform, told_to_stop
 from hindmost.jobs.folder import StudyFolder
-from hindmost.jobs.launchers.launcher import Launcher
-from hindmost.jobs.outcomes import Cause, RunOutcome, write_outcome
+from hindmost.jobs.launchers import Launcher
+from hindmost.jobs.outcomes import PREFIX, Cause, RunOutcome, write_outcome
+from hindmost.text import counted
 
 COMMAND = "hindmost"
 OUT = "{out}"
+OUTPUT = "output.txt"
+RUN_FILE = ".h5"
 
 
 class DiskFullError(OSError):
@@ -96,13 +94,10 @@ def attempt(run: PlannedRun, number: int, here: DriverContext) -> RunOutcome:
     out, output = place / "out", place / OUTPUT
     out.mkdir()
     kills = memory_kills()
-
-    def begun(process: int) -> None:
-        current_run.record(
-            study, here.allocation, run=run.id, attempt=number, job=here.job, nodes=here.nodes,
-            folder=place, pid=process,
-        )  # fmt: skip
-
+    current_run.record(
+        study, here.allocation, run=run.id, attempt=number, job=here.job, nodes=here.nodes,
+        folder=place,
+    )  # fmt: skip
     try:
         ended = perform(
             command_of(run, out, here),
@@ -113,7 +108,6 @@ def attempt(run: PlannedRun, number: int, here: DriverContext) -> RunOutcome:
             left_s=here.deadline.left_s - here.grace_s,
             grace_s=here.grace_s,
             signals=here.signals,
-            begun=begun,
         )
         outcome = conclude(run, number, ended, here, out, output, memory_kills() - kills)
     finally:
@@ -146,7 +140,7 @@ def conclude(
                 said = f"{said}\nThe run ended with status 0 but wrote no file.".strip()
         except HindmostError as error:
             cause, said = Cause.FAILED, str(error)
-    if cause is Cause.FAILED and ended.status == 0 and told_to_stop(here.signals, 0):
+    if cause is Cause.FAILED and ended.status == 0 and told_to_stop(here.signals):
         cause = Cause.STOPPED  # a launcher stopped by a scheduler may end with any status, even 0
     bad = cause in (Cause.FAILED, Cause.CRASHED)
     full = bad and (disk_is_full(home) or disk_is_full(out))
@@ -212,3 +206,111 @@ def environment_of(run: PlannedRun, number: int, here: DriverContext) -> dict[st
         "HINDMOST_BLOCK_SPLIT": str(int(run.split)),
         "HINDMOST_ATTEMPT": str(number),
     }
+
+
+def scratch_folder(scratch: str, run: Path, study: str, attempt: int) -> Path:
+    """Create the folder that an attempt writes to.
+
+    Parameters
+    ----------
+    scratch : str
+        Of the machine; empty for a folder beside the run's files.
+    run : Path
+        The run's folder.
+
+    Raises
+    ------
+    MissingError
+        The path is not absolute here.
+    """
+    if not scratch:
+        folder = run / f"{PART}{attempt}"
+    else:
+        base = os.path.expanduser(os.path.expandvars(scratch))  # noqa: PTH111 - it may be no path
+        if not base.startswith(os.sep):  # a variable that is not set stays as it is
+            raise MissingError(
+                f"The machine's scratch '{scratch}' is '{base}' here, which is not an absolute "
+                "path. Set its variable in the machine's setup lines, or name a folder."
+            )
+        folder = Path(base) / f"hindmost-{study}-{run.name}-{attempt}-{os.getpid()}"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    return folder
+
+
+def written_files(folder: Path) -> list[Path]:
+    """Return the files that a run wrote, sorted by name.
+
+    Raises
+    ------
+    DataError
+        It wrote a folder, or a file with a name that the study's folder uses.
+    """
+    files = sorted(each for each in folder.iterdir() if not each.name.endswith(".part"))
+    for each in files:
+        if not each.is_file() or each.name == OUTPUT or each.name.startswith((PREFIX, ".")):
+            raise DataError(
+                f"The run wrote '{each.name}'; it may write only regular files that are not named "
+                f"{OUTPUT}, {PREFIX}... or begin with a dot."
+            )
+    return files
+
+
+def check_run_files(files: Iterable[Path], ranks: int) -> None:
+    """Refuse run files that are damaged or have another number of ranks than planned.
+
+    Some launchers silently start every rank as a separate run.
+
+    Raises
+    ------
+    DataError
+    """
+    for file in files:
+        if file.suffix == RUN_FILE:
+            from hindmost.harness.runfile.reader import open_run
+
+            found = open_run(file).header.ranks
+            if found != ranks:
+                raise DataError(
+                    f"{file.name} has {counted(found, 'rank')}, planned were {ranks}: the "
+                    "launcher does not match the MPI library. Choose another launcher."
+                )
+
+
+def publish(files: Iterable[Path], run: Path) -> tuple[str, ...]:
+    """Move files into the folder of their run, synced to disk; return their names.
+
+    They count only once an outcome names them.
+    """
+    moved: list[Path] = []
+    try:
+        for file in files:
+            target = run / file.name
+            moved.append(target)
+            move(file, target)
+        sync_folder(run)
+    except OSError:
+        for target in moved:
+            with suppress(OSError):
+                target.unlink()
+        raise
+    return tuple(target.name for target in moved)
+
+
+def move(file: Path, target: Path) -> None:
+    """Move a file, also between file systems; it never appears incomplete."""
+    if file.stat().st_dev != target.parent.stat().st_dev:
+        copy_atomically(file, target, part=target.with_name(f"{PART}{target.name}"))
+        return
+    sync_file(file)
+    file.replace(target)
+
+
+def sweep(run: Path) -> None:
+    """Remove the unfinished files that a killed driver left in a run's folder."""
+    for each in run.glob(f"{PART}*"):
+        if each.is_dir():
+            shutil.rmtree(each, ignore_errors=True)
+        else:
+            with suppress(OSError):
+                each.unlink()

@@ -2,29 +2,35 @@
 
 from __future__ import annotations
 
+import os
+import platform
+import time
 from collections import Counter, deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
 
-from hindmost.errors import UsageError
 from hindmost.files import append_line, read_bytes, reason
+from hindmost.harness.launch import process_age_s
 from hindmost.jobs.core.durable import DISK_FULL, locked
-from hindmost.jobs.core.plan import Allocation, PlannedRun
+from hindmost.jobs.core.plan import Allocation
 from hindmost.jobs.drive import current_run
 from hindmost.jobs.drive.attempt import DiskFullError, DriverContext, attempt
-from hindmost.jobs.drive.nodes import job_here, nodes_here
-from hindmost.jobs.drive.signals import Deadline, Signals, deadline_here
-from hindmost.jobs.folder import StudyFolder, now, sum_of
-from hindmost.jobs.launchers.launcher import Launcher
-from hindmost.jobs.outcomes import Cause, Completion, RunRecord, completion_of
+from hindmost.jobs.drive.process import Deadline, Signals
+from hindmost.jobs.folder import StudyFolder, now
+from hindmost.jobs.launchers import Launcher
+from hindmost.jobs.outcomes import Cause, Completion, RunRecord
 from hindmost.jobs.schedulers import SCHEDULERS
-from hindmost.statuses import WORK_IS_LEFT
+from hindmost.statuses import A_FINDING, WORK_IS_LEFT
 
-FAILED_FOR_GOOD = 1
 PATIENCE_S = 2.0
 """Wait for the lock: 'hindmost study status' holds it for a moment."""
 GRACE_S = 10.0
 """Between TERM and KILL; enough for a rank to write its file."""
+JOB_VARIABLES = {"slurm": "SLURM_JOB_ID", "pbs": "PBS_JOBID", "local": "HINDMOST_JOB_ID"}
+"""The variable in which a job finds its id."""
+END_VARIABLE = "SLURM_JOB_END_TIME"
 
 
 class Log:
@@ -62,7 +68,7 @@ def drive(
     Raises
     ------
     UsageError
-        Another driver is running for this allocation, or its walltime is too short for any run.
+        Another driver is running for this allocation.
     """
     allocation = study.find_allocation(name)
     study.allocation(name).mkdir(parents=True, exist_ok=True)
@@ -79,7 +85,7 @@ def drive(
             allocation=name,
             job=job,
             nodes=nodes_here(scheduler),
-            script_sha256=sum_of(read_bytes(script)) if script.is_file() else "",
+            script_sha256=sha256(read_bytes(script)).hexdigest() if script.is_file() else "",
             launcher=launcher,
             deadline=deadline
             or deadline_here(
@@ -99,7 +105,9 @@ def drive(
             if error.errno not in DISK_FULL:
                 raise
             why = f"no room on the disk: {reason(error)}"
-        status = status_of(allocation, study)
+        count = Counter(study.completions(study.records(allocation.runs)).values())
+        status = A_FINDING if count[Completion.GIVEN_UP] else 0
+        status = WORK_IS_LEFT if count[Completion.LEFT] else status
         log(f"ends with {status}: {why}")
     return status
 
@@ -109,14 +117,12 @@ def do_runs(allocation: Allocation, here: DriverContext, log: Callable[[str], No
     study = here.study
     if current_run.settle(study, allocation.id, Cause.STOPPED, "The driver was killed."):
         log("an earlier driver was killed during a run; the run is repeated")
-    forgiven = study.forgiven()
     records = study.records(allocation.runs)
     waiting = deque(
-        study.planned[each]
-        for each in allocation.runs
-        if is_left(study, records[each], forgiven.get(each, 0))
+        study.planned[run]
+        for run, found in study.completions(records).items()
+        if found is Completion.LEFT
     )
-    refuse_too_short(allocation, waiting, here)
     begun = False
     while waiting:
         if here.signals.no_more:
@@ -136,37 +142,57 @@ def do_runs(allocation: Allocation, here: DriverContext, log: Callable[[str], No
         if outcome.cause is Cause.NODE_FAILED:
             return "a node failed"
         # The next job repeats a stopped run; this one repeats a crashed run after all others.
-        again = is_left(study, records[run.id], forgiven.get(run.id, 0))
-        if outcome.cause is Cause.CRASHED and again:
+        after = study.completions({run.id: records[run.id]})[run.id]
+        if outcome.cause is Cause.CRASHED and after is Completion.LEFT:
             waiting.append(run)
     return "no run remains to start"
 
 
-def is_left(study: StudyFolder, record: RunRecord, forgiven: int) -> bool:
-    """Tell whether a run remains to be done or repeated."""
-    retries = study.plan.max_retries
-    return completion_of(record, max_retries=retries, forgiven=forgiven) is Completion.LEFT
+def deadline_here(
+    walltime_s: float,
+    stop_before_s: float,
+    environment: Mapping[str, str] = os.environ,
+    *,
+    ask: Callable[[], float | None] = lambda: None,
+) -> Deadline:
+    """Return the end of the allocation around this process.
+
+    The scheduler's answer counts, since a person may have edited the script; without one, the end
+    is the plan's wall time after the start of the script. A scheduler's warning signal is less
+    reliable: it comes tens of seconds early or late.
+
+    Parameters
+    ----------
+    walltime_s, stop_before_s : float
+        From the plan.
+    ask : callable
+        Asks the scheduler for the remaining seconds, where the environment lacks the end (older
+        Slurm, PBS); returns None without an answer.
+    """
+    end = environment.get(END_VARIABLE, "")
+    left_s = int(end) - time.time() if end.isdecimal() else ask()
+    if left_s is None:
+        left_s = walltime_s - process_age_s()
+    return Deadline(end_s=time.monotonic() + left_s, stop_before_s=stop_before_s)
 
 
-def refuse_too_short(
-    allocation: Allocation, waiting: deque[PlannedRun], here: DriverContext
-) -> None:
-    """Refuse an allocation that could never start its next run."""
-    if waiting and waiting[0].limit_s + allocation.stop_before_s > allocation.walltime_s:
-        raise UsageError(
-            f"Allocation {allocation.id} has {allocation.walltime_s:g} s: too short for a run of "
-            f"up to {waiting[0].limit_s:g} s that ends {allocation.stop_before_s:g} s before it. "
-            "Set limits.job of the study above the sum of limits.run and limits.stop_before."
-        )
+def job_here(scheduler: str, environment: Mapping[str, str] = os.environ) -> str:
+    """Return the scheduler's id of this job; outside of jobs, one made of the process id."""
+    return environment.get(JOB_VARIABLES.get(scheduler, ""), "") or f"process-{os.getpid()}"
 
 
-def status_of(allocation: Allocation, study: StudyFolder) -> int:
-    """Return the exit status, from the files of an allocation's runs."""
-    forgiven = study.forgiven()
-    count = Counter(
-        completion_of(record, max_retries=study.plan.max_retries, forgiven=forgiven.get(run, 0))
-        for run, record in study.records(allocation.runs).items()
-    )
-    if count[Completion.LEFT]:
-        return WORK_IS_LEFT
-    return FAILED_FOR_GOOD if count[Completion.GIVEN_UP] else 0
+def nodes_here(scheduler: str, environment: Mapping[str, str] = os.environ) -> tuple[str, ...]:
+    """Return the names of the allocation's nodes; this host if the scheduler names none.
+
+    Slurm's are one name, in its short form ``n[08-10,12]``.
+    """
+    if scheduler == "slurm" and (names := environment.get("SLURM_JOB_NODELIST")):
+        return (names,)
+    if scheduler == "pbs" and (file := environment.get("PBS_NODEFILE")):
+        try:
+            lines = Path(file).read_text().split()
+        except OSError:
+            lines = []
+        if lines:
+            return tuple(dict.fromkeys(lines))
+    return (platform.node(),)

@@ -11,7 +11,7 @@ from pathlib import Path
 from hindmost.errors import DataError, MissingError, UsageError
 from hindmost.files import open_regular
 from hindmost.jobs.core.durable import DISK_FULL
-from hindmost.jobs.drive.process import ASKED_TO_END, NOT_FOUND, EndedBy, ProcessEnd, shell_status
+from hindmost.jobs.drive.process import ASKED_TO_END, NOT_FOUND, ProcessEnd, shell_status
 from hindmost.jobs.outcomes import Cause
 from hindmost.statuses import TIME_IS_UP, WORK_IS_LEFT
 
@@ -33,8 +33,6 @@ TERM and INT are not among them: if neither the driver nor a scheduler stopped t
 launcher ended the others after one had failed.
 """
 
-ENDED_BY = {EndedBy.LIMIT: Cause.RUN_LIMIT, EndedBy.DRIVER: Cause.STOPPED}
-
 OUT_OF_MEMORY = re.compile(
     r"""^(?: (?:srun|slurmstepd)\b .* (?:oom[_-]kill | out\ of\ memory)
         | \[\d+\]PETSC\ ERROR:\ out\ of\ memory
@@ -48,7 +46,8 @@ NODE_FAILURE = re.compile(r"^(?:srun|slurmstepd)\b.*node[ _]fail", re.IGNORECASE
 EXITED = re.compile(r"^srun: error: .*: tasks? \S+: Exited with exit code (\d+)", re.MULTILINE)
 """A line of srun. Its own exit status is the highest of all: that of ranks it ended later."""
 GROUPS, MOUNT = Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
-PROBE_BYTES = 1 << 20
+FULL_BYTES = 1 << 20
+"""A disk with less room is full."""
 
 
 def cause_of(ended: ProcessEnd, *, said: str, memory_kills: int) -> Cause:
@@ -61,8 +60,8 @@ def cause_of(ended: ProcessEnd, *, said: str, memory_kills: int) -> Cause:
     memory_kills : int
         Processes that the kernel killed during the run because memory was exhausted.
     """
-    if ended.by in ENDED_BY:
-        return ENDED_BY[ended.by]
+    if ended.by is not None:
+        return ended.by
     status = shell_status(ended.status)
     if status in ASKED_TO_END and (first := EXITED.search(said)):
         status = int(first[1])
@@ -116,23 +115,9 @@ def says_full(said: str) -> bool:
 
 
 def disk_is_full(folder: Path) -> bool:
-    """Tell whether the disk of a folder, or a quota on it, is full."""
-    with suppress(OSError):
-        disk = os.statvfs(folder)
-        if disk.f_bavail * disk.f_frsize < PROBE_BYTES:
-            return True
-    probe = folder / f".probe-{os.getpid()}"
-    try:
-        with probe.open("wb") as file:
-            file.write(bytes(PROBE_BYTES))
-            file.flush()
-            os.fsync(file.fileno())
-    except OSError as error:
-        return error.errno in DISK_FULL
-    finally:
-        with suppress(OSError):
-            probe.unlink()
-    return False
+    """Tell whether the disk of a folder is full."""
+    disk = os.statvfs(folder)
+    return disk.f_bavail * disk.f_frsize < FULL_BYTES
 
 
 LINES, MOST = 6, 600

@@ -1,40 +1,90 @@
-"""The processes of a run: started in their own session, stopped in time, none left over."""
+"""The processes of a run: started, stopped in time or by a signal to the driver, none left over."""
 
 from __future__ import annotations
 
 import ctypes
 import os
+import select
 import signal
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
+from types import FrameType, TracebackType
+from typing import Any
 
-from hindmost.jobs.drive.signals import Signals
-from hindmost.processes import PARENT, stat_fields
+from hindmost.jobs.outcomes import Cause
 from hindmost.statuses import INTERRUPTED, TERMINATED
 
 PR_SET_PDEATHSIG = 1
-PR_SET_CHILD_SUBREAPER = 36
-TOLD_WITHIN_S = 0.5
-"""Between the end of ranks and of their driver, when a scheduler ends all at once."""
-ENDED_WITHIN_S = 2.0
-"""The same after TERM or INT, with which a scheduler ends ranks node by node."""
+TOLD_WITHIN_S = 2.0
+"""Between the end of ranks and of their driver, when a scheduler ends all, node by node."""
 ASKED_TO_END = frozenset({INTERRUPTED, TERMINATED})
 """Exit statuses, as in a shell, after TERM or INT."""
 NOT_FOUND = 127
 """Exit status of a shell for an unknown command."""
+MARKS = ("HINDMOST_RUN_ID", "HINDMOST_JOB_ID")
+"""Variables by which the processes of a run are found."""
+PATIENCE_S = 5.0
+"""Time for the kernel to end killed processes."""
+NO_MORE = (signal.SIGUSR1,)
+"""After these, no run starts."""
+STOP = (signal.SIGTERM, signal.SIGINT)
+"""After these, the current run is stopped as well."""
 
 
-class EndedBy(StrEnum):
-    """What ended a run."""
+class Signals:
+    """Records what signals asked for; a driver sleeps in `wait` and never polls.
 
-    ITSELF = "itself"
-    LIMIT = "its limit"
-    DRIVER = "the driver"
+    A process that wakes up regularly takes time from a rank on the same core, which would be noise
+    of our own.
+
+    Attributes
+    ----------
+    no_more, stop : bool
+    """
+
+    def __init__(self) -> None:
+        self.no_more = False
+        self.stop = False
+        self._before: dict[signal.Signals, Any] = {}
+        self._wakeup = -1
+        self._pipe = (-1, -1)
+
+    def __enter__(self) -> Signals:
+        self._pipe = os.pipe()
+        for end in self._pipe:
+            os.set_blocking(end, False)
+        for each in (*NO_MORE, *STOP, signal.SIGCHLD):
+            self._before[each] = signal.signal(each, self._take)
+        self._wakeup = signal.set_wakeup_fd(self._pipe[1], warn_on_full_buffer=False)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
+        signal.set_wakeup_fd(self._wakeup)
+        for each, handler in self._before.items():
+            signal.signal(each, handler)
+        for end in self._pipe:
+            os.close(end)
+
+    def _take(self, number: int, frame: FrameType | None) -> None:
+        if number in STOP:
+            self.stop = True
+        if number in (*STOP, *NO_MORE):
+            self.no_more = True
+
+    def wait(self, seconds: float) -> None:
+        """Sleep until a signal arrives, a child process ends, or the time is up."""
+        select.select([self._pipe[0]], [], [], max(0.0, seconds))
+        with suppress(BlockingIOError):
+            os.read(self._pipe[0], 4096)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,12 +95,13 @@ class ProcessEnd:
     ----------
     status : int
         Exit status; minus the signal's number where one ended it.
-    by : EndedBy
+    by : Cause or None
+        RUN_LIMIT or STOPPED where its limit or the driver ended it; None if it ended by itself.
     seconds : float
     """
 
     status: int
-    by: EndedBy
+    by: Cause | None
     seconds: float
 
 
@@ -64,7 +115,6 @@ def perform(
     left_s: float,
     grace_s: float,
     signals: Signals,
-    begun: Callable[[int], None],
 ) -> ProcessEnd:
     """Run a command to its end.
 
@@ -78,11 +128,7 @@ def perform(
         Seconds after which the command is stopped: its limit, and the end of the allocation.
     grace_s : float
         Between TERM and KILL.
-    begun : callable
-        Called with the id of the started process.
     """
-    adopt_strays()
-    before = children()
     start = time.monotonic()
     with output.open("wb") as sink:
         try:
@@ -98,15 +144,14 @@ def perform(
             )
         except OSError as error:
             sink.write(f"hindmost: {words[0]} cannot be started: {error.strerror}\n".encode())
-            return ProcessEnd(status=NOT_FOUND, by=EndedBy.ITSELF, seconds=0.0)
+            return ProcessEnd(status=NOT_FOUND, by=None, seconds=0.0)
     try:
-        begun(process.pid)
         by = wait(process, start + limit_s, start + left_s, grace_s, signals)
     finally:
         if process.poll() is None:
             signal_group(process, signal.SIGKILL)
             process.wait()
-        end_strays(before)
+        end_processes({name: environment[name] for name in MARKS})
     return ProcessEnd(status=process.returncode, by=by, seconds=time.monotonic() - start)
 
 
@@ -116,35 +161,33 @@ def wait(
     end_at: float,
     grace_s: float,
     signals: Signals,
-) -> EndedBy:
+) -> Cause | None:
     """Wait until a process ends; stop it at its limit, at the end, or on request."""
-    by = EndedBy.ITSELF
+    by: Cause | None = None
     kill_at = float("inf")
     while process.poll() is None:
         now = time.monotonic()
-        if by is EndedBy.ITSELF:
+        if by is None:
             if signals.stop or now >= end_at:
-                by = EndedBy.DRIVER
+                by = Cause.STOPPED
             elif now >= limit_at:
-                by = EndedBy.LIMIT
-            if by is not EndedBy.ITSELF:
+                by = Cause.RUN_LIMIT
+            if by is not None:
                 signal_group(process, signal.SIGTERM)
                 kill_at = now + grace_s
         elif now >= kill_at:
             signal_group(process, signal.SIGKILL)
             kill_at = float("inf")
-        next_at = min(limit_at, end_at) if by is EndedBy.ITSELF else kill_at
+        next_at = min(limit_at, end_at) if by is None else kill_at
         signals.wait(min(next_at - time.monotonic(), 3600.0))
-    status = process.returncode
-    if by is EndedBy.ITSELF and status != 0 and told_to_stop(signals, status):
-        return EndedBy.DRIVER
+    if by is None and process.returncode != 0 and told_to_stop(signals):
+        return Cause.STOPPED
     return by
 
 
-def told_to_stop(signals: Signals, status: int) -> bool:
+def told_to_stop(signals: Signals) -> bool:
     """Tell whether a scheduler is ending all processes, and the ranks ended first."""
-    asked = shell_status(status) in ASKED_TO_END
-    told_at = time.monotonic() + (ENDED_WITHIN_S if asked else TOLD_WITHIN_S)
+    told_at = time.monotonic() + TOLD_WITHIN_S
     while not signals.stop and time.monotonic() < told_at:
         signals.wait(told_at - time.monotonic())
     return signals.stop
@@ -176,26 +219,53 @@ def end_with_parent() -> Callable[[], None]:
     return ask
 
 
-def adopt_strays() -> None:
-    """Become the parent of orphaned processes, so that `end_strays` finds them."""
-    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+def end_processes(marks: Mapping[str, str]) -> None:
+    """Kill all processes on this host with these variables: they would disturb the next run."""
+    wanted = {f"{name}={value}".encode() for name, value in marks.items()}
+    end = time.monotonic() + PATIENCE_S
+    while (left := processes_with(wanted)) and time.monotonic() < end:
+        for pid in left:
+            with suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(0.02)
 
 
-def end_strays(before: frozenset[int]) -> None:
-    """Kill the remaining processes of a run: they would disturb the next one."""
-    while strays := children() - before:
-        for stray in strays:
-            with suppress(ProcessLookupError, PermissionError):
-                os.kill(stray, signal.SIGKILL)
-            with suppress(ChildProcessError):
-                os.waitpid(stray, 0)
-
-
-def children() -> frozenset[int]:
-    """Return the child processes of this one."""
-    mine, found = os.getpid(), set()
+def processes_with(variables: set[bytes]) -> list[int]:
+    """Return the living processes of this user that were started with these variables."""
+    found = []
     for folder in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError, ValueError, IndexError):
-            if int(stat_fields(folder.name)[PARENT]) == mine:
-                found.add(int(folder.name))
-    return frozenset(found)
+        with suppress(OSError):  # it has ended, or is of another user
+            if variables.issubset((folder / "environ").read_bytes().split(b"\0")):
+                found.append(int(folder.name))
+    return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deadline:
+    """The end of an allocation, on this process's monotonic clock.
+
+    Attributes
+    ----------
+    end_s : float
+        When the scheduler ends the allocation.
+    stop_before_s : float
+        Reserve before the end.
+    """
+
+    end_s: float
+    stop_before_s: float
+
+    def fits(self, limit_s: float, *, whole: bool = False) -> bool:
+        """Tell whether a run of this length ends in time.
+
+        Parameters
+        ----------
+        whole : bool
+            The run may use the reserve as well.
+        """
+        return limit_s <= self.left_s - (0.0 if whole else self.stop_before_s)
+
+    @property
+    def left_s(self) -> float:
+        """Seconds until the end."""
+        return self.end_s - time.monotonic()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -14,6 +14,8 @@ from hindmost.errors import DataError, UsageError
 from hindmost.harness.runfile.reader import Run, open_run
 from hindmost.jobs.core.plan import PlannedRun, Value
 
+QUANTILE = 0.95
+"""Of the times of earlier runs."""
 START_S = 15.0
 """Time of a run outside its solves: starting ranks, importing Python and PETSc, assembly."""
 WARMUP = 1
@@ -45,12 +47,10 @@ class EarlierRun:
 
 @dataclass(slots=True)
 class RunTimeEstimate:
-    """Times of earlier runs at a quantile; call it with a run.
+    """Times of earlier runs at `QUANTILE`; call it with a run.
 
     Attributes
     ----------
-    quantile : float
-        In (0, 1).
     earlier : list of EarlierRun
     unreadable : list of str
         Files that were skipped, and why.
@@ -58,7 +58,6 @@ class RunTimeEstimate:
         By configuration: the estimated time, and the number of earlier runs it is based on.
     """
 
-    quantile: float
     earlier: list[EarlierRun]
     unreadable: list[str] = field(default_factory=list)
     found: dict[tuple[Any, ...], tuple[float | None, int]] = field(default_factory=dict)
@@ -81,7 +80,7 @@ class RunTimeEstimate:
             return None, 0
         repeats = number_after(run.command, "--repeats", 1)
         solves = repeats + number_after(run.command, "--warmup", WARMUP)
-        return START_S + solves * upper(times, self.quantile), len(times)
+        return START_S + solves * upper(times), len(times)
 
     @property
     def without(self) -> int:
@@ -91,35 +90,33 @@ class RunTimeEstimate:
     @property
     def from_few(self) -> int:
         """The number of runs with too few earlier ones for the quantile; the slowest is used."""
-        enough = self.quantile / (1 - self.quantile)
+        enough = QUANTILE / (1 - QUANTILE)
         return sum(n for key, n in self.asked.items() if 0 < self.found[key][1] < enough)
 
 
-def read_estimate(folder: Path, quantile: float) -> RunTimeEstimate:
+def read_estimate(folder: Path) -> RunTimeEstimate:
     """Read the earlier run files in a folder and its subfolders.
 
     Raises
     ------
     UsageError
-        The folder has no run files, or the quantile is not between 0 and 1.
+        The folder has no run files.
     """
-    if not 0 < quantile < 1:
-        raise UsageError(f"--quantile {quantile:g}: choose a number between 0 and 1, such as 0.95.")
     paths = sorted(folder.rglob("*.h5")) if folder.is_dir() else []
     if not paths:
         why = "the folder has" if folder.is_dir() else "not a folder, so there are"
         raise UsageError(f"--estimate {folder}: {why} no run files (*.h5).")
-    earlier, unreadable = [], []
+    found = RunTimeEstimate([])
     for path in paths:
         try:
             run = open_run(path)
             if run.header.complete and run.header.iterations > 0:
-                earlier.append(earlier_run(run))
+                found.earlier.append(earlier_run(run))
             else:
-                unreadable.append(f"{path}: incomplete")
+                found.unreadable.append(f"{path}: incomplete")
         except DataError as error:
-            unreadable.append(str(error))
-    return RunTimeEstimate(quantile, earlier, unreadable)
+            found.unreadable.append(str(error))
+    return found
 
 
 def earlier_run(run: Run) -> EarlierRun:
@@ -129,7 +126,7 @@ def earlier_run(run: Run) -> EarlierRun:
         **dict.fromkeys(_WORKLOAD, header.workload),
         "solver": header.solver,
         **({"restart": header.restart} if header.restart else {}),
-        **{name: value for name, value in header.spec.items() if is_value(value)},
+        **{name: each for name, each in header.spec.items() if isinstance(each, Value)},
         "ranks": header.ranks,
     }
     return EarlierRun(
@@ -138,11 +135,6 @@ def earlier_run(run: Run) -> EarlierRun:
         per_iteration_s=run.solve_time_s / header.iterations,
         iterations=header.iterations,
     )
-
-
-def is_value(value: Any) -> bool:
-    """Tell whether a sweep could set a value."""
-    return isinstance(value, str | int | float | bool)
 
 
 def alike(run: PlannedRun, earlier: EarlierRun) -> bool:
@@ -154,15 +146,10 @@ def alike(run: PlannedRun, earlier: EarlierRun) -> bool:
     if options != earlier.options:
         return False
     return all(
-        earlier.known[name] == value if name in earlier.known else among(value, options)
+        earlier.known[name] == value if name in earlier.known else str(value) in options
         for name, value in run.configuration.items()
         if name not in LENGTHS
     )
-
-
-def among(value: Value, words: Iterable[str]) -> bool:
-    """Tell whether a value is one of the words."""
-    return str(value) in words
 
 
 def options_of(command: tuple[str, ...]) -> tuple[str, ...]:
@@ -185,7 +172,7 @@ def number_after(command: tuple[str, ...], word: str, default: int) -> int:
     return default
 
 
-def upper(times: list[float], quantile: float) -> float:
+def upper(times: list[float], quantile: float = QUANTILE) -> float:
     """Return the time that a further run stays below with a probability of at least the quantile.
 
     The order statistic of rank ceil(q (n + 1)), which holds for any law of exchangeable times;

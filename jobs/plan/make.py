@@ -236,8 +236,6 @@ def shuffle(values: MutableSequence[Any], stream: random.Random) -> None:
         values[last], values[other] = values[other], values[last]
 
 
-MINUTE_S = 60.0
-"""Schedulers count walltime in minutes."""
 START_S = 60.0
 """Time for a job to start its first run (modules, imports, a slow file system); reserved where the
 longest walltime has room for it."""
@@ -364,12 +362,13 @@ def label(key: tuple[str, ...]) -> str:
 
 def allocation_of(name: str, box: _Box, limits: StudyLimits) -> Allocation:
     """Return a filled allocation."""
-    minutes = math.ceil((START_S + box.needed_s + limits.stop_before_s) / MINUTE_S)
+    # Schedulers count walltime in minutes.
+    minutes = math.ceil((START_S + box.needed_s + limits.stop_before_s) / 60.0)
     return Allocation(
         id=name,
         runs=tuple(run.id for run in box.runs),
         nodes=max(run.nodes for run in box.runs),
         ranks_per_node=max(run.ranks_per_node for run in box.runs),
-        walltime_s=min(minutes * MINUTE_S, limits.job_s),
+        walltime_s=min(60.0 * minutes, limits.job_s),
         stop_before_s=limits.stop_before_s,
     )

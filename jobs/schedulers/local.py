@@ -6,17 +6,23 @@
         lock                              held while a job is submitted
         20261121T195153.123456/           a job; its name is its id, and later ids sort later
             lock                          held while the job waits or runs
-            submitted.json                its process group, and the boot id of the machine
+            submitted.json                its process group
             started.json                  the process of the script
             cancelled.json                if somebody cancelled it
             ended.json                    its exit status
+
+A job's keeper, detached from the terminal, holds the lock of the job until it ends. The jobs of a
+machine run one after another because each waits for the locks of all earlier ones.
 """
 
 from __future__ import annotations
 
+import fcntl
+import json
 import os
 import signal
 import socket
+import subprocess
 import sys
 import time
 from collections.abc import Sequence
@@ -26,19 +32,25 @@ from pathlib import Path
 from typing import Any
 
 from hindmost.errors import MissingError, UsageError
-from hindmost.files import read_text, user_folder
+from hindmost.files import read_text, user_folder, write_atomically
 from hindmost.jobs.core.durable import is_locked, locked
 from hindmost.jobs.schedulers.calls import CALL_LIMIT_S, call, environment_of_jobs
-from hindmost.jobs.schedulers.local_keeper import BOOT_ID, write
-from hindmost.jobs.schedulers.scheduler import Job, JobState, Script
-from hindmost.jobs.schedulers.script import OUTPUT, directives, fill_template, line
+from hindmost.jobs.schedulers.scheduler import (
+    OUTPUT,
+    Job,
+    JobState,
+    Script,
+    directives,
+    fill_template,
+    line,
+)
 from hindmost.parsing import parse_json
 from hindmost.statuses import WORK_IS_LEFT
 
 GRACE_S = 15.0
 """Between TERM and KILL; enough for a driver to stop its run and record it."""
 
-_KEEPER = "hindmost.jobs.schedulers.local_keeper"
+_KEEPER = "from hindmost.jobs.schedulers.local import keep; keep()"
 
 
 class Local:
@@ -95,7 +107,7 @@ class Local:
             file = f"{script.stem}-{folder.name}.out"
             output = beside / file if beside.is_dir() else folder / OUTPUT
             answer = call(
-                sys.executable, "-P", "-m", _KEEPER, str(folder), str(script), str(output),
+                sys.executable, "-P", "-c", _KEEPER, str(folder), str(script), str(output),
                 environment=environment_of_jobs(),
             )  # fmt: skip
         if answer.status:
@@ -168,8 +180,7 @@ def _look(id: str) -> Job:
         return Job(id=id, state=JobState.UNKNOWN, reason=reason)
     # before the events: a job that ends now has written its last one
     alive = is_locked(folder / "lock")
-    submitted, started = read(folder, "submitted"), read(folder, "started")
-    ended = read(folder, "ended")
+    started, ended = read(folder, "started"), read(folder, "ended")
     status = None if ended is None else ended.get("status")
     if alive and ended is None:
         if started is None:
@@ -182,9 +193,55 @@ def _look(id: str) -> Job:
         return told(JobState.COMPLETED, "exit 0")
     if ended is not None:
         return told(JobState.LEFT if status == WORK_IS_LEFT else JobState.FAILED, f"exit {status}")
-    if submitted is not None and submitted.get("boot") != BOOT_ID.read_text().strip():
-        return told(JobState.NODE_FAILED, "the machine was rebooted before the job ended")
     return told(JobState.FAILED, "killed: there is no exit status")
+
+
+def keep() -> None:
+    """Leave the keeper of a job in a session of its own, and return at once."""
+    folder, script, output = (Path(word) for word in sys.argv[1:])
+    os.setsid()
+    lock = open_lock(folder)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    write(folder, "submitted", group=os.getpgrp())
+    with output.open("ab", buffering=0) as sink:
+        if os.fork():
+            return  # the lock stays with the child
+        for stream in (1, 2):
+            os.dup2(sink.fileno(), stream)
+    for earlier in sorted(folder.parent.iterdir()):
+        if earlier.name < folder.name and not (earlier / "ended.json").exists():
+            other = open_lock(earlier)
+            fcntl.flock(other, fcntl.LOCK_SH)
+            os.close(other)
+    write(folder, "ended", status=run(folder, script, lock))
+
+
+def run(folder: Path, script: Path, lock: int) -> int:
+    """Run the script and return its exit status; minus the signal's number if one ended it."""
+    # A cancellation signals the whole group: it ends the script, whose end is recorded here.
+    signal.signal(signal.SIGTERM, lambda _signal, _frame: None)
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    # The script holds the lock as well, so that no other job starts if this keeper is killed.
+    child = subprocess.Popen(
+        ["/bin/bash", script],
+        stdin=subprocess.DEVNULL,
+        pass_fds=(lock,),
+        env={**os.environ, "HINDMOST_JOB_ID": folder.name},
+    )
+    write(folder, "started", process=child.pid)
+    if (folder / "cancelled.json").exists():  # before the script could hear of it
+        child.terminate()
+    return child.wait()
+
+
+def open_lock(folder: Path) -> int:
+    """Open the lock of a job, which its keeper and its script hold."""
+    return os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+
+
+def write(folder: Path, event: str, **values: object) -> None:
+    """Record an event of a job."""
+    write_atomically(folder / f"{event}.json", json.dumps(values) + "\n")
 
 
 LOCAL = Local()

@@ -16,8 +16,16 @@ from hindmost.errors import MissingError, UsageError
 from hindmost.harness.launch import process_age_s
 from hindmost.jobs.core.values import fill_numbers
 from hindmost.jobs.schedulers.calls import ASK_LIMIT_S, Answer, call, environment_of_jobs
-from hindmost.jobs.schedulers.scheduler import REFUSED, Job, JobState, Script
-from hindmost.jobs.schedulers.script import OUTPUT, directives, fill_template, line
+from hindmost.jobs.schedulers.scheduler import (
+    OUTPUT,
+    REFUSED,
+    Job,
+    JobState,
+    Script,
+    directives,
+    fill_template,
+    line,
+)
 from hindmost.statuses import WORK_IS_LEFT
 from hindmost.text import clock, parse_duration
 
@@ -266,9 +274,6 @@ OVERDRAWN = {
 DELETED_SUBSTATE = 91
 """A job that qdel ended, or that never ran; 92 means it ended by itself, 93 a failure."""
 
-_SIGNAL_BASE = 256
-_TERM, _KILL = 15, 9
-
 
 def job(id: str, told: dict[str, Any]) -> Job:
     """Return the state of a job.
@@ -318,7 +323,7 @@ def _end(told: dict[str, Any], comment: str) -> JobState:
     # The end of the walltime and qdel both come as TERM, then KILL.
     if "exceeded resource walltime" in comment.lower() or (status and _time_is_up(told)):
         return JobState.TIME_LIMIT
-    if status in (_SIGNAL_BASE + _TERM, _SIGNAL_BASE + _KILL) or deleted:
+    if status in (256 + 15, 256 + 9) or deleted:  # by TERM or KILL
         return JobState.CANCELLED
     if status == WORK_IS_LEFT:
         return JobState.LEFT
@@ -327,17 +332,13 @@ def _end(told: dict[str, Any], comment: str) -> JobState:
 
 def _time_is_up(told: dict[str, Any]) -> bool:
     """Tell whether a job used all the time that it asked for."""
-    used, asked = (
-        _seconds(str(dict(told.get(what) or {}).get("walltime", "")))
-        for what in ("resources_used", "Resource_List")
-    )
-    return used is not None and asked is not None and used >= asked
-
-
-def _seconds(clock: str) -> int | None:
-    """Read ``HH:MM:SS``; None where it is something else."""
-    found = re.fullmatch(r"(\d+):(\d\d):(\d\d)", clock)
-    return int(found[1]) * 3600 + int(found[2]) * 60 + int(found[3]) if found else None
+    try:
+        used, asked = (
+            parse_duration(told[what]["walltime"]) for what in ("resources_used", "Resource_List")
+        )
+    except (KeyError, TypeError, ValueError):  # PBS does not tell
+        return False
+    return used >= asked
 
 
 def _nodes(hosts: str) -> str:

@@ -14,9 +14,12 @@ from pathlib import Path
 
 from hindmost.errors import MissingError, UsageError
 from hindmost.jobs.schedulers.calls import ASK_LIMIT_S, Answer, batches, call, environment_of_jobs
-from hindmost.jobs.schedulers.scheduler import REFUSED, Job, JobState, Script
-from hindmost.jobs.schedulers.script import (
+from hindmost.jobs.schedulers.scheduler import (
     OUTPUT,
+    REFUSED,
+    Job,
+    JobState,
+    Script,
     directives,
     fill_template,
     line,

@@ -15,7 +15,6 @@ from msgspec import Meta
 from hindmost.documents import Document, parse_document, read_document
 from hindmost.errors import DataError, UnknownSchemaError, UsageError
 from hindmost.jobs.core.values import NAMED, OUT, Line, Whole, as_words, check_names, plain
-from hindmost.jobs.schedulers import SCHEDULERS
 from hindmost.jobs.study.machines import LOCAL, MachineTables, read_machines, with_this_one
 from hindmost.jobs.study.study import Pack, PackBy, RunOrder, Study, StudyLimits
 from hindmost.jobs.study.sweep import (
@@ -40,7 +39,6 @@ GIVEN = ("ranks", "ranks_per_node", "nodes", "repeat", OUT)
 """Names that commands may use without a sweep setting them."""
 RUNS = "runs"
 """The post-processing line's name for the folder of the collected run files."""
-MOST_REPEATS = 100_000
 SUFFIX = ".toml"
 DURATIONS = ("job", "run", "stop_before")
 
@@ -57,7 +55,7 @@ class StudyTable:
         ),
     ]
     seed: Whole = 0
-    repeats: Annotated[int, Meta(ge=1, le=MOST_REPEATS)] = 1
+    repeats: Annotated[int, Meta(ge=1)] = 1
     order: RunOrder = RunOrder.RANDOM_BLOCKS
     machine: Line | None = None
 
@@ -242,10 +240,8 @@ def replaced(study: Study, replacements: Iterable[str]) -> Study:
     for text in replacements:
         name, _, value = text.partition("=")
         if name.strip() == "repeats" and name.strip() not in study.names:
-            if not value.strip().isdecimal() or not 1 <= int(value) <= MOST_REPEATS:
-                raise UsageError(
-                    f"--set {text}: repeats must be a whole number from 1 to {MOST_REPEATS}."
-                )
+            if not value.strip().isdecimal() or int(value) < 1:
+                raise UsageError(f"--set {text}: repeats must be a whole number of at least 1.")
             study = replace(study, repeats=int(value))
         else:
             study = replace(study, sweep=replace_axis(study.sweep, text))
@@ -276,22 +272,6 @@ def check_pack(pack: Pack, names: list[str]) -> None:
             raise RecordError(why, "pack", "by", number, found=name)
 
 
-CHOSEN = re.compile(r'^machine = "\$machine" *', re.MULTILINE)
-"""Where the study names its machine: the first one that follows."""
-COMMENTS = 28
-"""The column of comments."""
-
-
-def example(scheduler: str | None = None) -> str:
-    """Return an example study with a machine of one scheduler, or of each for None."""
-    folder = files("hindmost.jobs.study.example")
-    study, *machines = (
-        (folder / f"{part}.toml").read_text(encoding="utf-8")
-        for part in (
-            "study",
-            *([scheduler] if scheduler else (each.name for each in SCHEDULERS.built_in)),
-        )
-    )
-    first = re.findall(r"^\[machine\.([\w-]+)\]", machines[0], re.MULTILINE)[0]
-    chosen = f'machine = "{first}"'.ljust(COMMENTS)
-    return "".join((CHOSEN.sub(chosen, study), *machines))
+def example() -> str:
+    """Return an example study, with a machine for each scheduler."""
+    return (files("hindmost.jobs.study") / "example.toml").read_text(encoding="utf-8")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from types import CodeType
 from typing import Annotated
 
 from msgspec import Meta
@@ -11,7 +13,6 @@ from msgspec import Meta
 from hindmost.jobs.core.machine import MachineProfile
 from hindmost.jobs.core.plan import Value
 from hindmost.jobs.core.values import Line, Whole
-from hindmost.jobs.study.expression import Condition
 
 Positive = Annotated[float, Meta(gt=0)]
 
@@ -51,6 +52,24 @@ class Axis:
     def names(self) -> tuple[str, ...]:
         """The names that the axis sets."""
         return tuple(self.settings[0])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Condition:
+    """A condition on configurations; made by `hindmost.jobs.study.sweep.parse_condition`."""
+
+    text: str
+    code: CodeType
+
+    def holds(self, names: Mapping[str, Value]) -> bool:
+        """Tell whether it holds; a ValueError if it has no answer."""
+        try:
+            value = eval(self.code, {"__builtins__": {}}, dict(names))  # of comparisons alone
+        except TypeError:
+            raise ValueError("a text and a number have no order; use == or !=") from None
+        if not isinstance(value, bool):
+            raise ValueError(f"{value!r} is neither true nor false; compare it with a value")
+        return value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,10 +1,17 @@
-"""The sweep of a study: the values of each configuration, and which ones are left out."""
+"""The sweep of a study: the values of each configuration, and which ones are left out.
+
+Conditions such as ``ranks > 128 and unknowns < 8e6`` are written as in Python, whose parser reads
+them: comparisons of names, numbers and texts in quotes, ``and``, ``or``, ``not`` and parentheses;
+``true`` and ``false`` as in TOML. Everything else of Python is refused before anything is computed.
+"""
 
 from __future__ import annotations
 
+import ast
 import math
 import re
 import tomllib
+import warnings
 from collections.abc import Sequence
 from itertools import product
 from keyword import iskeyword
@@ -13,8 +20,7 @@ from typing import Any
 from hindmost.errors import DataError, UsageError
 from hindmost.jobs.core.plan import Value
 from hindmost.jobs.core.values import plain
-from hindmost.jobs.study.expression import Condition, ConditionError, parse_condition
-from hindmost.jobs.study.study import Axis, Study
+from hindmost.jobs.study.study import Axis, Condition, Study
 from hindmost.parsing import shown
 from hindmost.records import KeyPath, RecordError
 from hindmost.text import choose, either
@@ -22,11 +28,18 @@ from hindmost.text import choose, either
 CONDITIONS = ("exclude", "only")
 OWN_NAME = "name"
 """In a table of an axis, the value of the axis itself."""
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _TAKEN = ("true", "false", "out", "repeat", "nodes")
 """Words with a meaning in conditions or commands."""
 MOST = 1_000_000
 """The most runs of a study; more are a mistake."""
+TRUTHS = {"true": True, "false": False}
+ALLOWED = "names, numbers, texts in quotes, comparisons, and, or, not and parentheses"
+NODES = (
+    ast.BoolOp, ast.And, ast.Or, ast.UnaryOp, ast.Not, ast.USub, ast.UAdd, ast.Compare, ast.Eq,
+    ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Name, ast.Load, ast.Constant,
+)  # fmt: skip
+"""What of Python's syntax is `ALLOWED`."""
 
 
 def read_axes(table: dict[str, Any]) -> tuple[Axis, ...]:
@@ -81,8 +94,8 @@ def check_name(name: str, path: KeyPath, value: Any) -> None:
     """Refuse a name that is not valid in conditions and commands."""
     if not _NAME.fullmatch(name) or name in _TAKEN or iskeyword(name):
         why = (
-            f"'{name}' is not a valid name: use letters, digits, _ and -, not beginning with a "
-            f"digit or -, and no word of Python, nor {either(_TAKEN)}"
+            f"'{name}' is not a valid name: use letters, digits and _, a letter first, and no word "
+            f"of Python, nor {either(_TAKEN)}"
         )
         raise RecordError(why, *path, found=value)
 
@@ -115,10 +128,28 @@ def read_conditions(table: dict[str, Any], key: str, names: Sequence[str]) -> tu
             raise RecordError(why, *path, found=text)
         try:
             conditions.append(parse_condition(text, names))
-        except ConditionError as error:
-            why = f"character {error.column}: {error}"
-            raise RecordError(why, *path, found=text) from None
+        except ValueError as error:
+            raise RecordError(str(error), *path, found=text) from None
     return tuple(conditions)
+
+
+def parse_condition(text: str, names: Sequence[str]) -> Condition:
+    """Parse a condition on names that the sweep sets; a ValueError if it is none."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of the parser, on what is refused below
+            parsed = ast.parse(re.sub(r"\s", " ", text).strip(), mode="eval")
+    except SyntaxError as error:
+        raise ValueError(f"{error.msg}; use {ALLOWED}") from None
+    except (RecursionError, MemoryError):
+        raise ValueError(f"too deeply nested; use {ALLOWED}") from None
+    for part in ast.walk(parsed.body):
+        if isinstance(part, ast.Name) and part.id not in (*names, *TRUTHS):
+            raise ValueError(f"'{part.id}' is not set by the sweep: {choose(names, part.id)}")
+        number_or_text = not isinstance(part, ast.Constant) or type(part.value) in (int, float, str)
+        if not isinstance(part, NODES) or not number_or_text:
+            raise ValueError(f"'{ast.unparse(part)}' is not allowed; use {ALLOWED}")
+    return Condition(text=text, code=compile(parsed, "condition", "eval"))
 
 
 def configurations(study: Study) -> list[dict[str, Value]]:
@@ -154,12 +185,10 @@ def wanted(study: Study, names: dict[str, Value]) -> bool:
 
     def holds(condition: Condition) -> bool:
         try:
-            return condition.holds(names)
-        except ConditionError as error:
+            return condition.holds({**TRUTHS, **names})
+        except ValueError as error:
             text = " ".join(condition.text.split())
-            raise DataError(
-                f"{study.file}: '{text}', character {error.column}: {error}."
-            ) from error
+            raise DataError(f"{study.file}: '{text}': {error}.") from error
 
     return all(map(holds, study.only)) and not any(map(holds, study.exclude))
 

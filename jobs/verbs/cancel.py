@@ -18,7 +18,6 @@ examples:
 
 Finished runs are kept; 'hindmost study submit' submits the remaining ones.
 """
-JSON_VERSION = 1
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -37,7 +36,7 @@ def perform(arguments: argparse.Namespace) -> int:
     jobs = done.cancelled
     if arguments.json:
         left = [job.id for job in done.left]
-        write_json({"version": JSON_VERSION, "cancelled": jobs, "left": left}, indent=1)
+        write_json({"version": 1, "cancelled": jobs, "left": left}, indent=1)
         return 1 if left else 0
     if done.left:
         write_lines(f"{counted(len(done.left), 'job')} still queued or running:")

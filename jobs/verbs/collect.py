@@ -12,7 +12,6 @@ from hindmost.errors import UsageError
 from hindmost.jobs.collection import TABLE, Collection, collect
 from hindmost.jobs.folder import StudyFolder
 from hindmost.jobs.outcomes import Completion
-from hindmost.jobs.state import completions_of
 from hindmost.output import write_json, write_lines
 from hindmost.printable import shell_word
 from hindmost.statuses import WORK_IS_LEFT
@@ -28,7 +27,6 @@ Files are hard links to those of the study where the file system allows it, else
 lists the run of each file, and where it ran. Collect again to add runs that finished since.
 Exit status: 0 all runs are done, 75 runs remain, 1 all remaining runs failed for good.
 """
-JSON_VERSION = 1
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -48,11 +46,11 @@ def perform(arguments: argparse.Namespace) -> int:
     study = StudyFolder.open(arguments.folder)
     with study.changing():
         found = collect(study, arguments.out or arguments.folder / "collected")
-    completions = completions_of(study, study.records(found.missing)).values()
+    completions = study.completions(study.records(found.missing)).values()
     left = sum(each is Completion.LEFT for each in completions)
     if arguments.json:
         answer = {"folder": found.folder, "files": found.files, "missing": found.missing}
-        write_json({"version": JSON_VERSION, **answer}, indent=1)
+        write_json({"version": 1, **answer}, indent=1)
     else:
         tell(study, found, left, arguments.folder)
     if not found.missing:

@@ -23,22 +23,17 @@ take. Nothing is run and nothing is written.
 EXAMPLES = """\
 examples:
   hindmost study plan --example > study.toml
-  hindmost study plan --example slurm > study.toml
   hindmost study plan study.toml
   hindmost study plan study.toml --machine site-a --json | jq '.allocations'
-  hindmost study plan study.toml --estimate earlier/ --quantile 0.9
+  hindmost study plan study.toml --estimate earlier/
   hindmost study plan gmres-noise --machine local --set ranks=1,2 --set repeats=3
 """
-JSON_VERSION = 1
-QUANTILE = 0.95
-ALL = "all"
 FIRST = 12
 """Runs and allocations in the text."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    from hindmost.jobs.schedulers import SCHEDULERS
     from hindmost.jobs.study.read import shipped_studies
 
     parser.description = DESCRIPTION
@@ -52,10 +47,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_study_arguments(parser)
     parser.add_argument(
         "--example",
-        nargs="?",
-        choices=(*(each.name for each in SCHEDULERS.built_in), ALL),
-        const=ALL,
-        help="print a commented study, with a machine for each scheduler or for the one named",
+        action="store_true",
+        help="print a commented study, with a machine for each scheduler",
     )
     parser.add_argument(
         "--json", action="store_true", help="print JSON, with all runs and allocations"
@@ -81,11 +74,6 @@ def add_study_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="estimate run times from the run files of earlier runs (limits.run)",
     )
-    parser.add_argument(
-        "--quantile",
-        type=float,
-        help=f"quantile of the earlier times, for --estimate ({QUANTILE:g})",
-    )
 
 
 def planned(arguments: argparse.Namespace) -> tuple[Study, Plan, RunTimeEstimate | None]:
@@ -98,19 +86,16 @@ def planned(arguments: argparse.Namespace) -> tuple[Study, Plan, RunTimeEstimate
     if arguments.estimate is not None:
         from hindmost.jobs.plan.estimate import read_estimate  # reads HDF5, which a plan need not
 
-        quantile = QUANTILE if arguments.quantile is None else arguments.quantile
-        estimate = read_estimate(arguments.estimate, quantile)
-    elif arguments.quantile is not None:
-        raise UsageError("--quantile is that of the times of earlier runs: add --estimate DIR.")
+        estimate = read_estimate(arguments.estimate)
     return study, make_plan(study, arguments.machine, expectation=estimate), estimate
 
 
 def perform(arguments: argparse.Namespace) -> int:
     """Plan and print."""
-    if arguments.example is not None:
+    if arguments.example:
         from hindmost.jobs.study.read import example
 
-        write_text(example(None if arguments.example == ALL else arguments.example))
+        write_text(example())
         return 0
     if arguments.study is None:
         raise UsageError(
@@ -209,8 +194,10 @@ def lines_of(plan: Plan, estimate: RunTimeEstimate | None) -> list[str]:
 
 def estimate_lines(estimate: RunTimeEstimate, runs: int) -> list[str]:
     """Return the lines on where the expected times come from."""
+    from hindmost.jobs.plan.estimate import QUANTILE
+
     lines = [
-        f"times: quantile {estimate.quantile:g} of {counted(len(estimate.earlier), 'earlier run')}"
+        f"times: quantile {QUANTILE:g} of {counted(len(estimate.earlier), 'earlier run')}"
         f"; no earlier run for {estimate.without} of {counted(runs, 'run')}, "
         "which get their limit"
     ]
@@ -224,15 +211,17 @@ def estimate_lines(estimate: RunTimeEstimate, runs: int) -> list[str]:
 
 def told(plan: Plan, estimate: RunTimeEstimate | None) -> dict[str, object]:
     """Return a plan for ``hindmost study plan --json``."""
+    from hindmost.jobs.plan.estimate import QUANTILE
+
     return {
-        "version": JSON_VERSION,
+        "version": 1,
         **asdict(plan),
         "core_hours": plan.cost,
         "scripts": [script_name(each.id) for each in plan.allocations],
         "estimate": None
         if estimate is None
         else {
-            "quantile": estimate.quantile,
+            "quantile": QUANTILE,
             "earlier_runs": len(estimate.earlier),
             "runs_without": estimate.without,
             "runs_from_few": estimate.from_few,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 from hindmost.jobs.folder import StudyFolder
 from hindmost.jobs.schedulers import SCHEDULERS
@@ -13,6 +12,7 @@ from hindmost.jobs.schedulers.scheduler import JobState
 from hindmost.jobs.state import AllocationState, RunState, StudyState, state_of
 from hindmost.output import write_json, write_lines
 from hindmost.printable import shell_word
+from hindmost.records import to_document
 from hindmost.statuses import WORK_IS_LEFT
 from hindmost.text import counted
 
@@ -23,9 +23,8 @@ examples:
 
 Exit status: 0 all runs are done, 75 runs remain, 1 all remaining runs failed for good.
 """
-JSON_VERSION = 1
-MOST_LINES = 12
-MOST_FAILURES = 3
+SHOWN = 12
+"""Allocations and failures in the text."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -41,7 +40,14 @@ def perform(arguments: argparse.Namespace) -> int:
     study = StudyFolder.open(arguments.folder)
     state = state_of(study, SCHEDULERS[study.plan.machine.scheduler])
     if arguments.json:
-        write_json(to_json(study, state, arguments.folder), indent=1)
+        answer = {
+            "version": 1,
+            "study": study.plan.study,
+            "machine": study.plan.machine.name,
+            **to_document(state),
+            "next": next_step(state, arguments.folder),
+        }
+        write_json(answer, indent=1)
     else:
         tell(study, state, arguments.folder)
     return state.exit_status
@@ -51,23 +57,23 @@ def tell(study: StudyFolder, state: StudyState, folder: Path) -> None:
     """Print the progress of a study."""
     counts = state.counts
     told = ", ".join(f"{counts[each]} {each}" for each in RunState if counts[each])
-    total = counted(counts.total(), "run")
+    total = counted(sum(counts.values()), "run")
     write_lines(f"{study.plan.study} on {study.plan.machine.name}: {total}: {told}")
     if state.remark:
         write_lines(f"  job states are unknown: {state.remark}")
     going = [each for each in state.allocations if worth_a_line(each)]
-    for each in going[:MOST_LINES]:
+    for each in going[:SHOWN]:
         done = each.counts[RunState.DONE]
-        write_lines(f"  {each.allocation.id}: {done} of {len(each.runs)} done; {job_words(each)}")
-    if len(going) > MOST_LINES:
-        more = counted(len(going) - MOST_LINES, "more allocation")
+        write_lines(f"  {each.allocation}: {done} of {len(each.runs)} done; {job_words(each)}")
+    if len(going) > SHOWN:
+        more = counted(len(going) - SHOWN, "more allocation")
         write_lines(f"  and {more}; --json lists all")
-    for failure in state.failures[:MOST_FAILURES]:
+    for failure in state.failures[:SHOWN]:
         # Launchers draw lines of dashes below their messages.
         lines = [line for line in failure.message.splitlines() if any(map(str.isalnum, line))]
         said = lines or [status_words(failure.status)]
         write_lines(f"  run {failure.run}: {failure.cause}: {said[-1]}")
-    if len(state.failures) > MOST_FAILURES:
+    if len(state.failures) > SHOWN:
         causes = Counter(str(failure.cause) for failure in state.failures)
         write_lines(f"  causes: {', '.join(f'{count} {cause}' for cause, count in causes.items())}")
     write_lines(f"next: {next_step(state, folder)}")
@@ -87,21 +93,19 @@ def status_words(status: int) -> str:
 def job_words(state: AllocationState) -> str:
     """Describe the job of an allocation."""
     if state.job is None:
-        return "a driver is running" if state.driven else "no job"
-    on = f" on {state.job.nodes}" if state.job.nodes else ""
-    return f"job {state.job.id} {state.job.state} ({state.job.reason}){on}"
+        return "a driver is running" if state.live else "no job"
+    on = f" on {state.nodes}" if state.nodes else ""
+    return f"job {state.job} {state.state} ({state.reason}){on}"
 
 
 def next_step(state: StudyState, folder: Path) -> str:
     """Return the next command for a person."""
     here = shell_word(folder)
     counts = state.counts
-    stuck = [
-        each.job for each in state.allocations if each.job and each.job.state is JobState.STUCK
-    ]
+    stuck = [each for each in state.allocations if each.state is JobState.STUCK]
     if stuck:
         return (
-            f"job {stuck[0].id} can never start ({stuck[0].reason}): "
+            f"job {stuck[0].job} can never start ({stuck[0].reason}): "
             f"hindmost study cancel {here}, correct its script, then hindmost study submit {here}"
         )
     if state.remark and state.exit_status == WORK_IS_LEFT:
@@ -111,10 +115,10 @@ def next_step(state: StudyState, folder: Path) -> str:
     if counts[RunState.LEFT]:
         failed = [
             each for each in state.allocations
-            if each.job and each.job.state is JobState.FAILED and each.counts[RunState.LEFT]
+            if each.state is JobState.FAILED and each.counts[RunState.LEFT]
         ]  # fmt: skip
         if failed:  # its script or its driver ended too early to record more
-            read = folder / "output" / f"{failed[0].allocation.id}-*"
+            read = folder / "output" / f"{failed[0].allocation}-*"
             return f"read {read}; hindmost study submit {here}"
         return f"hindmost study submit {here}"
     if counts[RunState.FAILED]:
@@ -124,28 +128,3 @@ def next_step(state: StudyState, folder: Path) -> str:
             f"or hindmost study collect {here} to leave them out"
         )
     return f"hindmost study collect {here}"
-
-
-def to_json(study: StudyFolder, state: StudyState, folder: Path) -> dict[str, Any]:
-    """Return the progress of a study as JSON."""
-    return {
-        "version": JSON_VERSION,
-        "study": study.plan.study,
-        "machine": study.plan.machine.name,
-        "counts": {str(each): state.counts[each] for each in RunState},
-        "allocations": [
-            {
-                "allocation": each.allocation.id,
-                "job": each.job.id if each.job else None,
-                "state": str(each.job.state) if each.job else None,
-                "reason": each.job.reason if each.job else None,
-                "nodes": each.job.nodes if each.job else None,
-                "live": each.live,
-                "runs": {run: str(found) for run, found in each.runs.items()},
-            }
-            for each in state.allocations
-        ],
-        "failures": state.failures,
-        "remark": state.remark,
-        "next": next_step(state, folder),
-    }

@@ -37,7 +37,6 @@ not. Finished files are kept.
 Exit status: 0 submitted, or no runs remain; 1 all remaining runs failed for good; 2 or 3 the study
 is not valid; 4 the scheduler is not available.
 """
-JSON_VERSION = 1
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -71,7 +70,7 @@ def perform(arguments: argparse.Namespace) -> int:
 
 def submit_remaining(arguments: argparse.Namespace) -> int:
     """Submit the remaining runs of a study, as planned."""
-    given = ("machine", "replacements", "estimate", "quantile", "folder", "dry_run")
+    given = ("machine", "replacements", "estimate", "folder", "dry_run")
     if any(getattr(arguments, name) for name in given):
         raise UsageError(
             f"{arguments.study} is the folder of a study, whose plan is made: of the options only "
@@ -82,7 +81,7 @@ def submit_remaining(arguments: argparse.Namespace) -> int:
         done = resume(study, SCHEDULERS[study.plan.machine.scheduler], again=arguments.again)
     if arguments.json:
         answer = {"study": study.plan.study, "folder": str(study.path), **asdict(done)}
-        write_json({"version": JSON_VERSION, **answer}, indent=1)
+        write_json({"version": 1, **answer}, indent=1)
     else:
         tell_remaining(done, Path(arguments.study))
     return 1 if done.failed and not done.submitted and not done.live else 0
@@ -142,7 +141,7 @@ def submit_new(arguments: argparse.Namespace) -> int:
     if arguments.json:
         submitted = Resumption(submitted=tuple(done), live=(), runs=len(plan.runs), failed=0)
         answer = {"folder": str(folder.path), **asdict(submitted)}
-        write_json({"version": JSON_VERSION, "study": plan.study, **answer}, indent=1)
+        write_json({"version": 1, "study": plan.study, **answer}, indent=1)
     else:
         tell_submitted(done, len(plan.runs))
         write_lines(f"next: hindmost study status {shell_word(path)}")
@@ -164,7 +163,7 @@ def show(plan: Plan, scheduler: Scheduler, path: Path, *, as_json: bool) -> None
     scripts = scripts_of(plan, scheduler, path.resolve())
     if as_json:
         answer = {"folder": str(path.resolve()), "scripts": scripts}
-        write_json({"version": JSON_VERSION, "study": plan.study, **answer}, indent=1)
+        write_json({"version": 1, "study": plan.study, **answer}, indent=1)
         return
     first, *others = scripts
     write_lines(f"# {path / 'scripts' / first}.sh")

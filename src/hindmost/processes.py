@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-STATE, PARENT, SESSION, START, CPU = 0, 1, 3, 19, 36
+STATE, PARENT, START, CPU = 0, 1, 19, 36
 """Places in `stat_fields`; START counts clock ticks since the boot of the machine."""
 ENDED = frozenset("ZXx")
 """States of a process that has ended; it may wait for its parent."""

@@ -2,14 +2,15 @@
 
 A registry with a group is open to other packages: their entry points of that group join it. They
 are looked up when a name is asked for that is not built in, or when all names are listed, and a
-plugin is imported when its name is asked for. What is built in keeps its name.
+plugin is imported when its name is asked for. What is built in keeps its name; of two plugins of
+one name the first that Python finds counts.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -22,8 +23,6 @@ GROUPS = tuple(
     for each in ("problems", "solvers", "readers", "models", "schedulers", "launchers")
 )
 """The groups of entry points that other packages may add to; see docs/plugins.md."""
-NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-"""Names stand in messages, in run files and in names of files."""
 
 
 class Named(Protocol):
@@ -39,24 +38,19 @@ T = TypeVar("T", bound=Named)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plugin:
-    """An entry point of another package.
+    """An entry point of another package."""
 
-    Attributes
-    ----------
-    name : str
-    package, version : str
-        The distribution that declares it.
-    entry : EntryPoint
-    """
-
-    name: str
-    package: str
-    version: str
     entry: EntryPoint
 
     def __str__(self) -> str:
         """Write the plugin for a message."""
-        return f"{self.entry.group} {self.name[:64]!r} of {self.package} {self.version}"
+        return f"{self.entry.group} {self.entry.name!r} of {self.package}"
+
+    @property
+    def package(self) -> str:
+        """The distribution that declares it, with its version."""
+        dist = self.entry.dist
+        return f"{dist.name} {dist.version}" if dist else "an unknown package"
 
 
 class Registry(Generic[T]):
@@ -90,7 +84,6 @@ class Registry(Generic[T]):
         self._kind, self._shared = kind, shared
         self._members = {member.name: member for member in members}
         self._loaded: dict[str, T | None] = {}
-        self._plugins: dict[str, Plugin] | None = None
         self._complaints: dict[str, str] = {}
 
     def __getitem__(self, name: str) -> T:
@@ -138,42 +131,23 @@ class Registry(Generic[T]):
             return tuple(each.name for each in self)
         return (*self._members, *self.plugins)
 
-    @property
+    @cached_property
     def plugins(self) -> dict[str, Plugin]:
         """The entry points that may be asked for, by name."""
-        if self._plugins is None:
-            self._plugins = self._find()
-        return self._plugins
+        found = entry_points(group=self.group) if self.group else ()
+        plugins = {each.name: Plugin(entry=each) for each in reversed(tuple(found))}
+        return {name: plugin for name, plugin in plugins.items() if name not in self._members}
 
     @property
     def complaints(self) -> dict[str, str]:
         """Why plugins that were met cannot be used, by what they are and whose."""
         return dict(self._complaints)
 
-    def _find(self) -> dict[str, Plugin]:
-        """Look up the entry points of the group, and leave out those that cannot be members."""
-        found: dict[str, list[Plugin]] = {}
-        for plugin in entry_points_of(self.group, self._complaints) if self.group else ():
-            if not NAME.fullmatch(plugin.name):
-                why = "a name has letters, digits, '.', '_' and '-', 64 at most"
-                self._complain(plugin, f"{why}; it is {plugin.name[:64]!r}")
-            elif plugin.name in self._members:
-                self._complain(plugin, "hindmost has one of that name itself")
-            else:
-                found.setdefault(plugin.name, []).append(plugin)
-        for several in found.values():
-            if len(several) > 1:
-                packages = " and ".join(sorted(each.package for each in several))
-                for each in several:
-                    self._complain(each, f"{packages} both have one of that name")
-        return {name: several[0] for name, several in found.items()}
-
     def _load(self, plugin: Plugin) -> T | None:
         """Import a plugin; None if it is for another registry of the group."""
-        name = plugin.name
-        key = f"{plugin}"
-        if key in self._complaints:
-            raise MissingError(self._complaints[key])
+        name = plugin.entry.name
+        if f"{plugin}" in self._complaints:
+            raise MissingError(self._complaints[f"{plugin}"])
         if name not in self._loaded:
             try:
                 thing: Any = plugin.entry.load()
@@ -187,30 +161,13 @@ class Registry(Generic[T]):
                 wanted = getattr(self._kind, "__name__", "object")
                 raise self._complain(plugin, f"it gives a {type(thing).__name__}, not a {wanted}")
             if thing.name != name:
-                raise self._complain(plugin, f"what it gives is called {str(thing.name)[:64]!r}")
+                raise self._complain(plugin, f"what it gives is called {thing.name!r}")
             self._loaded[name] = thing if ours else None
         return self._loaded[name]
 
     def _complain(self, plugin: Plugin, why: str) -> MissingError:
         """Keep, and return, the reason why a plugin cannot be used."""
-        message = (
-            f"The plugin {plugin} cannot be used: {why}. Update {plugin.package}, or uninstall it."
-        )
+        package = plugin.package.split()[0]
+        message = f"The plugin {plugin} cannot be used: {why}. Update {package}, or uninstall it."
         self._complaints[f"{plugin}"] = message
         return MissingError(message)
-
-
-def entry_points_of(group: str, complaints: dict[str, str]) -> Iterator[Plugin]:
-    """Yield the entry points of a group; complain where the metadata of a package are broken."""
-    try:
-        entries = entry_points(group=group)
-    except Exception as error:  # whatever is in files of others
-        complaints["importlib.metadata"] = (
-            f"The entry points of an installed package cannot be read ({error}). Install it anew."
-        )
-        return
-    for entry in entries:
-        package = version = ""
-        if entry.dist is not None:
-            package, version = str(entry.dist.name), str(entry.dist.version)
-        yield Plugin(name=entry.name, package=package, version=version, entry=entry)

@@ -208,9 +208,6 @@ def study(folder: Path) -> Specimen:
             message="no such solver",
         )
         write_outcome(made.run(f"run-{number}"), outcome)
-    (made.path / "scripts.json").write_text(
-        json.dumps({"version": 1, "folder": "x", "sha256": {"a0": "0"}})
-    )
     texts = [each for each in made.path.rglob("*") if each.suffix in (".json", ".jsonl")]
     whole = {each: each.read_text() for each in [source, *texts]}
     return Specimen(

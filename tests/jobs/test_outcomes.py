@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 from itertools import count
 from pathlib import Path
 
@@ -11,8 +9,8 @@ import pytest
 
 from hindmost.errors import DataError
 from hindmost.harness.launch import process_age_s
-from hindmost.jobs.drive.nodes import expand, job_here, nodes_here
-from hindmost.jobs.drive.signals import Deadline, deadline_here
+from hindmost.jobs.drive.driver import deadline_here, job_here, nodes_here
+from hindmost.jobs.drive.process import Deadline
 from hindmost.jobs.outcomes import (
     Cause,
     Completion,
@@ -88,25 +86,6 @@ def test_what_is_no_outcome_is_told(tmp_path: Path, text: str) -> None:
         read_record(tmp_path)
 
 
-NODE_LISTS = [
-    ("n0", ["n0"]),
-    ("n[0-2]", ["n0", "n1", "n2"]),
-    ("nid[008-010,012],login1", ["nid008", "nid009", "nid010", "nid012", "login1"]),
-    ("r[1-2]n[1-2]", ["r1n1", "r1n2", "r2n1", "r2n2"]),
-    ("a[9-11]-ib", ["a9-ib", "a10-ib", "a11-ib"]),
-]
-
-
-@pytest.mark.parametrize(("names", "expected"), NODE_LISTS)
-def test_lists_of_nodes(names: str, expected: list[str]) -> None:
-    assert list(expand(names)) == expected
-    if shutil.which("scontrol"):
-        asked = ["scontrol", "show", "hostnames", names]
-        told = subprocess.run(asked, capture_output=True, text=True, check=False)
-        if told.returncode == 0:
-            assert told.stdout.split() == expected
-
-
 def test_job_and_nodes_are_those_of_the_machines_scheduler(tmp_path: Path) -> None:
     nodes = tmp_path / "nodes"
     nodes.write_text("b\nb\na\na\n")
@@ -116,7 +95,7 @@ def test_job_and_nodes_are_those_of_the_machines_scheduler(tmp_path: Path) -> No
     }  # fmt: skip
     jobs = [job_here(each, environment) for each in ("slurm", "pbs", "local")]
     assert jobs == ["1", "2.server", "3"]
-    assert nodes_here("slurm", environment) == ("n0", "n1")
+    assert nodes_here("slurm", environment) == ("n[0-1]",)
     assert nodes_here("pbs", environment) == ("b", "a")
     assert len(nodes_here("local", environment)) == 1
     assert job_here("slurm", {}).startswith("process-")

@@ -176,7 +176,7 @@ def test_viewers_and_their_wishes_leave_the_run_as_it_is(tmp_path: Path) -> None
     asked = ("--iterations", str(iterations), "--repeats", str(repeats))
     with start(tmp_path, *asked) as process:
         feed = feed_with_frames(tmp_path, process)
-        with WatchServer(feed, control=True) as server:
+        with WatchServer(feed) as server:
             slow = urlopen(server.address() + "events")
             write_control(feed, server.history.head, 0.2, "wait")
             assert process.wait(timeout=PATIENCE_S) == 0

@@ -196,9 +196,9 @@ with among(communicator, [1]) as alone:
         time.sleep(1.0)
 asleep_s = time.thread_time() - begin
 everybody = communicator.gather((
-    [(pair.sort.name, pair.sort.ranks, [len(each.seconds) for each in pair.both_ways])
-     for pair in times.pairs],
-    [(each.ranks, [timed.size for timed in each.timed]) for each in times.reductions],
+    [(name, pair, [len(each.seconds) for each in times.links[f"{name}_both_ways"]])
+     for name, pair in times.ranks.items()],
+    [(count, [each.size for each in timed]) for count, timed in times.reductions.items()],
     asleep_s,
 ))
 if communicator.rank == 0:

@@ -179,34 +179,21 @@ def test_a_broken_plugin_is_named_with_its_package_and_only_when_asked_for(
     assert list(registry.complaints.values()) == [str(caught.value)]
 
 
-@pytest.mark.parametrize(
-    ("entries", "word"),
-    [
-        ("diagonal = odd_code:THING", "hindmost has one of that name itself"),
-        ("a/b = odd_code:THING", "a name has letters, digits"),
-        ("\x1b[2Ja = odd_code:THING", r"it is '\\x1b\[2Ja'"),
-        (f"{'a' * 65} = odd_code:THING", "64 at most"),
-        ("bad = odd_code:THING\nbad = odd_code:OTHER", "both have one of that name"),
-        ("no entry at all", "cannot be read"),
-    ],
-)
-def test_names_that_are_taken_or_hostile_are_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, entries: str, word: str
-) -> None:
-    monkeypatch.syspath_prepend(package(tmp_path, entries, "1 / 0"))
+def test_what_is_built_in_keeps_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(package(tmp_path, "diagonal = odd_code:THING", "1 / 0"))
     registry = problems()
     assert registry["diagonal"] is PROBLEMS["diagonal"]
-    with pytest.raises(UsageError, match=word) as caught:
+    with pytest.raises(UsageError, match=r"did you mean diagonal\?"):
         registry["dagonal"]
-    assert "did you mean diagonal?" in str(caught.value)
-    assert str(caught.value).isprintable()
 
 
-def test_two_packages_with_one_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("odd", "even"):
+def test_of_two_packages_with_one_name_the_first_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("odd", "even"):  # the later stands first on the path
         folder = package(tmp_path / name, f"bad = {name}_code:THING", "1 / 0", name)
         monkeypatch.syspath_prepend(folder)
-    with pytest.raises(MissingError, match="even and odd both have one of that name"):
+    with pytest.raises(MissingError, match=r"'bad' of even 0\.1"):
         problems()["bad"]
 
 

@@ -14,7 +14,7 @@ from tests.conftest import ROOT
 @pytest.fixture
 def slurm(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     monkeypatch.syspath_prepend(str(ROOT / "setup"))
-    return importlib.import_module("slurm")
+    return importlib.import_module("system")
 
 
 def prepare(slurm: ModuleType, monkeypatch: pytest.MonkeyPatch, wanted: str, **answers: Any) -> Any:
@@ -25,7 +25,7 @@ def prepare(slurm: ModuleType, monkeypatch: pytest.MonkeyPatch, wanted: str, **a
     monkeypatch.setattr(
         slurm, "install_packages", lambda _, packages, **__: installed.extend(packages)
     )
-    slurm.prepare(None, wanted)
+    slurm.prepare_slurm(None, wanted)
     return installed
 
 
@@ -58,7 +58,7 @@ def test_failure_is_no_reason_to_stop(
     monkeypatch.setattr(slurm, "missing", lambda packages: list(packages))
     monkeypatch.setattr(slurm, "may_install", lambda: True)
     monkeypatch.setattr(slurm, "install_packages", fail)
-    slurm.prepare(None, "if-possible")
+    slurm.prepare_slurm(None, "if-possible")
     assert "no network" in capsys.readouterr().out
 
 

@@ -103,14 +103,6 @@ class Series(TypedDict):
     log: list[dict[str, Any]]
 
 
-class SilentCase(TypedDict):
-    """A case without recent results."""
-
-    machine: str
-    case: str
-    last: str
-
-
 class Refused(TypedDict):
     """A series that cannot be judged, and why."""
 
@@ -118,6 +110,14 @@ class Refused(TypedDict):
     case: str
     timer: str
     reason: str
+
+
+class SilentCase(TypedDict):
+    """A case without recent results."""
+
+    machine: str
+    case: str
+    last: str
 
 
 class Failure(TypedDict):

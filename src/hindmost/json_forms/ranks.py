@@ -7,6 +7,7 @@ from typing import Any, NotRequired, TypedDict
 from hindmost.analysis.runs.finding import Finding
 from hindmost.json_forms.finding import Interval, Text
 from hindmost.json_forms.runs import Efficiencies
+from hindmost.models.ranks.computation import Computation
 
 
 class Window(Efficiencies):
@@ -25,16 +26,6 @@ class Place(Efficiencies):
     """Of the restart cycle."""
 
     position: int
-
-
-class Computation(TypedDict):
-    """Local work, and what was counted in it."""
-
-    local_s: float
-    size: float
-    instructions: float
-    cycles: float
-    counted_s: float
 
 
 class RunEfficiencies(TypedDict):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, NotRequired, TypedDict
 
 from hindmost.analysis.fits.detours import StoredDetours
-from hindmost.analysis.runs.cycles import AdaptiveSummary
+from hindmost.analysis.runs import summary
 from hindmost.analysis.runs.finding import Finding
-from hindmost.harness.runfile.ending import Ending
 from hindmost.json_forms.finding import Interval, Text
 from hindmost.models.noise.detours import DetourFamily
 
@@ -35,55 +35,11 @@ class Efficiencies(TypedDict):
     lost_s: dict[str, float] | None
 
 
-class CoreWait(TypedDict):
-    """How long ranks could run and had no core: shares of all, and of the worst rank's time."""
-
-    share: float
-    most: float
-    most_s: float
-    rank: int
-
-
-class RunSummary(TypedDict):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSummary(summary.RunSummary):
     """A run in ``hindmost show``."""
 
-    file: str
-    workload: str
-    solver: str
-    ranks: int
-    hosts: int
-    iterations: int
-    bodies: int
-    kinds: dict[str, int]
-    restarts: int
-    between: str
-    complete: bool
-    solve_time_s: float
-    body_s: dict[str, float]
-    phase_share: dict[str, float]
-    mpi_other_share: float
-    balance_s: float
-    context_switches: int
-    core_wait: CoreWait | None
-    instructions: float
-    cycles: float
-    load: list[float] | None
-    cpusets: list[str]
-    petsc: str
-    mpi_library: str
-    machine: str
-    t0_utc: str
-    efficiency: Efficiencies | None
-    ending: Ending | None
-    activity_share: dict[str, float] | None
-    adaptive: AdaptiveSummary | None
-    kept_ranks: int | None
-    efficiency_withheld: str
-    failure: str
-    solves: int | None
-    iteration_is: str
-    injected: str
-    origin: str
+    efficiency: Efficiencies | None  # type: ignore[assignment]  # with its factors
     findings: list[Finding]
 
 

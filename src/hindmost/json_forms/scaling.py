@@ -6,6 +6,7 @@ from typing import Any, NotRequired, TypedDict
 
 from hindmost.analysis.runs.finding import Finding
 from hindmost.json_forms.finding import Interval, Text
+from hindmost.models.pmnf.noise import Noise
 
 
 class Misfit(TypedDict):
@@ -58,14 +59,6 @@ class Source(TypedDict):
     weight: float
 
 
-class KernelNoise(TypedDict):
-    """The kind of noise, and how it is known."""
-
-    kind: str
-    known: bool
-    source: str
-
-
 class RunnerUp(TypedDict):
     """An alternative function, and by how much its criterion is worse."""
 
@@ -93,7 +86,7 @@ class Kernel(TypedDict):
     disagreement: Text
     share: float
     growth: float
-    noise: KernelNoise
+    noise: Noise
     windows: dict[str, Any] | None
     runners_up: list[RunnerUp]
     explanation: str

@@ -9,32 +9,16 @@ from hindmost.harness.verbs.doctor import Diagnosis
 from hindmost.jobs.collection import Collected
 from hindmost.jobs.core.plan import Cost, Plan
 from hindmost.jobs.folder import Submitted
-from hindmost.jobs.state import Failure
-from hindmost.json_forms.finding import Text
+from hindmost.jobs.state import StudyState
 
 
-class Allocation(TypedDict):
-    """An allocation with its job; null without one."""
-
-    allocation: str
-    job: Text
-    state: Text
-    reason: Text
-    nodes: Any
-    live: bool
-    runs: dict[str, str]
-
-
-class Status(TypedDict):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Status(StudyState):
     """What ``hindmost study status --json`` prints."""
 
     version: int
     study: str
     machine: str
-    counts: dict[str, int]
-    allocations: list[Allocation]
-    failures: list[Failure]
-    remark: str
     next: str
 
 

@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from hindmost.errors import DataError
 from hindmost.harness.probes import memory
-from hindmost.harness.probes.memory import LENGTH, QUICK_FOOTPRINTS, add_all
+from hindmost.harness.probes.memory import LENGTH, MEMORY, QUICK_FOOTPRINTS, add_all
 from hindmost.harness.probes.sections.contract import ProbeSetting
-from hindmost.harness.probes.sections.memory import MEMORY
 from hindmost.models.adaptive.machine import Machine
 
 EMPTY = {"schema": "hindmost-machine", "version": 1, "name": "here", "ranks_per_node": 2}

@@ -5,16 +5,13 @@ import pytest
 from hindmost.errors import UsageError
 from hindmost.harness.probes.network import (
     NetworkTimes,
-    PairTimes,
-    ReductionTimes,
-    Sort,
+    described,
     message_sizes,
     pairs,
     rank_counts,
     reduction_sizes,
 )
 from hindmost.harness.probes.sampling import Timed
-from hindmost.harness.probes.sections.network import described
 
 
 def test_sizes() -> None:
@@ -42,7 +39,7 @@ def test_allreduce_on_powers_of_two_and_on_all(size: int, counts: tuple[int, ...
     ],
 )
 def test_pairs(nodes: list[int], within: tuple[int, int], across: tuple[int, int] | None) -> None:
-    found = {sort.name: sort.ranks for sort in pairs(nodes)}
+    found = pairs(nodes)
     assert found.pop("within") == within
     assert found.pop("across", None) == across
 
@@ -63,13 +60,12 @@ def timed(sizes: tuple[int, ...], latency_s: float, per_byte_s: float) -> tuple[
 
 
 def test_a_known_link_comes_back() -> None:
-    sort = Sort(name="within", ranks=(0, 1))
     sizes = message_sizes()
-    pair = PairTimes(
-        sort=sort, one_way=timed(sizes, 5e-6, 1e-9), both_ways=timed(sizes, 8e-6, 3e-9)
-    )
-    reductions = ReductionTimes(ranks=2, timed=timed(reduction_sizes(), 7e-6, 0.0))
-    outcome = described(NetworkTimes(pairs=(pair,), reductions=(reductions,)))
+    links = {
+        "within": timed(sizes, 5e-6, 1e-9), "within_both_ways": timed(sizes, 8e-6, 3e-9),
+    }  # fmt: skip
+    reductions = {2: timed(reduction_sizes(), 7e-6, 0.0)}
+    outcome = described(NetworkTimes(ranks={"within": (0, 1)}, links=links, reductions=reductions))
     network = outcome.changes["network"]
     assert len(network.within.pieces) == 1
     assert network.within.pieces[0].latency_s == pytest.approx(5e-6)

@@ -18,10 +18,10 @@ from hindmost.harness.probes.noise import (
     Detours,
     NoiseEffort,
     RankNoise,
+    described,
     histogram,
     summary,
 )
-from hindmost.harness.probes.sections.noise import described
 
 PERIOD_US = 4000
 LENGTH_NS = 100_000

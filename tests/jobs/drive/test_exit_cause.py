@@ -8,7 +8,7 @@ import pytest
 
 from hindmost.jobs.drive import exit_cause
 from hindmost.jobs.drive.exit_cause import cause_of, memory_kills
-from hindmost.jobs.drive.process import EndedBy, ProcessEnd
+from hindmost.jobs.drive.process import ProcessEnd
 from hindmost.jobs.outcomes import Cause
 
 
@@ -62,33 +62,33 @@ def test_kills_of_the_whole_job_are_counted(
     ],
 )
 def test_words_count_where_a_launcher_or_a_kernel_says_them(said: str, expected: Cause) -> None:
-    ended = ProcessEnd(status=1, by=EndedBy.ITSELF, seconds=1.0)
+    ended = ProcessEnd(status=1, by=None, seconds=1.0)
     assert cause_of(ended, said=said, memory_kills=0) is expected
 
 
 @pytest.mark.parametrize(
     ("status", "by", "kills", "expected"),
     [
-        (-9, EndedBy.ITSELF, 1, Cause.MEMORY),
-        (137, EndedBy.ITSELF, 1, Cause.MEMORY),
-        (-9, EndedBy.ITSELF, 0, Cause.CRASHED),
-        (0, EndedBy.ITSELF, 1, Cause.DONE),
-        (2, EndedBy.ITSELF, 1, Cause.FAILED),
-        (-9, EndedBy.LIMIT, 0, Cause.RUN_LIMIT),
-        (0, EndedBy.LIMIT, 0, Cause.RUN_LIMIT),
-        (-9, EndedBy.DRIVER, 0, Cause.STOPPED),
-        (-15, EndedBy.DRIVER, 0, Cause.STOPPED),
+        (-9, None, 1, Cause.MEMORY),
+        (137, None, 1, Cause.MEMORY),
+        (-9, None, 0, Cause.CRASHED),
+        (0, None, 1, Cause.DONE),
+        (2, None, 1, Cause.FAILED),
+        (-9, Cause.RUN_LIMIT, 0, Cause.RUN_LIMIT),
+        (0, Cause.RUN_LIMIT, 0, Cause.RUN_LIMIT),
+        (-9, Cause.STOPPED, 0, Cause.STOPPED),
+        (-15, Cause.STOPPED, 0, Cause.STOPPED),
         # Nobody told the driver, and it told nobody.
-        (-15, EndedBy.ITSELF, 0, Cause.CRASHED),
-        (143, EndedBy.ITSELF, 0, Cause.CRASHED),
-        (130, EndedBy.ITSELF, 0, Cause.CRASHED),
-        (-2, EndedBy.ITSELF, 0, Cause.CRASHED),
-        (75, EndedBy.ITSELF, 0, Cause.STOPPED),
-        (-11, EndedBy.ITSELF, 0, Cause.CRASHED),
+        (-15, None, 0, Cause.CRASHED),
+        (143, None, 0, Cause.CRASHED),
+        (130, None, 0, Cause.CRASHED),
+        (-2, None, 0, Cause.CRASHED),
+        (75, None, 0, Cause.STOPPED),
+        (-11, None, 0, Cause.CRASHED),
     ],
 )
 def test_who_ended_a_run_comes_before_its_status(
-    status: int, by: EndedBy, kills: int, expected: Cause
+    status: int, by: Cause | None, kills: int, expected: Cause
 ) -> None:
     ended = ProcessEnd(status=status, by=by, seconds=1.0)
     assert cause_of(ended, said="", memory_kills=kills) is expected
@@ -115,5 +115,5 @@ srun: Force Terminated StepId=3.0"""
     ],
 )
 def test_the_first_rank_counts_where_srun_ended_the_others(first: str, expected: Cause) -> None:
-    ended = ProcessEnd(status=143, by=EndedBy.ITSELF, seconds=1.0)
+    ended = ProcessEnd(status=143, by=None, seconds=1.0)
     assert cause_of(ended, said=SRUN.format(first=first), memory_kills=0) is expected

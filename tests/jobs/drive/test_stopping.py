@@ -18,7 +18,7 @@ from tests.jobs.conftest import Make, NoLauncher, fingerprint, writes
 
 from hindmost.files import append_line
 from hindmost.jobs.drive.driver import drive
-from hindmost.jobs.folder import StudyFolder
+from hindmost.jobs.folder import Forgiven, StudyFolder, read_lines
 from hindmost.jobs.outcomes import Cause
 
 Start = Callable[..., "subprocess.Popen[bytes]"]
@@ -179,12 +179,10 @@ def test_files_from_another_disk_are_never_seen_in_parts(
 
 
 def test_a_line_that_was_cut_off_is_no_line(tmp_path: Path) -> None:
-    from hindmost.jobs.folder import read_lines
-
     path = tmp_path / "lines.jsonl"
-    append_line(path, '{"n": 1}')
+    append_line(path, '{"run": "a", "attempt": 1}')
     with path.open("a") as file:
-        file.write('{"n": 2')
-    assert read_lines(path) == [{"n": 1}]
-    append_line(path, '{"n": 3}')
-    assert read_lines(path) == [{"n": 1}, {"n": 3}]
+        file.write('{"run": "b", ')
+    assert [each.run for each in read_lines(Forgiven, path)] == ["a"]
+    append_line(path, '{"run": "c", "attempt": 2}')
+    assert [each.run for each in read_lines(Forgiven, path)] == ["a", "c"]

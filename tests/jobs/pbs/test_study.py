@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 from tests.conftest import BIN, ROOT
-from tests.jobs.conftest import fingerprint
 from tests.jobs.pbs.waiting import output, submit, wait
 from tests.jobs.two_nodes import HOME
+from tests.jobs.whole_study import STUDY, collected_after_a_stop
 from tests.programs.attaching import compiled, shared_petsc
 
 import hindmost
-from hindmost.jobs.folder import StudyFolder
 from hindmost.jobs.schedulers.pbs import PBS
 from hindmost.jobs.schedulers.scheduler import JobState
-from hindmost.jobs.state import RunState, state_of
 
 LIMIT_S = 120.0
 AGENT = """\
@@ -33,21 +28,7 @@ OPEN_MPI = {
     "OMPI_MCA_btl_tcp_if_include": "10.77.0.0/24",
     "OMPI_MCA_oob_tcp_if_include": "10.77.0.0/24",
 }
-STUDY = f"""\
-schema = 1
-[study]
-name = "solvers"
-repeats = 2
-[sweep]
-ranks = 2
-solver = ["gmres", "pgmres"]
-problem = "diagonal"
-unknowns = 600
-iterations = 200
-[limits]
-job = "10m"
-run = "1m"
-stop_before = "30s"
+MACHINE = f"""
 [machine.site]
 scheduler = "pbs"
 launcher = "mpiexec"
@@ -70,40 +51,9 @@ def agent() -> None:
     (HOME / "agent").chmod(0o755)
 
 
-def ask(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [BIN / "hindmost", *words], capture_output=True, text=True, check=False,
-        timeout=LIMIT_S, cwd=folder,
-    )  # fmt: skip
-
-
-def settle(study: StudyFolder, *states: RunState) -> None:
-    """Wait until no run is in any of those states."""
-    end = time.monotonic() + LIMIT_S
-    while any(map(state_of(study, PBS).counts.get, states)):
-        assert time.monotonic() < end, (state_of(study, PBS), study.records())
-        time.sleep(0.2)
-
-
 def test_cancelled_resumed_and_collected(tmp_path: Path) -> None:
-    (tmp_path / "study.toml").write_text(STUDY)
-    done = ask(tmp_path, "study", "submit", "study.toml")
-    assert done.returncode == 0, done.stderr
-    study = StudyFolder.open(tmp_path / "solvers")
-    end = time.monotonic() + LIMIT_S
-    while not (before := fingerprint(study)) and time.monotonic() < end:
-        time.sleep(0.05)
-    assert before, (state_of(study, PBS), study.records())
-    assert ask(tmp_path, "study", "cancel", "solvers").returncode == 0
-    settle(study, RunState.RUNNING, RunState.WAITING)
-    assert "cancelled" in ask(tmp_path, "study", "status", "solvers").stdout
-    assert ask(tmp_path, "study", "submit", "solvers").returncode == 0
-    settle(study, RunState.RUNNING, RunState.WAITING, RunState.LEFT)
-    assert before.items() <= fingerprint(study).items()
-    assert ask(tmp_path, "study", "collect", "solvers").returncode == 0
-    table = json.loads((study.path / "collected" / "collected.json").read_text())
-    assert len(table["files"]) == 4
-    for row in table["files"]:
+    study, files = collected_after_a_stop(tmp_path, STUDY + MACHINE, PBS, LIMIT_S)
+    for row in files:
         run = hindmost.open(study.path / "collected" / row["file"])
         assert sorted(set(run.hosts)) == ["n0", "n1"]
         assert run.header.scheduler["PBS_JOBID"] == row["job"]

@@ -11,23 +11,22 @@ from hypothesis import strategies as st
 
 from hindmost.documents import parse_document
 from hindmost.errors import DataError, UnknownSchemaError
-from hindmost.jobs.core.plan import Plan
-from hindmost.jobs.plan.files import read, text_of, write
+from hindmost.jobs.core.plan import Plan, read_plan, text_of, write_plan
 from hindmost.jobs.plan.make import make_plan
 from hindmost.jobs.study.read import example, study_of
 
 
 @pytest.fixture(scope="module")
 def plan() -> Plan:
-    study = study_of(parse_document(example("slurm"), "study.toml"), replacements=["repeats=2"])
-    return make_plan(study, expectation=lambda run: 12.5 if run.ranks == 2 else None)
+    study = study_of(parse_document(example(), "study.toml"), replacements=["repeats=2"])
+    return make_plan(study, "my-slurm", expectation=lambda run: 12.5 if run.ranks == 2 else None)
 
 
 def test_a_plan_comes_back_and_its_text_does(plan: Plan, tmp_path: Path) -> None:
     path = tmp_path / "plan.json"
-    write(plan, path)
-    assert read(path) == plan
-    assert path.read_text() == text_of(plan) == text_of(read(path))
+    write_plan(plan, path)
+    assert read_plan(path) == plan
+    assert path.read_text() == text_of(plan) == text_of(read_plan(path))
     assert [each.name for each in tmp_path.iterdir()] == ["plan.json"]
     document = json.loads(path.read_text())
     assert (document["schema"], document["version"]) == ("hindmost-plan", 1)
@@ -57,7 +56,7 @@ def test_a_plan_comes_back_and_its_text_does(plan: Plan, tmp_path: Path) -> None
         ('"version": 1', '"version": true', "version is true"),
         ('"id": "a000-p1"', '"id": "a00-p1"', "do not name each other"),
         ("hindmost-plan", "plan", "not a plan of hindmost"),
-        ("}\n", "", "not a plan in JSON"),
+        ("}\n", "", "not a plan"),
     ],
 )
 def test_what_is_no_plan(plan: Plan, tmp_path: Path, old: str, new: str, word: str) -> None:
@@ -66,7 +65,7 @@ def test_what_is_no_plan(plan: Plan, tmp_path: Path, old: str, new: str, word: s
     assert old in text
     path.write_text(text.replace(old, new, 1))
     with pytest.raises(DataError) as caught:
-        read(path)
+        read_plan(path)
     assert word in str(caught.value)
     assert str(caught.value).startswith(str(path))
 
@@ -74,10 +73,10 @@ def test_what_is_no_plan(plan: Plan, tmp_path: Path, old: str, new: str, word: s
 def test_newer_and_absent_plans(plan: Plan, tmp_path: Path) -> None:
     path = tmp_path / "plan.json"
     with pytest.raises(DataError, match="cannot be read"):
-        read(path)
+        read_plan(path)
     path.write_text(text_of(plan).replace('"version": 1', '"version": 2'))
     with pytest.raises(UnknownSchemaError, match="version 2"):
-        read(path)
+        read_plan(path)
 
 
 @given(cut=st.floats(0, 1, exclude_max=True), flip=st.integers(0, 255))
@@ -89,7 +88,7 @@ def test_damage_is_refused_or_harmless(
     path = tmp_path_factory.getbasetemp() / "damaged.json"
     path.write_bytes(data)
     try:
-        found = read(path)
+        found = read_plan(path)
     except DataError:
         return
     assert isinstance(found, Plan)

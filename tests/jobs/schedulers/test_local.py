@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import time
@@ -13,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from hindmost.errors import MissingError, UsageError
-from hindmost.jobs.core.durable import is_locked
 from hindmost.jobs.schedulers import local as module
 from hindmost.jobs.schedulers.local import LOCAL, read, state_folder
 from hindmost.jobs.schedulers.scheduler import JobState
@@ -127,20 +125,6 @@ def test_a_keeper_that_was_killed_leaves_its_script_alone(tmp_path: Path) -> Non
     # Nobody saw how it ended: it is no success.
     assert state(first) is JobState.FAILED
     assert "killed" in LOCAL.look([first])[first].reason
-
-
-def test_a_job_that_ended_with_its_machine(tmp_path: Path) -> None:
-    id = submit(tmp_path, "exit 0")
-    wait(id)
-    folder = state_folder() / id
-    while is_locked(folder / "lock"):
-        time.sleep(0.02)
-    (folder / "ended.json").unlink()
-    assert state(id) is JobState.FAILED
-    told = read(folder, "submitted")
-    assert told is not None
-    (folder / "submitted.json").write_text(json.dumps({**told, "boot": "an earlier start"}))
-    assert state(id) is JobState.NODE_FAILED
 
 
 def test_jobs_submitted_at_once_run_one_after_another(tmp_path: Path) -> None:

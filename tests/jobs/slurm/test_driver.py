@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import time
 from collections import Counter
 from pathlib import Path
@@ -119,6 +120,7 @@ def test_a_refused_script_and_the_end_of_an_edited_one(here: Path) -> None:
     path.write_text(study(touch, ranks=1, partition="gpu"))
     with pytest.raises(UsageError, match=r"[Ii]nvalid partition.*'hindmost study submit'"):
         main(["study", "submit", "study.toml"])
+    shutil.rmtree(here / "ends")
     path.write_text(study(touch, ranks=1, partition="debug").replace("50s", "1m40s"))
     assert main(["study", "submit", "study.toml"]) == 0
     folder, state = ended(here / "ends")

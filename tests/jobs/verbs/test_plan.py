@@ -17,9 +17,9 @@ from hindmost.cli import main
 from hindmost.errors import DataError, UsageError
 from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.writer import write_whole
-from hindmost.jobs.launchers import srun
-from hindmost.jobs.launchers.mpiexec import FAMILIES, OPEN_MPI
-from hindmost.jobs.plan.estimate import START_S, read_estimate, upper
+from hindmost.jobs import launchers
+from hindmost.jobs.launchers import OPEN_MPI
+from hindmost.jobs.plan.estimate import START_S, upper
 from hindmost.jobs.study.read import example
 
 STUDY = """\
@@ -71,9 +71,8 @@ def plan_json(capsys: pytest.CaptureFixture[str], *words: object) -> dict[str, A
 def test_srun_with_an_open_mpi_is_warned_of(
     study: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(srun, "find", lambda: "/opt/bin/mpiexec")
-    open_mpi = next(each for each in FAMILIES if each.name == OPEN_MPI)
-    monkeypatch.setattr(srun, "family", lambda program: open_mpi)
+    monkeypatch.setattr(launchers, "find", lambda: "/opt/bin/mpiexec")
+    monkeypatch.setattr(launchers, "family", lambda program: OPEN_MPI)
     for words in (["plan"], ["submit", "--dry-run"]):
         assert main(["study", *words, str(study)]) == 0
         said = capsys.readouterr().err
@@ -104,10 +103,9 @@ def test_the_plan_as_json(study: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert found["estimate"] is None
 
 
-@pytest.mark.parametrize("scheduler", ["local", "slurm", "pbs", ""])
-def test_an_example_is_printed_as_it_is(scheduler: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["study", "plan", "--example", *([scheduler] if scheduler else [])]) == 0
-    assert capsys.readouterr().out == example(scheduler or None)
+def test_the_example_is_printed_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["study", "plan", "--example"]) == 0
+    assert capsys.readouterr().out == example()
 
 
 def test_estimates_from_earlier_runs(
@@ -123,22 +121,22 @@ def test_estimates_from_earlier_runs(
     ]
     for each in other:
         earlier(tmp_path / "old", each, [99.0])
-    found = plan_json(capsys, study, "--estimate", tmp_path / "old", "--quantile", "0.5")
+    found = plan_json(capsys, study, "--estimate", tmp_path / "old")
     times = {
         (run["configuration"]["solver"], run["configuration"]["iterations"]): run["expected_s"]
         for run in found["runs"]
     }
-    # The median solve takes 2 s for 40 iterations; a warm-up is done as well.
+    # Of three, the slowest solve takes 3 s for 40 iterations; a warm-up is done as well.
     assert times == {
-        ("gmres", 40): pytest.approx(START_S + 2 * 2.0),
-        ("gmres", 400): pytest.approx(START_S + 2 * 20.0),
+        ("gmres", 40): pytest.approx(START_S + 2 * 3.0),
+        ("gmres", 400): pytest.approx(START_S + 2 * 30.0),
         ("cg", 40): None,
         ("cg", 400): None,
     }
     said = found["estimate"]
-    assert (said["earlier_runs"], said["runs_without"], said["runs_from_few"]) == (7, 6, 0)
+    assert (said["earlier_runs"], said["runs_without"], said["runs_from_few"]) == (7, 6, 6)
     assert len(said["left_out"]) == 1
-    assert found["core_hours"]["expected"] == pytest.approx(3 * (19 + 55 + 120 + 120) / 3600 * 4)
+    assert found["core_hours"]["expected"] == pytest.approx(3 * (21 + 75 + 120 + 120) / 3600 * 4)
 
 
 def test_estimates_in_words(
@@ -227,10 +225,6 @@ def test_what_cannot_be_planned(study: Path, tmp_path: Path) -> None:
         main(["study", "plan", str(study), "--machine", "four"])
     with pytest.raises(UsageError, match="no run files"):
         main(["study", "plan", str(study), "--estimate", str(tmp_path / "none")])
-    with pytest.raises(UsageError, match="add --estimate"):
-        main(["study", "plan", str(study), "--quantile", "0.9"])
-    with pytest.raises(UsageError, match="between 0 and 1"):
-        read_estimate(tmp_path, 95)
     study.write_text(STUDY.replace('solver = ["gmres", "cg"]', "solver = [[1]]"))
     with pytest.raises(DataError, match=r"small.toml: sweep.solver\[0\] is \[1\]; "):
         main(["study", "plan", str(study)])

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import time
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 
 import pytest
-from tests.conftest import BIN
 from tests.documents import as_declared
+from tests.jobs import whole_study
 from tests.jobs.conftest import (
     Make,
     NoLauncher,
     PretendedScheduler,
-    fingerprint,
     plan_of,
     writes,
 )
+from tests.jobs.whole_study import collected_after_a_stop
 
 import hindmost
 from hindmost.cli import main
@@ -28,7 +25,6 @@ from hindmost.jobs.drive.driver import drive
 from hindmost.jobs.folder import StudyFolder
 from hindmost.jobs.schedulers.local import LOCAL
 from hindmost.jobs.schedulers.scheduler import JobState, Scheduler
-from hindmost.jobs.state import RunState, state_of
 from hindmost.jobs.verbs import cancel, status, submit
 from hindmost.registry import Registry
 
@@ -161,62 +157,10 @@ def test_a_refused_script_leaves_the_others_to_resume(
         with pytest.raises(UsageError, match="sbatch refused it"):
             main(["study", "submit", "study.toml"])
     assert "submitted 2 of 4 scripts; 'hindmost study submit small'" in capsys.readouterr().err
-    with pytest.raises(UsageError, match="contains a submitted study"):
+    with pytest.raises(UsageError, match="contains a study already"):
         main(["study", "submit", "study.toml"])
     assert main(["study", "submit", "small"]) == 0
     assert "submitted 2 runs" in told(capsys)
-
-
-def test_what_was_refused_as_a_whole_is_submitted_anew(
-    tmp_path: Path, scheduler: PretendedScheduler, monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:  # fmt: skip
-    monkeypatch.chdir(tmp_path)
-    render = scheduler.render
-    monkeypatch.setattr(scheduler, "render", lambda each: f"# {each.allocation}\n{render(each)}")
-    path = Path("study.toml")
-    path.write_text(STUDY + '[pack]\nby = "none"\n')
-
-    def refuse(path: Path) -> str:
-        raise UsageError("sbatch refused it")
-
-    def submit_refused() -> None:
-        with monkeypatch.context() as patch:
-            patch.setattr(scheduler, "submit", refuse)
-            with pytest.raises(UsageError, match="sbatch refused it"):
-                main(["study", "submit", "study.toml"])
-        assert "submitted 0 of 4 scripts\n" in capsys.readouterr().err
-
-    submit_refused()
-    submit_refused()  # with nothing corrected it is the same again
-    first, *_, last = sorted(Path("small/scripts").iterdir())
-    for edited in (first, last):
-        before = edited.read_bytes()
-        edited.write_bytes(before + b"# by hand\n")
-        with pytest.raises(UsageError, match=r"was edited, or .*'hindmost study submit"):
-            main(["study", "submit", "study.toml"])
-        assert edited.read_bytes().endswith(b"by hand\n")
-        edited.write_bytes(before)
-    path.write_text(STUDY.replace('run = "1m"', 'run = "2m"').replace("repeats = 2", ""))
-    assert main(["study", "submit", "study.toml"]) == 0
-    assert "submitted 2 runs: a000 as job job-1\n" in told(capsys)
-    folder = StudyFolder.open(tmp_path / "small")
-    assert folder.study_file.read_bytes() == path.read_bytes()
-    assert [each.stem for each in sorted(folder.scripts.iterdir())] == ["a000"]
-    assert ", walltime_s=360.0, " in folder.script("a000").read_text()
-    assert [each.name for each in (folder.path / "allocations").iterdir()] == ["a000"]
-    with pytest.raises(UsageError, match="contains a submitted study"):
-        main(["study", "submit", "study.toml"])
-
-
-def test_a_study_whose_script_was_started_by_hand_is_not_submitted_anew(
-    make: Make, tmp_path: Path
-) -> None:
-    study = make([writes(0)])
-    drive(study, "a0", NoLauncher())
-    with pytest.raises(UsageError, match="contains a submitted study"):
-        StudyFolder.create(study.path, study.plan, b"")
-    assert study.records()["run-0"].done is not None
 
 
 def test_the_line_of_post_processing_is_done_when_all_is_there(
@@ -249,44 +193,15 @@ def test_the_line_of_post_processing_is_done_when_all_is_there(
 @pytest.mark.mpi
 def test_a_real_study_on_this_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-
-    def ask(*words: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [BIN / "hindmost", *words], capture_output=True, text=True, check=False,
-            timeout=LIMIT_S, cwd=tmp_path,
-        )  # fmt: skip
-
-    def wait(*states: RunState) -> None:
-        end = time.monotonic() + LIMIT_S
-        study = StudyFolder.open(tmp_path / "small")
-        while any(map(state_of(study, LOCAL).counts.get, states)):  # one look for all states
-            assert time.monotonic() < end
-            time.sleep(0.1)
-
-    (tmp_path / "study.toml").write_text(STUDY.replace("repeats = 2", "repeats = 1"))
-    done = ask("study", "submit", "study.toml")
-    assert done.returncode == 0, done.stderr
-    end = time.monotonic() + LIMIT_S
-    while not (before := fingerprint(StudyFolder.open(tmp_path / "small"))):
-        assert time.monotonic() < end
-        time.sleep(0.02)
-    ask("study", "cancel", "small")
-    wait(RunState.RUNNING, RunState.WAITING)
-    assert ask("study", "submit", "small").returncode == 0
-    wait(RunState.RUNNING, RunState.WAITING, RunState.LEFT)
-    assert before.items() <= fingerprint(StudyFolder.open(tmp_path / "small")).items()
-    assert ask("study", "collect", "small").returncode == 0
-    fitted = json.loads(ask("fit", "small/collected", "--json").stdout)
-    assert sorted(run["solver"] for run in fitted["runs"]) == ["gmres", "pgmres"]
-    plan = StudyFolder.open(tmp_path / "small").plan
-    for path in (tmp_path / "small" / "collected").glob("*.h5"):
-        run = hindmost.open(path)
+    study, files = collected_after_a_stop(tmp_path, whole_study.STUDY, LOCAL, LIMIT_S)
+    for row in files:
+        run = hindmost.open(study.path / "collected" / row["file"])
         told = run.header.scheduler
-        (planned,) = (each for each in plan.runs if each.id == told["HINDMOST_RUN_ID"])
+        planned = study.planned[told["HINDMOST_RUN_ID"]]
         assert run.header.solver == planned.configuration["solver"]
         assert run.header.ranks == planned.ranks == 2
         assert told["HINDMOST_BLOCK"] == str(planned.block)
         assert told["HINDMOST_ALLOCATION"] == planned.allocation
-        assert told["HINDMOST_STUDY_SHA256"] == plan.study_sha256
-        script = tmp_path / "small" / "scripts" / f"{planned.allocation}.sh"
+        assert told["HINDMOST_STUDY_SHA256"] == study.plan.study_sha256
+        script = study.script(planned.allocation)
         assert told["HINDMOST_SCRIPT_SHA256"] == sha256(script.read_bytes()).hexdigest()

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from hindmost.jobs.core.machine import MachineProfile
-from hindmost.jobs.launchers.mpiexec import MPIEXEC
-from hindmost.jobs.schedulers.scheduler import Job, JobState, Script
-from hindmost.jobs.schedulers.script import fill_template
+from hindmost.jobs.launchers import MPIEXEC
+from hindmost.jobs.schedulers.scheduler import Job, JobState, Script, fill_template
 
 
 class AtOnce:

@@ -10,8 +10,7 @@ import pytest
 
 from hindmost.errors import DataError, MissingError, UsageError
 from hindmost.jobs.core.machine import MachineProfile
-from hindmost.jobs.launchers import LAUNCHERS
-from hindmost.jobs.launchers import mpiexec as module
+from hindmost.jobs.launchers import LAUNCHERS, family
 
 MACHINE = MachineProfile(name="site", scheduler="slurm", launcher="srun", cores_per_node=4)
 
@@ -38,7 +37,7 @@ def mpiexec(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.
     program.write_text(f"#!/bin/sh\ncat <<'END'\n{VERSIONS[request.param]}\nEND\n")
     program.chmod(0o755)
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
-    module.family.cache_clear()
+    family.cache_clear()
     return str(program)
 
 

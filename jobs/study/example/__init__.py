@@ -1,1 +1,0 @@
-"""The parts of the commented study that ``hindmost study plan --example`` prints."""
