@@ -204,25 +204,11 @@ def add_solve(parser: argparse.ArgumentParser) -> None:
         + ", ".join(f"{name} from {each.partner}" for name, each in RECIPES.items()),
     )
     parser.add_argument(
-        "--unknowns",
-        action=Once,
-        type=int,
-        metavar="N",
-        help="size of the system (default: as recorded)",
-    )
-    parser.add_argument(
         "--iterations",
         action=Once,
         type=int,
         metavar="N",
         help="iterations of the solve (default: as recorded)",
-    )
-    parser.add_argument(
-        "--restart",
-        action=Once,
-        type=int,
-        metavar="N",
-        help="its restart length (default: as recorded)",
     )
 
 
@@ -289,9 +275,7 @@ def changes_from(arguments: argparse.Namespace) -> list[Named]:
         pipeline_depth=arguments.pipeline_depth,
         collective=arguments.collective,
         iterations=arguments.iterations,
-        restart=arguments.restart,
         solver=arguments.solver,
-        unknowns=arguments.unknowns,
         progress=arguments.progress == "async",
     )
 

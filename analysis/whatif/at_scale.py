@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 
 from hindmost.analysis.runs.finding import Finding, findings_json
-from hindmost.analysis.whatif.assumptions import OTHER_SOLVER
 from hindmost.analysis.whatif.options import Named, dict_of
-from hindmost.analysis.whatif.study import program_of
+from hindmost.analysis.whatif.study import of_solver, program_of
 from hindmost.analysis.whatif.targets import (
     NetworkBasis,
     Scale,
@@ -247,13 +246,6 @@ def change_assumptions(named: Named, work: LocalWork) -> Iterator[str]:
     change = named.change
     if work.program.has(3) and change.progress:
         yield "Reductions progress while ranks work. --progress none has the opposite."
-    if not change.progress:
-        yield "Reductions take their time after all ranks have come to their completion."
-    if change.depth is not None and change.depth > 1:
-        yield (
-            "A deeper pipeline also does more work per iteration and needs more iterations to "
-            "fill; this is not included, so the time is a lower bound."
-        )
     if change.noise not in (0.0, 1.0):
         yield (
             f"Every deviation from the typical work is {change.noise:g} times as long as the laws "
@@ -261,8 +253,7 @@ def change_assumptions(named: Named, work: LocalWork) -> Iterator[str]:
         )
     if change.detours is not None:
         yield "The noise is added to the recorded one, independent on every rank."
-    if change.solver is not None:
-        yield OTHER_SOLVER
+    yield from of_solver(change, "")
 
 
 def fitted_work(run: Run, solver: str | None = None) -> LocalWork:

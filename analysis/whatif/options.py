@@ -58,8 +58,7 @@ class Named:
 def in_words(change: tuple[str, str]) -> str:
     """Return the name and value of a change for a sentence."""
     name, value = change
-    plural = name.removesuffix("s")
-    return counted(int(value), plural) if name in ("iterations", "unknowns") else f"{name} {value}"
+    return counted(int(value), "iteration") if name == "iterations" else f"{name} {value}"
 
 
 def dict_of(words: Sequence[tuple[str, str]]) -> dict[str, str]:
@@ -81,9 +80,7 @@ def changes_of(
     collective: Collective = Collective.RECURSIVE_DOUBLING,
     progress: bool = True,
     iterations: int | None = None,
-    restart: int | None = None,
     solver: str | None = None,
-    unknowns: int | None = None,
 ) -> list[Named]:
     """Return all combinations of the values of a command line.
 
@@ -111,9 +108,7 @@ def changes_of(
         words += [("pipeline depth", depth)] if depth else []
         words += [] if progress else [("progress", "none")]
         words += [] if solver is None else [("solver", solver)]
-        words += [] if unknowns is None else [("unknowns", f"{unknowns}")]
         words += [] if iterations is None else [("iterations", f"{iterations}")]
-        words += [] if restart is None else [("restart", f"{restart}")]
         change = Change(
             latency=factor,
             more_latency_s=more_s,
@@ -127,9 +122,7 @@ def changes_of(
             progress=progress,
             uninjected=uninjected,
             solver=solver,
-            unknowns=unknowns,
             iterations=iterations,
-            restart=restart,
         )
         found.append(Named(change=change, words=tuple(words)))
     return found

@@ -23,9 +23,15 @@ from hindmost.analysis.runs.read import of_how_many
 from hindmost.analysis.show.table import LEFT, RIGHT, Column, Table
 from hindmost.analysis.whatif.at_scale import Simulated, scaled
 from hindmost.analysis.whatif.baseline import Baseline, baselines
-from hindmost.analysis.whatif.length_scatter import FEWEST_BODIES, WIDEST
 from hindmost.analysis.whatif.options import Named
-from hindmost.analysis.whatif.study import Replayed, announce_replays, replay_run, wrapped
+from hindmost.analysis.whatif.study import (
+    FEWEST_BODIES,
+    WIDEST,
+    Replayed,
+    announce_replays,
+    replay_run,
+    wrapped,
+)
 from hindmost.analysis.whatif.targets import Scale, Scaling, scaling_of
 from hindmost.errors import DataError, UsageError
 from hindmost.executors import Executor
@@ -248,7 +254,7 @@ class SolvePrediction:
             "solver": change.solver or header.solver,
             "ranks": self.ranks,
             "iterations": change.iterations or header.iterations,
-            "restart": change.restart or header.restart,
+            "restart": header.restart,
             "changes": dict(self.named.words),
             "name": self.name,
             "kind": str(ModelKind.PREDICTS),
@@ -305,7 +311,7 @@ def predict_solves(
         change = named.change
         places = fit_places(times[number])
         found = tuple(each[number] for each in every)
-        prediction = places.predict(change.iterations, change.restart)
+        prediction = places.predict(change.iterations)
         if found:
             width = parts_width(times[number])
             if len(found) == 1:
@@ -317,10 +323,6 @@ def predict_solves(
             why_none = why_none or f"it rests on fewer than {FEWEST_BODIES} recorded iterations"
         if why_none:
             prediction = replace(prediction, low_s=float("nan"), high_s=float("nan"))
-        unknowns = group.runs[0].header.spec.get("unknowns")
-        others = baselines(
-            times[number], change, unknowns=unknowns if isinstance(unknowns, int) else 0
-        )
         predicted.append(
             SolvePrediction(
                 group=group,
@@ -331,7 +333,7 @@ def predict_solves(
                 found=found,
                 places=places,
                 left_out=tuple(why_not),
-                others=tuple(others),
+                others=tuple(baselines(times[number], change)),
                 findings=findings,
             )
         )
@@ -437,8 +439,8 @@ def replays_of(
 
 
 def of_length_alone(change: Change) -> bool:
-    """Tell whether nothing is changed but the length of a solve and of its cycles."""
-    return change == Change(iterations=change.iterations, restart=change.restart)
+    """Tell whether nothing is changed but the length of a solve."""
+    return change == Change(iterations=change.iterations)
 
 
 def parts_width(times: Sequence[SolveTimes]) -> float:
@@ -539,9 +541,9 @@ def times_of(run: Run, change: Change) -> SolveTimes:
     solves = solves_in(run)
     if solves == 1:
         return solve_times(run, some_ranks=True)
-    if change.iterations is not None or change.restart is not None:
+    if change.iterations is not None:
         raise UsageError(
-            f"{run.path} has {solves} solves, and --iterations and --restart are of one: record "
-            "one solve (hindmost attach --most 1), or omit them."
+            f"{run.path} has {solves} solves, and --iterations is of one: record one solve "
+            "(hindmost attach --most 1), or omit it."
         )
     return replace(solve_times(run, some_ranks=True), restart=0)

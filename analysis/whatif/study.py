@@ -5,30 +5,34 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from scipy import special
 
-from hindmost.analysis.runs.configuration import injected_at_calls
+from hindmost.analysis.runs.configuration import (
+    injected_at_calls,
+    is_own_loop,
+    options_of,
+    solves_in,
+)
 from hindmost.analysis.runs.finding import Finding, findings_json
 from hindmost.analysis.runs.model_input import solve_times
 from hindmost.analysis.runs.tallies import Block
-from hindmost.analysis.whatif.assumptions import assumptions
-from hindmost.analysis.whatif.length_scatter import WIDEST, length_scatter
-from hindmost.analysis.whatif.measured import MeasuredNetwork
 from hindmost.analysis.whatif.options import Named, dict_of
-from hindmost.analysis.whatif.solve_shape import shape_of, with_memory
+from hindmost.analysis.whatif.targets import halo_bytes
 from hindmost.errors import DataError, UsageError
 from hindmost.executors import Executor
-from hindmost.harness.runfile.bodies import INJECTED
+from hindmost.harness.runfile.bodies import INJECTED, BodyKind
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.adaptive.machine import Machine
 from hindmost.models.simulation.blocks import COMPLETE, RECEIVE
-from hindmost.models.simulation.memory import VectorGrowth
+from hindmost.models.simulation.change import Change
+from hindmost.models.simulation.length import SolveShape
 from hindmost.models.simulation.program import Program, recorded_program
 from hindmost.models.simulation.rerun import REPLICAS, ReplayedSolve, WhatIf, what_if
-from hindmost.models.simulation.size import outruns_probe
 from hindmost.output import announce_work
 from hindmost.text import counted, percent, seconds, signed_percent
 
@@ -41,6 +45,22 @@ EVENTS_PER_S = 5e6
 """Events of all ranks that replays pass in a second, measured on one core."""
 SCENARIOS = 4
 """Replays of a change that draws no noise, at least."""
+WIDEST = 10.0
+"""The factor between a time and an end of its interval, from which on there is no interval."""
+FEWEST_BODIES = 20
+"""Recorded bodies that another length rests on, without which there is no interval."""
+PARTS, FEWEST_IN_PART = 20, 5
+"""Parts of the solve whose times are compared: as many as that, of as many bodies."""
+FEWEST_ALIKE = 5
+"""Bodies at a place of the restart cycle, for a median of them."""
+PRECONDITIONERS = {"jacobi": 3.0, "none": 2.0}
+"""Vectors that a preconditioner reads and writes."""
+
+OTHER_SOLVER = (
+    "The other solver reads and writes as many vectors as PETSc's does, each in the time that they "
+    "take in this run. The interval leaves out one step after the other."
+)
+"""What the prediction of a partner assumes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,12 +76,6 @@ class Replayed:
         Whether a machine file says which part of a message's time its bytes take.
     nonblocking : bool
         Whether the run has non-blocking reductions.
-    vectors : VectorGrowth or None
-        What vectors cost beyond the recorded places; None if the memory was not probed.
-    memory_known : bool
-        Whether it was.
-    outruns_probe : bool
-        Whether the run contradicts it: see `hindmost.models.simulation.size.outruns_probe`.
     scatter : float
         By which factor, as a logarithm, the scatter of bodies leaves another length open.
     """
@@ -71,9 +85,6 @@ class Replayed:
     result: WhatIf
     byte_share_known: bool
     nonblocking: bool
-    vectors: VectorGrowth | None = None
-    memory_known: bool = False
-    outruns_probe: bool = False
     scatter: float = 0.0
 
     @property
@@ -132,16 +143,6 @@ class Replayed:
             "probe network' on as many ranks."
         )
 
-    def all_assumptions(self) -> Iterator[str]:
-        """Yield what the prediction assumes, and what the interval of this run leaves out."""
-        yield from self.assumptions()
-        if self.interval_s is not None:
-            bodies = " and the scatter of the recorded iterations" if self.scatter else ""
-            yield (
-                f"The interval has what a replay cannot know{bodies}. It leaves out how much whole "
-                "runs scatter: the prediction over repeats has that."
-            )
-
     def lines(self) -> Iterator[str]:
         """Yield what the time consists of, in sentences."""
         before, after = of_path(self.result.recorded), of_path(self.result.changed)
@@ -171,10 +172,66 @@ class Replayed:
 
     def assumptions(self) -> Iterator[str]:
         """Yield what the prediction assumes, where the run cannot say."""
-        yield from assumptions(self)
+        change, header = self.named.change, self.run.header
+        if self.result.hidden:
+            yield (
+                "Latency that hides behind work does not show in a run: the interval goes from "
+                "none to all of the time that it may have taken. A --machine file whose network "
+                "was probed on as many ranks may say."
+            )
+        if change.latency != 1.0 and self.run.edges.source.size and not self.byte_share_known:
+            yield (
+                "Messages between neighbours are taken as all latency; the interval has the case "
+                "that they are all bytes. --machine with a file of 'hindmost probe network' says "
+                "which."
+            )
+        if change.latency != 1.0 or change.bandwidth != 1.0:
+            yield (
+                "What messages and reductions typically cost is taken as the network's. It "
+                "includes the time of the MPI library, so a change of the wire alone does less."
+            )
+        if change.of_network and self.nonblocking and change.progress:
+            yield "Reductions progress while ranks work. An MPI without progress hides less."
+        if change.noise != 1.0:
+            yield (
+                "Undisturbed work is the median at each place of the restart cycle on each rank; "
+                "the interval goes from the lower to the upper quartile. Iterations that come back "
+                "longer after every so many, as with output, are such places: the program does "
+                "this, and it stays."
+            )
+        if change.uninjected:
+            yield "Injected noise is removed; the noise of the machine stays."
+        without = change.uninjected or change.noise == 0.0 or change.solver is not None
+        if without and injected_at_calls(self.run):
+            yield (
+                "The run file has the sum of the detours of each iteration, and not at which MPI "
+                "calls they were taken: each sum is divided among the steps of its iteration by "
+                "how much longer than usual these took."
+            )
+        if change.iterations is not None:
+            yield (
+                "A place in the restart cycle costs the same in every cycle."
+                if header.restart
+                else "Further iterations take as long as those of the second half of the run."
+            )
+        if change.detours is not None:
+            yield (
+                "The noise is added to the recorded one, independent on every rank, at the begin "
+                "of iterations."
+            )
+        if change.speed or change.every_speed != 1.0:
+            yield "All local work takes 1 / factor of its time, also where memory limits it."
+        yield from of_solver(change, header.solver)
 
     def to_json(self, findings: Sequence[Finding]) -> dict[str, Any]:
         """Return the entry of ``hindmost whatif --json``."""
+        assumed = list(self.assumptions())
+        if self.interval_s is not None:
+            bodies = " and the scatter of the recorded iterations" if self.scatter else ""
+            assumed.append(
+                f"The interval has what a replay cannot know{bodies}. It leaves out how much whole "
+                "runs scatter: the prediction over repeats has that."
+            )
         return {
             "file": str(self.run.path),
             "recorded_s": self.recorded_s,
@@ -184,9 +241,25 @@ class Replayed:
             "changes": dict_of(self.named.words),
             "critical_path": path_json(self.result.changed),
             "recorded_critical_path": path_json(self.result.recorded),
-            "assumptions": list(self.all_assumptions()),
+            "assumptions": assumed,
             "findings": findings_json(findings),
         }
+
+
+def of_solver(change: Change, recorded: str) -> Iterator[str]:
+    """Yield what a change of the solver, its pipeline or its progress assumes, on any ranks."""
+    if change.depth is not None and change.depth > 1:
+        yield (
+            "A deeper pipeline also does more work per iteration and needs more iterations to "
+            "fill; this is not included, so the time is a lower bound."
+        )
+    if not change.progress:
+        yield (
+            "Without progress a reduction takes its time after all ranks have come to its "
+            "completion. Calls of MPI before it may do a part of it, so this is an upper bound."
+        )
+    if change.solver not in (None, recorded):
+        yield OTHER_SOLVER
 
 
 def by_rank(walked: ReplayedSolve) -> np.ndarray[Any, np.dtype[np.float64]]:
@@ -276,6 +349,69 @@ def program_of(run: Run) -> Program:
         raise DataError(f"{run.path}: {error}") from error
 
 
+def shape_of(run: Run) -> SolveShape | None:
+    """Return what a solve consists of; None for several solves, whose cycles end within."""
+    if solves_in(run) > 1:
+        return None
+    header = run.header
+    # A solve of a program of one's own says which preconditioner it has. For others without an
+    # option it is that of the problem, as `hindmost run` chose it.
+    chosen = "none" if header.workload == "diagonal" else "jacobi"
+    for option, value in pairwise(options_of(run).split()):
+        if option == "-pc_type":
+            chosen = value
+    if is_own_loop(run):
+        chosen = str(header.spec.get("pc_type"))
+    return SolveShape(
+        solver=header.solver,
+        iterations=header.iterations,
+        restart=header.restart,
+        drain=np.asarray(run.kind == BodyKind.DRAIN),
+        extra=(run.bodies - header.iterations) // max(np.count_nonzero(run.position == 0), 1),
+        preconditioner=PRECONDITIONERS.get(chosen, 0.0),
+    )
+
+
+def on_measured_network(
+    program: Program, run: Run, machine: Machine
+) -> tuple[Program, float | None]:
+    """Return a program with probed costs in place of those that hide behind its work.
+
+    Returns
+    -------
+    program : Program
+    byte_share : float or None
+        Part of the time of a message between neighbours that its bytes take, 0 to 1; None without
+        neighbours.
+
+    Raises
+    ------
+    DataError
+        The file has no network, or none between nodes for a run on several.
+    """
+    network = machine.network
+    if network is None:
+        raise DataError(
+            f"The machine file of {machine.name} has no network: 'hindmost probe network' adds it."
+        )
+    nodes = len(set(run.hosts))
+    link = network.within if nodes < 2 else network.across
+    if link is None:
+        raise DataError(
+            f"{run.path} was recorded on {nodes} nodes, and the machine file has no times between "
+            "nodes: run 'hindmost probe network' on 2 nodes."
+        )
+    costs, share = program.costs, None
+    if run.edges.source.size:
+        size = halo_bytes(run)
+        costs, share = costs.measured(RECEIVE, link.time_s(size)), link.byte_share(size)
+    alike = [each for each in network.allreduce if each.ranks == run.header.ranks]
+    if alike:
+        least = min(alike, key=lambda each: each.bytes)
+        costs = costs.measured(COMPLETE, least.seconds)
+    return replace(program, costs=costs), share
+
+
 def replay_s(run: Run, replays: int) -> float:
     """Return about how long so many replays of a run take, in seconds."""
     shape = run.shape("event_work") if run.has("event_work") else (run.bodies, run.columns)
@@ -307,10 +443,9 @@ def replay_run(
     UsageError
         A change does not apply to this run.
     """
-    program, share = with_memory(program_of(run), run, machine), None
-    if machine is not None and (machine.network is not None or not machine.memory):
-        measured = MeasuredNetwork.of(run, machine)
-        program, share = measured.costs_of(program), measured.byte_share
+    program, share = program_of(run), None
+    if machine is not None:
+        program, share = on_measured_network(program, run, machine)
     found = []
     for named in changes:
         try:
@@ -332,13 +467,49 @@ def replay_run(
                 result=result,
                 byte_share_known=share is not None,
                 nonblocking=program.has(COMPLETE),
-                vectors=program.vectors,
-                memory_known=program.shape is not None and program.shape.memory is not None,
-                outruns_probe=named.change.unknowns is not None and outruns_probe(program),
                 scatter=length_scatter(run, named.change),
             )
         )
     return found
+
+
+def length_scatter(run: Run, change: Change) -> float:
+    """Return the logarithm of the factor by which bodies leave a time open; may be inf.
+
+    The same bodies would not take the same time again. For another length, the bodies that are
+    repeated tell the mean of all bodies with an error, which grows with the length, and those that
+    were not recorded scatter themselves. Both follow from how parts of the recorded solve differ,
+    so that bodies may depend on each other.
+
+    Parameters
+    ----------
+    run : Run
+    change : Change
+    """
+    if change == Change():
+        return 0.0
+    times_s, restart = run.durations.max(axis=1), run.header.restart
+    more = (change.iterations or run.header.iterations) - run.header.iterations
+    # Without a restart, the second half is repeated.
+    used = slice(0 if restart else run.bodies // 2, run.bodies)
+    deviating_s = np.array(times_s[used], np.float64)
+    position = run.position[used] if restart else np.zeros(deviating_s.size, np.int32)
+    count, total_s = deviating_s.size, float(deviating_s.sum())
+    if count < (FEWEST_BODIES if more > 0 else 2):
+        return float("inf")
+    # Times less the median at their place in the restart cycle, where many share it.
+    for place in np.unique(position):
+        here = position == place
+        if here.sum() >= FEWEST_ALIKE:
+            deviating_s[here] -= np.median(deviating_s[here])
+    parts = max(min(PARTS, count // FEWEST_IN_PART), 2)
+    sums_s = np.array([part.sum() for part in np.array_split(deviating_s, parts)])
+    sd_s = float(np.sqrt(parts) * sums_s.std(ddof=1))
+    repeated = max(more, 0) / count
+    # The same bodies once more scatter as a whole; others, also by how well these tell the mean.
+    width_s = np.sqrt(repeated * (repeated + 1.0)) * sd_s if repeated else sd_s
+    factor = float(special.stdtrit(parts - 1, 0.95))
+    return change.noise * factor * float(width_s) / (float(times_s.sum()) + repeated * total_s)
 
 
 def wrapped(line: str) -> list[str]:

@@ -101,10 +101,8 @@ class Change:
         Remove the noise that was injected; that of the machine stays.
     solver : str or None
         The partner of the recorded solver; None: as recorded.
-    unknowns : int or None
-        Of the system; None: as recorded.
-    iterations, restart : int or None
-        Of the solve and of its restart cycles; None: as recorded.
+    iterations : int or None
+        Of the solve; None: as recorded.
     """
 
     latency: float = 1.0
@@ -119,9 +117,7 @@ class Change:
     progress: bool = True
     uninjected: bool = False
     solver: str | None = None
-    unknowns: int | None = None
     iterations: int | None = None
-    restart: int | None = None
 
     def __post_init__(self) -> None:
         """Refuse factors of no machine."""

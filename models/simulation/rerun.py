@@ -32,7 +32,6 @@ from hindmost.models.simulation.length import CycleCounts
 from hindmost.models.simulation.partner import as_partner
 from hindmost.models.simulation.path import PathTimes, Waits, walk_back
 from hindmost.models.simulation.program import FEWEST_SEEN, Program, Times
-from hindmost.models.simulation.size import of_size
 from hindmost.text import percent
 
 REPLICAS = 20
@@ -338,12 +337,10 @@ def prepared(program: Program, change: Change, scenario: Scenario, seed: int = 0
 
 
 def changed_program(program: Program, change: Change) -> Program:
-    """Return the program of the solver, size and length that a change has."""
+    """Return the program of the solver and length that a change has."""
     if change.solver is not None:
         program = as_partner(program, change.solver)
-    if change.unknowns is not None:
-        program = of_size(program, change.unknowns)
-    return program.of_length(change.iterations, change.restart)
+    return program.of_length(change.iterations)
 
 
 def walk_cycles(

@@ -433,11 +433,10 @@ def refuse_change(work: LocalWork, change: Change) -> None:
             "A speed of one rank has no meaning on other numbers of ranks: give one for all, such "
             "as --speed x0.8."
         )
-    other = (change.iterations, change.restart, change.unknowns)
-    if change.uninjected or any(each is not None for each in other):
+    if change.uninjected or change.iterations is not None:
         raise UsageError(
-            "On other numbers of ranks a solve keeps its recorded size, iterations, restart length "
-            "and injected noise: omit --unknowns, --iterations, --restart and --noise not-injected."
+            "On other numbers of ranks a solve keeps its recorded iterations and injected noise: "
+            "omit --iterations and --noise not-injected."
         )
     if change.depth is not None and (work.program.depth != 1):
         raise UsageError(
