@@ -40,7 +40,6 @@ from hindmost.harness.runfile.hdf5 import kept_open
 from hindmost.harness.runfile.machine_file import read_machine
 from hindmost.harness.runfile.part_file import RunName
 from hindmost.models.adaptive.machine import Machine
-from hindmost.models.simulation.network import Collective
 from hindmost.models.simulation.objects import Strategy
 from hindmost.models.simulation.recipes import RECIPES
 from hindmost.output import warn, write_json, write_lines
@@ -147,15 +146,6 @@ def add_changes(parser: argparse.ArgumentParser) -> None:
         action=Once,
         metavar="LIST",
         help="factors of the latency (x2), or times to add to every message (+5us)",
-    )
-    parser.add_argument(
-        "--collective",
-        action=Once,
-        type=Collective,
-        choices=list(Collective),
-        default=Collective.RECURSIVE_DOUBLING,
-        help="algorithm of reductions, which says how many messages a time is added to (default: "
-        "%(default)s)",
     )
     parser.add_argument(
         "--bandwidth",
@@ -273,7 +263,6 @@ def changes_from(arguments: argparse.Namespace) -> list[Named]:
         noise=arguments.noise,
         speed=arguments.speed,
         pipeline_depth=arguments.pipeline_depth,
-        collective=arguments.collective,
         iterations=arguments.iterations,
         solver=arguments.solver,
         progress=arguments.progress == "async",

@@ -16,7 +16,6 @@ from hindmost.models.simulation.change import (
     ExponentialDetours,
     FixedDetours,
 )
-from hindmost.models.simulation.network import Collective
 from hindmost.text import SECONDS, counted, seconds
 
 NUMBER = r"(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
@@ -77,7 +76,6 @@ def changes_of(
     noise: str | None = None,
     speed: Sequence[str] = (),
     pipeline_depth: str | None = None,
-    collective: Collective = Collective.RECURSIVE_DOUBLING,
     progress: bool = True,
     iterations: int | None = None,
     solver: str | None = None,
@@ -112,7 +110,6 @@ def changes_of(
         change = Change(
             latency=factor,
             more_latency_s=more_s,
-            collective=collective,
             bandwidth=bandwidth_factor,
             speed=of_ranks,
             every_speed=every,

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hindmost.errors import UsageError
 from hindmost.models.simulation.blocks import COMPLETE, NONE, ONE_WAY, POST, RECEIVE, REDUCE
-from hindmost.models.simulation.network import Collective, allreduce_s
+from hindmost.models.simulation.network import allreduce_messages
 from hindmost.text import counted
 
 Times = NDArray[np.float64]
@@ -78,9 +78,7 @@ class Change:
         Factor of the latency of messages and reductions.
     more_latency_s : float
         Is added to the latency of every message, in seconds. A reduction takes as many messages
-        after each other as the longest path through its algorithm has.
-    collective : Collective
-        The algorithm of reductions, for `more_latency_s`.
+        after each other as recursive doubling has.
     bandwidth : float
         Factor of the bandwidth of messages between neighbours. Reductions of Krylov solvers are a
         few numbers, so their time is all latency.
@@ -107,7 +105,6 @@ class Change:
 
     latency: float = 1.0
     more_latency_s: float = 0.0
-    collective: Collective = Collective.RECURSIVE_DOUBLING
     bandwidth: float = 1.0
     speed: Mapping[int, float] = field(default_factory=dict)
     every_speed: float = 1.0
@@ -180,9 +177,8 @@ class Change:
         """
         changed = costs.copy()
         reductions = [REDUCE, COMPLETE]
-        rounds = allreduce_s(self.collective, ranks, 8.0, lambda _: 1.0)
         changed[:, reductions] *= self.latency
-        changed[:, reductions] += rounds * self.more_latency_s
+        changed[:, reductions] += allreduce_messages(ranks) * self.more_latency_s
         of_bytes = byte_share * costs[:, RECEIVE]
         changed[:, RECEIVE] = self.latency * (costs[:, RECEIVE] - of_bytes)
         changed[:, RECEIVE] += of_bytes / self.bandwidth + self.more_latency_s

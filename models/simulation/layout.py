@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.models.simulation.network import Collective, Link
+from hindmost.models.simulation.network import Link
 
 Nodes = NDArray[np.intp]
 """Node of every rank: int array, shape (rank,)."""
@@ -27,13 +27,10 @@ class NodeNetwork:
     Attributes
     ----------
     within, across : Link
-    collective : Collective
-        The algorithm of reductions.
     """
 
     within: Link
     across: Link
-    collective: Collective = Collective.RECURSIVE_DOUBLING
 
     def changed(self, latency: float, more_latency_s: float, bandwidth: float) -> NodeNetwork:
         """Return the network with factors of its latency and bandwidth, and more latency."""
@@ -82,44 +79,10 @@ class NodeNetwork:
     def reduction_s(self, node: Nodes, bytes: float = 8.0) -> float:
         """Return the time of an allreduce once all ranks have come, until the last is through.
 
-        As `hindmost.models.simulation.network.allreduce_s`, with messages of two kinds.
+        By recursive doubling, see `hindmost.models.simulation.network.allreduce_messages`.
         """
-        ranks = node.size
-        if ranks < 2:
+        if node.size < 2:
             return 0.0
-        if self.collective is Collective.RING:
-            return self._ring_s(node, bytes / ranks)
-        if self.collective is Collective.TREE:
-            return self._tree_s(node, bytes)
-        return self._doubling_s(node, bytes)
-
-    def _ring_s(self, node: Nodes, bytes: float) -> float:
-        """Follow a part around the ring, 2 (P - 1) messages: the longest path has all of them.
-
-        It goes around twice but for two messages in a row; those that cost least are left out.
-        """
-        rank = np.arange(node.size)
-        message_s = self.messages_s(rank, np.roll(rank, -1), node, bytes)
-        return float(2.0 * message_s.sum() - (message_s + np.roll(message_s, -1)).min())
-
-    def _tree_s(self, node: Nodes, bytes: float) -> float:
-        """Walk up a binomial tree to rank 0, and down."""
-        rank = np.arange(node.size)
-        clock = np.zeros(node.size)
-        distances = [1 << each for each in range((node.size - 1).bit_length())]
-        levels = []
-        for distance in distances:
-            child = rank[rank % (2 * distance) == distance]
-            parent = child - distance
-            levels.append((child, parent))
-            come = clock[child] + self.messages_s(child, parent, node, bytes)
-            clock[parent] = np.maximum(clock[parent], come)
-        for child, parent in reversed(levels):
-            clock[child] = clock[parent] + self.messages_s(parent, child, node, bytes)
-        return float(clock.max())
-
-    def _doubling_s(self, node: Nodes, bytes: float) -> float:
-        """Walk through recursive doubling, or Rabenseifner's halving and doubling."""
         rounds = node.size.bit_length() - 1
         folded = node.size - (1 << rounds)
         # Of each pair of the first ranks, the first hands its data to the second.
@@ -128,15 +91,10 @@ class NodeNetwork:
         clock = np.zeros(rank.size)
         if folded:
             clock[:folded] = self.messages_s(first, first + 1, node, bytes)
-        distances = [1 << each for each in range(rounds)]
-        sizes = rounds * [bytes]
-        if self.collective is Collective.RABENSEIFNER:
-            halves = [bytes / (1 << each) for each in range(1, rounds + 1)]
-            distances, sizes = [*reversed(distances), *distances], [*halves, *reversed(halves)]
         place = np.arange(rank.size)
-        for distance, size in zip(distances, sizes, strict=True):
+        for distance in (1 << each for each in range(rounds)):
             partner = place ^ distance
-            come = clock[partner] + self.messages_s(rank[partner], rank, node, size)
+            come = clock[partner] + self.messages_s(rank[partner], rank, node, bytes)
             clock = np.maximum(clock, come)
         if folded:
             clock[:folded] += self.messages_s(first + 1, first, node, bytes)

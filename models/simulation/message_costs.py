@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.models.simulation.layout import NodeNetwork, Nodes
 from hindmost.models.simulation.message_walk import MessageCosts
-from hindmost.models.simulation.messages import Exchange, JointCall, MessageProgram, Pattern
-from hindmost.models.simulation.network import Collective, Link
+from hindmost.models.simulation.messages import Exchange, JointCall, MessageProgram
+from hindmost.models.simulation.network import Link
 
 
 def message_costs(
@@ -34,41 +33,22 @@ def message_costs(
     )
     link = network.across if np.unique(node).size > 1 else network.within
 
-    @cache
-    def reduction_s(bytes: float) -> float:
-        return network.reduction_s(node, bytes)
-
-    @cache
-    def steps_s(one: JointCall) -> float:
-        return collective_s(one, program.ranks, link.time_s, reduction_s)
-
     levels = max((program.ranks - 1).bit_length(), 1)
+    unlike = dict.fromkeys(program.collectives)
+    steps = {one: collective_s(one, program.ranks, link.time_s) for one in unlike}
     branches = {
-        one: [branch_s(one, level, link.time_s) for level in range(levels)]
-        for one in dict.fromkeys(program.collectives)
+        one: [branch_s(one, level, link.time_s) for level in range(levels)] for one in unlike
     }
     return MessageCosts(
         message_s=message_s,
-        collective_s=np.array([steps_s(one) for one in program.collectives]),
+        collective_s=np.array([steps[one] for one in program.collectives]),
         branch_s=np.array([branches[one] for one in program.collectives]).reshape(-1, levels),
         waits=program.synchronous | (program.bytes > eager_bytes),
-        doubling=np.array(
-            [
-                network.collective is Collective.RECURSIVE_DOUBLING and is_reduction(one)
-                for one in program.collectives
-            ],
-            np.bool_,
-        ),
         in_step=np.array([one.bytes > eager_bytes for one in program.collectives], np.bool_),
         near_s=np.array([network.within.time_s(one.bytes) for one in program.collectives]),
         far_s=np.array([network.across.time_s(one.bytes) for one in program.collectives]),
         node=np.asarray(node, np.int64),
     )
-
-
-def is_reduction(one: JointCall) -> bool:
-    """Tell whether a collective is an allreduce, whose algorithm can be chosen."""
-    return one.exchange is Exchange.ALLREDUCE and one.pattern is Pattern.ALL
 
 
 def times_s(link: Link, bytes: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -78,24 +58,17 @@ def times_s(link: Link, bytes: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(each_s[which.reshape(-1)])
 
 
-def collective_s(
-    one: JointCall,
-    ranks: int,
-    message_s: Callable[[float], float],
-    reduction_s: Callable[[float], float],
-) -> float:
+def collective_s(one: JointCall, ranks: int, message_s: Callable[[float], float]) -> float:
     """Return the time of a collective's steps once the last rank has come, in seconds.
 
     Steps are those of doubling: after k of them, a rank has heard of 2^k.
 
     Parameters
     ----------
-    message_s, reduction_s : callable
-        Seconds of a message, and of an allreduce, of a number of bytes.
+    message_s : callable
+        Seconds of a message of a number of bytes.
     """
     rounds = (ranks - 1).bit_length()
-    if one.exchange is Exchange.ALLREDUCE:
-        return reduction_s(one.bytes)
     if one.exchange is Exchange.PAIRS:
         return (ranks - 1) * message_s(one.bytes)
     if one.exchange is Exchange.GROWING:

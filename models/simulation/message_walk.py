@@ -21,7 +21,7 @@ from hindmost.models.simulation.messages import MOST_NAMED, MessageProgram, Oper
 from hindmost.models.simulation.path import PathTimes
 
 NOTHING, SEND, POST, SENT, RECEIVED, ENTER, LEAVE = (int(each) for each in Operation)
-ALL, FROM_ROOT, TO_ROOT, PREFIX = (int(each) for each in Pattern)
+ALL, FROM_ROOT, TO_ROOT, PREFIX, DOUBLING = (int(each) for each in Pattern)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,15 +32,13 @@ class MessageCosts:
     ----------
     message_s : float64 array, shape (message,), seconds
     collective_s : float64 array, shape (collective,), seconds
-        Of all steps, once the last rank has come; not of trees.
+        Of all steps, once the last rank has come; not of trees and doubling.
     branch_s : float64 array, shape (collective, level), seconds
         Of a message along a branch of a tree that has at most 2^level ranks.
     waits : bool array, shape (message,)
         Whether a message leaves only when its receiver has come (rendezvous).
-    doubling : bool array, shape (collective,)
-        Whether it goes along recursive doubling, walked rank by rank; ``collective_s`` is not used.
     in_step : bool array, shape (collective,)
-        Whether messages of it leave only when their receivers have come.
+        Whether messages of doubling leave only when their receivers have come.
     near_s, far_s : float64 array, shape (collective,), seconds
         Of a message of it within a node, and between nodes.
     node : int64 array, shape (rank,)
@@ -50,7 +48,6 @@ class MessageCosts:
     collective_s: NDArray[np.float64]
     branch_s: NDArray[np.float64]
     waits: NDArray[np.bool_]
-    doubling: NDArray[np.bool_]
     in_step: NDArray[np.bool_]
     near_s: NDArray[np.float64]
     far_s: NDArray[np.float64]
@@ -115,7 +112,6 @@ def walk_messages(
         np.array([each.root for each in collectives], np.int64),
         costs.collective_s,
         costs.branch_s,
-        costs.doubling,
         costs.in_step,
         costs.near_s,
         costs.far_s,
@@ -136,7 +132,7 @@ def walk_messages(
 
 @declared(
     "(i8[::1], u1[::1], i8[::1], f8[::1], i8[::1], i8[::1], f8[::1], b1[::1], i8[::1], "
-    "i8[::1], f8[::1], f8[:,::1], b1[::1], b1[::1], f8[::1], f8[::1], i8[::1], f8[::1], "
+    "i8[::1], f8[::1], f8[:,::1], b1[::1], f8[::1], f8[::1], i8[::1], f8[::1], "
     "i8[::1], i8[::1], f8[::1])"
 )
 def advance(
@@ -152,7 +148,6 @@ def advance(
     root: NDArray[np.int64],
     collective_s: NDArray[np.float64],
     branch_s: NDArray[np.float64],
-    doubling: NDArray[np.bool_],
     in_step: NDArray[np.bool_],
     near_s: NDArray[np.float64],
     far_s: NDArray[np.float64],
@@ -205,7 +200,7 @@ def advance(
                 if missing[number] == 0:
                     # All ranks have come: when may each leave, and whom did it wait for?
                     origin = root[number]
-                    if doubling[number]:
+                    if pattern[number] == DOUBLING:
                         power = 1
                         while 2 * power <= ranks:
                             power *= 2

@@ -41,13 +41,15 @@ class Pattern(IntEnum):
     """Who waits for whom in a collective."""
 
     ALL = 1
-    """All for all, as in an allreduce."""
+    """All for all, as in a barrier."""
     FROM_ROOT = 2
     """A binomial tree from the root, as in a broadcast."""
     TO_ROOT = 3
     """A binomial tree to the root, as in a reduction."""
     PREFIX = 4
     """Each rank for those before it."""
+    DOUBLING = 5
+    """Pairs at distances 1, 2, 4 and so on, rank by rank, as in an allreduce."""
 
 
 class Exchange(IntEnum):
@@ -55,7 +57,6 @@ class Exchange(IntEnum):
 
     NOTHING = 0
     """Empty messages, in as many rounds as doubling needs."""
-    ALLREDUCE = 1
     SAME = 2
     """The same bytes along every branch of a tree, or in every round."""
     GROWING = 3

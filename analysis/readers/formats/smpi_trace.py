@@ -209,7 +209,7 @@ COLLECTIVES: dict[str, Reads] = {
     "barrier": barrier,
     "bcast": simple("bcast", Pattern.FROM_ROOT, Exchange.SAME, root_at=1, type_at=2),
     "reduce": simple("reduce", Pattern.TO_ROOT, Exchange.SAME, root_at=2, type_at=3),
-    "allreduce": simple("allreduce", Pattern.ALL, Exchange.ALLREDUCE, type_at=2),
+    "allreduce": simple("allreduce", Pattern.DOUBLING, Exchange.SAME, type_at=2),
     "gather": simple("gather", Pattern.TO_ROOT, Exchange.GROWING, root_at=2, type_at=3),
     "gatherv": gather_v,
     "scatter": simple("scatter", Pattern.FROM_ROOT, Exchange.GROWING, root_at=2, type_at=3),
