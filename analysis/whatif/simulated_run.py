@@ -20,12 +20,7 @@ from hindmost.harness.runfile.reader import Run
 from hindmost.harness.runfile.schema import SUFFIX
 from hindmost.models.events import EventKind
 from hindmost.models.simulation.rerun import Scenario, prepared
-from hindmost.models.simulation.timeline import (
-    Timeline,
-    replayed_script,
-    scaled_script,
-    timeline_of,
-)
+from hindmost.models.simulation.timeline import Timeline, scaled_script, timeline_of
 
 PHASE_OF = {
     EventKind.SEND: "halo",
@@ -61,7 +56,7 @@ def write_replay(found: Replayed, name: RunName) -> Path:
     """Write a replay on the recorded ranks as a run file, with the first draw of its noise."""
     run = found.run
     ready = prepared(program_of(run), found.named.change, Scenario(level="typical", byte_share=0.0))
-    line = timeline_of(replayed_script(ready))
+    line = timeline_of(ready)
     edges = run.edges
     values = {
         **{each: run.variable(each) for each in KEPT},

@@ -99,7 +99,7 @@ def scenarios_of(
         work=slow * factor.typical,
         noise=change.noise,
         detours=change.detours,
-        lag=0 if change.depth is None else change.depth - 1,
+        depth=change.depth,
         progress=change.progress,
     )
     nothing = np.zeros_like(costs.typical)
