@@ -17,22 +17,19 @@ from hindmost.analysis.verbs.whatif_traces import (
     perform_traces,
     refuse_trace_options,
 )
-from hindmost.analysis.whatif.advice import Advice, advise
-from hindmost.analysis.whatif.at_scale import Simulated
+from hindmost.analysis.whatif.advice import Advice, Compared, advise
 from hindmost.analysis.whatif.balance import balance_lines, balanced_runs, read_balance
 from hindmost.analysis.whatif.baseline import baseline_table, known_to_paper
-from hindmost.analysis.whatif.compared import Compared
 from hindmost.analysis.whatif.gains import Remedies, gain_lines, pooled, remedies_of
 from hindmost.analysis.whatif.options import LAWS, NOT_INJECTED, Named, changes_of
 from hindmost.analysis.whatif.prediction import (
-    Outcome,
     SolvePrediction,
     predict_at_scale,
     predict_solves,
     predictions_table,
 )
-from hindmost.analysis.whatif.simulated_run import name_of_file, write_at_scale, write_replay
-from hindmost.analysis.whatif.study import wrapped
+from hindmost.analysis.whatif.simulated_run import name_of_file, write_outcome
+from hindmost.analysis.whatif.study import Outcome, wrapped
 from hindmost.analysis.whatif.targets import Scale, Scaling, read_scale, scalable
 from hindmost.analysis.whatif.traces import traces_among
 from hindmost.errors import DataError, UsageError
@@ -422,10 +419,7 @@ def write_simulated(found: Sequence[Outcome], name: RunName) -> None:
             f"--out writes one simulated solve, and these are {len(found)}: give one run, one "
             "change and one number of ranks."
         )
-    if isinstance(found[0], Simulated):
-        write_at_scale(found[0], name)
-    else:
-        write_replay(found[0], name)
+    write_outcome(found[0], name)
 
 
 def perform_balance(files: Sequence[Path], balance: str, as_json: bool) -> int:

@@ -17,16 +17,16 @@ from numpy.typing import NDArray
 from hindmost.analysis.runs.configuration import injected_noise
 from hindmost.analysis.runs.figures.compare_runs import ComparisonFigure, common_title
 from hindmost.analysis.show.chart import Chart, Quantity, Series
-from hindmost.analysis.whatif.compared import Compared
+from hindmost.analysis.whatif.advice import ratio_of_replays
 from hindmost.analysis.whatif.options import changes_of
-from hindmost.analysis.whatif.study import Replayed, replay_run, replay_s
+from hindmost.analysis.whatif.study import Outcome, replay_run, replay_s
 from hindmost.errors import DataError, UsageError
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.simulation.rerun import REPLICAS
 from hindmost.output import announce_work
 from hindmost.text import counted
 
-Replays = dict[tuple[str, str], list[Replayed]]
+Replays = dict[tuple[str, str], list[Outcome]]
 """Replays of all runs of a solver without noise, by solver and law."""
 
 DRAWS = 2000
@@ -225,12 +225,18 @@ def replays_of(runs: Sequence[Run], asked: Sequence[tuple[str, str, str]]) -> Re
     return found
 
 
-def predicted_gain(blocking: Sequence[Replayed], pipelined: Sequence[Replayed]) -> Gain | None:
+def predicted_gain(blocking: Sequence[Outcome], pipelined: Sequence[Outcome]) -> Gain | None:
     """Return the gain that replays of runs without noise with a law have; None if not known."""
-    ratio = Compared.of(blocking[0].named, blocking, pipelined, whole=True).ratio
+    ratio = ratio_of_replays(blocking, pipelined)
     if ratio.typical is None:
         return None
-    return Gain(value=1.0 / ratio.typical, low=1.0 / ratio.high, high=1.0 / ratio.low)
+    # The ratio is that of iterations.
+    ours, theirs = (
+        float(np.median([each.run.header.iterations for each in side]))
+        for side in (blocking, pipelined)
+    )
+    value, low, high = (ours / theirs / each for each in (ratio.typical, ratio.high, ratio.low))
+    return Gain(value=value, low=low, high=high)
 
 
 # How it is shown.

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from hindmost.analysis.whatif.at_scale import Simulated
+from hindmost.analysis.whatif.at_scale import fitted_work
 from hindmost.analysis.whatif.options import Named, dict_of
-from hindmost.analysis.whatif.study import Replayed, program_of
+from hindmost.analysis.whatif.study import Outcome, program_of
 from hindmost.errors import UsageError
 from hindmost.harness.runfile.bodies import PHASES
 from hindmost.harness.runfile.contents import Header
@@ -20,6 +20,7 @@ from hindmost.harness.runfile.reader import Run
 from hindmost.harness.runfile.schema import SUFFIX
 from hindmost.models.events import EventKind
 from hindmost.models.simulation.rerun import Scenario, prepared
+from hindmost.models.simulation.simulated_solve import SimulatedSolve
 from hindmost.models.simulation.timeline import Timeline, scaled_script, timeline_of
 
 PHASE_OF = {
@@ -52,8 +53,10 @@ def name_of_file(path: Path) -> RunName:
     return name
 
 
-def write_replay(found: Replayed, name: RunName) -> Path:
-    """Write a replay on the recorded ranks as a run file, with the first draw of its noise."""
+def write_outcome(found: Outcome, name: RunName) -> Path:
+    """Write a replay, with the first draw of its noise, or a simulation as a run file."""
+    if found.simulated is not None:
+        return write_at_scale(found, found.simulated, name)
     run = found.run
     ready = prepared(program_of(run), found.named.change, Scenario(level="typical", byte_share=0.0))
     line = timeline_of(ready)
@@ -70,10 +73,11 @@ def write_replay(found: Replayed, name: RunName) -> Path:
     return write_timeline(name, header, line, values)
 
 
-def write_at_scale(found: Simulated, name: RunName) -> Path:
+def write_at_scale(found: Outcome, result: SimulatedSolve, name: RunName) -> Path:
     """Write a run on other ranks as a run file: the iterations that were simulated."""
-    run, target = found.run, found.result.target
-    script, rows = scaled_script(found.work, target.placement, found.result.case, found.seed)
+    run, target = found.run, result.target
+    work = fitted_work(run, found.named.change.solver)
+    script, rows = scaled_script(work, target.placement, result.case, found.seed)
     line = timeline_of(script)
     source, receiver = target.placement.edges
     values = {

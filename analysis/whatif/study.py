@@ -33,12 +33,15 @@ from hindmost.models.simulation.change import Change
 from hindmost.models.simulation.length import SolveShape
 from hindmost.models.simulation.program import Program, recorded_program
 from hindmost.models.simulation.rerun import REPLICAS, ReplayedSolve, WhatIf, what_if
+from hindmost.models.simulation.simulated_solve import SimulatedSolve
 from hindmost.output import announce_work
 from hindmost.text import counted, percent, seconds, signed_percent
 
 WIDTH = 100
 MISSES = 0.02
 """Error of a replay without a change, against the recorded time, from which on none is given."""
+LEAST_SHARE = 0.0005
+"""Of a critical path, below which a part is not told."""
 MOST_RANKS = 20
 """Ranks of a critical path that JSON lists."""
 EVENTS_PER_S = 5e6
@@ -64,186 +67,215 @@ OTHER_SOLVER = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Replayed:
-    """A run with a change.
+class Outcome:
+    """A run with a change: replayed on its ranks, or simulated on others.
 
     Attributes
     ----------
     run : Run
     named : Named
-    result : WhatIf
-    byte_share_known : bool
-        Whether a machine file says which part of a message's time its bytes take.
-    nonblocking : bool
-        Whether the run has non-blocking reductions.
+    result : WhatIf or SimulatedSolve
+    ranks : int
+    where : str
+        On how many ranks and nodes.
+    predicted_s : float or None
+        None if the run does not show what decides the time.
+    middle_s : float
+        The time that is told in its place, and by which repeats are sorted.
+    miss : float
+        Error without a change, on the recorded ranks, as a share.
+    missed : bool
+        Whether the model does not describe the run, so that nothing is told. Replays are refused.
+    network_share : float
+        Of the time.
+    parts : tuple of str
+        What the time consists of, in sentences.
+    withheld : str
+        Why there is no prediction, and what to record; empty if there is one.
+    assumed : tuple of str
+        In sentences.
+    interval : tuple of float or None
+        Of this run alone, for JSON; None for an end that is not known.
+    details : dict
+        Further keys of JSON.
     scatter : float
         By which factor, as a logarithm, the scatter of bodies leaves another length open.
+    seed : int
+        Of the draws of a simulation.
     """
 
     run: Run
     named: Named
-    result: WhatIf
-    byte_share_known: bool
-    nonblocking: bool
+    result: WhatIf | SimulatedSolve
+    ranks: int
+    where: str
+    predicted_s: float | None
+    middle_s: float
+    miss: float
+    missed: bool = False
+    network_share: float
+    parts: tuple[str, ...]
+    withheld: str
+    assumed: tuple[str, ...]
+    interval: tuple[float | None, float | None] | None
+    details: dict[str, Any]
     scatter: float = 0.0
+    seed: int = 0
 
     @property
-    def recorded_s(self) -> float:
-        """The recorded time of the solve."""
-        return self.run.solve_time_s
-
-    @property
-    def predicted_s(self) -> float | None:
-        """The time with the change; None if the run does not show what decides it."""
-        return None if self.result.open else self.result.predicted_s
-
-    @property
-    def interval_s(self) -> tuple[float, float] | None:
-        """The interval, with the scatter of bodies; None if too wide, or if nothing is changed."""
-        if self.scatter > np.log(WIDEST) or not self.named.words:
-            return None
-        wider = float(np.exp(self.scatter)) * (1.0 + abs(self.miss))
-        return self.result.low_s / wider, self.result.high_s * wider
-
-    @property
-    def ranks(self) -> int:
-        """Number of ranks, as recorded."""
-        return self.run.header.ranks
-
-    @property
-    def where(self) -> str:
-        """On how many ranks."""
-        return counted(self.ranks, "rank")
-
-    @property
-    def miss(self) -> float:
-        """Error of the replay without a change, as a share."""
-        return self.result.recorded.total_s / self.recorded_s - 1.0
-
-    @property
-    def missed(self) -> bool:
-        """Whether the replay does not describe the run; such a run is refused instead."""
-        return False
-
-    @property
-    def middle_s(self) -> float:
-        """The predicted time, to sort repeats by."""
-        return self.result.predicted_s
-
-    @property
-    def network_share(self) -> float:
-        """Share of the network in the critical path with the change."""
-        return of_path(self.result.changed)["network"]
-
-    @property
-    def withheld(self) -> str:
-        """Why there is no prediction."""
-        return (
-            "the run does not show enough of the network. Give --machine with a file of 'hindmost "
-            "probe network' on as many ranks."
-        )
-
-    def lines(self) -> Iterator[str]:
-        """Yield what the time consists of, in sentences."""
-        before, after = of_path(self.result.recorded), of_path(self.result.changed)
-        parts = [
-            f"{name} {percent(after[name])} ({percent(before[name])})"
-            for name in after
-            if max(after[name], before[name]) >= 0.0005
-        ]
-        if not self.named.words:
-            shares = [f"{name} {percent(each)}" for name, each in after.items() if each >= 0.0005]
-            yield f"Critical path: {', '.join(shares)}."
-            return
-        yield f"Critical path, in brackets as recorded: {', '.join(parts)}."
-        yield from self._slowest()
-
-    def _slowest(self) -> Iterator[str]:
-        """Yield which rank holds most of the critical path."""
-        before, after = by_rank(self.result.recorded), by_rank(self.result.changed)
-        if after.size < 2 or not after.sum() > 0.0 or not before.sum() > 0.0:
-            return
-        rank, was = int(after.argmax()), int(before.argmax())
-        unlike = "" if rank == was else f"; as recorded rank {was} holds most"
-        yield (
-            f"Rank {rank} holds {percent(after[rank] / after.sum())} of it "
-            f"({percent(before[rank] / before.sum())}){unlike}."
-        )
-
-    def assumptions(self) -> Iterator[str]:
-        """Yield what the prediction assumes, where the run cannot say."""
-        change, header = self.named.change, self.run.header
-        if self.result.hidden:
-            yield (
-                "Latency that hides behind work does not show in a run: the interval goes from "
-                "none to all of the time that it may have taken. A --machine file whose network "
-                "was probed on as many ranks may say."
-            )
-        if change.latency != 1.0 and self.run.edges.source.size and not self.byte_share_known:
-            yield (
-                "Messages between neighbours are taken as all latency; the interval has the case "
-                "that they are all bytes. --machine with a file of 'hindmost probe network' says "
-                "which."
-            )
-        if change.latency != 1.0 or change.bandwidth != 1.0:
-            yield (
-                "What messages and reductions typically cost is taken as the network's. It "
-                "includes the time of the MPI library, so a change of the wire alone does less."
-            )
-        if change.of_network and self.nonblocking and change.progress:
-            yield "Reductions progress while ranks work. An MPI without progress hides less."
-        if change.noise != 1.0:
-            yield (
-                "Undisturbed work is the median at each place of the restart cycle on each rank; "
-                "the interval goes from the lower to the upper quartile. Iterations that come back "
-                "longer after every so many, as with output, are such places: the program does "
-                "this, and it stays."
-            )
-        if change.uninjected:
-            yield "Injected noise is removed; the noise of the machine stays."
-        without = change.uninjected or change.noise == 0.0 or change.solver is not None
-        if without and injected_at_calls(self.run):
-            yield (
-                "The run file has the sum of the detours of each iteration, and not at which MPI "
-                "calls they were taken: each sum is divided among the steps of its iteration by "
-                "how much longer than usual these took."
-            )
-        if change.iterations is not None:
-            yield (
-                "A place in the restart cycle costs the same in every cycle."
-                if header.restart
-                else "Further iterations take as long as those of the second half of the run."
-            )
-        if change.detours is not None:
-            yield (
-                "The noise is added to the recorded one, independent on every rank, at the begin "
-                "of iterations."
-            )
-        if change.speed or change.every_speed != 1.0:
-            yield "All local work takes 1 / factor of its time, also where memory limits it."
-        yield from of_solver(change, header.solver)
+    def simulated(self) -> SimulatedSolve | None:
+        """What was simulated; None if it was replayed."""
+        return self.result if isinstance(self.result, SimulatedSolve) else None
 
     def to_json(self, findings: Sequence[Finding]) -> dict[str, Any]:
         """Return the entry of ``hindmost whatif --json``."""
-        assumed = list(self.assumptions())
-        if self.interval_s is not None:
-            bodies = " and the scatter of the recorded iterations" if self.scatter else ""
-            assumed.append(
-                f"The interval has what a replay cannot know{bodies}. It leaves out how much whole "
-                "runs scatter: the prediction over repeats has that."
-            )
         return {
             "file": str(self.run.path),
-            "recorded_s": self.recorded_s,
-            "replayed_s": self.result.recorded.total_s,
+            "recorded_s": self.run.solve_time_s,
             "predicted_s": self.predicted_s,
-            "interval_s": self.interval_s,
+            "interval_s": self.interval,
             "changes": dict_of(self.named.words),
-            "critical_path": path_json(self.result.changed),
-            "recorded_critical_path": path_json(self.result.recorded),
-            "assumptions": assumed,
+            **self.details,
             "findings": findings_json(findings),
         }
+
+
+def replayed(
+    run: Run,
+    named: Named,
+    result: WhatIf,
+    *,
+    byte_share_known: bool,
+    nonblocking: bool,
+) -> Outcome:
+    """Return what a replay says.
+
+    Parameters
+    ----------
+    byte_share_known : bool
+        Whether a machine file says which part of a message's time its bytes take.
+    nonblocking : bool
+        Whether the run has non-blocking reductions.
+    """
+    miss, scatter = (
+        result.recorded.total_s / run.solve_time_s - 1.0,
+        length_scatter(run, named.change),
+    )
+    assumed = tuple(assumptions(run, named.change, result, byte_share_known, nonblocking))
+    interval, more = None, []
+    if named.words and scatter <= np.log(WIDEST):
+        wider = float(np.exp(scatter)) * (1.0 + abs(miss))
+        interval = result.low_s / wider, result.high_s * wider
+        bodies = " and the scatter of the recorded iterations" if scatter else ""
+        more = [
+            f"The interval has what a replay cannot know{bodies}. It leaves out how much whole "
+            "runs scatter: the prediction over repeats has that."
+        ]
+    withheld = (
+        "the run does not show enough of the network. Give --machine with a file of 'hindmost "
+        "probe network' on as many ranks."
+    )
+    return Outcome(
+        run=run,
+        named=named,
+        result=result,
+        ranks=run.header.ranks,
+        where=counted(run.header.ranks, "rank"),
+        predicted_s=None if result.open else result.predicted_s,
+        middle_s=result.predicted_s,
+        miss=miss,
+        network_share=of_path(result.changed)["network"],
+        parts=tuple(parts_of(named, result)),
+        withheld=withheld if result.open else "",
+        assumed=assumed,
+        interval=interval,
+        details={
+            "replayed_s": result.recorded.total_s,
+            "critical_path": path_json(result.changed),
+            "recorded_critical_path": path_json(result.recorded),
+            "assumptions": [*assumed, *more],
+        },
+        scatter=scatter,
+    )
+
+
+def parts_of(named: Named, result: WhatIf) -> Iterator[str]:
+    """Yield what the time of a replay consists of, in sentences."""
+    before, after = of_path(result.recorded), of_path(result.changed)
+    if not named.words:
+        shares = [f"{name} {percent(each)}" for name, each in after.items() if each >= LEAST_SHARE]
+        yield f"Critical path: {', '.join(shares)}."
+        return
+    parts = [
+        f"{name} {percent(after[name])} ({percent(before[name])})"
+        for name in after
+        if max(after[name], before[name]) >= LEAST_SHARE
+    ]
+    yield f"Critical path, in brackets as recorded: {', '.join(parts)}."
+    was, now = by_rank(result.recorded), by_rank(result.changed)
+    if now.size > 1 and now.sum() > 0.0 and was.sum() > 0.0:
+        rank, other = int(now.argmax()), int(was.argmax())
+        unlike = "" if rank == other else f"; as recorded rank {other} holds most"
+        yield (
+            f"Rank {rank} holds {percent(now[rank] / now.sum())} of it "
+            f"({percent(was[rank] / was.sum())}){unlike}."
+        )
+
+
+def assumptions(
+    run: Run, change: Change, result: WhatIf, byte_share_known: bool, nonblocking: bool
+) -> Iterator[str]:
+    """Yield what a replay assumes, where the run cannot say; see `replayed`."""
+    header = run.header
+    if result.hidden:
+        yield (
+            "Latency that hides behind work does not show in a run: the interval goes from "
+            "none to all of the time that it may have taken. A --machine file whose network "
+            "was probed on as many ranks may say."
+        )
+    if change.latency != 1.0 and run.edges.source.size and not byte_share_known:
+        yield (
+            "Messages between neighbours are taken as all latency; the interval has the case "
+            "that they are all bytes. --machine with a file of 'hindmost probe network' says "
+            "which."
+        )
+    if change.latency != 1.0 or change.bandwidth != 1.0:
+        yield (
+            "What messages and reductions typically cost is taken as the network's. It "
+            "includes the time of the MPI library, so a change of the wire alone does less."
+        )
+    if change.of_network and nonblocking and change.progress:
+        yield "Reductions progress while ranks work. An MPI without progress hides less."
+    if change.noise != 1.0:
+        yield (
+            "Undisturbed work is the median at each place of the restart cycle on each rank; "
+            "the interval goes from the lower to the upper quartile. Iterations that come back "
+            "longer after every so many, as with output, are such places: the program does "
+            "this, and it stays."
+        )
+    if change.uninjected:
+        yield "Injected noise is removed; the noise of the machine stays."
+    without = change.uninjected or change.noise == 0.0 or change.solver is not None
+    if without and injected_at_calls(run):
+        yield (
+            "The run file has the sum of the detours of each iteration, and not at which MPI "
+            "calls they were taken: each sum is divided among the steps of its iteration by "
+            "how much longer than usual these took."
+        )
+    if change.iterations is not None:
+        yield (
+            "A place in the restart cycle costs the same in every cycle."
+            if header.restart
+            else "Further iterations take as long as those of the second half of the run."
+        )
+    if change.detours is not None:
+        yield (
+            "The noise is added to the recorded one, independent on every rank, at the begin "
+            "of iterations."
+        )
+    if change.speed or change.every_speed != 1.0:
+        yield "All local work takes 1 / factor of its time, also where memory limits it."
+    yield from of_solver(change, header.solver)
 
 
 def of_solver(change: Change, recorded: str) -> Iterator[str]:
@@ -433,7 +465,7 @@ def replay_run(
     machine: Machine | None,
     *,
     executor: Executor | None = None,
-) -> list[Replayed]:
+) -> list[Outcome]:
     """Replay a run with each of some changes; the executor does the replays.
 
     Raises
@@ -461,13 +493,12 @@ def replay_run(
                 "predicted."
             )
         found.append(
-            Replayed(
-                run=run,
-                named=named,
-                result=result,
+            replayed(
+                run,
+                named,
+                result,
                 byte_share_known=share is not None,
                 nonblocking=program.has(COMPLETE),
-                scatter=length_scatter(run, named.change),
             )
         )
     return found

@@ -19,7 +19,7 @@ from hindmost.analysis.whatif.noise_sweep import (
     sweep_points,
 )
 from hindmost.analysis.whatif.options import Named
-from hindmost.analysis.whatif.study import Replayed, replay_run
+from hindmost.analysis.whatif.study import Outcome, replay_run
 from hindmost.cli import main
 from hindmost.errors import UsageError
 from hindmost.harness.runfile.bodies import INJECTED
@@ -76,7 +76,7 @@ def test_every_run_without_noise_is_replayed_once_for_all_laws(
 ) -> None:
     replayed: dict[str, list[int]] = {}
 
-    def counting(run: Run, changes: Sequence[Named], machine: None) -> list[Replayed]:
+    def counting(run: Run, changes: Sequence[Named], machine: None) -> list[Outcome]:
         replayed.setdefault(run.path.name, []).append(len(changes))
         return replay_run(run, changes, machine)
 
