@@ -18,7 +18,7 @@ from hindmost.analysis.verbs.whatif_traces import (
     refuse_trace_options,
 )
 from hindmost.analysis.whatif.advice import Advice, Compared, advise
-from hindmost.analysis.whatif.balance import balance_lines, balanced_runs, read_balance
+from hindmost.analysis.whatif.balance import balance_lines, read_balance, rebalance
 from hindmost.analysis.whatif.baseline import baseline_table, known_to_paper
 from hindmost.analysis.whatif.gains import Remedies, gain_lines, pooled, remedies_of
 from hindmost.analysis.whatif.options import LAWS, NOT_INJECTED, Named, changes_of
@@ -130,8 +130,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--balance",
         action=Once,
         metavar="LIST",
-        help=f"maps of the blocks of adaptive runs to ranks: {', '.join(Strategy)}, or a file with "
-        "the rank of each block, one per line",
+        help=f"maps of the blocks of adaptive runs to ranks: {', '.join(Strategy)}",
     )
     parser.add_argument("--json", action="store_true", help="print JSON, one entry per replay")
 
@@ -424,7 +423,8 @@ def write_simulated(found: Sequence[Outcome], name: RunName) -> None:
 
 def perform_balance(files: Sequence[Path], balance: str, as_json: bool) -> int:
     """Print adaptive runs with other maps of their blocks to ranks."""
-    found = balanced_runs(find_runs(files, complete=True), read_balance(balance))
+    asked = read_balance(balance)
+    found = [rebalance(run, asked) for run in find_runs(files, complete=True)]
     if as_json:
         runs = [each.to_json() for replays in found for each in replays]
         write_json({"version": JSON_VERSION, "runs": runs})
