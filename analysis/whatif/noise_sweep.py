@@ -63,10 +63,6 @@ class SweepPoint:
         Of the injected noise; empty for none.
     noise_s : float
         Mean injected time of an iteration of a rank.
-    blocking_s, pipelined_s : float
-        Medians of the solve times.
-    repeats : int
-        Of the solver with fewer.
     measured : Gain
     predicted : Gain or None
         From quiet runs; None where there are none, or a replay does not apply.
@@ -75,9 +71,6 @@ class SweepPoint:
     pair: str
     law: str
     noise_s: float
-    blocking_s: float
-    pipelined_s: float
-    repeats: int
     measured: Gain
     predicted: Gain | None
 
@@ -85,11 +78,6 @@ class SweepPoint:
     def kind(self) -> str:
         """The kind of the law; empty for none."""
         return kind_of(self.law)
-
-    @property
-    def error(self) -> float | None:
-        """Error of the prediction, relative to the measured gain."""
-        return None if self.predicted is None else self.predicted.value / self.measured.value - 1.0
 
 
 def sweep_points(runs: Sequence[Run], kind: str | None = None) -> list[SweepPoint]:
@@ -151,9 +139,6 @@ def point_of(
         pair=f"{blocking} / {pipelined}",
         law=law,
         noise_s=mean_noise_s(law),
-        blocking_s=float(np.median(times[0])),
-        pipelined_s=float(np.median(times[1])),
-        repeats=min(each.size for each in times),
         measured=ratio_of(*times),
         predicted=predicted_gain(*found) if all(found) else None,
     )
