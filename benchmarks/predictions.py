@@ -43,7 +43,7 @@ from hindmost.analysis.whatif.targets import Scale, Scaling
 from hindmost.errors import HindmostError
 from hindmost.harness.runfile.machine_file import read_machine
 from hindmost.harness.runfile.reader import Run
-from hindmost.models.simulation.recipes import RECIPES
+from hindmost.models.simulation.partner import RECIPES
 
 BIN = Path(sys.prefix) / "bin"
 SOLVERS = ("gmres", "pgmres", "bcgs", "pipebcgs", "cg", "pipecg")

@@ -20,8 +20,8 @@ from hindmost.analysis.whatif.typical_work import typical_work
 from hindmost.errors import DataError, HindmostError
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.simulation.change import Change
+from hindmost.models.simulation.partner import RECIPES
 from hindmost.models.simulation.program import Program
-from hindmost.models.simulation.recipes import RECIPES
 from hindmost.models.simulation.rerun import what_if
 from hindmost.text import percent, seconds, signed_percent
 

@@ -16,9 +16,15 @@ from hindmost.models.adaptive.machine import Machine
 from hindmost.models.pmnf.fit import fit
 from hindmost.models.pmnf.observations import LEAST_POINTS
 from hindmost.models.simulation.blocks import COMPLETE, ONE_WAY, RECEIVE, REDUCE
-from hindmost.models.simulation.layout import NodeNetwork, grid_edges, nodes_of
 from hindmost.models.simulation.local_work import LocalWork
-from hindmost.models.simulation.network import Link, Piece, allreduce_messages
+from hindmost.models.simulation.network import (
+    Link,
+    NodeNetwork,
+    Piece,
+    allreduce_messages,
+    grid_edges,
+    nodes_of,
+)
 from hindmost.models.simulation.scaleup import MOST_RANKS, Placement, neighbours_of
 from hindmost.models.simulation.simulated_solve import Target, WorkFactor
 from hindmost.text import counted, seconds

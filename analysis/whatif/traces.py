@@ -20,10 +20,9 @@ from hindmost.errors import DataError, UsageError
 from hindmost.executors import Executor, ThisProcess
 from hindmost.models.adaptive.machine import Machine
 from hindmost.models.simulation.change import Change
-from hindmost.models.simulation.layout import nodes_of
-from hindmost.models.simulation.message_costs import message_costs
-from hindmost.models.simulation.message_walk import walk_messages
+from hindmost.models.simulation.message_walk import message_costs, walk_messages
 from hindmost.models.simulation.messages import MessageProgram
+from hindmost.models.simulation.network import nodes_of
 from hindmost.models.simulation.rerun import ReplayedSolve
 from hindmost.text import byte_count, counted, percent, seconds, signed_percent
 

@@ -26,9 +26,15 @@ from hindmost.models.simulation.blocks import (
     Neighbours,
 )
 from hindmost.models.simulation.change import Detours
-from hindmost.models.simulation.draws import OF_DETOURS, OF_RANK, Dependence, generator, scores
-from hindmost.models.simulation.layout import Edges, NodeNetwork, Nodes
-from hindmost.models.simulation.local_work import LocalWork
+from hindmost.models.simulation.local_work import (
+    OF_DETOURS,
+    OF_RANK,
+    Dependence,
+    LocalWork,
+    generator,
+    scores,
+)
+from hindmost.models.simulation.network import Edges, NodeNetwork, Nodes
 from hindmost.models.simulation.program import Program, TypicalCosts
 from hindmost.models.simulation.rerun import Script, scripted, walk_cycles
 

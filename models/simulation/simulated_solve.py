@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 
 from hindmost.errors import UsageError
 from hindmost.models.simulation.change import Change
-from hindmost.models.simulation.draws import generator
-from hindmost.models.simulation.layout import NodeNetwork
-from hindmost.models.simulation.local_work import LocalWork
+from hindmost.models.simulation.local_work import LocalWork, generator
+from hindmost.models.simulation.network import NodeNetwork
 from hindmost.models.simulation.rerun import Scenario, walk
 from hindmost.models.simulation.scaleup import (
     REPLICAS,

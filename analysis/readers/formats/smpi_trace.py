@@ -17,19 +17,17 @@ from pathlib import Path
 from hindmost.analysis.readers.format import TraceFormat, TraceRequest
 from hindmost.analysis.readers.text_files import first_line, head_of, read_text, split_lines
 from hindmost.errors import DataError, UsageError
-from hindmost.models.simulation.message_matching import (
+from hindmost.models.simulation.messages import (
     ANY,
+    MOST_OPERATIONS,
     NOBODY,
     Begun,
-    RankTrace,
-    message_program,
-)
-from hindmost.models.simulation.messages import (
-    MOST_OPERATIONS,
     Exchange,
     JointCall,
     MessageProgram,
     Pattern,
+    RankTrace,
+    message_program,
 )
 from hindmost.parsing import LARGEST, plain_number, shown
 

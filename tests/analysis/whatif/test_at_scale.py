@@ -21,7 +21,7 @@ from hindmost.harness.runfile.writer import write_whole
 from hindmost.models.events import EventKind
 from hindmost.models.laws.johnsonsu import JohnsonSU
 from hindmost.models.noise.redraw import RedrawnUniform, UniformLaws
-from hindmost.models.simulation.recipes import RECIPES, Unit, steps_of
+from hindmost.models.simulation.partner import RECIPES, Unit, steps_of
 from hindmost.models.simulation.simulated_solve import SimulatedSolve
 
 BODIES = 100

@@ -188,8 +188,6 @@ def test_a_machine_file_must_have_the_network_that_is_asked_for(
         (["--noise", "not-injected"], r"\.h5: No noise"),
         (["--solver", "pipecg"], "pipecg cannot be predicted from runs of gmres"),
         (["--solver", "pgmres"], "0 of 200 iterations have the events of PETSc's gmres"),
-        (["--latency", "x0", "--latency", "x4"], "--latency: is given twice; give it once, with a"),
-        (["--iterations", "9", "--iterations", "8"], "--iterations: is given twice; give it once"),
         (["--speed", "x2", "--speed", "x3"], "all ranks have two factors"),
         (["--latency", "-5us"], "what begins with '-' is read as an option"),
     ],

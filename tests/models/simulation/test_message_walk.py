@@ -7,12 +7,22 @@ import pytest
 
 from hindmost.errors import DataError
 from hindmost.models.simulation import message_walk
-from hindmost.models.simulation.layout import NodeNetwork, nodes_of
-from hindmost.models.simulation.message_costs import branch_s, collective_s, message_costs
-from hindmost.models.simulation.message_matching import RankTrace, message_program
-from hindmost.models.simulation.message_walk import MessageWalk, walk_messages
-from hindmost.models.simulation.messages import Exchange, JointCall, MessageProgram, Pattern
-from hindmost.models.simulation.network import Link, Piece
+from hindmost.models.simulation.message_walk import (
+    MessageWalk,
+    branch_s,
+    collective_s,
+    message_costs,
+    walk_messages,
+)
+from hindmost.models.simulation.messages import (
+    Exchange,
+    JointCall,
+    MessageProgram,
+    Pattern,
+    RankTrace,
+    message_program,
+)
+from hindmost.models.simulation.network import Link, NodeNetwork, Piece, nodes_of
 
 LINK = Link(pieces=(Piece(from_bytes=0, latency_s=1.0, per_byte_s=0.5),))
 NETWORK = NodeNetwork(within=LINK, across=LINK)

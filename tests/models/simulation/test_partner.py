@@ -11,9 +11,8 @@ from hindmost.errors import UsageError
 from hindmost.models.simulation.blocks import KINDS, NONE, REDUCE, EventBlock, Neighbours
 from hindmost.models.simulation.change import Change
 from hindmost.models.simulation.length import SolveShape
-from hindmost.models.simulation.partner import as_partner
+from hindmost.models.simulation.partner import RECIPES, as_partner, steps_of
 from hindmost.models.simulation.program import Program, Times, TypicalCosts
-from hindmost.models.simulation.recipes import RECIPES, steps_of
 from hindmost.models.simulation.rerun import what_if
 
 UNIT_S = np.array([[5e-6, 4e-6, 90e-6, 10e-6, 40e-6], [6e-6, 5e-6, 80e-6, 12e-6, 50e-6]])

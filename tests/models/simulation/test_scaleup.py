@@ -20,11 +20,15 @@ from hindmost.models.simulation.change import (
     FixedDetours,
     without_progress,
 )
-from hindmost.models.simulation.draws import Dependence, scores
 from hindmost.models.simulation.event_simulator import EventSimulator, Latencies
-from hindmost.models.simulation.layout import NodeNetwork, grid_edges, nodes_of
-from hindmost.models.simulation.local_work import LocalWork, dependence_of, fit_local_work
-from hindmost.models.simulation.network import Link, Piece
+from hindmost.models.simulation.local_work import (
+    Dependence,
+    LocalWork,
+    dependence_of,
+    fit_local_work,
+    scores,
+)
+from hindmost.models.simulation.network import Link, NodeNetwork, Piece, grid_edges, nodes_of
 from hindmost.models.simulation.program import Program, recorded_program
 from hindmost.models.simulation.scaleup import Placement
 from hindmost.models.simulation.simulated_solve import (
