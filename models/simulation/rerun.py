@@ -393,8 +393,7 @@ class WalkedCycle:
         When what is in flight is through; 0 if nothing is.
     stay : float64 array, shape (iteration, rank, event), or None, seconds
     waits : Waits or None
-        Who waited for whom, and when bodies ended; None if that was not wanted.
-    ended : float64 array, shape (iteration, rank), seconds, or None
+        Who waited for whom; None if that was not wanted.
     """
 
     rows: slice
@@ -402,11 +401,25 @@ class WalkedCycle:
     pending_s: float
     stay: Times | None
     waits: Waits | None
-    ended: Times | None
 
 
-def cycles_of(script: Script, *, noted: bool, interpret: bool = False) -> Iterator[WalkedCycle]:
-    """Walk from cycle to cycle; between them all ranks meet."""
+def cycles_of(
+    script: Script,
+    *,
+    noted: bool = False,
+    interpret: bool = False,
+    ended: Times | None = None,
+    left: Times | None = None,
+) -> Iterator[WalkedCycle]:
+    """Walk from cycle to cycle; between them all ranks meet.
+
+    Parameters
+    ----------
+    noted : bool
+        Whether to note who waited for whom.
+    ended, left : optional
+        See `EventSimulator.walk`; since the first rank began the cycle.
+    """
     block, latency = script.block, script.latency
     ranks, events = script.after.size, block.kind.shape[1]
     simulator = EventSimulator(
@@ -425,14 +438,14 @@ def cycles_of(script: Script, *, noted: bool, interpret: bool = False) -> Iterat
         part, bodies = block.part(rows), rows.stop - rows.start
         stay = None if script.stay is None else np.ascontiguousarray(script.stay[rows])
         waits = Waits.of_places(bodies * (events + 1), ranks) if noted else None
-        ended = np.empty((bodies, ranks)) if noted else None
         simulator.walk(
             part.kind,
             part.work,
             part.rest,
             duration=part.duration,
             stay=stay,
-            ended=ended,
+            ended=None if ended is None else ended[rows],
+            left=None if left is None else left[rows],
             waits=waits,
             absent=part.absent,
             group=part.group,
@@ -446,7 +459,6 @@ def cycles_of(script: Script, *, noted: bool, interpret: bool = False) -> Iterat
             pending_s=0.0 if posted_s is None or not script.lag else posted_s + drain_s,
             stay=stay,
             waits=waits,
-            ended=ended,
         )
 
 

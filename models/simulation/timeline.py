@@ -1,7 +1,6 @@
 """What every rank does when in a simulated solve, as a recording would have it.
 
-The simulator notes which term of each maximum was the largest (`hindmost.models.simulation.path`).
-The moments at which ranks come to events and leave them follow from these notes.
+Ranks come to an event after their own work, and leave it when the simulator says.
 """
 
 from __future__ import annotations
@@ -13,9 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import UsageError
-from hindmost.models.simulation.blocks import OWN_TIME
 from hindmost.models.simulation.local_work import LocalWork
-from hindmost.models.simulation.path import Waits
 from hindmost.models.simulation.rerun import Script, cycles_of
 from hindmost.models.simulation.scaleup import (
     Case,
@@ -90,72 +87,26 @@ def timeline_of(script: Script) -> Timeline:
             "omit --iterations."
         )
     block = script.block
-    bodies, ranks, events = block.work.shape
-    start, end = np.empty((2, bodies, ranks))
-    come, leave = np.empty((2, bodies, events, ranks))
-    total_s = 0.0
-    for cycle, between in zip(cycles_of(script, noted=True), script.between, strict=True):
-        rows, waits, ended = cycle.rows, cycle.waits, cycle.ended
-        assert waits is not None  # they were asked for
-        assert ended is not None
-        begin = between - between.min()
-        fill_moments(waits, block.kind[rows], cycle.stay, begin, come[rows], leave[rows])
-        total_s += float(between.min())
-        start[rows] = total_s + np.vstack([begin, ended[:-1]])
-        end[rows] = total_s + ended
-        come[rows] += total_s
-        leave[rows] += total_s
-        total_s += float(ended.max())
-    before = np.concatenate([start[:, None], leave[:, :-1]], axis=1)
-    own = np.where(OWN_TIME[block.kind][:, None, :], block.duration, 0.0)
+    start, end = np.empty((2, *block.rest.shape))
+    left = np.zeros(block.work.shape)
+    begin_s = 0.0
+    cycles = cycles_of(script, ended=end, left=left)
+    for cycle, between in zip(cycles, script.between, strict=True):
+        rows = cycle.rows
+        begin_s += float(between.min())
+        start[rows] = begin_s + np.vstack([between - between.min(), end[rows][:-1]])
+        end[rows] += begin_s
+        left[rows] += begin_s
+        begin_s = float(end[rows].max())
+    before = np.concatenate([start[:, :, None], left[:, :, :-1]], axis=2)
     there = block.recorded[:, None, :]
     return Timeline(
         kind=np.where(block.recorded, block.kind, 0).astype(np.uint8),
         start=start,
         end=end,
-        work=np.where(there, (come - before).transpose(0, 2, 1) - own, 0.0),
-        inside=np.where(there, (leave - come).transpose(0, 2, 1) + own, 0.0),
+        work=np.where(there, block.work, 0.0),
+        inside=np.where(there, left - before - block.work, 0.0),
         group=block.group,
-        cycle_begins=block.cycle_begins | (np.arange(bodies) == 0),
+        cycle_begins=block.cycle_begins | (np.arange(len(start)) == 0),
         after=script.after,
     )
-
-
-def fill_moments(
-    waits: Waits,
-    kind: NDArray[np.uint8],
-    stay: Times | None,
-    begin: Times,
-    come: Times,
-    leave: Times,
-) -> None:
-    """Fill in when ranks came to the events of a cycle and left them, from the notes of its walk.
-
-    Parameters
-    ----------
-    begin : float64 array, shape (rank,), seconds
-    come, leave : float64 array, shape (iteration, event, rank), seconds
-        Since the begin of the cycle. Where a body has ended, both are the time of its last event.
-    """
-    bodies, events = kind.shape
-    clock = begin.copy()
-    moments = np.empty((bodies * (events + 1), clock.size))
-    for body in range(bodies):
-        ended = False
-        for event in range(events):
-            ended = ended or not kind[body, event]
-            place = body * (events + 1) + event
-            moments[place] = clock
-            if not ended:
-                # t_p + w_p; then max over what was waited for, its cost, and what else kept it.
-                moments[place] = clock + waits.own[place]
-                waited = waits.waited[place]
-                since = np.where(waits.met[place], place, waits.since[place])
-                other = moments[since, np.maximum(waited, 0)]
-                clock = np.where(waited >= 0, other, moments[place]) + waits.cost[place]
-            come[body, event] = moments[place]
-            if not ended and stay is not None:
-                clock = clock + stay[body, :, event]
-            leave[body, event] = clock
-        end = body * (events + 1) + events
-        moments[end] = clock = clock + waits.own[end]
