@@ -13,8 +13,6 @@ from hindmost.models.laws.noise_law import read_noise_law
 from hindmost.models.simulation.change import (
     Change,
     Detours,
-    ExponentialDetours,
-    FixedDetours,
 )
 from hindmost.text import SECONDS, counted, seconds
 
@@ -209,6 +207,9 @@ def read_noise(text: str | None) -> tuple[float, bool, Detours | None]:
             f"--noise {text}: noise is predicted by iterations and on all ranks: write it as "
             f"{' or '.join(LAWS.values())}."
         )
-    if law.kind == "exponential":
-        return 1.0, False, ExponentialDetours(mean=law.length_s, probability=law.probability)
-    return 1.0, False, FixedDetours(length=law.length_s, probability=law.probability)
+    exponential = law.kind == "exponential"
+    return (
+        1.0,
+        False,
+        Detours(length_s=law.length_s, probability=law.probability, exponential=exponential),
+    )

@@ -118,17 +118,19 @@ def write_timeline(
     name: RunName, header: Header, line: Timeline, values: Mapping[str, Any]
 ) -> Path:
     """Write a timeline as a run file."""
-    duration = line.end - line.start
+    duration, block = line.end - line.start, line.script.block
+    kind = np.where(block.recorded, block.kind, EventKind.NONE).astype(np.uint8)
+    there = kind[:, None, :] > 0
     phases = np.zeros((*duration.shape, len(PHASES)))
     inside = np.maximum(line.inside, 0.0)
-    for kind, phase in PHASE_OF.items():
-        here = (line.kind == int(kind))[:, None, :]
+    for each, phase in PHASE_OF.items():
+        here = (kind == int(each))[:, None, :]
         phases[:, :, PHASES.index(phase)] += np.where(here, inside, 0.0).sum(axis=2)
     local = PHASES.index("local")
     phases[:, :, local] = np.maximum(duration - phases.sum(axis=2), 0.0)
-    begins = np.flatnonzero(line.cycle_begins)[1:]
+    begins = [rows.start for rows in block.cycles()[1:]]
     lead_in, last = line.start[0], line.end[-1]
-    finish = last + line.after
+    finish = last + line.script.after
     nothing = np.zeros(duration.shape[1])
     return write_whole(
         name.folder,
@@ -137,18 +139,18 @@ def write_timeline(
             "duration": duration,
             "start": line.start,
             "phase_duration": phases,
-            "restart_duration": line.start[begins] - line.end[begins - 1],
+            "restart_duration": line.start[begins] - line.end[[at - 1 for at in begins]],
             "lead_in": lead_in,
-            "lead_out": line.after,
+            "lead_out": line.script.after,
             "solve_time": finish,
             "mpi_other": nothing,
             "context_switches": nothing,
             "clock_offset": nothing,
             "clock_uncertainty": nothing,
-            "event_kind": line.kind,
-            "event_work": np.maximum(line.work, 0.0).astype(np.float32),
+            "event_kind": kind,
+            "event_work": np.where(there, np.maximum(block.work, 0.0), 0.0).astype(np.float32),
             "event_duration": inside.astype(np.float32),
-            **({} if line.group is None else {"event_group": line.group}),
+            **({} if block.group is None else {"event_group": block.group}),
             **values,
         },
         file_name=name,

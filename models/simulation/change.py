@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,50 +21,33 @@ LONGEST_S = 3600.0
 """Of a latency that is added, and of detours in a body."""
 
 
-class Detours(Protocol):
-    """A law of noise: at most one detour of each rank in each body."""
-
-    @property
-    def mean_s(self) -> float:
-        """Mean time of detours of a rank in a body, in seconds."""
-
-    def draw(self, random: np.random.Generator, shape: tuple[int, int]) -> Times:
-        """Draw the detours: shape (iteration, rank), seconds."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ExponentialDetours:
-    """Detours of an exponential law, with a probability per body."""
+class Detours:
+    """A law of noise: at most one detour of each rank in each body.
 
-    mean: float
+    Attributes
+    ----------
+    length_s : float
+        Of each, or the mean.
+    probability : float
+        Of a detour in a body.
+    exponential : bool
+        Whether lengths follow an exponential law; else all are alike.
+    """
+
+    length_s: float
     probability: float = 1.0
+    exponential: bool = False
 
     @property
     def mean_s(self) -> float:
         """Mean time of detours of a rank in a body, in seconds."""
-        return self.mean * self.probability
+        return self.length_s * self.probability
 
     def draw(self, random: np.random.Generator, shape: tuple[int, int]) -> Times:
         """Draw the detours: shape (iteration, rank), seconds."""
-        lengths = random.exponential(self.mean, shape)
+        lengths = random.exponential(self.length_s, shape) if self.exponential else self.length_s
         return np.where(random.random(shape) < self.probability, lengths, 0.0)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FixedDetours:
-    """Detours of one length, with a probability per body."""
-
-    length: float
-    probability: float
-
-    @property
-    def mean_s(self) -> float:
-        """Mean time of detours of a rank in a body, in seconds."""
-        return self.length * self.probability
-
-    def draw(self, random: np.random.Generator, shape: tuple[int, int]) -> Times:
-        """Draw the detours: shape (iteration, rank), seconds."""
-        return np.where(random.random(shape) < self.probability, self.length, 0.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

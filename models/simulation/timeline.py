@@ -6,7 +6,6 @@ Ranks come to an event after their own work, and leave it when the simulator say
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,29 +27,22 @@ Times = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timeline:
-    """When ranks begin bodies, come to events, leave them, and end.
+    """When ranks do what.
 
     Attributes
     ----------
-    kind : uint8 array, shape (iteration, event)
+    script : Script
+        With the work before events; what lies behind the end of a body has no meaning.
     start, end : float64 array, shape (iteration, rank), seconds
-        Since the begin of the solve.
-    work, inside : float64 array, shape (iteration, rank, event), seconds
-        Own work before an event, and time in it.
-    group : int array, shape (iteration, rank, event), or None
-        See `EventBlock`.
-    cycle_begins : bool array, shape (iteration,)
-    after : float64 array, shape (rank,), seconds
+        Of bodies, since the begin of the solve.
+    inside : float64 array, shape (iteration, rank, event), seconds
+        Time in an event; 0 behind the end of a body.
     """
 
-    kind: NDArray[np.uint8]
+    script: Script
     start: Times
     end: Times
-    work: Times
     inside: Times
-    group: NDArray[np.integer[Any]] | None
-    cycle_begins: NDArray[np.bool_]
-    after: Times
 
 
 def scaled_script(
@@ -99,14 +91,5 @@ def timeline_of(script: Script) -> Timeline:
         left[rows] += begin_s
         begin_s = float(end[rows].max())
     before = np.concatenate([start[:, :, None], left[:, :, :-1]], axis=2)
-    there = block.recorded[:, None, :]
-    return Timeline(
-        kind=np.where(block.recorded, block.kind, 0).astype(np.uint8),
-        start=start,
-        end=end,
-        work=np.where(there, block.work, 0.0),
-        inside=np.where(there, left - before - block.work, 0.0),
-        group=block.group,
-        cycle_begins=block.cycle_begins | (np.arange(len(start)) == 0),
-        after=script.after,
-    )
+    inside = np.where(block.recorded[:, None, :], left - before - block.work, 0.0)
+    return Timeline(script=script, start=start, end=end, inside=inside)

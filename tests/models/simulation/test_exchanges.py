@@ -141,7 +141,8 @@ def test_without_a_change_the_time_comes_back(kinds: tuple[int, ...], meet: bool
     ready = prepared(program, Change(), Scenario(level="typical", byte_share=0.0))
     timeline = timeline_of(ready)
     assert timeline.end[-1].max() == pytest.approx(walked.total_s, rel=1e-12)
-    come = (timeline.start[:, :, None] + np.cumsum(timeline.work + timeline.inside, axis=2))[-1]
+    spent = timeline.script.block.work + timeline.inside
+    come = (timeline.start[:, :, None] + np.cumsum(spent, axis=2))[-1]
     recorded = (program.block.work + program.block.duration).sum(axis=(0, 2))
     gaps = program.block.rest[:-1].sum(axis=0)
     np.testing.assert_allclose(come[:, -1], recorded + gaps, rtol=1e-12)

@@ -10,7 +10,7 @@ import pytest
 from hindmost.errors import UsageError
 from hindmost.models.events import EventKind
 from hindmost.models.simulation.blocks import EventBlock
-from hindmost.models.simulation.change import Change, ExponentialDetours, FixedDetours
+from hindmost.models.simulation.change import Change, Detours
 from hindmost.models.simulation.length import SolveShape
 from hindmost.models.simulation.program import Program, Times, recorded_program
 from hindmost.models.simulation.rerun import what_if
@@ -98,7 +98,7 @@ def test_solvers_without_cycles_go_on_as_their_second_half() -> None:
 
 def test_changes_are_combined() -> None:
     # The noise of a longer solve is that of the shorter one, as often as its cycles.
-    law = ExponentialDetours(mean=1e-4)
+    law = Detours(exponential=True, length_s=1e-4)
     recorded, other = solve(300, 30), solve(1200, 30)
     found = what_if(recorded, Change(iterations=1200, detours=law))
     true = what_if(other, Change(detours=law))
@@ -109,7 +109,7 @@ def test_changes_are_combined() -> None:
 
 def test_noise_is_added_once_an_iteration() -> None:
     # A pipelined solve has bodies that fill and drain its pipeline, which are no iterations.
-    law = FixedDetours(length=1e-3, probability=1.0)
+    law = Detours(length_s=1e-3, probability=1.0)
     for recorded in (solve(300, 30), solve(300, 30, fill=2), solve(300, 30, fill=1)):
         for change in (Change(), Change(iterations=710)):
             more = time_s(recorded, replace(change, detours=law)) - time_s(recorded, change)

@@ -16,8 +16,7 @@ from hindmost.models.laws.maximum import maximum_moments
 from hindmost.models.simulation.blocks import EventBlock, Neighbours
 from hindmost.models.simulation.change import (
     Change,
-    ExponentialDetours,
-    FixedDetours,
+    Detours,
     without_progress,
 )
 from hindmost.models.simulation.event_simulator import EventSimulator, Latencies
@@ -171,10 +170,10 @@ def test_undisturbed_work_is_no_better_known_than_its_quartiles(blocking: LocalW
 
 
 def test_detours_are_added(blocking: LocalWork) -> None:
-    sure = FixedDetours(length=3e-4, probability=1.0)
+    sure = Detours(length_s=3e-4, probability=1.0)
     without, more = on(blocking, 64, Change(), Change(detours=sure))
     assert more.seconds - without.seconds == pytest.approx(2000 * 3e-4, rel=1e-6)
-    (law,) = on(blocking, 64, Change(detours=ExponentialDetours(mean=1e-3)))
+    (law,) = on(blocking, 64, Change(detours=Detours(exponential=True, length_s=1e-3)))
     assert law.seconds > more.seconds
 
 
