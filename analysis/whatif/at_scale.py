@@ -84,7 +84,7 @@ def simulated(
         parts=(f"Of {seconds(result.shown_s)}{limited}: {words}.",),
         withheld=why_withheld(result, work) if result.open else "",
         assumed=assumed,
-        interval=(None, None) if result.missed or result.absurd else interval,
+        interval=(None, None) if result.missed else interval,
         details={
             "ranks": result.ranks,
             "nodes": result.nodes,

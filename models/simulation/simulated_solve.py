@@ -36,8 +36,6 @@ WIDEST = 10.0
 """Ratio of the ends of an interval, from which on no time is predicted."""
 MISSES = 0.25
 """Error of the simulation on the recorded ranks, from which on no time is predicted."""
-ABSURD = 1e3
-"""Ratio of the ends of an interval, from which on it says nothing."""
 OF_LAWS = 1 << 20
 """Stream of the draws of laws."""
 
@@ -208,11 +206,6 @@ class SimulatedSolve:
     def missed(self) -> bool:
         """Whether the laws do not describe the run, so that nothing can be told."""
         return abs(self.miss) > MISSES
-
-    @property
-    def absurd(self) -> bool:
-        """Whether the interval has two ends, and is so wide that it says nothing."""
-        return ABSURD * self.low_s < self.high_s < np.inf
 
     @property
     def open(self) -> bool:

@@ -12,7 +12,7 @@ import pytest
 from tests.conftest import run_values
 
 from hindmost.analysis.runs.read import find_runs
-from hindmost.analysis.whatif import noise_sweep, study
+from hindmost.analysis.whatif import noise_sweep
 from hindmost.analysis.whatif.noise_sweep import (
     NOISE_SWEEP,
     ratio_of,
@@ -82,17 +82,6 @@ def test_every_run_without_noise_is_replayed_once_for_all_laws(
     monkeypatch.setattr(noise_sweep, "replay_run", counting)
     sweep_points(find_runs([sweep]), "exponential")
     assert list(replayed.values()) == [[2]] * 4  # two repeats of two solvers, two laws of the kind
-
-
-def test_replays_that_take_some_seconds_are_announced(
-    sweep: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    runs = find_runs([sweep])
-    sweep_points(runs, "fixed")
-    assert "Replaying" not in capsys.readouterr().err
-    monkeypatch.setattr(study, "EVENTS_PER_S", 100.0)
-    sweep_points(runs, "fixed")
-    assert "Replaying 4 runs without noise with each injected law" in capsys.readouterr().err
 
 
 def test_runs_without_noise_are_refused(run_file: Path) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -289,4 +287,3 @@ def test_changes_without_a_meaning_are_refused(blocking: LocalWork) -> None:
     short = recorded([REDUCE], exponential(bodies=10))
     with pytest.raises(DataError, match="too few to fit laws"):
         fit_local_work(short, np.zeros(2, np.intp))
-    assert replace(blocking.dependence, persistent=0.0).persistent == 0.0
