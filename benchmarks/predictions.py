@@ -3,15 +3,15 @@
     python -m benchmarks.predictions [--quick] [--rounds N] [FOLDER]
 
 Run by ``make bench-predictions`` (about 10 min, wants an idle machine; ``--quick`` about 2).
-Records six solvers on three problems: as they are, with three times the iterations, other restart
-lengths, injected noise, four times the unknowns, and on one rank; round after round, so that a
+Records six solvers on three problems: as they are, with three times the iterations, injected
+noise, and on one rank; round after round, so that a
 machine that drifts does so for all of them. Then predicts, from the runs as they are unless it says
 otherwise:
 
 - a: a later run, from those before it;
 - b: the pipelined solver from the blocking one and the reverse, without and with injected noise;
-- c: three times the iterations; restart lengths 20 and 50 from 30;
-- d: two ranks from one; four times the unknowns;
+- c: three times the iterations;
+- d: two ranks from one;
 - e: the law of noise that was injected, added; the injected noise, removed.
 
 The error is that against the median of the runs that were done, *held* the share of these in the
@@ -43,17 +43,15 @@ from hindmost.analysis.whatif.targets import Scale, Scaling
 from hindmost.errors import HindmostError
 from hindmost.harness.runfile.machine_file import read_machine
 from hindmost.harness.runfile.reader import Run
-from hindmost.models.simulation.recipes import RECIPES
+from hindmost.models.simulation.partner import RECIPES
 
 BIN = Path(sys.prefix) / "bin"
 SOLVERS = ("gmres", "pgmres", "bcgs", "pipebcgs", "cg", "pipecg")
-RESTARTING = ("gmres", "pgmres")
 SIZES = {"laplacian-1d": 50_000, "laplacian-3d": 25_000, "ice-flow": 10_000}
 QUICK_SIZES = {"laplacian-1d": 20_000, "ice-flow": 6_000}
 ITERATIONS, QUICK_ITERATIONS = 500, 300
 ROUNDS, QUICK_ROUNDS = 5, 3
-LONGER, LARGER = 3, 4
-RESTARTS = (20, 50)
+LONGER = 3
 NOISE = 0.5
 """Mean of the injected detours, in iterations of the fastest solver of a problem."""
 MACHINE = "machine.json"
@@ -62,8 +60,8 @@ RECORD_S = 420.0
 EARLIEST = 2
 """Runs that must have been before one is predicted."""
 GOALS = {
-    "a": None, "b": 4.0, "b, noise": 5.0, "c, iterations": 4.0, "c, restart 20": 4.0,
-    "c, restart 50": 4.0, "d, ranks": 7.0, "d, unknowns": 7.0, "e, added": 5.0, "e, removed": 5.0,
+    "a": None, "b": 4.0, "b, noise": 5.0, "c, iterations": 4.0, "d, ranks": 7.0, "e, added": 5.0,
+    "e, removed": 5.0,
 }  # fmt: skip
 """Percent of the median over solvers and problems, by kind; of a: the difference of repeats."""
 
@@ -74,7 +72,6 @@ class Case:
 
     name: str
     words: tuple[str, ...]
-    solvers: tuple[str, ...] = SOLVERS
     ranks: int = 2
 
 
@@ -110,29 +107,15 @@ def cases(iterations: int, unknowns: int, law: str) -> list[Case]:
             words=("--iterations", str(LONGER * iterations), "--unknowns", str(unknowns)),
         ),
         Case(name="noise", words=(*same, "--inject", law)),
-        Case(
-            name="larger",
-            words=("--iterations", str(iterations), "--unknowns", str(LARGER * unknowns)),
-        ),
         Case(name="alone", words=same, ranks=1),
-        *(
-            Case(
-                name=f"restart-{length}",
-                words=(*same, "--", "-ksp_gmres_restart", str(length)),
-                solvers=RESTARTING,
-            )
-            for length in RESTARTS
-        ),
     ]
 
 
 def record(folder: Path, case: Case, problem: str, seed: int) -> None:
     """Record one round of a case: every solver once, after a warm-up."""
-    solvers = [word for solver in case.solvers for word in ("--solver", solver)]
-    words, _, options = " ".join(case.words).partition(" -- ")
+    solvers = [word for solver in SOLVERS for word in ("--solver", solver)]
     command = [BIN / "mpiexec", "-n", case.ranks, BIN / "hindmost", "run", problem, *solvers]
-    command += [*words.split(), "--seed", seed, "--out", folder / problem / case.name]
-    command += ["--", *options.split()] if options else []
+    command += [*case.words, "--seed", seed, "--out", folder / problem / case.name]
     done = subprocess.run(
         [str(word) for word in command], capture_output=True, text=True, check=False
     )
@@ -143,11 +126,10 @@ def record(folder: Path, case: Case, problem: str, seed: int) -> None:
 def record_all(folder: Path, sizes: dict[str, int], iterations: int, rounds: int) -> None:
     """Record everything, round after round."""
     begin = time.perf_counter()
-    for section in (("network", "--quick"), ("memory",)):  # a cache ends between probed sizes
-        words = (BIN / "mpiexec", "-n", 2, BIN / "hindmost", "probe", *section)
-        subprocess.run(
-            [*map(str, words), "--out", str(folder / MACHINE)], check=True, capture_output=True
-        )
+    words = (BIN / "mpiexec", "-n", 2, BIN / "hindmost", "probe", "network", "--quick")
+    subprocess.run(
+        [*map(str, words), "--out", str(folder / MACHINE)], check=True, capture_output=True
+    )
     laws: dict[str, str] = {}
     for number in range(rounds):
         for problem, unknowns in sizes.items():
@@ -202,9 +184,7 @@ def judge(tally: Tally, base: Sequence[Run], later: Sequence[Run], **change: obj
     measured = [run.solve_time_s for run in later]
     middle_s = float(np.median(measured))
     changes = changes_of(**change)  # type: ignore[arg-type]
-    probed = {"restart", "unknowns"} & change.keys()
-    machine = read_machine(base[0].path.parents[2] / MACHINE) if probed else None
-    (found,) = predict_solves(Group(tuple(base)), changes, machine)
+    (found,) = predict_solves(Group(tuple(base)), changes)
     predicted = found.prediction
     said_s = predicted.seconds if predicted.known else 0.5 * (predicted.low_s + predicted.high_s)
     tally.errors.append(percent(said_s, middle_s))
@@ -270,17 +250,10 @@ def kinds(folder: Path, problem: str, solver: str) -> Iterator[tuple[str, Predic
     yield "b, noise", partial(judge, base=runs("noise", partner), later=noise, solver=solver)
     longer = runs("longer")
     yield "c, iterations", partial(judge, base=base, later=longer, iterations=iterations)
-    if solver in RESTARTING:
-        for length in RESTARTS:
-            later = runs(f"restart-{length}")
-            yield f"c, restart {length}", partial(judge, base=base, later=later, restart=length)
     yield (
         "d, ranks",
         partial(judge_ranks, alone=runs("alone"), base=base, machine=folder / MACHINE),
     )
-    larger = runs("larger")
-    unknowns = int(larger[0].header.spec["unknowns"])
-    yield "d, unknowns", partial(judge, base=base, later=larger, unknowns=unknowns)
     yield "e, added", partial(judge, base=base, later=noise, noise=law)
     yield "e, removed", partial(judge, base=noise, later=base, noise=NOT_INJECTED)
 

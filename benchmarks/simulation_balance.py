@@ -18,7 +18,7 @@ import numpy as np
 from benchmarks.simulation_reruns import on_ranks, say
 
 from hindmost.analysis.runs.read import find_runs
-from hindmost.analysis.whatif.balance import Rebalanced, balanced_runs, read_balance
+from hindmost.analysis.whatif.balance import Rebalanced, read_balance, rebalance
 
 RANKS, DECK, NEVER = 2, "timing-a", 1000
 ROUNDS, CYCLES = 5, 100
@@ -37,7 +37,8 @@ def record(folder: Path, rounds: int, cycles: int) -> None:
 def compare(folder: Path) -> None:
     """Print what runs that moved cells say of those that did not."""
     measured = np.array([run.solve_time_s for run in find_runs([folder / STAYED])])
-    found = [each[0] for each in balanced_runs(find_runs([folder / MOVED]), read_balance("none"))]
+    asked = read_balance("none")
+    found = [each for run in find_runs([folder / MOVED]) for each in rebalance(run, asked)]
     say(f"{'recorded':>12}{'cells never moved: predicted':>32}{'interval':>24}")
     for each in found:
         low_s, high_s = each.interval_s

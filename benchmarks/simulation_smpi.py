@@ -35,7 +35,7 @@ from hindmost.models.adaptive.machine import Machine, Network
 from hindmost.models.events import EventKind
 from hindmost.models.simulation.blocks import KINDS, Neighbours
 from hindmost.models.simulation.event_simulator import EventSimulator, Latencies
-from hindmost.models.simulation.network import Collective, Link, Piece, allreduce_s
+from hindmost.models.simulation.network import Link, Piece, allreduce_messages
 
 LATENCY_S, BANDWIDTH = 10e-6, 1e9
 LINK = Link(pieces=(Piece(from_bytes=0, latency_s=LATENCY_S, per_byte_s=1.0 / BANDWIDTH),))
@@ -117,9 +117,8 @@ class Solve:
         # A rank's own messages to its neighbours have left only then, however early theirs came.
         latency[halo, EventKind.RECEIVE] = LINK.time_s(HALO_BYTES)
         overhead[halo, EventKind.RECEIVE] = LINK.time_s(HALO_BYTES)
-        latency[-1, EventKind.REDUCE] = allreduce_s(
-            Collective.RECURSIVE_DOUBLING, self.work.shape[1], REDUCED_BYTES, LINK.time_s
-        )
+        messages = allreduce_messages(self.work.shape[1])
+        latency[-1, EventKind.REDUCE] = messages * LINK.time_s(REDUCED_BYTES)
         latency[-1, EventKind.COMPLETE] = LINK.time_s(REDUCED_BYTES)
         return Latencies(latency=latency, overhead=overhead)
 

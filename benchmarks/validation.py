@@ -30,7 +30,7 @@ EXPLAINED_REPEATS = 3
 HELD_OUT_REPEATS = 12
 EARLIEST = 3
 """Solves that must have been before one is predicted."""
-BASE, LONGER, OTHER_RESTARTS = 1000, 3000, (20, 50)
+BASE, LONGER = 1000, 3000
 
 
 def record(folder: Path, workload: str, solvers: Sequence[str], *words: str) -> None:
@@ -115,37 +115,27 @@ def predict_repeats(folder: Path) -> None:
 
 
 def predict_others(folder: Path) -> None:
-    """Predict solves of more iterations, and of another restart length, from short ones."""
+    """Predict solves of more iterations from short ones."""
     say("| solver | later solve | measured (median) | predicted | error | in the 90 % interval |")
     say("|---|---|---|---|---|---|")
-    later = {
-        f"{LONGER} iterations": (LONGER, 30),
-        **{f"restart {length}": (BASE, length) for length in OTHER_RESTARTS},
-    }
+    name = f"{LONGER} iterations"
     for solver in SOLVERS:
         place = folder / solver
-        cases = {
-            name: asked for name, asked in later.items() if "gmres" in solver or asked[1] == 30
-        }
         for _ in range(HELD_OUT_REPEATS):
             # One after the other, so that a machine that drifts does so for all of them.
             record(place / "base", "laplacian-1d", [solver], "--iterations", str(BASE))
-            for name, (iterations, restart) in cases.items():
-                options = ("--", "-ksp_gmres_restart", str(restart)) if restart != 30 else ()
-                words = ("--iterations", str(iterations), *options)
-                record(place / name.replace(" ", "-"), "laplacian-1d", [solver], *words)
+            record(place / "longer", "laplacian-1d", [solver], "--iterations", str(LONGER))
         base: list[SolveTimes] = [solve_times(run) for run in find_runs([place / "base"])]
         model = fit_places(base)
-        for name, (iterations, restart) in cases.items():
-            found = [run.solve_time_s for run in find_runs([place / name.replace(" ", "-")])]
-            prediction = model.predict(iterations, restart if "gmres" in solver else None)
-            inside = sum(prediction.low_s <= one <= prediction.high_s for one in found)
-            middle = float(np.median(found))
-            error = percent(prediction.seconds, middle)
-            say(
-                f"| {solver} | {name} | {1e3 * middle:.0f} ms | {1e3 * prediction.seconds:.0f} ms "
-                f"| {error:+.1f} % | {inside} of {len(found)} |"
-            )
+        found = [run.solve_time_s for run in find_runs([place / "longer"])]
+        prediction = model.predict(LONGER)
+        inside = sum(prediction.low_s <= one <= prediction.high_s for one in found)
+        middle = float(np.median(found))
+        error = percent(prediction.seconds, middle)
+        say(
+            f"| {solver} | {name} | {1e3 * middle:.0f} ms | {1e3 * prediction.seconds:.0f} ms "
+            f"| {error:+.1f} % | {inside} of {len(found)} |"
+        )
 
 
 def say(line: str) -> None:

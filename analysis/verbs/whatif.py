@@ -8,41 +8,41 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from hindmost.analysis.readers.format import TraceFormat
 from hindmost.analysis.runs.finding import OF_MODELS, cautions, folded, of_file
 from hindmost.analysis.runs.groups import group_runs
 from hindmost.analysis.runs.read import find_runs, fittable_runs
 from hindmost.analysis.show.terminal import print_table
-from hindmost.analysis.verbs.whatif_traces import (
-    add_traces,
-    perform_traces,
-    refuse_trace_options,
-)
-from hindmost.analysis.whatif.advice import Advice, advise
-from hindmost.analysis.whatif.at_scale import Simulated
-from hindmost.analysis.whatif.balance import balance_lines, balanced_runs, read_balance
+from hindmost.analysis.whatif.advice import Advice, Compared, advise
+from hindmost.analysis.whatif.balance import balance_lines, read_balance, rebalance
 from hindmost.analysis.whatif.baseline import baseline_table, known_to_paper
-from hindmost.analysis.whatif.compared import Compared
 from hindmost.analysis.whatif.gains import Remedies, gain_lines, pooled, remedies_of
 from hindmost.analysis.whatif.options import LAWS, NOT_INJECTED, Named, changes_of
 from hindmost.analysis.whatif.prediction import (
-    Outcome,
     SolvePrediction,
     predict_at_scale,
     predict_solves,
     predictions_table,
 )
-from hindmost.analysis.whatif.simulated_run import name_of_file, write_at_scale, write_replay
-from hindmost.analysis.whatif.study import wrapped
+from hindmost.analysis.whatif.simulated_run import name_of_file, write_outcome
+from hindmost.analysis.whatif.study import Outcome, wrapped
 from hindmost.analysis.whatif.targets import Scale, Scaling, read_scale, scalable
-from hindmost.analysis.whatif.traces import traces_among
+from hindmost.analysis.whatif.traces import (
+    EAGER_BYTES,
+    Replaying,
+    refuse_others,
+    replay_trace,
+    trace_lines,
+    trace_table,
+    traces_among,
+)
 from hindmost.errors import DataError, UsageError
 from hindmost.harness.runfile.hdf5 import kept_open
 from hindmost.harness.runfile.machine_file import read_machine
 from hindmost.harness.runfile.part_file import RunName
 from hindmost.models.adaptive.machine import Machine
-from hindmost.models.simulation.network import Collective
 from hindmost.models.simulation.objects import Strategy
-from hindmost.models.simulation.recipes import RECIPES
+from hindmost.models.simulation.partner import RECIPES
 from hindmost.output import warn, write_json, write_lines
 
 DESCRIPTION = """\
@@ -70,23 +70,6 @@ docs/whatif.md says what is assumed, what intervals cover, and how to read a res
 JSON_VERSION = 1
 
 
-class Once(argparse.Action):
-    """Store a value, and refuse a second one, which would drop the first without a word."""
-
-    def __call__(
-        self,
-        parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,
-        values: str | Sequence[Any] | None,
-        option_string: str | None = None,
-    ) -> None:
-        """Store the value."""
-        if getattr(namespace, self.dest) is not self.default:
-            several = ", with a list such as 1,2" if self.metavar == "LIST" else ""
-            raise argparse.ArgumentError(self, f"is given twice; give it once{several}")
-        setattr(namespace, self.dest, values)
-
-
 COMMON = (
     "--latency",
     "--speed",
@@ -112,7 +95,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_traces(parser)
     parser.add_argument(
         "--pipeline-depth",
-        action=Once,
         metavar="LIST",
         help="reductions in flight, for pipelined solvers (recorded: 1)",
     )
@@ -132,10 +114,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--balance",
-        action=Once,
         metavar="LIST",
-        help=f"maps of the blocks of adaptive runs to ranks: {', '.join(Strategy)}, or a file with "
-        "the rank of each block, one per line",
+        help=f"maps of the blocks of adaptive runs to ranks: {', '.join(Strategy)}",
     )
     parser.add_argument("--json", action="store_true", help="print JSON, one entry per replay")
 
@@ -144,22 +124,11 @@ def add_changes(parser: argparse.ArgumentParser) -> None:
     """Declare the changes that apply to every solver."""
     parser.add_argument(
         "--latency",
-        action=Once,
         metavar="LIST",
         help="factors of the latency (x2), or times to add to every message (+5us)",
     )
     parser.add_argument(
-        "--collective",
-        action=Once,
-        type=Collective,
-        choices=list(Collective),
-        default=Collective.RECURSIVE_DOUBLING,
-        help="algorithm of reductions, which says how many messages a time is added to (default: "
-        "%(default)s)",
-    )
-    parser.add_argument(
         "--bandwidth",
-        action=Once,
         metavar="LIST",
         help="factors of the bandwidth between neighbours; needs --machine",
     )
@@ -172,14 +141,12 @@ def add_changes(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--noise",
-        action=Once,
         metavar="LAW",
         help=f"none; x2: a factor of the recorded noise; {NOT_INJECTED}: without the noise of "
         f"'run --inject'; or a law of detours to add: {', '.join(LAWS.values())}",
     )
     parser.add_argument(
         "--progress",
-        action=Once,
         choices=("none", "async"),
         default="async",
         help="whether non-blocking reductions progress while ranks work (default: %(default)s)",
@@ -198,31 +165,15 @@ def add_solve(parser: argparse.ArgumentParser) -> None:
     """Declare what another solve may be."""
     parser.add_argument(
         "--solver",
-        action=Once,
         metavar="NAME",
         help="the pipelined partner of a blocking solver, or the reverse: "
         + ", ".join(f"{name} from {each.partner}" for name, each in RECIPES.items()),
     )
     parser.add_argument(
-        "--unknowns",
-        action=Once,
-        type=int,
-        metavar="N",
-        help="size of the system (default: as recorded)",
-    )
-    parser.add_argument(
         "--iterations",
-        action=Once,
         type=int,
         metavar="N",
         help="iterations of the solve (default: as recorded)",
-    )
-    parser.add_argument(
-        "--restart",
-        action=Once,
-        type=int,
-        metavar="N",
-        help="its restart length (default: as recorded)",
     )
 
 
@@ -230,13 +181,11 @@ def add_scale(parser: argparse.ArgumentParser) -> None:
     """Declare where solves are scaled to."""
     parser.add_argument(
         "--ranks",
-        action=Once,
         metavar="LIST",
         help="simulate on other numbers of ranks: 512, 64,512 or 64..4096, which doubles",
     )
     parser.add_argument(
         "--ranks-per-node",
-        action=Once,
         type=int,
         metavar="K",
         help="of the machine to scale to (default: that of --machine, else the cores of the "
@@ -244,7 +193,6 @@ def add_scale(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--scaling",
-        action=Once,
         type=Scaling,
         choices=list(Scaling),
         help="how the work of a rank changes: it stays (weak) or is divided (strong). Default: as "
@@ -252,7 +200,6 @@ def add_scale(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--grid",
-        action=Once,
         type=int,
         choices=(1, 2, 3),
         help="dimensions of the grid of ranks that exchange halos (default: what the recorded "
@@ -287,11 +234,8 @@ def changes_from(arguments: argparse.Namespace) -> list[Named]:
         noise=arguments.noise,
         speed=arguments.speed,
         pipeline_depth=arguments.pipeline_depth,
-        collective=arguments.collective,
         iterations=arguments.iterations,
-        restart=arguments.restart,
         solver=arguments.solver,
-        unknowns=arguments.unknowns,
         progress=arguments.progress == "async",
     )
 
@@ -301,7 +245,7 @@ def perform(arguments: argparse.Namespace) -> int:
     """Replay and print."""
     changes = changes_from(arguments)
     if traces := traces_among(arguments.file):
-        return perform_traces(traces, changes, arguments, JSON_VERSION)
+        return perform_traces(traces, changes, arguments)
     refuse_trace_options(arguments)
     if arguments.balance is not None:
         others = [word for each in changes for word, _ in each.words]
@@ -449,15 +393,13 @@ def write_simulated(found: Sequence[Outcome], name: RunName) -> None:
             f"--out writes one simulated solve, and these are {len(found)}: give one run, one "
             "change and one number of ranks."
         )
-    if isinstance(found[0], Simulated):
-        write_at_scale(found[0], name)
-    else:
-        write_replay(found[0], name)
+    write_outcome(found[0], name)
 
 
 def perform_balance(files: Sequence[Path], balance: str, as_json: bool) -> int:
     """Print adaptive runs with other maps of their blocks to ranks."""
-    found = balanced_runs(find_runs(files, complete=True), read_balance(balance))
+    asked = read_balance(balance)
+    found = [rebalance(run, asked) for run in find_runs(files, complete=True)]
     if as_json:
         runs = [each.to_json() for replays in found for each in replays]
         write_json({"version": JSON_VERSION, "runs": runs})
@@ -466,4 +408,58 @@ def perform_balance(files: Sequence[Path], balance: str, as_json: bool) -> int:
         write_lines(*([""] if number else []))
         for line in balance_lines(replays):
             write_lines(*wrapped(line))
+    return 0
+
+
+def add_traces(parser: argparse.ArgumentParser) -> None:
+    """Declare how traces of other tools are replayed."""
+    parser.add_argument(
+        "--flops-per-second",
+        type=float,
+        metavar="RATE",
+        help="of a rank, for traces that count work in flops (SMPI's 'smpi/host-speed')",
+    )
+    parser.add_argument(
+        "--eager",
+        type=int,
+        metavar="BYTES",
+        help="in traces, the largest message that leaves before its receiver has come (default: "
+        f"{EAGER_BYTES})",
+    )
+
+
+def refuse_trace_options(arguments: argparse.Namespace) -> None:
+    """Raise a UsageError for options of traces that are given with run files."""
+    for option in ("flops_per_second", "eager"):
+        if getattr(arguments, option) is not None:
+            name = option.replace("_", "-")
+            raise UsageError(f"--{name} is for traces of other tools; run files have times.")
+
+
+def perform_traces(
+    traces: Sequence[tuple[Path, TraceFormat]],
+    changes: Sequence[Named],
+    arguments: argparse.Namespace,
+) -> int:
+    """Print traces of other tools, replayed on a machine."""
+    for option in ("ranks", "ranks_per_node", "scaling", "grid", "balance", "against", "out"):
+        if getattr(arguments, option) is not None:
+            name = option.replace("_", "-")
+            raise UsageError(f"--{name} needs a recorded run; {traces[0][0]} is a trace.")
+    refuse_others(changes)
+    machine = None if arguments.machine is None else read_machine(arguments.machine)
+    how = Replaying.on(machine, arguments.flops_per_second, arguments.eager)
+    answer = []
+    for number, (path, format) in enumerate(traces):
+        found = replay_trace(path, format, changes, how, arguments.executor)
+        if arguments.json:
+            answer += [each.to_json() for each in found]
+            continue
+        write_lines(*([""] if number else []), *trace_lines(found))
+        if len(found) > 1:
+            print_table(trace_table(found))
+        for line in found[-1].assumptions():
+            write_lines(*wrapped(f"Assumed: {line}"))
+    if arguments.json:
+        write_json({"version": JSON_VERSION, "runs": answer})
     return 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from itertools import takewhile
 from typing import Any
 
@@ -14,17 +15,14 @@ from hindmost.analysis.runs.configuration import apart, configuration, events_of
 from hindmost.analysis.runs.finding import OF_MODELS, Finding, about, findings_json
 from hindmost.analysis.runs.groups import Group, group_runs
 from hindmost.analysis.show.table import LEFT, RIGHT, Column, Table
-from hindmost.analysis.whatif.at_scale import TIMES_RARER, Simulated, fitted_work, scale_runs
-from hindmost.analysis.whatif.compared import (
-    Compared,
-    Verdict,
-    factor,
-    parts_of_iteration,
-    time_s,
+from hindmost.analysis.whatif.at_scale import (
+    TIMES_RARER,
+    extrapolated_from,
+    fitted_work,
+    scale_runs,
 )
-from hindmost.analysis.whatif.options import Named
-from hindmost.analysis.whatif.prediction import Outcome
-from hindmost.analysis.whatif.study import Replayed, announce_replays, of_path, replay_run
+from hindmost.analysis.whatif.options import Named, dict_of
+from hindmost.analysis.whatif.study import Outcome, announce_replays, of_path, replay_run
 from hindmost.analysis.whatif.targets import Scale, network_of, scalable
 from hindmost.errors import UsageError
 from hindmost.executors import Executor
@@ -32,6 +30,14 @@ from hindmost.harness.runfile.ending import Ending
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.adaptive.machine import Machine
 from hindmost.models.simulation.change import Change
+from hindmost.models.simulation.rerun import WhatIf
+from hindmost.models.simulation.simulated_solve import (
+    CAPPED,
+    PARTS,
+    WIDEST,
+    SimulatedSolve,
+    spread_of,
+)
 from hindmost.text import counted, percent, seconds
 
 FEWEST_REPEATS = 2
@@ -40,6 +46,294 @@ REPEATS = 3
 """Of each solver, from which on the spread of repeats says something."""
 MAY_DIFFER = ("solver", "iterations", "options", "command", "warmup", "phases", "events")
 """What is not alike in runs of two solvers on one problem and machine."""
+WHICH = ("blocking", "pipelined")
+
+
+class Verdict(StrEnum):
+    """Whether the pipelined solver pays off."""
+
+    YES = "pays off"
+    NO = "does not pay off"
+    OPEN = "undecided"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ratio:
+    """The time of an iteration of the pipelined solver, over that of the blocking one.
+
+    Attributes
+    ----------
+    typical : float or None
+        None if the runs show only the interval.
+    low, high : float
+        Of a 90 % interval, or the range over repeats and intervals of replays.
+    """
+
+    typical: float | None
+    low: float
+    high: float
+
+    @property
+    def verdict(self) -> Verdict:
+        """What the interval says."""
+        if self.high < 1.0:
+            return Verdict.YES
+        return Verdict.NO if self.low > 1.0 else Verdict.OPEN
+
+    @property
+    def wide(self) -> bool:
+        """Whether the interval is too wide for a single ratio to mean anything."""
+        return self.typical is None or self.high > WIDEST * self.low
+
+    @property
+    def words(self) -> str:
+        """The ratio with its interval, or the interval alone if it is too wide."""
+        ends = f"{factor(self.low)} to {factor(self.high)}"
+        if factor(self.low) == factor(self.high) and 0.01 <= self.low < 100.0:
+            ends = f"{self.low:.4f} to {self.high:.4f}"
+        return ends if self.wide else f"{factor(self.typical or 0.0)} ({ends})"
+
+    def to_json(self, verdict: Verdict) -> dict[str, Any]:
+        """Return the ratio for JSON."""
+        return {
+            "ratio": None if self.wide else self.typical,
+            "ratio_interval": [self.low, self.high],
+            "verdict": str(verdict),
+        }
+
+
+def factor(ratio: float) -> str:
+    """Write a ratio."""
+    if 0.01 <= ratio < 100.0:
+        return f"{ratio:.2f}"
+    return "over 100" if ratio > 1.0 else "under 0.01"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compared:
+    """Two solvers on a number of ranks, with the same change.
+
+    Attributes
+    ----------
+    named : Named
+    blocking, pipelined : sequence of Outcome
+        One for each repeat.
+    ratio : Ratio
+        Of iterations.
+    as_recorded : Ratio or None
+        Simulated, if no detour exceeds the longest recorded one.
+    decides : bool
+        Whether the runs may decide at all; see `doubt_of`.
+    """
+
+    named: Named
+    blocking: Sequence[Outcome]
+    pipelined: Sequence[Outcome]
+    ratio: Ratio
+    as_recorded: Ratio | None = None
+    decides: bool = True
+
+    @classmethod
+    def of(
+        cls,
+        named: Named,
+        blocking: Sequence[Outcome],
+        pipelined: Sequence[Outcome],
+        *,
+        decides: bool = True,
+    ) -> Compared:
+        """Compare two solvers; simulations have common random numbers, replays repeats alone."""
+        ratio, recorded = ratio_of_replays(blocking, pipelined), None
+        if blocking[0].simulated is not None:
+            ratio, recorded = (
+                ratio_of_simulations(blocking, pipelined, capped=each) for each in (False, True)
+            )
+            low, high = min(ratio.low, recorded.low), max(ratio.high, recorded.high)
+            ratio = replace(ratio, low=low, high=high)
+        return cls(
+            named=named,
+            blocking=blocking,
+            pipelined=pipelined,
+            ratio=ratio,
+            as_recorded=recorded,
+            decides=decides,
+        )
+
+    @property
+    def ranks(self) -> int:
+        """Number of ranks."""
+        return self.blocking[0].ranks
+
+    @property
+    def simulated(self) -> SimulatedSolve | None:
+        """What was simulated of the first repeat; None if it was replayed."""
+        return self.blocking[0].simulated
+
+    @property
+    def on_tail(self) -> bool:
+        """Whether a law without a mean, or one that describes no run, leaves nothing to say."""
+        return any(
+            each.missed or not np.isfinite(each.result.high_s)
+            for each in (*self.blocking, *self.pipelined)
+        )
+
+    @property
+    def verdict(self) -> Verdict:
+        """What is known."""
+        return Verdict.OPEN if self.on_tail or not self.decides else self.ratio.verdict
+
+    @property
+    def title(self) -> str:
+        """Where, and with which change."""
+        where = counted(self.ranks, "rank")
+        return f"{where} with {self.named.title}" if self.named.words else where
+
+    def answer(self, solvers: tuple[str, str], *, where: str = "", doubt: str = "") -> str:
+        """Return whether the pipelined solver pays off, in a sentence.
+
+        Parameters
+        ----------
+        where : str
+            The ranks that it is said of; by default those of this comparison.
+        doubt : str
+            Why the runs decide nothing; empty if they may.
+        """
+        blocking, pipelined = solvers
+        figures = f"an iteration takes {self.ratio.words} times as long as one of {blocking}"
+        undecided = f"These runs do not decide whether {pipelined} pays off on {self.title}"
+        basis, also = "", f", and {doubt}" if doubt else ""
+        if self.simulated is not None:
+            basis = f" (simulated, {extrapolated_from(self.simulated) or 'as recorded'})"
+        if self.on_tail:
+            return (
+                f"{undecided}: the answer rests on noise that is rarer than what was "
+                f"recorded{basis}{also}."
+            )
+        if self.ratio.wide and self.as_recorded is not None:
+            return f"{undecided}: {figures}{basis}{also}."
+        if doubt:
+            return f"{undecided}: {doubt}. At face value, {figures}{basis}."
+        if self.verdict is Verdict.OPEN:
+            return f"{undecided}: {figures}{basis}."
+        if not where:
+            return f"{pipelined} {self.verdict} on {self.title}: {figures}{basis}."
+        change = f" with {self.named.title}" if self.named.words else ""
+        there = f"on {counted(self.ranks, 'rank')}"
+        return f"{pipelined} {self.verdict} {where}{change}: {there} {figures}{basis}."
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the comparison for JSON."""
+        found: dict[str, Any] = {"changes": dict_of(self.named.words)}
+        for name, side in (("blocking", self.blocking), ("pipelined", self.pipelined)):
+            found[f"{name}_s"] = time_s(side)
+            if self.simulated is None:
+                found[f"{name}_interval_s"] = list(range_s(side))
+        if self.simulated is not None and self.as_recorded is not None:
+            recorded = self.as_recorded
+            known = recorded.verdict if self.decides else Verdict.OPEN
+            found |= {
+                "ranks": self.ranks,
+                "nodes": self.simulated.nodes,
+                "origin": "simulated",
+                "extrapolated_from": {"ranks": self.simulated.recorded_ranks},
+                "with_recorded_noise": recorded.to_json(known),
+            }
+        return {**found, **self.ratio.to_json(self.verdict)}
+
+
+def time_s(found: Sequence[Outcome]) -> float | None:
+    """Return the time of an iteration, the median over repeats; None if not known."""
+    known = [
+        each.predicted_s / each.run.header.iterations
+        for each in found
+        if each.predicted_s is not None
+    ]
+    return float(np.median(known)) if len(known) == len(found) else None
+
+
+def range_s(found: Sequence[Outcome]) -> tuple[float, float]:
+    """Return the least and the most that an iteration may take, in seconds."""
+    wider = [(1.0 + abs(each.miss), each.run.header.iterations, each.result) for each in found]
+    return (
+        min(result.low_s / miss / count for miss, count, result in wider),
+        max(result.high_s * miss / count for miss, count, result in wider),
+    )
+
+
+def ratio_of_replays(blocking: Sequence[Outcome], pipelined: Sequence[Outcome]) -> Ratio:
+    """Return a ratio of times, with the range over repeats and intervals."""
+    ours, theirs = time_s(blocking), time_s(pipelined)
+    ends, others = range_s(blocking), range_s(pipelined)
+    return Ratio(
+        typical=None if ours is None or theirs is None else theirs / ours,
+        low=others[0] / ends[1],
+        high=others[1] / ends[0],
+    )
+
+
+def ratio_of_simulations(
+    blocking: Sequence[Outcome], pipelined: Sequence[Outcome], *, capped: bool
+) -> Ratio:
+    """Return a ratio of times per iteration.
+
+    Replicas of both solvers have common random numbers, so their ratios scatter less than the
+    times. The interval has 90 % of them, times the change by any scenario that both solvers have,
+    and by how much the simulations miss the recorded times.
+    """
+    sides = [solves_of(pipelined), solves_of(blocking)]
+    drawn_s = [
+        np.concatenate([(one.capped_s if capped else one.replicas_s) / n for one, n in side])
+        for side in sides
+    ]
+    pairs = min(each.size for each in drawn_s)
+    low, high = spread_of(drawn_s[0][:pairs] / drawn_s[1][:pairs])
+
+    def over(values: list[list[float]]) -> float:
+        return float(np.median(values[0]) / np.median(values[1]))
+
+    typical = over(
+        [[(one.as_recorded_s if capped else one.seconds) / n for one, n in side] for side in sides]
+    )
+    shifts = [1.0, over([[one.recorded_s / one.check_s for one, _ in side] for side in sides])]
+    for name in sides[1][0][0].scenarios_s:
+        if name not in (*PARTS, CAPPED):
+            moved = [
+                [one.scenarios_s[name] / one.scenarios_s["typical"] for one, _ in side]
+                for side in sides
+            ]
+            shifts.append(over(moved))
+    return Ratio(
+        typical=typical,
+        low=min(low, typical) * min(shifts),
+        high=max(high, typical) * max(shifts),
+    )
+
+
+def solves_of(found: Sequence[Outcome]) -> list[tuple[SimulatedSolve, int]]:
+    """Return what was simulated of every repeat, with its number of iterations."""
+    return [
+        (each.simulated, each.run.header.iterations) for each in found if each.simulated is not None
+    ]
+
+
+def parts_of_iteration(found: Sequence[Outcome], *, capped: bool) -> dict[str, float]:
+    """Return what the time of an iteration consists of, of the repeat in the middle, in seconds.
+
+    Of an even number of repeats, the mean of two.
+    """
+    each_s = [
+        ((one.as_recorded_s if capped else one.seconds) / n, one, n) for one, n in solves_of(found)
+    ]
+    each_s.sort(key=lambda each: each[0])
+    parts = []
+    for total_s, one, n in each_s[(len(found) - 1) // 2 : len(found) // 2 + 1]:
+        network_s, outside_s = max(one.network_s, 0.0) / n, max(one.outside_s, 0.0) / n
+        rest_s = total_s - network_s - outside_s
+        # With less noise than is typical of the run, work takes less than its typical time.
+        work_s = min(one.work_s / n, rest_s)
+        parts.append((work_s, rest_s - work_s, network_s, outside_s))
+    names = ("undisturbed work", "noise and waiting for it", "network", "between cycles")
+    return dict(zip(names, np.mean(parts, axis=0).tolist(), strict=True))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,40 +369,36 @@ class Advice:
 
     def explain(self) -> str:
         """Return the answer, the most important sentence first."""
-        return "\n".join([*self._verdicts(), *self._reasons(), *self.surer()])
+        reasons = self.parts() if self.scaled else reasons_of(self.by_change()[0][-1], self.names)
+        return "\n".join([*self.verdicts(), *reasons, *self.surer()])
 
-    def with_change(self, named: Named) -> list[Compared]:
-        """Return all numbers of ranks with one change, ascending."""
-        found = [each for each in self.compared if each.named.words == named.words]
-        return sorted(found, key=lambda each: each.ranks)
+    def by_change(self) -> list[list[Compared]]:
+        """Return the comparisons with each change, by ascending number of ranks."""
+        found = dict[tuple[tuple[str, str], ...], list[Compared]]()
+        for each in sorted(self.compared, key=lambda each: each.ranks):
+            found.setdefault(each.named.words, []).append(each)
+        return list(found.values())
 
-    @property
-    def changes(self) -> list[Named]:
-        """All changes."""
-        return list({each.named.words: each.named for each in self.compared}.values())
-
-    def _verdicts(self) -> Iterator[str]:
+    def verdicts(self) -> Iterator[str]:
         """Yield the answer for the first change, and for the others where it is another one."""
-        first = self.with_change(self.changes[0])[-1]
-        alike = []
-        for named in self.changes:
-            last = self.with_change(named)[-1]
+        every = self.by_change()
+        first, alike = every[0][-1], 0
+        for found in every:
+            last = found[-1]
             if last is not first and last.verdict is first.verdict and not self.scaled:
-                alike.append(named)
+                alike += 1
                 continue
-            yield self.answer(self.with_change(named))
+            yield self.answer(found)
             recorded = last.as_recorded
             if recorded is None or self.doubt:
                 continue
             if last.on_tail or recorded.verdict is not last.verdict:
-                verdict = f"it is {recorded.verdict}"
-                if recorded.verdict is not Verdict.OPEN:
-                    verdict = f"it {recorded.verdict}"
+                undecided = "is " if recorded.verdict is Verdict.OPEN else ""
                 yield (
-                    f"If no detour exceeds the longest recorded one, {verdict} there: "
-                    f"{recorded.words} times as long."
+                    f"If no detour exceeds the longest recorded one, it {undecided}"
+                    f"{recorded.verdict} there: {recorded.words} times as long."
                 )
-        if alike and len(alike) == len(self.changes) - 1 and not self.doubt:
+        if alike and alike == len(every) - 1 and not self.doubt:
             yield "None of the changes below changes this."
         if self.reached and not (first.on_tail or first.ratio.wide):
             ratio = self.iterations_ratio
@@ -138,27 +428,23 @@ class Advice:
     @property
     def iterations_ratio(self) -> float:
         """Iterations to the tolerance of the pipelined solver, over those of the blocking one."""
-        both = [
+        ours, theirs = (
             float(np.median([run.header.iterations for run in group.runs]))
-            for group in (self.pipelined, self.blocking)
-        ]
-        return both[0] / both[1]
+            for group in (self.blocking, self.pipelined)
+        )
+        return theirs / ours
 
-    def _reasons(self) -> Iterator[str]:
+    def parts(self) -> Iterator[str]:
         """Yield what an iteration of either solver consists of, on the most ranks."""
-        last = self.with_change(self.changes[0])[-1]
-        if not self.scaled:
-            yield from reasons(last, self.names)
-            return
+        last = self.by_change()[0][-1]
         for name, side in zip(self.names, (last.blocking, last.pipelined), strict=True):
-            every = [each for each in side if isinstance(each, Simulated)]
-            untold = next((each for each in every if each.missed), None)
+            untold = next((each for each in side if each.missed), None)
             if untold is not None:
                 yield f"On {last.title} nothing is told of {name}: {untold.withheld}"
                 continue
-            limited = any(each.result.limited for each in every)
+            limited = any(one.limited for one, _ in solves_of(side))
             lead = "If no detour exceeds the longest recorded one, an" if limited else "An"
-            parts_s = parts_of_iteration(every, capped=limited)
+            parts_s = parts_of_iteration(side, capped=limited)
             words = ", ".join(
                 f"{what} {seconds(each_s)}" for what, each_s in parts_s.items() if each_s > 0.0
             )
@@ -184,7 +470,7 @@ class Advice:
                     f"many ranks and nodes as you can: the slowest of {result.ranks:,} ranks is "
                     "rarer than what was recorded."
                 )
-        lower = any("lower bound" in each for each in last.blocking[0].assumptions())
+        lower = any("lower bound" in each for each in last.blocking[0].assumed)
         if lower or any(each.ratio.typical is None for each in self.compared):
             yield (
                 "To be surer of the network, give --machine with a file of 'hindmost probe "
@@ -195,7 +481,6 @@ class Advice:
 
     def table(self) -> Table:
         """Return all numbers of ranks and changes in a table."""
-        blocking, pipelined = self.names
         note = "Times per iteration; ratio: with the range over repeats and intervals."
         if self.scaled:
             note = (
@@ -206,8 +491,7 @@ class Advice:
             columns=(
                 Column("ranks", RIGHT),
                 Column("with", LEFT),
-                Column(blocking, RIGHT),
-                Column(pipelined, RIGHT),
+                *(Column(name, RIGHT) for name in self.names),
                 Column("ratio", RIGHT),
                 Column("", LEFT),
                 Column("recorded noise", RIGHT),
@@ -232,30 +516,24 @@ class Advice:
     def assumptions(self) -> list[str]:
         """Return what the replays or simulations assume."""
         sides = [each for one in self.compared for each in (*one.blocking, *one.pipelined)]
-        return list(dict.fromkeys(said for each in sides for said in each.assumptions()))
+        return list(dict.fromkeys(said for each in sides for said in each.assumed))
 
     def to_json(self) -> dict[str, Any]:
         """Return the advice for JSON."""
-        first = self.compared[0]
         compared = [each.to_json() for each in self.compared]
-        found = {"at_scale": compared, "iterations_ratio": self.iterations_ratio}
-        if not self.scaled:
-            found = {"recorded": compared[0], "changes": compared[1:], "to_tolerance": None}
-            if self.reached:
-                whole = Compared.of(
-                    first.named, first.blocking, first.pipelined, decides=first.decides, whole=True
-                )
-                found["to_tolerance"] = whole.to_json()
+        sides = (("blocking", self.blocking), ("pipelined", self.pipelined))
         return {
             **{
-                name: {
-                    "solver": solver_of(group),
-                    "files": [str(run.path) for run in group.runs],
-                }
-                for name, group in (("blocking", self.blocking), ("pipelined", self.pipelined))
+                name: {"solver": solver_of(side), "files": [str(run.path) for run in side.runs]}
+                for name, side in sides
             },
             "answer": self.explain(),
-            **found,
+            **(
+                {"at_scale": compared}
+                if self.scaled
+                else {"recorded": compared[0], "changes": compared[1:]}
+            ),
+            "iterations_ratio": self.iterations_ratio,
             "assumptions": self.assumptions(),
             "findings": findings_json(self.findings),
         }
@@ -283,10 +561,9 @@ def advise(
     """
     nothing = Named(change=Change(), words=())
     asked = [each for each in changes if each.words]
-    both = (list(blocking), list(pipelined))
-    every: Sequence[Sequence[Sequence[Outcome]]]
+    both = list(zip((list(blocking), list(pipelined)), WHICH, strict=True))
     if scale is None:
-        groups = [one_group(each, which) for each, which in zip(both, WHICH, strict=True)]
+        groups = [one_group(runs, which) for runs, which in both]
         refuse_unlike(*groups)
         asked = [nothing, *asked]
         announce_replays([run for group in groups for run in group.runs], asked)
@@ -296,7 +573,7 @@ def advise(
         ]
     else:
         asked = [*changes, nothing] if len(asked) == len(changes) else list(changes)
-        kinds = [of_one_kind(each, which) for each, which in zip(both, WHICH, strict=True)]
+        kinds = [of_one_kind(runs, which) for runs, which in both]
         groups = [most_ranks(each, which) for each, which in zip(kinds, WHICH, strict=True)]
         refuse_unlike(*groups)
         works = [[fitted_work(run) for run in runs] for runs in kinds]
@@ -323,9 +600,6 @@ def advise(
         findings=findings,
         doubt=doubt,
     )
-
-
-WHICH = ("blocking", "pipelined")
 
 
 def sides_of(changes: Sequence[Named]) -> tuple[list[Named], list[Named]]:
@@ -429,19 +703,18 @@ def refuse_unlike(first: Group, second: Group) -> None:
         )
 
 
-def reasons(found: Compared, names: tuple[str, str]) -> Iterator[str]:
+def reasons_of(found: Compared, names: tuple[str, str]) -> Iterator[str]:
     """Yield what the two solvers spend their time on, along their critical paths."""
     blocking, pipelined = names
-    parts, work = [], []
+    parts, work_s = [], []
     for side in (found.blocking, found.pipelined):
-        replays = [each for each in side if isinstance(each, Replayed)]
-        shares = [of_path(each.result.recorded) for each in replays]
+        shares = [of_path(each.result.recorded) for each in side if isinstance(each.result, WhatIf)]
         parts.append({name: float(np.median([one[name] for one in shares])) for name in shares[0]})
-        work.append(np.median([typical_work_s(each.run) for each in replays]))
-    if work[0] > 0.0:
+        work_s.append(float(np.median([typical_work_s(each.run) for each in side])))
+    if work_s[0] > 0.0:
         yield (
-            f"An iteration of {pipelined} has {work[1] / work[0]:.2f} times the local work of one "
-            f"of {blocking} (medians, so without detours)."
+            f"An iteration of {pipelined} has {work_s[1] / work_s[0]:.2f} times the local work of "
+            f"one of {blocking} (medians, so without detours)."
         )
     words = ", ".join(
         f"{name} {percent(parts[0][name])} and {percent(parts[1][name])}" for name in parts[0]

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 
-from hindmost.analysis.runs.finding import Finding, findings_json
-from hindmost.analysis.whatif.assumptions import OTHER_SOLVER
-from hindmost.analysis.whatif.options import Named, dict_of
-from hindmost.analysis.whatif.study import program_of
+from hindmost.analysis.whatif.options import Named
+from hindmost.analysis.whatif.study import Outcome, of_solver, program_of
 from hindmost.analysis.whatif.targets import (
     NetworkBasis,
     Scale,
@@ -27,6 +24,7 @@ from hindmost.errors import DataError
 from hindmost.executors import Executor, ThisProcess
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.adaptive.machine import Machine
+from hindmost.models.simulation.blocks import POST
 from hindmost.models.simulation.change import Change
 from hindmost.models.simulation.local_work import FEW_RANKS, LocalWork, fit_local_work
 from hindmost.models.simulation.rerun import changed_program
@@ -48,170 +46,46 @@ SEGMENTS_PER_S = 5e6
 scenarios, measured on one core."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Basis:
-    """What all statements on other ranks rest on.
+def simulated(
+    run: Run, named: Named, result: SimulatedSolve, work: LocalWork, basis: Sequence[str], seed: int
+) -> Outcome:
+    """Return what a simulation says.
 
-    Attributes
+    Parameters
     ----------
-    work, network, nodes, halos : str
-        In sentences; empty if there is nothing to say.
+    basis : sequence of str
+        What all statements on other ranks rest on, in sentences.
     """
-
-    work: str
-    network: str
-    nodes: str
-    halos: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Simulated:
-    """A run on another number of ranks, with a change.
-
-    Attributes
-    ----------
-    run : Run
-    named : Named
-    result : SimulatedSolve
-    work : LocalWork
-    basis : Basis
-    seed : int
-    """
-
-    run: Run
-    named: Named
-    result: SimulatedSolve
-    work: LocalWork
-    basis: Basis
-    seed: int
-
-    @property
-    def predicted_s(self) -> float | None:
-        """The time of the solve; None if the run does not say enough."""
-        return None if self.result.open else self.result.seconds
-
-    @property
-    def ranks(self) -> int:
-        """Number of ranks."""
-        return self.result.ranks
-
-    @property
-    def where(self) -> str:
-        """On how many ranks and nodes, and from what that is extrapolated."""
-        where = f"{counted(self.ranks, 'rank')} ({counted(self.result.nodes, 'node')}"
-        return f"{where}; {self.extrapolated})" if self.extrapolated else f"{where})"
-
-    @property
-    def extrapolated(self) -> str:
-        """From what the time is extrapolated; empty on the recorded ranks."""
-        if self.result.ranks == self.result.recorded_ranks:
-            return ""
-        return f"extrapolated from {counted(self.result.recorded_ranks, 'rank')}"
-
-    @property
-    def recorded_s(self) -> float:
-        """The recorded time of the solve."""
-        return self.run.solve_time_s
-
-    @property
-    def miss(self) -> float:
-        """Error of the simulation on the recorded ranks, as a share."""
-        return self.result.miss
-
-    @property
-    def missed(self) -> bool:
-        """Whether the laws do not describe the run, so that nothing can be told."""
-        return self.result.missed
-
-    @property
-    def middle_s(self) -> float:
-        """The predicted time, to sort repeats by."""
-        return self.result.shown_s
-
-    @property
-    def network_share(self) -> float:
-        """Share of the network in the time."""
-        return self.result.network_s / self.result.shown_s
-
-    def lines(self) -> Iterator[str]:
-        """Yield what the time consists of, in sentences."""
-        result = self.result
-        parts = {
-            "undisturbed work": result.work_s,
-            "noise and waiting for it": result.noise_s,
-            "network": result.network_s,
-            "outside iterations": result.outside_s,
-        }
-        total_s = sum(parts.values())
-        limited = " with noise no worse than recorded" if result.limited else ""
-        words = ", ".join(f"{name} {percent(part / total_s)}" for name, part in parts.items())
-        yield f"Of {seconds(result.shown_s)}{limited}: {words}."
-
-    @property
-    def withheld(self) -> str:
-        """Why there is no prediction, and what to record."""
-        result = self.result
-        if result.missed:
-            return (
-                f"the simulation misses the recorded time by {signed_percent(result.miss)}, so the "
-                "laws do not describe this run."
-            )
-        capped = f"If no detour exceeds the longest recorded one: {seconds(result.as_recorded_s)}."
-        if result.wide and not result.on_tail:
-            return (
-                "too few disturbances were recorded for a single number: redrawn, their tail gives "
-                f"times too far apart. {capped}"
-            )
-        why = f"{percent(result.beyond)} of the simulated time is noise beyond the longest recorded"
-        if not np.isfinite(result.high_s):
-            why = (
-                f"the tail fitted to the noise has no mean (index {self.work.tail_index:.2g}; a "
-                "mean needs less than 1), and its rarest detours decide"
-            )
-        wanted = TIMES_RARER * result.ranks
-        record = f"Record at least {wanted:,} iterations of all ranks in one run"
-        if result.samples >= wanted:
-            record = "Record longer runs"
-        return f"{why}. {capped} {record} (here: {result.samples:,}) on a quieter machine."
-
-    def assumptions(self) -> Iterator[str]:
-        """Yield what the prediction assumes."""
-        result, depends = self.result, self.work.dependence
-        yield (
-            f"Local work is drawn from laws fitted to {result.samples:,} recorded iterations of "
-            f"{counted(result.recorded_ranks, 'rank')}, by place in the restart cycle. On a node, "
-            f"{percent(depends.node)} of the variance is common to its ranks; an iteration "
-            f"correlates by {depends.time:.2f} with the next."
-        )
-        if TIMES_RARER * result.ranks > result.samples and result.case.noise > 0.0:
-            yield (
-                f"The slowest of {result.ranks:,} ranks is rarer than what {result.samples:,} "
-                "iterations show, so it rests on the fitted tail of the laws. The interval has the "
-                "case that nothing exceeds the longest recorded detour."
-            )
-        if result.recorded_ranks < FEW_RANKS:
-            yield (
-                f"{counted(result.recorded_ranks, 'rank')} hardly show how ranks differ all the "
-                f"time: {percent(depends.persistent)} of the variance is taken as such, and the "
-                "interval has the case of none."
-            )
-        yield from (
-            each
-            for each in (self.basis.work, self.basis.network, self.basis.nodes, self.basis.halos)
-            if each
-        )
-        yield "The number of iterations is as recorded. Larger problems may need more."
-        yield from change_assumptions(self.named, self.work)
-
-    def to_json(self, findings: Sequence[Finding]) -> dict[str, Any]:
-        """Return the entry of ``hindmost whatif --json``."""
-        result = self.result
-        return {
-            "file": str(self.run.path),
-            "recorded_s": self.recorded_s,
-            "predicted_s": self.predicted_s,
-            "interval_s": interval_json(result),
-            "changes": dict_of(self.named.words),
+    extrapolated, where = extrapolated_from(result), counted(result.ranks, "rank")
+    nodes = counted(result.nodes, "node")
+    assumed = tuple(simulation_assumes(named, result, work, basis))
+    parts_s = {
+        "undisturbed work": result.work_s,
+        "noise and waiting for it": result.noise_s,
+        "network": result.network_s,
+        "outside iterations": result.outside_s,
+    }
+    limited = " with noise no worse than recorded" if result.limited else ""
+    words = ", ".join(
+        f"{name} {percent(part / sum(parts_s.values()))}" for name, part in parts_s.items()
+    )
+    interval = result.low_s, result.high_s if np.isfinite(result.high_s) else None
+    return Outcome(
+        run=run,
+        named=named,
+        result=result,
+        ranks=result.ranks,
+        where=f"{where} ({nodes}; {extrapolated})" if extrapolated else f"{where} ({nodes})",
+        predicted_s=None if result.open else result.seconds,
+        middle_s=result.shown_s,
+        miss=result.miss,
+        missed=result.missed,
+        network_share=result.network_s / result.shown_s,
+        parts=(f"Of {seconds(result.shown_s)}{limited}: {words}.",),
+        withheld=why_withheld(result, work) if result.open else "",
+        assumed=assumed,
+        interval=(None, None) if result.missed else interval,
+        details={
             "ranks": result.ranks,
             "nodes": result.nodes,
             "origin": "simulated",
@@ -230,30 +104,72 @@ class Simulated:
             },
             "check_s": result.check_s,
             "critical_path": [],
-            "assumptions": list(self.assumptions()),
-            "findings": findings_json(findings),
-        }
+            "assumptions": list(assumed),
+        },
+        seed=seed,
+    )
 
 
-def interval_json(result: SimulatedSolve) -> list[float | None]:
-    """Return an interval for JSON; null for no upper limit, or for both ends if it says nothing."""
-    if result.missed or result.absurd:
-        return [None, None]
-    return [result.low_s, result.high_s if np.isfinite(result.high_s) else None]
+def extrapolated_from(result: SimulatedSolve) -> str:
+    """Return from what a time is extrapolated; empty on the recorded ranks."""
+    if result.ranks == result.recorded_ranks:
+        return ""
+    return f"extrapolated from {counted(result.recorded_ranks, 'rank')}"
 
 
-def change_assumptions(named: Named, work: LocalWork) -> Iterator[str]:
-    """Yield what a change assumes on other ranks."""
-    change = named.change
-    if work.program.has(3) and change.progress:
-        yield "Reductions progress while ranks work. --progress none has the opposite."
-    if not change.progress:
-        yield "Reductions take their time after all ranks have come to their completion."
-    if change.depth is not None and change.depth > 1:
-        yield (
-            "A deeper pipeline also does more work per iteration and needs more iterations to "
-            "fill; this is not included, so the time is a lower bound."
+def why_withheld(result: SimulatedSolve, work: LocalWork) -> str:
+    """Return why there is no prediction, and what to record."""
+    if result.missed:
+        return (
+            f"the simulation misses the recorded time by {signed_percent(result.miss)}, so the "
+            "laws do not describe this run."
         )
+    capped = f"If no detour exceeds the longest recorded one: {seconds(result.as_recorded_s)}."
+    if result.wide and not result.on_tail:
+        return (
+            "too few disturbances were recorded for a single number: redrawn, their tail gives "
+            f"times too far apart. {capped}"
+        )
+    why = f"{percent(result.beyond)} of the simulated time is noise beyond the longest recorded"
+    if not np.isfinite(result.high_s):
+        why = (
+            f"the tail fitted to the noise has no mean (index {work.tail_index:.2g}; a mean needs "
+            "less than 1), and its rarest detours decide"
+        )
+    wanted = TIMES_RARER * result.ranks
+    record = f"Record at least {wanted:,} iterations of all ranks in one run"
+    if result.samples >= wanted:
+        record = "Record longer runs"
+    return f"{why}. {capped} {record} (here: {result.samples:,}) on a quieter machine."
+
+
+def simulation_assumes(
+    named: Named, result: SimulatedSolve, work: LocalWork, basis: Sequence[str]
+) -> Iterator[str]:
+    """Yield what a simulation assumes; see `simulated`."""
+    depends, change = work.dependence, named.change
+    yield (
+        f"Local work is drawn from laws fitted to {result.samples:,} recorded iterations of "
+        f"{counted(result.recorded_ranks, 'rank')}, by place in the restart cycle. On a node, "
+        f"{percent(depends.node)} of the variance is common to its ranks; an iteration "
+        f"correlates by {depends.time:.2f} with the next."
+    )
+    if TIMES_RARER * result.ranks > result.samples and result.case.noise > 0.0:
+        yield (
+            f"The slowest of {result.ranks:,} ranks is rarer than what {result.samples:,} "
+            "iterations show, so it rests on the fitted tail of the laws. The interval has the "
+            "case that nothing exceeds the longest recorded detour."
+        )
+    if result.recorded_ranks < FEW_RANKS:
+        yield (
+            f"{counted(result.recorded_ranks, 'rank')} hardly show how ranks differ all the "
+            f"time: {percent(depends.persistent)} of the variance is taken as such, and the "
+            "interval has the case of none."
+        )
+    yield from filter(None, basis)
+    yield "The number of iterations is as recorded. Larger problems may need more."
+    if work.program.has(POST) and change.progress:
+        yield "Reductions progress while ranks work. --progress none has the opposite."
     if change.noise not in (0.0, 1.0):
         yield (
             f"Every deviation from the typical work is {change.noise:g} times as long as the laws "
@@ -261,8 +177,7 @@ def change_assumptions(named: Named, work: LocalWork) -> Iterator[str]:
         )
     if change.detours is not None:
         yield "The noise is added to the recorded one, independent on every rank."
-    if change.solver is not None:
-        yield OTHER_SOLVER
+    yield from of_solver(change, "")
 
 
 def fitted_work(run: Run, solver: str | None = None) -> LocalWork:
@@ -282,7 +197,7 @@ def scale_runs(
     changes: Sequence[Named],
     network: NetworkBasis,
     executor: Executor | None = None,
-) -> list[list[Simulated]]:
+) -> list[list[Outcome]]:
     """Simulate the runs on most ranks on other numbers of ranks.
 
     Parameters
@@ -296,7 +211,7 @@ def scale_runs(
 
     Returns
     -------
-    list of list of Simulated
+    list of list of Outcome
         For each run on most ranks: all changes on the first number of ranks, then on the next.
     """
     model = work_model(runs, works, scale)
@@ -310,14 +225,10 @@ def scale_runs(
     )
     found = []
     for number, (run, work) in enumerate(base):
-        basis = Basis(
-            work=model.basis,
-            network=network.basis,
-            nodes=ranks_per_node(run, scale)[1],
-            halos=grid_of(work, scale)[1],
-        )
+        nodes, halos = ranks_per_node(run, scale)[1], grid_of(work, scale)[1]
+        basis = (model.basis, network.basis, nodes, halos)
         here = []
-        simulated = partial(
+        on_target = partial(
             simulate_solves,
             work,
             changes=[replace(each.change, solver=None) for each in changes],
@@ -327,16 +238,9 @@ def scale_runs(
             seed=number,
         )
         targets = targets_of(run, work, model, scale)
-        for results in (executor or ThisProcess()).map(simulated, targets):
+        for results in (executor or ThisProcess()).map(on_target, targets):
             here += [
-                Simulated(
-                    run=run,
-                    named=named,
-                    result=result.doubted(*work.program.doubt),
-                    work=work,
-                    basis=basis,
-                    seed=number,
-                )
+                simulated(run, named, result.doubted(*work.program.doubt), work, basis, number)
                 for named, result in zip(changes, results, strict=True)
             ]
         found.append(here)
@@ -356,7 +260,7 @@ def scaled(
     changes: Sequence[Named],
     machine: Machine | None,
     executor: Executor | None = None,
-) -> list[list[Simulated]]:
+) -> list[list[Outcome]]:
     """Fit and simulate; see `scale_runs`. Another solver has laws of its own.
 
     What does not apply is refused before anything is simulated.
@@ -368,7 +272,7 @@ def scaled(
     for each in changes:
         refuse_change(works[each.change.solver][-1], each.change)
     network = network_of(machine, [next(iter(works.values()))[-1]])
-    found: dict[tuple[int, int, tuple[tuple[str, str], ...]], Simulated] = {}
+    found: dict[tuple[int, int, tuple[tuple[str, str], ...]], Outcome] = {}
     for solver, named in by_solver.items():
         every = scale_runs(runs, works[solver], scale, named, network, executor)
         found |= {

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,6 @@ from hindmost.harness.runfile.reader import Run
 from hindmost.models.simulation.objects import (
     Balance,
     Cycles,
-    Map,
     Objects,
     Strategy,
     maps_of,
@@ -26,15 +24,6 @@ from hindmost.text import counted, percent, seconds, signed_percent
 
 OWN_PHASES = ("local", "hydro", "heat", "adaption")
 """Phases in which no rank waits for others."""
-MOST_MAP_BYTES = 1 << 26
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """A map that was asked for, and what it is called."""
-
-    name: str
-    strategy: Strategy | Map
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,74 +107,38 @@ class Rebalanced:
         }
 
 
-def read_balance(text: str) -> list[Asked]:
-    """Return the maps of ``--balance``: strategies, or a file with a rank for each block."""
-    found = []
-    for name in (each.strip() for each in text.split(",")):
-        if name in set(Strategy):
-            found.append(Asked(name=name, strategy=Strategy(name)))
-        elif Path(name).is_file():
-            found.append(Asked(name=name, strategy=read_map(Path(name))))
-        else:
-            raise UsageError(
-                f"--balance {name}: choose {', '.join(Strategy)}, or a file with the rank of each "
-                "block, one per line."
-            )
-    return found
+def read_balance(text: str) -> list[Strategy]:
+    """Return the maps of ``--balance``."""
+    names = [each.strip() for each in text.split(",")]
+    wrong = [each for each in names if each not in set(Strategy)]
+    if wrong:
+        raise UsageError(f"--balance {wrong[0]}: choose {', '.join(Strategy)}.")
+    return [Strategy(each) for each in names]
 
 
-def read_map(path: Path) -> Map:
-    """Read the rank of each object, one per line."""
-    if path.stat().st_size > MOST_MAP_BYTES:
-        raise DataError(
-            f"{path} is larger than a map of blocks can be ({MOST_MAP_BYTES >> 20} MiB)."
-        )
-    try:
-        words = path.read_text(encoding="utf-8").split()
-    except UnicodeDecodeError:
-        raise DataError(f"{path} is not a text of ranks, one per line.") from None
-    wrong = next((each for each in words if not (each.isascii() and each.isdecimal())), None)
-    if wrong is not None or not words:
-        found = "no rank" if wrong is None else repr(wrong[:40])
-        raise DataError(f"{path} has {found}; give the rank of each block, one per line.")
-    return np.array([min(int(each[:12]), 1 << 40) for each in words], np.int64)
-
-
-def balanced_runs(runs: Sequence[Run], asked: Sequence[Asked]) -> list[list[Rebalanced]]:
-    """Compute runs with other maps.
+def rebalance(run: Run, asked: Sequence[Strategy]) -> list[Rebalanced]:
+    """Compute a run with other maps.
 
     Raises
     ------
     UsageError
-        A run is not adaptive, or a map does not fit it.
+        The run is not adaptive.
     DataError
-        A run lacks what is needed.
+        It lacks what is needed.
     """
-    return [rebalance(run, asked) for run in runs]
-
-
-def rebalance(run: Run, asked: Sequence[Asked]) -> list[Rebalanced]:
-    """Compute a run with other maps."""
     cycles, meshes = cycles_of(run), meshes_of(run)
-    ranks = run.header.ranks
     recorded = rebalanced(cycles, meshes, [each.owner for each in meshes])
-    found = []
-    for each in asked:
-        try:
-            maps = maps_of(each.strategy, meshes, ranks)
-        except UsageError as error:
-            raise UsageError(f"{run.path}, --balance {each.name}: {error}") from error
-        found.append(
-            Rebalanced(
-                run=run,
-                name=each.name,
-                recorded=recorded,
-                result=rebalanced(cycles, meshes, maps),
-                outside_s=run.solve_time_s - float(cycles.cycle_s.sum()),
-                move_known=cycles.move_s is not None,
-            )
+    return [
+        Rebalanced(
+            run=run,
+            name=str(strategy),
+            recorded=recorded,
+            result=rebalanced(cycles, meshes, maps_of(strategy, meshes, run.header.ranks)),
+            outside_s=run.solve_time_s - float(cycles.cycle_s.sum()),
+            move_known=cycles.move_s is not None,
         )
-    return found
+        for strategy in asked
+    ]
 
 
 def cycles_of(run: Run) -> Cycles:

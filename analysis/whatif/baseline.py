@@ -81,7 +81,6 @@ def baselines(
     times: Sequence[SolveTimes],
     change: Change,
     *,
-    unknowns: int = 0,
     ranks: int | None = None,
     work: float = 1.0,
 ) -> Iterator[Baseline]:
@@ -92,8 +91,6 @@ def baselines(
     times : sequence of SolveTimes
         Of the earlier solves.
     change : Change
-    unknowns : int
-        Of the earlier solves; 0 if not known.
     ranks : int, optional
         Of the later solve; by default as recorded.
     work : float
@@ -102,10 +99,8 @@ def baselines(
     first = times[0]
     iterations = first.solver_iterations or first.iterations
     longer = (change.iterations or iterations) / iterations
-    if change.unknowns is not None and unknowns:
-        longer *= change.unknowns / unknowns
     naive_s = float(np.median([each.solve_time_s for each in times])) * longer * work
-    how = "in proportion to iterations and unknowns"
+    how = "in proportion to iterations"
     if ranks is not None:
         how = "as it is" if work == 1.0 else "divided by the ranks"
     yield Baseline(
@@ -152,9 +147,7 @@ def of_paper(
 
 def known_to_paper(change: Change) -> bool:
     """Tell whether the paper's simulation says anything of a change."""
-    return change == Change(
-        iterations=change.iterations, restart=change.restart, solver=change.solver
-    )
+    return change == Change(iterations=change.iterations, solver=change.solver)
 
 
 def on_ranks(model: RedrawnUniform, ranks: int, work: float) -> RedrawnUniform:

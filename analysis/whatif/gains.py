@@ -15,14 +15,13 @@ from hindmost.analysis.runs.cache import cached
 from hindmost.analysis.runs.configuration import injected_noise
 from hindmost.analysis.show.page import Paragraph, Part
 from hindmost.analysis.show.table import RIGHT, Column, Table
-from hindmost.analysis.whatif.length_scatter import WIDEST, length_scatter
-from hindmost.analysis.whatif.study import MISSES, program_of
+from hindmost.analysis.whatif.study import MISSES, WIDEST, length_scatter, program_of
 from hindmost.analysis.whatif.typical_work import typical_work
 from hindmost.errors import DataError, HindmostError
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.simulation.change import Change
+from hindmost.models.simulation.partner import RECIPES
 from hindmost.models.simulation.program import Program
-from hindmost.models.simulation.recipes import RECIPES
 from hindmost.models.simulation.rerun import what_if
 from hindmost.text import percent, seconds, signed_percent
 

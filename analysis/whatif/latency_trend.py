@@ -58,7 +58,7 @@ def make_latency(runs: Sequence[Run]) -> Chart:
         predicted = np.array(
             [np.nan if each.predicted_s is None else each.predicted_s for each in replayed]
         )
-        ends = np.array([each.interval_s or (np.nan, np.nan) for each in replayed])
+        ends = np.array([each.interval or (np.nan, np.nan) for each in replayed])
         bands.append(
             Series(name=f"{name}: interval", look="band", x=more_us, y=ends[:, 1], base=ends[:, 0])
         )

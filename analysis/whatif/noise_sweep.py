@@ -17,16 +17,16 @@ from numpy.typing import NDArray
 from hindmost.analysis.runs.configuration import injected_noise
 from hindmost.analysis.runs.figures.compare_runs import ComparisonFigure, common_title
 from hindmost.analysis.show.chart import Chart, Quantity, Series
-from hindmost.analysis.whatif.compared import Compared
+from hindmost.analysis.whatif.advice import ratio_of_replays
 from hindmost.analysis.whatif.options import changes_of
-from hindmost.analysis.whatif.study import Replayed, replay_run, replay_s
+from hindmost.analysis.whatif.study import Outcome, replay_run, replay_s
 from hindmost.errors import DataError, UsageError
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.simulation.rerun import REPLICAS
 from hindmost.output import announce_work
 from hindmost.text import counted
 
-Replays = dict[tuple[str, str], list[Replayed]]
+Replays = dict[tuple[str, str], list[Outcome]]
 """Replays of all runs of a solver without noise, by solver and law."""
 
 DRAWS = 2000
@@ -63,10 +63,6 @@ class SweepPoint:
         Of the injected noise; empty for none.
     noise_s : float
         Mean injected time of an iteration of a rank.
-    blocking_s, pipelined_s : float
-        Medians of the solve times.
-    repeats : int
-        Of the solver with fewer.
     measured : Gain
     predicted : Gain or None
         From quiet runs; None where there are none, or a replay does not apply.
@@ -75,9 +71,6 @@ class SweepPoint:
     pair: str
     law: str
     noise_s: float
-    blocking_s: float
-    pipelined_s: float
-    repeats: int
     measured: Gain
     predicted: Gain | None
 
@@ -85,11 +78,6 @@ class SweepPoint:
     def kind(self) -> str:
         """The kind of the law; empty for none."""
         return kind_of(self.law)
-
-    @property
-    def error(self) -> float | None:
-        """Error of the prediction, relative to the measured gain."""
-        return None if self.predicted is None else self.predicted.value / self.measured.value - 1.0
 
 
 def sweep_points(runs: Sequence[Run], kind: str | None = None) -> list[SweepPoint]:
@@ -151,9 +139,6 @@ def point_of(
         pair=f"{blocking} / {pipelined}",
         law=law,
         noise_s=mean_noise_s(law),
-        blocking_s=float(np.median(times[0])),
-        pipelined_s=float(np.median(times[1])),
-        repeats=min(each.size for each in times),
         measured=ratio_of(*times),
         predicted=predicted_gain(*found) if all(found) else None,
     )
@@ -225,12 +210,18 @@ def replays_of(runs: Sequence[Run], asked: Sequence[tuple[str, str, str]]) -> Re
     return found
 
 
-def predicted_gain(blocking: Sequence[Replayed], pipelined: Sequence[Replayed]) -> Gain | None:
+def predicted_gain(blocking: Sequence[Outcome], pipelined: Sequence[Outcome]) -> Gain | None:
     """Return the gain that replays of runs without noise with a law have; None if not known."""
-    ratio = Compared.of(blocking[0].named, blocking, pipelined, whole=True).ratio
+    ratio = ratio_of_replays(blocking, pipelined)
     if ratio.typical is None:
         return None
-    return Gain(value=1.0 / ratio.typical, low=1.0 / ratio.high, high=1.0 / ratio.low)
+    # The ratio is that of iterations.
+    ours, theirs = (
+        float(np.median([each.run.header.iterations for each in side]))
+        for side in (blocking, pipelined)
+    )
+    value, low, high = (ours / theirs / each for each in (ratio.typical, ratio.high, ratio.low))
+    return Gain(value=value, low=low, high=high)
 
 
 # How it is shown.

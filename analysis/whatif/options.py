@@ -13,10 +13,7 @@ from hindmost.models.laws.noise_law import read_noise_law
 from hindmost.models.simulation.change import (
     Change,
     Detours,
-    ExponentialDetours,
-    FixedDetours,
 )
-from hindmost.models.simulation.network import Collective
 from hindmost.text import SECONDS, counted, seconds
 
 NUMBER = r"(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
@@ -58,8 +55,7 @@ class Named:
 def in_words(change: tuple[str, str]) -> str:
     """Return the name and value of a change for a sentence."""
     name, value = change
-    plural = name.removesuffix("s")
-    return counted(int(value), plural) if name in ("iterations", "unknowns") else f"{name} {value}"
+    return counted(int(value), "iteration") if name == "iterations" else f"{name} {value}"
 
 
 def dict_of(words: Sequence[tuple[str, str]]) -> dict[str, str]:
@@ -78,12 +74,9 @@ def changes_of(
     noise: str | None = None,
     speed: Sequence[str] = (),
     pipeline_depth: str | None = None,
-    collective: Collective = Collective.RECURSIVE_DOUBLING,
     progress: bool = True,
     iterations: int | None = None,
-    restart: int | None = None,
     solver: str | None = None,
-    unknowns: int | None = None,
 ) -> list[Named]:
     """Return all combinations of the values of a command line.
 
@@ -111,13 +104,10 @@ def changes_of(
         words += [("pipeline depth", depth)] if depth else []
         words += [] if progress else [("progress", "none")]
         words += [] if solver is None else [("solver", solver)]
-        words += [] if unknowns is None else [("unknowns", f"{unknowns}")]
         words += [] if iterations is None else [("iterations", f"{iterations}")]
-        words += [] if restart is None else [("restart", f"{restart}")]
         change = Change(
             latency=factor,
             more_latency_s=more_s,
-            collective=collective,
             bandwidth=bandwidth_factor,
             speed=of_ranks,
             every_speed=every,
@@ -127,9 +117,7 @@ def changes_of(
             progress=progress,
             uninjected=uninjected,
             solver=solver,
-            unknowns=unknowns,
             iterations=iterations,
-            restart=restart,
         )
         found.append(Named(change=change, words=tuple(words)))
     return found
@@ -219,6 +207,9 @@ def read_noise(text: str | None) -> tuple[float, bool, Detours | None]:
             f"--noise {text}: noise is predicted by iterations and on all ranks: write it as "
             f"{' or '.join(LAWS.values())}."
         )
-    if law.kind == "exponential":
-        return 1.0, False, ExponentialDetours(mean=law.length_s, probability=law.probability)
-    return 1.0, False, FixedDetours(length=law.length_s, probability=law.probability)
+    exponential = law.kind == "exponential"
+    return (
+        1.0,
+        False,
+        Detours(length_s=law.length_s, probability=law.probability, exponential=exponential),
+    )

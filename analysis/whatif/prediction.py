@@ -21,11 +21,17 @@ from hindmost.analysis.runs.groups import Group, group_runs
 from hindmost.analysis.runs.model_input import solve_times
 from hindmost.analysis.runs.read import of_how_many
 from hindmost.analysis.show.table import LEFT, RIGHT, Column, Table
-from hindmost.analysis.whatif.at_scale import Simulated, scaled
+from hindmost.analysis.whatif.at_scale import scaled
 from hindmost.analysis.whatif.baseline import Baseline, baselines
-from hindmost.analysis.whatif.length_scatter import FEWEST_BODIES, WIDEST
 from hindmost.analysis.whatif.options import Named
-from hindmost.analysis.whatif.study import Replayed, announce_replays, replay_run, wrapped
+from hindmost.analysis.whatif.study import (
+    FEWEST_BODIES,
+    WIDEST,
+    Outcome,
+    announce_replays,
+    replay_run,
+    wrapped,
+)
 from hindmost.analysis.whatif.targets import Scale, Scaling, scaling_of
 from hindmost.errors import DataError, UsageError
 from hindmost.executors import Executor
@@ -47,8 +53,6 @@ CHANCE = 2
 """Repeats that may agree by chance, so that their parts count as well."""
 DESCRIBED = 0.5
 """Share of the repeats that the laws must describe, to pool these."""
-Outcome = Replayed | Simulated
-"""A run with a change, on its ranks or others."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +72,7 @@ class SolvePrediction:
         interval if it would be meaningless.
     no_interval : str
         Why there is no interval; empty if there is one.
-    found : tuple of Replayed or of Simulated
+    found : tuple of Outcome
         One a run that can be replayed.
     places : PlaceInCycle or None
         The parts of the runs; None on other ranks.
@@ -165,7 +169,7 @@ class SolvePrediction:
         if self.own_miss:
             found.append(f"error: {self.own_miss}")
         if self.middle is not None:
-            found += self.middle.lines()
+            found += self.middle.parts
         return [part for each in found for part in wrapped(each)]
 
     def check_line(self) -> str:
@@ -195,7 +199,7 @@ class SolvePrediction:
         else:
             lines += [f"Left out: {each}" for each in self.left_out]
         if self.middle is not None:
-            lines += [f"Assumed: {each}" for each in self.middle.assumptions()]
+            lines += [f"Assumed: {each}" for each in self.middle.assumed]
         first = self.group.runs[0]
         if first.reduced and self.places is not None:
             of = "of the slowest rank"
@@ -248,7 +252,7 @@ class SolvePrediction:
             "solver": change.solver or header.solver,
             "ranks": self.ranks,
             "iterations": change.iterations or header.iterations,
-            "restart": change.restart or header.restart,
+            "restart": header.restart,
             "changes": dict(self.named.words),
             "name": self.name,
             "kind": str(ModelKind.PREDICTS),
@@ -305,7 +309,7 @@ def predict_solves(
         change = named.change
         places = fit_places(times[number])
         found = tuple(each[number] for each in every)
-        prediction = places.predict(change.iterations, change.restart)
+        prediction = places.predict(change.iterations)
         if found:
             width = parts_width(times[number])
             if len(found) == 1:
@@ -317,10 +321,6 @@ def predict_solves(
             why_none = why_none or f"it rests on fewer than {FEWEST_BODIES} recorded iterations"
         if why_none:
             prediction = replace(prediction, low_s=float("nan"), high_s=float("nan"))
-        unknowns = group.runs[0].header.spec.get("unknowns")
-        others = baselines(
-            times[number], change, unknowns=unknowns if isinstance(unknowns, int) else 0
-        )
         predicted.append(
             SolvePrediction(
                 group=group,
@@ -331,7 +331,7 @@ def predict_solves(
                 found=found,
                 places=places,
                 left_out=tuple(why_not),
-                others=tuple(others),
+                others=tuple(baselines(times[number], change)),
                 findings=findings,
             )
         )
@@ -363,7 +363,7 @@ def predict_at_scale(
     strong = (scale.scaling or scaling_of(runs) or Scaling.STRONG) is Scaling.STRONG
     times = [solve_times(run) for run in group.runs]
     for found in zip(*every, strict=True):
-        kept, ranks = described(found), found[0].result.ranks
+        kept, ranks = described(found), found[0].ranks
         prediction = pooled(kept or found, 0.0)
         why_none = "" if kept else undecided(found)
         if kept and prediction.known and np.isfinite(prediction.high_s):
@@ -372,7 +372,7 @@ def predict_at_scale(
             prediction = replace(prediction, low_s=float("nan"), high_s=float("nan"))
         if not kept:
             prediction = replace(prediction, seconds=float("nan"))
-        missed = [each for each in found if each.result.missed]
+        missed = [each for each in found if each.missed]
         share = group.runs[0].header.ranks / ranks if strong else 1.0
         predicted.append(
             SolvePrediction(
@@ -397,9 +397,9 @@ def described(found: Sequence[Outcome]) -> list[Outcome]:
     return kept if len(kept) > DESCRIBED * len(found) else []
 
 
-def misses_of(missed: Sequence[Simulated]) -> str:
+def misses_of(missed: Sequence[Outcome]) -> str:
     """Return by how much simulations miss the recorded time, in a sentence."""
-    found = sorted(each.result.miss for each in missed)
+    found = sorted(each.miss for each in missed)
     by = signed_percent(found[0])
     if len(found) > 1:
         by += f" to {signed_percent(found[-1])}"
@@ -409,11 +409,11 @@ def misses_of(missed: Sequence[Simulated]) -> str:
     )
 
 
-def undecided(simulated: Sequence[Simulated]) -> str:
+def undecided(simulated: Sequence[Outcome]) -> str:
     """Return why nothing can be said, and what to record, in sentences."""
     missed = [each for each in simulated if each.missed]
     runs = "" if len(simulated) == 1 else f"In {len(missed)} of {len(simulated)} repeats: "
-    samples = min(each.result.samples for each in missed)
+    samples = min(each.simulated.samples for each in missed if each.simulated)
     return (
         f"{runs}{misses_of(missed)} The laws take disturbances as short and random; long or rare "
         f"ones do not repeat as recorded. Record at least {4 * samples:,} iterations of all ranks "
@@ -424,7 +424,7 @@ def undecided(simulated: Sequence[Simulated]) -> str:
 
 def replays_of(
     group: Group, changes: Sequence[Named], machine: Machine | None, executor: Executor | None
-) -> tuple[list[list[Replayed]], list[str]]:
+) -> tuple[list[list[Outcome]], list[str]]:
     """Return the replays of the runs that can be replayed, and why others cannot."""
     found, why_not = [], []
     announce_replays(group.runs, changes)
@@ -437,8 +437,8 @@ def replays_of(
 
 
 def of_length_alone(change: Change) -> bool:
-    """Tell whether nothing is changed but the length of a solve and of its cycles."""
-    return change == Change(iterations=change.iterations, restart=change.restart)
+    """Tell whether nothing is changed but the length of a solve."""
+    return change == Change(iterations=change.iterations)
 
 
 def parts_width(times: Sequence[SolveTimes]) -> float:
@@ -539,9 +539,9 @@ def times_of(run: Run, change: Change) -> SolveTimes:
     solves = solves_in(run)
     if solves == 1:
         return solve_times(run, some_ranks=True)
-    if change.iterations is not None or change.restart is not None:
+    if change.iterations is not None:
         raise UsageError(
-            f"{run.path} has {solves} solves, and --iterations and --restart are of one: record "
-            "one solve (hindmost attach --most 1), or omit them."
+            f"{run.path} has {solves} solves, and --iterations is of one: record one solve "
+            "(hindmost attach --most 1), or omit it."
         )
     return replace(solve_times(run, some_ranks=True), restart=0)

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from hindmost.analysis.whatif.at_scale import Simulated
+from hindmost.analysis.whatif.at_scale import fitted_work
 from hindmost.analysis.whatif.options import Named, dict_of
-from hindmost.analysis.whatif.study import Replayed, program_of
+from hindmost.analysis.whatif.study import Outcome, program_of
 from hindmost.errors import UsageError
 from hindmost.harness.runfile.bodies import PHASES
 from hindmost.harness.runfile.contents import Header
@@ -20,12 +20,8 @@ from hindmost.harness.runfile.reader import Run
 from hindmost.harness.runfile.schema import SUFFIX
 from hindmost.models.events import EventKind
 from hindmost.models.simulation.rerun import Scenario, prepared
-from hindmost.models.simulation.timeline import (
-    Timeline,
-    replayed_script,
-    scaled_script,
-    timeline_of,
-)
+from hindmost.models.simulation.simulated_solve import SimulatedSolve
+from hindmost.models.simulation.timeline import Timeline, scaled_script, timeline_of
 
 PHASE_OF = {
     EventKind.SEND: "halo",
@@ -57,11 +53,13 @@ def name_of_file(path: Path) -> RunName:
     return name
 
 
-def write_replay(found: Replayed, name: RunName) -> Path:
-    """Write a replay on the recorded ranks as a run file, with the first draw of its noise."""
+def write_outcome(found: Outcome, name: RunName) -> Path:
+    """Write a replay, with the first draw of its noise, or a simulation as a run file."""
+    if found.simulated is not None:
+        return write_at_scale(found, found.simulated, name)
     run = found.run
     ready = prepared(program_of(run), found.named.change, Scenario(level="typical", byte_share=0.0))
-    line = timeline_of(replayed_script(ready))
+    line = timeline_of(ready)
     edges = run.edges
     values = {
         **{each: run.variable(each) for each in KEPT},
@@ -75,10 +73,11 @@ def write_replay(found: Replayed, name: RunName) -> Path:
     return write_timeline(name, header, line, values)
 
 
-def write_at_scale(found: Simulated, name: RunName) -> Path:
+def write_at_scale(found: Outcome, result: SimulatedSolve, name: RunName) -> Path:
     """Write a run on other ranks as a run file: the iterations that were simulated."""
-    run, target = found.run, found.result.target
-    script, rows = scaled_script(found.work, target.placement, found.result.case, found.seed)
+    run, target = found.run, result.target
+    work = fitted_work(run, found.named.change.solver)
+    script, rows = scaled_script(work, target.placement, result.case, found.seed)
     line = timeline_of(script)
     source, receiver = target.placement.edges
     values = {
@@ -119,17 +118,19 @@ def write_timeline(
     name: RunName, header: Header, line: Timeline, values: Mapping[str, Any]
 ) -> Path:
     """Write a timeline as a run file."""
-    duration = line.end - line.start
+    duration, block = line.end - line.start, line.script.block
+    kind = np.where(block.recorded, block.kind, EventKind.NONE).astype(np.uint8)
+    there = kind[:, None, :] > 0
     phases = np.zeros((*duration.shape, len(PHASES)))
     inside = np.maximum(line.inside, 0.0)
-    for kind, phase in PHASE_OF.items():
-        here = (line.kind == int(kind))[:, None, :]
+    for each, phase in PHASE_OF.items():
+        here = (kind == int(each))[:, None, :]
         phases[:, :, PHASES.index(phase)] += np.where(here, inside, 0.0).sum(axis=2)
     local = PHASES.index("local")
     phases[:, :, local] = np.maximum(duration - phases.sum(axis=2), 0.0)
-    begins = np.flatnonzero(line.cycle_begins)[1:]
+    begins = [rows.start for rows in block.cycles()[1:]]
     lead_in, last = line.start[0], line.end[-1]
-    finish = last + line.after
+    finish = last + line.script.after
     nothing = np.zeros(duration.shape[1])
     return write_whole(
         name.folder,
@@ -138,18 +139,18 @@ def write_timeline(
             "duration": duration,
             "start": line.start,
             "phase_duration": phases,
-            "restart_duration": line.start[begins] - line.end[begins - 1],
+            "restart_duration": line.start[begins] - line.end[[at - 1 for at in begins]],
             "lead_in": lead_in,
-            "lead_out": line.after,
+            "lead_out": line.script.after,
             "solve_time": finish,
             "mpi_other": nothing,
             "context_switches": nothing,
             "clock_offset": nothing,
             "clock_uncertainty": nothing,
-            "event_kind": line.kind,
-            "event_work": np.maximum(line.work, 0.0).astype(np.float32),
+            "event_kind": kind,
+            "event_work": np.where(there, np.maximum(block.work, 0.0), 0.0).astype(np.float32),
             "event_duration": inside.astype(np.float32),
-            **({} if line.group is None else {"event_group": line.group}),
+            **({} if block.group is None else {"event_group": block.group}),
             **values,
         },
         file_name=name,

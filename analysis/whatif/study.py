@@ -5,188 +5,293 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from scipy import special
 
-from hindmost.analysis.runs.configuration import injected_at_calls
+from hindmost.analysis.runs.configuration import (
+    injected_at_calls,
+    is_own_loop,
+    options_of,
+    solves_in,
+)
 from hindmost.analysis.runs.finding import Finding, findings_json
 from hindmost.analysis.runs.model_input import solve_times
 from hindmost.analysis.runs.tallies import Block
-from hindmost.analysis.whatif.assumptions import assumptions
-from hindmost.analysis.whatif.length_scatter import WIDEST, length_scatter
-from hindmost.analysis.whatif.measured import MeasuredNetwork
 from hindmost.analysis.whatif.options import Named, dict_of
-from hindmost.analysis.whatif.solve_shape import shape_of, with_memory
+from hindmost.analysis.whatif.targets import halo_bytes
 from hindmost.errors import DataError, UsageError
 from hindmost.executors import Executor
-from hindmost.harness.runfile.bodies import INJECTED
+from hindmost.harness.runfile.bodies import INJECTED, BodyKind
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.adaptive.machine import Machine
 from hindmost.models.simulation.blocks import COMPLETE, RECEIVE
-from hindmost.models.simulation.memory import VectorGrowth
+from hindmost.models.simulation.change import Change
+from hindmost.models.simulation.length import SolveShape
 from hindmost.models.simulation.program import Program, recorded_program
 from hindmost.models.simulation.rerun import REPLICAS, ReplayedSolve, WhatIf, what_if
-from hindmost.models.simulation.size import outruns_probe
+from hindmost.models.simulation.simulated_solve import SimulatedSolve
 from hindmost.output import announce_work
 from hindmost.text import counted, percent, seconds, signed_percent
 
 WIDTH = 100
 MISSES = 0.02
 """Error of a replay without a change, against the recorded time, from which on none is given."""
+LEAST_SHARE = 0.0005
+"""Of a critical path, below which a part is not told."""
 MOST_RANKS = 20
 """Ranks of a critical path that JSON lists."""
 EVENTS_PER_S = 5e6
 """Events of all ranks that replays pass in a second, measured on one core."""
 SCENARIOS = 4
 """Replays of a change that draws no noise, at least."""
+WIDEST = 10.0
+"""The factor between a time and an end of its interval, from which on there is no interval."""
+FEWEST_BODIES = 20
+"""Recorded bodies that another length rests on, without which there is no interval."""
+PARTS, FEWEST_IN_PART = 20, 5
+"""Parts of the solve whose times are compared: as many as that, of as many bodies."""
+FEWEST_ALIKE = 5
+"""Bodies at a place of the restart cycle, for a median of them."""
+PRECONDITIONERS = {"jacobi": 3.0, "none": 2.0}
+"""Vectors that a preconditioner reads and writes."""
+
+OTHER_SOLVER = (
+    "The other solver reads and writes as many vectors as PETSc's does, each in the time that they "
+    "take in this run. The interval leaves out one step after the other."
+)
+"""What the prediction of a partner assumes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Replayed:
-    """A run with a change.
+class Outcome:
+    """A run with a change: replayed on its ranks, or simulated on others.
 
     Attributes
     ----------
     run : Run
     named : Named
-    result : WhatIf
-    byte_share_known : bool
-        Whether a machine file says which part of a message's time its bytes take.
-    nonblocking : bool
-        Whether the run has non-blocking reductions.
-    vectors : VectorGrowth or None
-        What vectors cost beyond the recorded places; None if the memory was not probed.
-    memory_known : bool
-        Whether it was.
-    outruns_probe : bool
-        Whether the run contradicts it: see `hindmost.models.simulation.size.outruns_probe`.
+    result : WhatIf or SimulatedSolve
+    ranks : int
+    where : str
+        On how many ranks and nodes.
+    predicted_s : float or None
+        None if the run does not show what decides the time.
+    middle_s : float
+        The time that is told in its place, and by which repeats are sorted.
+    miss : float
+        Error without a change, on the recorded ranks, as a share.
+    missed : bool
+        Whether the model does not describe the run, so that nothing is told. Replays are refused.
+    network_share : float
+        Of the time.
+    parts : tuple of str
+        What the time consists of, in sentences.
+    withheld : str
+        Why there is no prediction, and what to record; empty if there is one.
+    assumed : tuple of str
+        In sentences.
+    interval : tuple of float or None
+        Of this run alone, for JSON; None for an end that is not known.
+    details : dict
+        Further keys of JSON.
     scatter : float
         By which factor, as a logarithm, the scatter of bodies leaves another length open.
+    seed : int
+        Of the draws of a simulation.
     """
 
     run: Run
     named: Named
-    result: WhatIf
-    byte_share_known: bool
-    nonblocking: bool
-    vectors: VectorGrowth | None = None
-    memory_known: bool = False
-    outruns_probe: bool = False
+    result: WhatIf | SimulatedSolve
+    ranks: int
+    where: str
+    predicted_s: float | None
+    middle_s: float
+    miss: float
+    missed: bool = False
+    network_share: float
+    parts: tuple[str, ...]
+    withheld: str
+    assumed: tuple[str, ...]
+    interval: tuple[float | None, float | None] | None
+    details: dict[str, Any]
     scatter: float = 0.0
+    seed: int = 0
 
     @property
-    def recorded_s(self) -> float:
-        """The recorded time of the solve."""
-        return self.run.solve_time_s
-
-    @property
-    def predicted_s(self) -> float | None:
-        """The time with the change; None if the run does not show what decides it."""
-        return None if self.result.open else self.result.predicted_s
-
-    @property
-    def interval_s(self) -> tuple[float, float] | None:
-        """The interval, with the scatter of bodies; None if too wide, or if nothing is changed."""
-        if self.scatter > np.log(WIDEST) or not self.named.words:
-            return None
-        wider = float(np.exp(self.scatter)) * (1.0 + abs(self.miss))
-        return self.result.low_s / wider, self.result.high_s * wider
-
-    @property
-    def ranks(self) -> int:
-        """Number of ranks, as recorded."""
-        return self.run.header.ranks
-
-    @property
-    def where(self) -> str:
-        """On how many ranks."""
-        return counted(self.ranks, "rank")
-
-    @property
-    def miss(self) -> float:
-        """Error of the replay without a change, as a share."""
-        return self.result.recorded.total_s / self.recorded_s - 1.0
-
-    @property
-    def missed(self) -> bool:
-        """Whether the replay does not describe the run; such a run is refused instead."""
-        return False
-
-    @property
-    def middle_s(self) -> float:
-        """The predicted time, to sort repeats by."""
-        return self.result.predicted_s
-
-    @property
-    def network_share(self) -> float:
-        """Share of the network in the critical path with the change."""
-        return of_path(self.result.changed)["network"]
-
-    @property
-    def withheld(self) -> str:
-        """Why there is no prediction."""
-        return (
-            "the run does not show enough of the network. Give --machine with a file of 'hindmost "
-            "probe network' on as many ranks."
-        )
-
-    def all_assumptions(self) -> Iterator[str]:
-        """Yield what the prediction assumes, and what the interval of this run leaves out."""
-        yield from self.assumptions()
-        if self.interval_s is not None:
-            bodies = " and the scatter of the recorded iterations" if self.scatter else ""
-            yield (
-                f"The interval has what a replay cannot know{bodies}. It leaves out how much whole "
-                "runs scatter: the prediction over repeats has that."
-            )
-
-    def lines(self) -> Iterator[str]:
-        """Yield what the time consists of, in sentences."""
-        before, after = of_path(self.result.recorded), of_path(self.result.changed)
-        parts = [
-            f"{name} {percent(after[name])} ({percent(before[name])})"
-            for name in after
-            if max(after[name], before[name]) >= 0.0005
-        ]
-        if not self.named.words:
-            shares = [f"{name} {percent(each)}" for name, each in after.items() if each >= 0.0005]
-            yield f"Critical path: {', '.join(shares)}."
-            return
-        yield f"Critical path, in brackets as recorded: {', '.join(parts)}."
-        yield from self._slowest()
-
-    def _slowest(self) -> Iterator[str]:
-        """Yield which rank holds most of the critical path."""
-        before, after = by_rank(self.result.recorded), by_rank(self.result.changed)
-        if after.size < 2 or not after.sum() > 0.0 or not before.sum() > 0.0:
-            return
-        rank, was = int(after.argmax()), int(before.argmax())
-        unlike = "" if rank == was else f"; as recorded rank {was} holds most"
-        yield (
-            f"Rank {rank} holds {percent(after[rank] / after.sum())} of it "
-            f"({percent(before[rank] / before.sum())}){unlike}."
-        )
-
-    def assumptions(self) -> Iterator[str]:
-        """Yield what the prediction assumes, where the run cannot say."""
-        yield from assumptions(self)
+    def simulated(self) -> SimulatedSolve | None:
+        """What was simulated; None if it was replayed."""
+        return self.result if isinstance(self.result, SimulatedSolve) else None
 
     def to_json(self, findings: Sequence[Finding]) -> dict[str, Any]:
         """Return the entry of ``hindmost whatif --json``."""
         return {
             "file": str(self.run.path),
-            "recorded_s": self.recorded_s,
-            "replayed_s": self.result.recorded.total_s,
+            "recorded_s": self.run.solve_time_s,
             "predicted_s": self.predicted_s,
-            "interval_s": self.interval_s,
+            "interval_s": self.interval,
             "changes": dict_of(self.named.words),
-            "critical_path": path_json(self.result.changed),
-            "recorded_critical_path": path_json(self.result.recorded),
-            "assumptions": list(self.all_assumptions()),
+            **self.details,
             "findings": findings_json(findings),
         }
+
+
+def replayed(
+    run: Run,
+    named: Named,
+    result: WhatIf,
+    *,
+    byte_share_known: bool,
+    nonblocking: bool,
+) -> Outcome:
+    """Return what a replay says.
+
+    Parameters
+    ----------
+    byte_share_known : bool
+        Whether a machine file says which part of a message's time its bytes take.
+    nonblocking : bool
+        Whether the run has non-blocking reductions.
+    """
+    miss, scatter = (
+        result.recorded.total_s / run.solve_time_s - 1.0,
+        length_scatter(run, named.change),
+    )
+    assumed = tuple(assumptions(run, named.change, result, byte_share_known, nonblocking))
+    interval, more = None, []
+    if named.words and scatter <= np.log(WIDEST):
+        wider = float(np.exp(scatter)) * (1.0 + abs(miss))
+        interval = result.low_s / wider, result.high_s * wider
+        bodies = " and the scatter of the recorded iterations" if scatter else ""
+        more = [
+            f"The interval has what a replay cannot know{bodies}. It leaves out how much whole "
+            "runs scatter: the prediction over repeats has that."
+        ]
+    withheld = (
+        "the run does not show enough of the network. Give --machine with a file of 'hindmost "
+        "probe network' on as many ranks."
+    )
+    return Outcome(
+        run=run,
+        named=named,
+        result=result,
+        ranks=run.header.ranks,
+        where=counted(run.header.ranks, "rank"),
+        predicted_s=None if result.open else result.predicted_s,
+        middle_s=result.predicted_s,
+        miss=miss,
+        network_share=of_path(result.changed)["network"],
+        parts=tuple(parts_of(named, result)),
+        withheld=withheld if result.open else "",
+        assumed=assumed,
+        interval=interval,
+        details={
+            "replayed_s": result.recorded.total_s,
+            "critical_path": path_json(result.changed),
+            "recorded_critical_path": path_json(result.recorded),
+            "assumptions": [*assumed, *more],
+        },
+        scatter=scatter,
+    )
+
+
+def parts_of(named: Named, result: WhatIf) -> Iterator[str]:
+    """Yield what the time of a replay consists of, in sentences."""
+    before, after = of_path(result.recorded), of_path(result.changed)
+    if not named.words:
+        shares = [f"{name} {percent(each)}" for name, each in after.items() if each >= LEAST_SHARE]
+        yield f"Critical path: {', '.join(shares)}."
+        return
+    parts = [
+        f"{name} {percent(after[name])} ({percent(before[name])})"
+        for name in after
+        if max(after[name], before[name]) >= LEAST_SHARE
+    ]
+    yield f"Critical path, in brackets as recorded: {', '.join(parts)}."
+    was, now = by_rank(result.recorded), by_rank(result.changed)
+    if now.size > 1 and now.sum() > 0.0 and was.sum() > 0.0:
+        rank, other = int(now.argmax()), int(was.argmax())
+        unlike = "" if rank == other else f"; as recorded rank {other} holds most"
+        yield (
+            f"Rank {rank} holds {percent(now[rank] / now.sum())} of it "
+            f"({percent(was[rank] / was.sum())}){unlike}."
+        )
+
+
+def assumptions(
+    run: Run, change: Change, result: WhatIf, byte_share_known: bool, nonblocking: bool
+) -> Iterator[str]:
+    """Yield what a replay assumes, where the run cannot say; see `replayed`."""
+    header = run.header
+    if result.hidden:
+        yield (
+            "Latency that hides behind work does not show in a run: the interval goes from "
+            "none to all of the time that it may have taken. A --machine file whose network "
+            "was probed on as many ranks may say."
+        )
+    if change.latency != 1.0 and run.edges.source.size and not byte_share_known:
+        yield (
+            "Messages between neighbours are taken as all latency; the interval has the case "
+            "that they are all bytes. --machine with a file of 'hindmost probe network' says "
+            "which."
+        )
+    if change.latency != 1.0 or change.bandwidth != 1.0:
+        yield (
+            "What messages and reductions typically cost is taken as the network's. It "
+            "includes the time of the MPI library, so a change of the wire alone does less."
+        )
+    if change.of_network and nonblocking and change.progress:
+        yield "Reductions progress while ranks work. An MPI without progress hides less."
+    if change.noise != 1.0:
+        yield (
+            "Undisturbed work is the median at each place of the restart cycle on each rank; "
+            "the interval goes from the lower to the upper quartile. Iterations that come back "
+            "longer after every so many, as with output, are such places: the program does "
+            "this, and it stays."
+        )
+    if change.uninjected:
+        yield "Injected noise is removed; the noise of the machine stays."
+    without = change.uninjected or change.noise == 0.0 or change.solver is not None
+    if without and injected_at_calls(run):
+        yield (
+            "The run file has the sum of the detours of each iteration, and not at which MPI "
+            "calls they were taken: each sum is divided among the steps of its iteration by "
+            "how much longer than usual these took."
+        )
+    if change.iterations is not None:
+        yield (
+            "A place in the restart cycle costs the same in every cycle."
+            if header.restart
+            else "Further iterations take as long as those of the second half of the run."
+        )
+    if change.detours is not None:
+        yield (
+            "The noise is added to the recorded one, independent on every rank, at the begin "
+            "of iterations."
+        )
+    if change.speed or change.every_speed != 1.0:
+        yield "All local work takes 1 / factor of its time, also where memory limits it."
+    yield from of_solver(change, header.solver)
+
+
+def of_solver(change: Change, recorded: str) -> Iterator[str]:
+    """Yield what a change of the solver, its pipeline or its progress assumes, on any ranks."""
+    if change.depth is not None and change.depth > 1:
+        yield (
+            "A deeper pipeline also does more work per iteration and needs more iterations to "
+            "fill; this is not included, so the time is a lower bound."
+        )
+    if not change.progress:
+        yield (
+            "Without progress a reduction takes its time after all ranks have come to its "
+            "completion. Calls of MPI before it may do a part of it, so this is an upper bound."
+        )
+    if change.solver not in (None, recorded):
+        yield OTHER_SOLVER
 
 
 def by_rank(walked: ReplayedSolve) -> np.ndarray[Any, np.dtype[np.float64]]:
@@ -276,6 +381,69 @@ def program_of(run: Run) -> Program:
         raise DataError(f"{run.path}: {error}") from error
 
 
+def shape_of(run: Run) -> SolveShape | None:
+    """Return what a solve consists of; None for several solves, whose cycles end within."""
+    if solves_in(run) > 1:
+        return None
+    header = run.header
+    # A solve of a program of one's own says which preconditioner it has. For others without an
+    # option it is that of the problem, as `hindmost run` chose it.
+    chosen = "none" if header.workload == "diagonal" else "jacobi"
+    for option, value in pairwise(options_of(run).split()):
+        if option == "-pc_type":
+            chosen = value
+    if is_own_loop(run):
+        chosen = str(header.spec.get("pc_type"))
+    return SolveShape(
+        solver=header.solver,
+        iterations=header.iterations,
+        restart=header.restart,
+        drain=np.asarray(run.kind == BodyKind.DRAIN),
+        extra=(run.bodies - header.iterations) // max(np.count_nonzero(run.position == 0), 1),
+        preconditioner=PRECONDITIONERS.get(chosen, 0.0),
+    )
+
+
+def on_measured_network(
+    program: Program, run: Run, machine: Machine
+) -> tuple[Program, float | None]:
+    """Return a program with probed costs in place of those that hide behind its work.
+
+    Returns
+    -------
+    program : Program
+    byte_share : float or None
+        Part of the time of a message between neighbours that its bytes take, 0 to 1; None without
+        neighbours.
+
+    Raises
+    ------
+    DataError
+        The file has no network, or none between nodes for a run on several.
+    """
+    network = machine.network
+    if network is None:
+        raise DataError(
+            f"The machine file of {machine.name} has no network: 'hindmost probe network' adds it."
+        )
+    nodes = len(set(run.hosts))
+    link = network.within if nodes < 2 else network.across
+    if link is None:
+        raise DataError(
+            f"{run.path} was recorded on {nodes} nodes, and the machine file has no times between "
+            "nodes: run 'hindmost probe network' on 2 nodes."
+        )
+    costs, share = program.costs, None
+    if run.edges.source.size:
+        size = halo_bytes(run)
+        costs, share = costs.measured(RECEIVE, link.time_s(size)), link.byte_share(size)
+    alike = [each for each in network.allreduce if each.ranks == run.header.ranks]
+    if alike:
+        least = min(alike, key=lambda each: each.bytes)
+        costs = costs.measured(COMPLETE, least.seconds)
+    return replace(program, costs=costs), share
+
+
 def replay_s(run: Run, replays: int) -> float:
     """Return about how long so many replays of a run take, in seconds."""
     shape = run.shape("event_work") if run.has("event_work") else (run.bodies, run.columns)
@@ -297,7 +465,7 @@ def replay_run(
     machine: Machine | None,
     *,
     executor: Executor | None = None,
-) -> list[Replayed]:
+) -> list[Outcome]:
     """Replay a run with each of some changes; the executor does the replays.
 
     Raises
@@ -307,10 +475,9 @@ def replay_run(
     UsageError
         A change does not apply to this run.
     """
-    program, share = with_memory(program_of(run), run, machine), None
-    if machine is not None and (machine.network is not None or not machine.memory):
-        measured = MeasuredNetwork.of(run, machine)
-        program, share = measured.costs_of(program), measured.byte_share
+    program, share = program_of(run), None
+    if machine is not None:
+        program, share = on_measured_network(program, run, machine)
     found = []
     for named in changes:
         try:
@@ -326,19 +493,54 @@ def replay_run(
                 "predicted."
             )
         found.append(
-            Replayed(
-                run=run,
-                named=named,
-                result=result,
+            replayed(
+                run,
+                named,
+                result,
                 byte_share_known=share is not None,
                 nonblocking=program.has(COMPLETE),
-                vectors=program.vectors,
-                memory_known=program.shape is not None and program.shape.memory is not None,
-                outruns_probe=named.change.unknowns is not None and outruns_probe(program),
-                scatter=length_scatter(run, named.change),
             )
         )
     return found
+
+
+def length_scatter(run: Run, change: Change) -> float:
+    """Return the logarithm of the factor by which bodies leave a time open; may be inf.
+
+    The same bodies would not take the same time again. For another length, the bodies that are
+    repeated tell the mean of all bodies with an error, which grows with the length, and those that
+    were not recorded scatter themselves. Both follow from how parts of the recorded solve differ,
+    so that bodies may depend on each other.
+
+    Parameters
+    ----------
+    run : Run
+    change : Change
+    """
+    if change == Change():
+        return 0.0
+    times_s, restart = run.durations.max(axis=1), run.header.restart
+    more = (change.iterations or run.header.iterations) - run.header.iterations
+    # Without a restart, the second half is repeated.
+    used = slice(0 if restart else run.bodies // 2, run.bodies)
+    deviating_s = np.array(times_s[used], np.float64)
+    position = run.position[used] if restart else np.zeros(deviating_s.size, np.int32)
+    count, total_s = deviating_s.size, float(deviating_s.sum())
+    if count < (FEWEST_BODIES if more > 0 else 2):
+        return float("inf")
+    # Times less the median at their place in the restart cycle, where many share it.
+    for place in np.unique(position):
+        here = position == place
+        if here.sum() >= FEWEST_ALIKE:
+            deviating_s[here] -= np.median(deviating_s[here])
+    parts = max(min(PARTS, count // FEWEST_IN_PART), 2)
+    sums_s = np.array([part.sum() for part in np.array_split(deviating_s, parts)])
+    sd_s = float(np.sqrt(parts) * sums_s.std(ddof=1))
+    repeated = max(more, 0) / count
+    # The same bodies once more scatter as a whole; others, also by how well these tell the mean.
+    width_s = np.sqrt(repeated * (repeated + 1.0)) * sd_s if repeated else sd_s
+    factor = float(special.stdtrit(parts - 1, 0.95))
+    return change.noise * factor * float(width_s) / (float(times_s.sum()) + repeated * total_s)
 
 
 def wrapped(line: str) -> list[str]:

@@ -16,9 +16,15 @@ from hindmost.models.adaptive.machine import Machine
 from hindmost.models.pmnf.fit import fit
 from hindmost.models.pmnf.observations import LEAST_POINTS
 from hindmost.models.simulation.blocks import COMPLETE, ONE_WAY, RECEIVE, REDUCE
-from hindmost.models.simulation.layout import NodeNetwork, grid_edges, nodes_of
 from hindmost.models.simulation.local_work import LocalWork
-from hindmost.models.simulation.network import Link, Piece
+from hindmost.models.simulation.network import (
+    Link,
+    NodeNetwork,
+    Piece,
+    allreduce_messages,
+    grid_edges,
+    nodes_of,
+)
 from hindmost.models.simulation.scaleup import MOST_RANKS, Placement, neighbours_of
 from hindmost.models.simulation.simulated_solve import Target, WorkFactor
 from hindmost.text import counted, seconds
@@ -323,9 +329,7 @@ def message_of(work: LocalWork) -> tuple[float, str]:
 
     Collectives take as many messages after each other as their algorithm has rounds.
     """
-    costs, nodes = work.program.costs, work.node
-    unit = Link(pieces=(Piece(from_bytes=0, latency_s=1.0, per_byte_s=0.0),))
-    rounds = NodeNetwork(within=unit, across=unit).reduction_s(nodes)
+    costs, rounds = work.program.costs, allreduce_messages(work.program.ranks)
     shown = (costs.seen > 0) & ~costs.hidden & (costs.median_s > 0.0)
     for kinds, messages, where in (
         ((REDUCE, COMPLETE), rounds, "reductions"),

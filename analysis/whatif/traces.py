@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,10 +20,9 @@ from hindmost.errors import DataError, UsageError
 from hindmost.executors import Executor, ThisProcess
 from hindmost.models.adaptive.machine import Machine
 from hindmost.models.simulation.change import Change
-from hindmost.models.simulation.layout import nodes_of
-from hindmost.models.simulation.message_costs import message_costs
-from hindmost.models.simulation.message_walk import walk_messages
+from hindmost.models.simulation.message_walk import message_costs, walk_messages
 from hindmost.models.simulation.messages import MessageProgram
+from hindmost.models.simulation.network import nodes_of
 from hindmost.models.simulation.rerun import ReplayedSolve
 from hindmost.text import byte_count, counted, percent, seconds, signed_percent
 
@@ -148,7 +147,6 @@ class TraceReplay:
 
     def assumptions(self) -> Iterator[str]:
         """Yield what the simulation assumes."""
-        change = self.named.change
         yield from self.format.assumes
         yield self.how.network.basis
         yield (
@@ -156,7 +154,7 @@ class TraceReplay:
             "have come, larger ones when both have (--eager). They do not contend for links."
         )
         yield (
-            f"Allreduces go along {change.collective}, other collectives along trees or by "
+            "Allreduces go by recursive doubling, other collectives along trees or by "
             "doubling, in which each step of ranks on several nodes costs a message between nodes."
         )
         yield "Work takes as long as traced on every machine; nothing of it is noise."
@@ -209,7 +207,7 @@ def refuse_others(changes: Sequence[Named]) -> None:
         named = ", ".join(f"--{word.replace(' ', '-')}" for word in others)
         raise UsageError(
             f"A trace does not have what {named} needs: recorded iterations. Traces are replayed "
-            f"with {', '.join(f'--{word}' for word in APPLICABLE)} and --collective."
+            f"with {', '.join(f'--{word}' for word in APPLICABLE)} only."
         )
 
 
@@ -230,8 +228,7 @@ def replay_trace(
         A change of a rank that it does not have, or a missing rate.
     """
     program = format.read(path, TraceRequest(flops_per_s=how.flops_per_s))
-    unchanged = Change(collective=changes[0].change.collective)
-    asked = [unchanged, *(each.change for each in changes)]
+    asked = [Change(), *(each.change for each in changes)]
     before, *after = (executor or ThisProcess()).map(partial(walked, program, how), asked)
     return [
         TraceReplay(
@@ -250,7 +247,6 @@ def replay_trace(
 def walked(program: MessageProgram, how: Replaying, change: Change) -> ReplayedSolve:
     """Walk through a program with a change."""
     network = how.network.network.changed(change.latency, change.more_latency_s, change.bandwidth)
-    network = replace(network, collective=change.collective)
     node = nodes_of(program.ranks, how.machine.ranks_per_node)
     costs = message_costs(program, network, node, how.eager_bytes)
     found = walk_messages(program, costs, change.slowness(program.ranks))

@@ -36,7 +36,7 @@ from hindmost.text import counted, percent
 
 POLLS = frozenset(
     (
-        *("looks", "looks_at_window", "asks", "tests_one", "tests_all", "tests_any", "tests_some"),
+        *("looks", "asks", "tests_one", "tests_all", "tests_any", "tests_some"),
         *("waits_any", "waits_some"),
     )
 )

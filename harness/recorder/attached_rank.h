@@ -322,7 +322,7 @@ static void add_counts(struct text *text, int64_t end_ns, int64_t switches, int6
   text_add(text, ",\"other_ns\":{");
   for (int i = 0; i < CALL_COUNT; i++) {
     int32_t class = hindmost_call_classes[i];
-    if (class == LOOKS || class == LOOKS_AT_WINDOW || class == ASKS || class == TESTS_ONE || class == TESTS_ALL ||
+    if (class == LOOKS || class == ASKS || class == TESTS_ONE || class == TESTS_ALL ||
         class == TESTS_ANY || class == TESTS_SOME)
       polls += state->call_count[i];
     if (state->other_ns[i] > 0) text_number(text, hindmost_call_names[i], state->other_ns[i]);

@@ -347,11 +347,12 @@ CALL(Win_flush, TARGETS, (int rank, MPI_Win w), (rank, w))
 CALL(Win_flush_all, TARGETS, (MPI_Win w), (w))
 CALL(Win_flush_local, TARGETS, (int rank, MPI_Win w), (rank, w))
 CALL(Win_flush_local_all, TARGETS, (MPI_Win w), (w))
-CALL(Win_start, PAIRS, (MPI_Group group, int assert, MPI_Win w), (group, assert, w))
-CALL(Win_complete, PAIRS, (MPI_Win w), (w))
-CALL(Win_post, PAIRS, (MPI_Group group, int assert, MPI_Win w), (group, assert, w))
-CALL(Win_wait, PAIRS, (MPI_Win w), (w))
-CALL(Win_test, LOOKS_AT_WINDOW, (MPI_Win w, int *f), (w, f))
+/* A post and a complete send to those who start and wait. */
+CALL(Win_start, ACCESSES, (MPI_Group group, int assert, MPI_Win w), (group, assert, w))
+CALL(Win_complete, TARGETS, (MPI_Win w), (w))
+CALL(Win_post, EXPOSES, (MPI_Group group, int assert, MPI_Win w), (group, assert, w))
+CALL(Win_wait, TAKES, (MPI_Win w), (w))
+CALL(Win_test, LOOKS, (MPI_Win w, int *f), (w, f))
 
 /* Files: neither halo exchange nor waiting alone, so unclassified. */
 #if !defined(OMPI_PROVIDE_MPI_FILE_INTERFACE) || OMPI_PROVIDE_MPI_FILE_INTERFACE

@@ -39,7 +39,7 @@ COMPLETES = tuple(
 SENDS = ("sends",)
 FILES = ("files", "starts_file")
 EXCHANGES = ("exchanges", "neighbours")
-RECEIVES = ("receives", "takes", "looks", "looks_at_window", *EXCHANGES, *COMPLETES)
+RECEIVES = ("receives", "takes", "looks", "accesses", *EXCHANGES, *COMPLETES)
 """Classes of calls, as in the C source: collectives in which not all wait for all, of no event, of
 files, that complete requests, that send and block, that send and receive at once, and that need
 what a neighbour sent. All others send, reduce or post, by their phase."""

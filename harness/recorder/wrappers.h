@@ -95,6 +95,17 @@ static inline void count_sent(int recorded, MPI_Comm c, int to, int64_t n, MPI_D
   if (counts_peers(recorded) && to >= 0) peer_add(peer_place(c, to), 1, bytes_of(n, t));
 }
 
+/* Of an epoch on a window: its members hear from this rank when it posts, or completes. */
+static void count_members(int recorded, MPI_Group group) {
+  MPI_Group ours;
+  int size = 0, rank;
+  if (!counts_peers(recorded) || PMPI_Group_size(group, &size) || PMPI_Comm_group(recorded_comm, &ours)) return;
+  for (int i = 0; i < size; i++)
+    if (!PMPI_Group_translate_ranks(group, 1, &i, ours, &rank) && rank != MPI_UNDEFINED)
+      peer_add(peer_place(recorded_comm, rank), 1, 0);
+  PMPI_Group_free(&ours);
+}
+
 static inline void count_neighbours(int recorded, MPI_Comm c) {
   if (counts_peers(recorded)) peer_add(peer_place(c, TOPOLOGY), 1, 0);
 }
@@ -267,8 +278,8 @@ static inline int room_for(int64_t n) { return n < 1 ? 1 : n > MOST_SETTLED ? MO
 
 #define TARGETS_(name, arguments) AROUND(name, arguments, NOTHING, NOTHING, HALO)
 #define STARTS_TARGET_(name, arguments) AROUND(name, arguments, NOTHING, request_started(*q, EXCHANGE, 0), HALO)
-#define PAIRS_(name, arguments) AROUND(name, arguments, flags = PART, NOTHING, HALO)
-#define LOOKS_AT_WINDOW_(name, arguments) AROUND(name, arguments, flags = PART, NOTHING, HALO)
+#define EXPOSES_(name, arguments) AROUND(name, arguments, count_members(recorded, group), NOTHING, HALO)
+#define ACCESSES_(name, arguments) AROUND(name, arguments, count_members(recorded, group), NOTHING, HALO)
 #define FILES_(name, arguments) AROUND(name, arguments, NOTHING, NOTHING, OTHER)
 #define STARTS_FILE_(name, arguments) AROUND(name, arguments, NOTHING, request_started(*q, FILE_ACCESS, 0), OTHER)
 

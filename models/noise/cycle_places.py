@@ -1,4 +1,4 @@
-"""A later solve predicted from earlier ones, also with more iterations or another restart length.
+"""A later solve predicted from earlier ones, also with more iterations.
 
 The work of a body (iteration) depends on its place in the restart cycle: each orthogonalises
 against one vector more than the one before (the paper sees it on a quiet machine, section 7). So
@@ -9,7 +9,7 @@ the recorded bodies are put together anew for the requested length, by the rules
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from hindmost.models.noise.digest import AllRanks
 from hindmost.models.noise.times import SolveTimes
 from hindmost.models.results import ModelKind, Prediction
 from hindmost.models.simulation.blocks import EventBlock
-from hindmost.models.simulation.length import SolveShape, checked, choose_bodies, fit_growth
+from hindmost.models.simulation.length import SolveShape, checked, choose_bodies
 from hindmost.text import counted, seconds
 
 QUARTERS = 4
@@ -56,14 +56,12 @@ class RecordedSolve:
     lead_s: float
     restarts_s: NDArray[np.float64]
 
-    def solve_time_s(self, iterations: int, restart: int) -> float:
-        """Return the time of a solve of given length, with restart cycles of given length."""
-        wanted = replace(self.shape, iterations=iterations, restart=restart)
+    def solve_time_s(self, iterations: int) -> float:
+        """Return the time of a solve of given length."""
         between = np.concatenate([[self.lead_s], self.restarts_s])[:, None]
-        chosen = choose_bodies(self.block, self.position, between, self.shape, wanted)
-        growth = fit_growth(self.block, self.position, self.shape.drain)
-        bodies = chosen.block(self.block, self.position, self.shape.drain, growth).work[:, 0, 0]
-        cycles = np.add.reduceat(bodies, np.flatnonzero(chosen.cycle_begins))
+        chosen = choose_bodies(self.block, self.position, between, self.shape, iterations)
+        bodies = chosen.block.work[:, 0, 0]
+        cycles = np.add.reduceat(bodies, np.flatnonzero(chosen.block.cycle_begins))
         counts = chosen.counts
         return float(cycles @ counts.times + chosen.between[:, 0] @ counts.before + counts.more_s)
 
@@ -124,25 +122,23 @@ class PlaceInCycle:
     name: str = "place-in-cycle"
     kind: ModelKind = ModelKind.PREDICTS
 
-    def predict(self, iterations: int | None = None, restart: int | None = None) -> Prediction:
+    def predict(self, iterations: int | None = None) -> Prediction:
         """Return the median prediction of the solves, and a 90 % prediction interval.
 
         Parameters
         ----------
-        iterations, restart : int, optional
+        iterations : int, optional
             Those of the first solve if not given.
 
         Raises
         ------
         UsageError
-            Less than one of either, or a restart length for a solver that does not restart.
+            Less than one.
         """
         from scipy import special  # not waited for by commands that fit nothing
 
-        wanted = checked(self.solves[0].shape, iterations, restart)
-        said = np.array(
-            [solve.solve_time_s(wanted.iterations, wanted.restart) for solve in self.solves]
-        )
+        wanted = checked(self.solves[0].shape, iterations).iterations
+        said = np.array([solve.solve_time_s(wanted) for solve in self.solves])
         middle = float(np.median(said))
         spread = said if said.size > 1 else np.array(self.quarters)
         # The logarithms of solve times are assumed normal: noise only adds, in proportion.
@@ -170,7 +166,7 @@ class PlaceInCycle:
         own = self.predict()
         low, high = own.low_s / own.seconds - ROUNDING, own.high_s / own.seconds + ROUNDING
         ratios = [
-            measured / solve.solve_time_s(solve.shape.iterations, solve.shape.restart)
+            measured / solve.solve_time_s(solve.shape.iterations)
             for measured, solve in zip(self.solve_times_s, self.solves, strict=True)
         ]
         worst = max(ratios, key=lambda ratio: abs(np.log(ratio)))

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import UsageError
 from hindmost.models.simulation.blocks import COMPLETE, NONE, ONE_WAY, POST, RECEIVE, REDUCE
-from hindmost.models.simulation.network import Collective, allreduce_s
+from hindmost.models.simulation.network import allreduce_messages
 from hindmost.text import counted
 
 Times = NDArray[np.float64]
@@ -22,50 +21,33 @@ LONGEST_S = 3600.0
 """Of a latency that is added, and of detours in a body."""
 
 
-class Detours(Protocol):
-    """A law of noise: at most one detour of each rank in each body."""
-
-    @property
-    def mean_s(self) -> float:
-        """Mean time of detours of a rank in a body, in seconds."""
-
-    def draw(self, random: np.random.Generator, shape: tuple[int, int]) -> Times:
-        """Draw the detours: shape (iteration, rank), seconds."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ExponentialDetours:
-    """Detours of an exponential law, with a probability per body."""
+class Detours:
+    """A law of noise: at most one detour of each rank in each body.
 
-    mean: float
+    Attributes
+    ----------
+    length_s : float
+        Of each, or the mean.
+    probability : float
+        Of a detour in a body.
+    exponential : bool
+        Whether lengths follow an exponential law; else all are alike.
+    """
+
+    length_s: float
     probability: float = 1.0
+    exponential: bool = False
 
     @property
     def mean_s(self) -> float:
         """Mean time of detours of a rank in a body, in seconds."""
-        return self.mean * self.probability
+        return self.length_s * self.probability
 
     def draw(self, random: np.random.Generator, shape: tuple[int, int]) -> Times:
         """Draw the detours: shape (iteration, rank), seconds."""
-        lengths = random.exponential(self.mean, shape)
+        lengths = random.exponential(self.length_s, shape) if self.exponential else self.length_s
         return np.where(random.random(shape) < self.probability, lengths, 0.0)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FixedDetours:
-    """Detours of one length, with a probability per body."""
-
-    length: float
-    probability: float
-
-    @property
-    def mean_s(self) -> float:
-        """Mean time of detours of a rank in a body, in seconds."""
-        return self.length * self.probability
-
-    def draw(self, random: np.random.Generator, shape: tuple[int, int]) -> Times:
-        """Draw the detours: shape (iteration, rank), seconds."""
-        return np.where(random.random(shape) < self.probability, self.length, 0.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,9 +60,7 @@ class Change:
         Factor of the latency of messages and reductions.
     more_latency_s : float
         Is added to the latency of every message, in seconds. A reduction takes as many messages
-        after each other as the longest path through its algorithm has.
-    collective : Collective
-        The algorithm of reductions, for `more_latency_s`.
+        after each other as recursive doubling has.
     bandwidth : float
         Factor of the bandwidth of messages between neighbours. Reductions of Krylov solvers are a
         few numbers, so their time is all latency.
@@ -101,15 +81,12 @@ class Change:
         Remove the noise that was injected; that of the machine stays.
     solver : str or None
         The partner of the recorded solver; None: as recorded.
-    unknowns : int or None
-        Of the system; None: as recorded.
-    iterations, restart : int or None
-        Of the solve and of its restart cycles; None: as recorded.
+    iterations : int or None
+        Of the solve; None: as recorded.
     """
 
     latency: float = 1.0
     more_latency_s: float = 0.0
-    collective: Collective = Collective.RECURSIVE_DOUBLING
     bandwidth: float = 1.0
     speed: Mapping[int, float] = field(default_factory=dict)
     every_speed: float = 1.0
@@ -119,9 +96,7 @@ class Change:
     progress: bool = True
     uninjected: bool = False
     solver: str | None = None
-    unknowns: int | None = None
     iterations: int | None = None
-    restart: int | None = None
 
     def __post_init__(self) -> None:
         """Refuse factors of no machine."""
@@ -184,9 +159,8 @@ class Change:
         """
         changed = costs.copy()
         reductions = [REDUCE, COMPLETE]
-        rounds = allreduce_s(self.collective, ranks, 8.0, lambda _: 1.0)
         changed[:, reductions] *= self.latency
-        changed[:, reductions] += rounds * self.more_latency_s
+        changed[:, reductions] += allreduce_messages(ranks) * self.more_latency_s
         of_bytes = byte_share * costs[:, RECEIVE]
         changed[:, RECEIVE] = self.latency * (costs[:, RECEIVE] - of_bytes)
         changed[:, RECEIVE] += of_bytes / self.bandwidth + self.more_latency_s

@@ -155,6 +155,7 @@ class EventSimulator:
         duration: NDArray[np.floating[Any]] | None = None,
         stay: NDArray[np.floating[Any]] | None = None,
         ended: NDArray[np.float64] | None = None,
+        left: NDArray[np.float64] | None = None,
         waits: Waits | None = None,
         absent: NDArray[np.bool_] | None = None,
         group: NDArray[np.integer[Any]] | None = None,
@@ -173,6 +174,8 @@ class EventSimulator:
             clocks say so.
         ended : float64 array, shape (iteration, rank), seconds, optional
             Is filled with the time at which every rank ends a body.
+        left : float64 array, shape (iteration, rank, event), seconds, optional
+            Is filled with the time at which every rank leaves an event, up to the last of a body.
         waits : Waits, optional
             Is filled, from the first body of this call on.
         absent : bool array, shape (iteration, rank, event), optional
@@ -222,6 +225,7 @@ class EventSimulator:
                 self._posted_at,
                 self._ends,
                 np.empty((0, 0)) if ended is None else ended[rows],
+                np.empty((0, 0, 0)) if left is None else left[rows],
                 noted.own,
                 noted.waited,
                 noted.since,
@@ -244,7 +248,7 @@ def as_float64(values: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
     "(u1[:,::1], f8[:,:,::1], f8[:,:,::1], f8[:,::1], f8[:,:,::1], b1[:,:,::1], "
     "i4[:,:,::1], b1[::1], f8[:,::1], f8[:,::1], i8, b1, b1, i8[::1], i8[::1], b1[:,::1], "
     "f8[::1], f8[::1], f8[::1], f8[::1], f8[::1], i4[::1], i8[::1], i8[::1], f8[:,::1], "
-    "f8[:,::1], i4[:,::1], i8[::1], b1[:,::1], f8[:,::1])"
+    "f8[:,:,::1], f8[:,::1], i4[:,::1], i8[::1], b1[:,::1], f8[:,::1])"
 )
 def walk_events(
     kind: NDArray[np.uint8],
@@ -272,6 +276,7 @@ def walk_events(
     posted_at: NDArray[np.int64],
     ends: NDArray[np.int64],
     ended: NDArray[np.float64],
+    leaves: NDArray[np.float64],
     own: NDArray[np.float64],
     waited: NDArray[np.int32],
     since: NDArray[np.int64],
@@ -280,12 +285,13 @@ def walk_events(
 ) -> None:
     """Advance the clocks t_p through bodies, by the recursion in the description of this module.
 
-    What is not wanted (durations, stays, who is absent, ``ended``, who waited) comes as an empty
-    array.
+    What is not wanted (durations, stays, who is absent, when ranks end and leave, who waited) comes
+    as an empty array.
     """
     bodies, events = kind.shape
     ranks, pending = clock.size, posted.size
     staying, ending, noting = stay.size > 0, ended.size > 0, waited.size > 0
+    leaving = leaves.size > 0
     missing = absent.size > 0
     # Of a group of ranks: who came last, and when; all ranks are the last one.
     done, by = np.empty(ranks + 1), np.empty(ranks + 1, np.int64)
@@ -413,6 +419,9 @@ def walk_events(
                 for rank in range(ranks):
                     if not (missing and absent[body, rank, event]):
                         left[rank] = clock[rank]
+            if leaving:
+                for rank in range(ranks):
+                    leaves[body, rank, event] = clock[rank]
         # What is left of the body is own work.
         end = body * (events + 1) + events
         for rank in range(ranks):

@@ -9,6 +9,7 @@ it waits for what has not happened, and the ranks that it releases walk on after
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,11 +18,92 @@ from numpy.typing import NDArray
 from hindmost.errors import DataError
 from hindmost.models.compiled import declared
 from hindmost.models.simulation.event_simulator import FEW_EVENTS
-from hindmost.models.simulation.messages import MOST_NAMED, MessageProgram, Operation, Pattern
+from hindmost.models.simulation.messages import (
+    MOST_NAMED,
+    Exchange,
+    JointCall,
+    MessageProgram,
+    Operation,
+    Pattern,
+)
+from hindmost.models.simulation.network import Link, NodeNetwork, Nodes
 from hindmost.models.simulation.path import PathTimes
 
+
+def message_costs(
+    program: MessageProgram, network: NodeNetwork, node: Nodes, eager_bytes: float
+) -> MessageCosts:
+    """Return what a program costs on a network.
+
+    Messages do not contend for it. Collectives of ranks on several nodes take messages between
+    nodes in each step.
+
+    Parameters
+    ----------
+    node : int array, shape (rank,)
+    eager_bytes : float
+        The largest message that leaves before its receiver has come.
+    """
+    away = node[program.source] != node[program.destination]
+    message_s = np.where(
+        away, times_s(network.across, program.bytes), times_s(network.within, program.bytes)
+    )
+    link = network.across if np.unique(node).size > 1 else network.within
+
+    levels = max((program.ranks - 1).bit_length(), 1)
+    unlike = dict.fromkeys(program.collectives)
+    steps = {one: collective_s(one, program.ranks, link.time_s) for one in unlike}
+    branches = {
+        one: [branch_s(one, level, link.time_s) for level in range(levels)] for one in unlike
+    }
+    return MessageCosts(
+        message_s=message_s,
+        collective_s=np.array([steps[one] for one in program.collectives]),
+        branch_s=np.array([branches[one] for one in program.collectives]).reshape(-1, levels),
+        waits=program.synchronous | (program.bytes > eager_bytes),
+        in_step=np.array([one.bytes > eager_bytes for one in program.collectives], np.bool_),
+        near_s=np.array([network.within.time_s(one.bytes) for one in program.collectives]),
+        far_s=np.array([network.across.time_s(one.bytes) for one in program.collectives]),
+        node=np.asarray(node, np.int64),
+    )
+
+
+def times_s(link: Link, bytes: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the time of messages: float64, of the same shape, seconds."""
+    sizes, which = np.unique(bytes, return_inverse=True)
+    each_s = np.array([link.time_s(size) for size in sizes.tolist()])
+    return np.asarray(each_s[which.reshape(-1)])
+
+
+def collective_s(one: JointCall, ranks: int, message_s: Callable[[float], float]) -> float:
+    """Return the time of a collective's steps once the last rank has come, in seconds.
+
+    Steps are those of doubling: after k of them, a rank has heard of 2^k.
+
+    Parameters
+    ----------
+    message_s : callable
+        Seconds of a message of a number of bytes.
+    """
+    rounds = (ranks - 1).bit_length()
+    if one.exchange is Exchange.PAIRS:
+        return (ranks - 1) * message_s(one.bytes)
+    if one.exchange is Exchange.GROWING:
+        known = [1 << each for each in range(rounds)]
+        return sum(message_s(one.bytes * min(each, ranks - each)) for each in known)
+    if one.exchange is Exchange.HALVING:
+        return sum(message_s(one.bytes / (2 << each)) for each in range(rounds))
+    return rounds * message_s(one.bytes)
+
+
+def branch_s(one: JointCall, level: int, message_s: Callable[[float], float]) -> float:
+    """Return the time of a message along a branch of a tree that has 2^level ranks, in seconds."""
+    carried = 1 << level if one.exchange is Exchange.GROWING else 1
+    return message_s(one.bytes * carried)
+
+
 NOTHING, SEND, POST, SENT, RECEIVED, ENTER, LEAVE = (int(each) for each in Operation)
-ALL, FROM_ROOT, TO_ROOT, PREFIX = (int(each) for each in Pattern)
+ALL, FROM_ROOT, TO_ROOT, PREFIX, DOUBLING = (int(each) for each in Pattern)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,15 +114,13 @@ class MessageCosts:
     ----------
     message_s : float64 array, shape (message,), seconds
     collective_s : float64 array, shape (collective,), seconds
-        Of all steps, once the last rank has come; not of trees.
+        Of all steps, once the last rank has come; not of trees and doubling.
     branch_s : float64 array, shape (collective, level), seconds
         Of a message along a branch of a tree that has at most 2^level ranks.
     waits : bool array, shape (message,)
         Whether a message leaves only when its receiver has come (rendezvous).
-    doubling : bool array, shape (collective,)
-        Whether it goes along recursive doubling, walked rank by rank; ``collective_s`` is not used.
     in_step : bool array, shape (collective,)
-        Whether messages of it leave only when their receivers have come.
+        Whether messages of doubling leave only when their receivers have come.
     near_s, far_s : float64 array, shape (collective,), seconds
         Of a message of it within a node, and between nodes.
     node : int64 array, shape (rank,)
@@ -50,7 +130,6 @@ class MessageCosts:
     collective_s: NDArray[np.float64]
     branch_s: NDArray[np.float64]
     waits: NDArray[np.bool_]
-    doubling: NDArray[np.bool_]
     in_step: NDArray[np.bool_]
     near_s: NDArray[np.float64]
     far_s: NDArray[np.float64]
@@ -115,7 +194,6 @@ def walk_messages(
         np.array([each.root for each in collectives], np.int64),
         costs.collective_s,
         costs.branch_s,
-        costs.doubling,
         costs.in_step,
         costs.near_s,
         costs.far_s,
@@ -136,7 +214,7 @@ def walk_messages(
 
 @declared(
     "(i8[::1], u1[::1], i8[::1], f8[::1], i8[::1], i8[::1], f8[::1], b1[::1], i8[::1], "
-    "i8[::1], f8[::1], f8[:,::1], b1[::1], b1[::1], f8[::1], f8[::1], i8[::1], f8[::1], "
+    "i8[::1], f8[::1], f8[:,::1], b1[::1], f8[::1], f8[::1], i8[::1], f8[::1], "
     "i8[::1], i8[::1], f8[::1])"
 )
 def advance(
@@ -152,7 +230,6 @@ def advance(
     root: NDArray[np.int64],
     collective_s: NDArray[np.float64],
     branch_s: NDArray[np.float64],
-    doubling: NDArray[np.bool_],
     in_step: NDArray[np.bool_],
     near_s: NDArray[np.float64],
     far_s: NDArray[np.float64],
@@ -205,7 +282,7 @@ def advance(
                 if missing[number] == 0:
                     # All ranks have come: when may each leave, and whom did it wait for?
                     origin = root[number]
-                    if doubling[number]:
+                    if pattern[number] == DOUBLING:
                         power = 1
                         while 2 * power <= ranks:
                             power *= 2

@@ -1,14 +1,17 @@
-"""A network: the time of a message, and of an allreduce that is made of messages."""
+"""A network: the time of messages within a node and between nodes, and of what consists of them.
+
+Ranks are placed node after node. Between nodes, messages that leave a node at the same time share
+its link: the time of their bytes is multiplied by their number, their latency is not.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from enum import StrEnum
-from typing import Annotated
+from dataclasses import dataclass, replace
+from typing import Annotated, Any
 
 import numpy as np
 from msgspec import Meta
+from numpy.typing import NDArray
 
 from hindmost.records import RecordError
 
@@ -66,71 +69,150 @@ class Link:
         return bytes * self.piece(bytes).per_byte_s / total_s if total_s > 0.0 else 0.0
 
 
-class Collective(StrEnum):
-    """Algorithms of an allreduce (R. Thakur, R. Rabenseifner and W. Gropp, 2005)."""
+def allreduce_messages(ranks: int) -> int:
+    """Return how many messages an allreduce takes after each other, by recursive doubling.
 
-    RECURSIVE_DOUBLING = "recursive-doubling"
-    """Pairs exchange all bytes, at distances 1, 2, 4 and so on."""
-    TREE = "tree"
-    """A binomial tree to the root, and one from it."""
-    RING = "ring"
-    """Parts of 1/P of the bytes go around twice: summed, then gathered."""
-    RABENSEIFNER = "rabenseifner"
-    """Halves, quarters and so on are summed, then gathered in the opposite order."""
+    Pairs exchange all bytes, at distances 1, 2, 4 and so on (R. Thakur, R. Rabenseifner and
+    W. Gropp, 2005). On ranks that are no power of two, as many as are too many first hand their
+    data to a neighbour, which hands back the result in the end. What such a neighbour hands on
+    reaches the others a message later, and itself only from those that waited for another.
+    """
+    rounds = ranks.bit_length() - 1
+    folded = ranks - (1 << rounds)
+    return rounds + (folded > 0) + (2 * folded > 1 << rounds)
 
 
-def allreduce_s(
-    algorithm: Collective, ranks: int, bytes: float, message_s: Callable[[float], float]
-) -> float:
-    """Return the time of an allreduce once all ranks have come, until the last one is through.
+Nodes = NDArray[np.intp]
+"""Node of every rank: int array, shape (rank,)."""
+Edges = tuple[NDArray[np.int32], NDArray[np.int32]]
+"""Ranks that send halos, and those that receive them."""
 
-    A rank goes on when it has what it waits for; sending costs it nothing. On ranks that are no
-    power of two, recursive doubling and Rabenseifner's algorithm first let as many ranks as are too
-    many hand their data to a neighbour, which hands back the result in the end.
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeNetwork:
+    """Messages within a node and between nodes.
+
+    Attributes
+    ----------
+    within, across : Link
+    """
+
+    within: Link
+    across: Link
+
+    def changed(self, latency: float, more_latency_s: float, bandwidth: float) -> NodeNetwork:
+        """Return the network with factors of its latency and bandwidth, and more latency."""
+        within, across = (
+            Link(
+                pieces=tuple(
+                    replace(
+                        piece,
+                        latency_s=latency * piece.latency_s + more_latency_s,
+                        per_byte_s=piece.per_byte_s / bandwidth,
+                    )
+                    for piece in link.pieces
+                )
+            )
+            for link in (self.within, self.across)
+        )
+        return replace(self, within=within, across=across)
+
+    def messages_s(
+        self,
+        source: NDArray[np.integer[Any]],
+        target: NDArray[np.integer[Any]],
+        node: Nodes,
+        bytes: float,
+    ) -> NDArray[np.float64]:
+        """Return the time of messages that are sent at the same time.
+
+        Parameters
+        ----------
+        source, target : int array, shape (message,)
+            Ranks.
+        node : int array, shape (rank,)
+        bytes : float
+            Of each message.
+
+        Returns
+        -------
+        float64 array, shape (message,), seconds
+        """
+        leaves = node[source] != node[target]
+        at_once = int(np.bincount(node[source][leaves], minlength=1).max())
+        piece = self.across.piece(bytes)
+        across_s = piece.latency_s + bytes * piece.per_byte_s * max(at_once, 1)
+        return np.where(leaves, across_s, self.within.time_s(bytes))
+
+    def reduction_s(self, node: Nodes, bytes: float = 8.0) -> float:
+        """Return the time of an allreduce once all ranks have come, until the last is through.
+
+        By recursive doubling, see `hindmost.models.simulation.network.allreduce_messages`.
+        """
+        if node.size < 2:
+            return 0.0
+        rounds = node.size.bit_length() - 1
+        folded = node.size - (1 << rounds)
+        # Of each pair of the first ranks, the first hands its data to the second.
+        first = 2 * np.arange(folded)
+        rank = np.concatenate([first + 1, np.arange(2 * folded, node.size)])
+        clock = np.zeros(rank.size)
+        if folded:
+            clock[:folded] = self.messages_s(first, first + 1, node, bytes)
+        place = np.arange(rank.size)
+        for distance in (1 << each for each in range(rounds)):
+            partner = place ^ distance
+            come = clock[partner] + self.messages_s(rank[partner], rank, node, bytes)
+            clock = np.maximum(clock, come)
+        if folded:
+            clock[:folded] += self.messages_s(first + 1, first, node, bytes)
+        return float(clock.max())
+
+    def halo_s(self, edges: Edges, node: Nodes, bytes: float) -> float:
+        """Return the time of the slowest message between neighbours; 0 without any."""
+        source, target = edges
+        if not source.size:
+            return 0.0
+        return float(self.messages_s(source, target, node, bytes).max())
+
+
+def nodes_of(ranks: int, per_node: int) -> Nodes:
+    """Return the node of every rank, placed node after node."""
+    return np.arange(ranks) // per_node
+
+
+def grid_edges(ranks: int, dimensions: int) -> Edges:
+    """Return the neighbours in a grid of ranks that is as near to a cube as their number allows.
 
     Parameters
     ----------
-    message_s : callable
-        Seconds of a message of a number of bytes, such as `Link.time_s`.
+    ranks : int
+    dimensions : int
+        1 for a chain; 0 for no neighbours.
+
+    Returns
+    -------
+    source, target : int32 array, shape (edge,)
     """
-    if ranks < 2:
-        return 0.0
-    if algorithm is Collective.RING:
-        return 2 * (ranks - 1) * message_s(bytes / ranks)
-    if algorithm is Collective.TREE:
-        return tree_s(ranks, message_s(bytes))
-    rounds = ranks.bit_length() - 1
-    distances = [1 << each for each in range(rounds)]
-    sizes = rounds * [bytes]
-    if algorithm is Collective.RABENSEIFNER:
-        halves = [bytes / (1 << each) for each in range(1, rounds + 1)]
-        distances, sizes = [*reversed(distances), *distances], [*halves, *reversed(halves)]
-    # Of each pair of the first ranks, the first hands its data to the second.
-    folded = ranks - (1 << rounds)
-    fold_s = message_s(bytes) if folded else 0.0
-    clock = np.zeros(1 << rounds)
-    clock[:folded] = fold_s
-    rank = np.arange(clock.size)
-    for distance, size in zip(distances, sizes, strict=True):
-        clock = np.maximum(clock, clock[rank ^ distance] + message_s(size))
-    clock[:folded] += fold_s
-    return float(clock.max())
+    if dimensions == 0:
+        return np.empty(0, np.int32), np.empty(0, np.int32)
+    grid = np.arange(ranks, dtype=np.int32).reshape(sides_of(ranks, dimensions))
+    pairs = []
+    for axis in range(grid.ndim):
+        along = np.moveaxis(grid, axis, 0)
+        pairs.append((along[:-1].ravel(), along[1:].ravel()))
+    left = np.concatenate([low for low, _ in pairs])
+    right = np.concatenate([high for _, high in pairs])
+    return np.concatenate([left, right]), np.concatenate([right, left])
 
 
-def tree_s(ranks: int, message_s: float) -> float:
-    """Return the time of a binomial tree to rank 0, and back: twice its height in messages.
-
-    The parent of a rank is the rank without its lowest bit, so its depth is its number of bits.
-    """
-    height = max((rank.bit_count() for rank in tops(ranks)), default=0)
-    return 2 * height * message_s
-
-
-def tops(ranks: int) -> list[int]:
-    """Return ranks of which one has the most bits: the last, and those with a bit turned to 0.
-
-    Where bit b of the last rank is 1, all lower bits may be 1 if bit b is 0.
-    """
-    last = ranks - 1
-    bits = [each for each in range(last.bit_length()) if last >> each & 1]
-    return [last, *((last >> each << each) - 1 for each in bits)]
+def sides_of(ranks: int, dimensions: int) -> list[int]:
+    """Return the sides of a grid of ranks, the longest first."""
+    sides, left = [], ranks
+    for more in range(dimensions, 1, -1):
+        side = max(1, round(left ** (1.0 / more)))
+        while left % side:
+            side -= 1
+        sides.append(side)
+        left //= side
+    return sorted([*sides, left], reverse=True)

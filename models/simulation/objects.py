@@ -14,10 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from hindmost.errors import DataError, UsageError
 from hindmost.models.simulation.blocks import REDUCE, Neighbours
 from hindmost.models.simulation.event_simulator import EventSimulator
-from hindmost.text import counted
 
 Times = NDArray[np.float64]
 Map = NDArray[np.int64]
@@ -59,14 +57,6 @@ class Objects:
     source: NDArray[np.int64]
     target: NDArray[np.int64]
     bytes: Times
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Exchanged:
-    """What the rank with most of it sends in one exchange."""
-
-    bytes: float
-    messages: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,33 +148,8 @@ def refine_map(load: Times, owner: Map, ranks: int) -> Map:
         total[emptiest] += load[moves]
 
 
-def maps_of(strategy: Strategy | Map, meshes: list[Objects], ranks: int) -> list[Map]:
-    """Return the map of each mesh; a map that is given is that of all.
-
-    Raises
-    ------
-    UsageError
-        The map has fewer objects than the run, or ranks that the run has not.
-    """
-    if not isinstance(strategy, Strategy):
-        objects = max(each.load.size for each in meshes)
-        if strategy.size < objects:
-            raise UsageError(
-                f"The run has {counted(objects, 'object')}, more than the map has "
-                f"({strategy.size:,}): give one rank for each block of the mesh."
-            )
-        if strategy.size > objects:
-            raise UsageError(
-                f"The map has {counted(strategy.size, 'object')}, and the run has {objects:,}: is "
-                "it the map of another mesh?"
-            )
-        if strategy.min() < 0 or strategy.max() >= ranks:
-            wrong = strategy[(strategy < 0) | (strategy >= ranks)][0]
-            raise UsageError(
-                f"The map has the rank {wrong}; the run has {counted(ranks, 'rank')}, 0 to "
-                f"{ranks - 1}."
-            )
-        return [strategy] * len(meshes)
+def maps_of(strategy: Strategy, meshes: list[Objects], ranks: int) -> list[Map]:
+    """Return the map of each mesh."""
     if strategy is Strategy.NONE:
         return [meshes[0].owner] * len(meshes)
     if strategy is Strategy.GREEDY:
@@ -196,14 +161,17 @@ def maps_of(strategy: Strategy | Map, meshes: list[Objects], ranks: int) -> list
     return maps
 
 
-def exchanged(objects: Objects, owner: Map, ranks: int) -> Exchanged:
-    """Return what the rank with most of it sends in one exchange, one message to each neighbour."""
+def exchanged(objects: Objects, owner: Map, ranks: int) -> Times:
+    """Return the most bytes and messages that a rank sends in one exchange: float64, shape (2,).
+
+    One message to each neighbour.
+    """
     sender, receiver = owner[objects.source], owner[objects.target]
     across = sender != receiver
     sent = np.bincount(sender[across], objects.bytes[across], ranks)
     pairs = np.unique(sender[across] * ranks + receiver[across])
     messages = np.bincount(pairs // ranks, minlength=ranks)
-    return Exchanged(bytes=float(sent.max()), messages=float(messages.max()))
+    return np.array([sent.max(), messages.max()], np.float64)
 
 
 def rebalanced(cycles: Cycles, meshes: list[Objects], maps: list[Map]) -> Balance:
@@ -215,12 +183,11 @@ def rebalanced(cycles: Cycles, meshes: list[Objects], maps: list[Map]) -> Balanc
     or the most messages, are more.
     """
     ranks = cycles.work_s.shape[1]
-    before = [exchanged(each, each.owner, ranks) for each in meshes]
-    after = [exchanged(each, owner, ranks) for each, owner in zip(meshes, maps, strict=True)]
-    by_bytes = np.array([over(a.bytes, b.bytes) for a, b in zip(after, before, strict=True)])
-    by_messages = np.array(
-        [over(a.messages, b.messages) for a, b in zip(after, before, strict=True)]
-    )
+    before = np.array([exchanged(each, each.owner, ranks) for each in meshes])
+    after = np.array([exchanged(each, its, ranks) for each, its in zip(meshes, maps, strict=True)])
+    # 1 where nothing was exchanged before: then nothing is known of its cost.
+    grown = np.divide(after, before, out=np.ones_like(after), where=before > 0.0)
+    by_bytes, by_messages = grown.T
     cells = np.array([np.bincount(each.owner, each.load, ranks) for each in meshes])
     now = np.array(
         [np.bincount(owner, each.load, ranks) for each, owner in zip(meshes, maps, strict=True)]
@@ -266,16 +233,7 @@ def walked_s(work_s: Times, rest_s: Times) -> float:
     return float(simulator.clock.max())
 
 
-def over(after: float, before: float) -> float:
-    """Return a ratio, 1 where nothing was exchanged before: then nothing is known of its cost."""
-    return after / before if before > 0.0 else 1.0
-
-
 def moved_cells(meshes: list[Objects], maps: list[Map]) -> float:
     """Return the cells that change ranks at the begin of meshes; the first map is free."""
-    moved = 0.0
-    for number in range(1, len(meshes)):
-        if maps[number].size != maps[number - 1].size:
-            raise DataError("Meshes of one run have different numbers of objects.")
-        moved += float(meshes[number].load[maps[number] != maps[number - 1]].sum())
-    return moved
+    later = zip(meshes[1:], maps[1:], maps[:-1], strict=True)
+    return float(sum(each.load[now != was].sum() for each, now, was in later))

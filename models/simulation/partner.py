@@ -1,16 +1,23 @@
 """The pipelined partner of a blocking solve, or the blocking one of a pipelined, never run.
 
-The recorded work before every event is split into the units that PETSc's solver does there
-(`hindmost.models.simulation.recipes`): vectors, vectors of the basis, and the two parts of a
-product. Their times on each rank, by least squares, make the work of the partner. The recorded
-iterations keep their noise: each body of the partner takes as much more than its typical work, in
-proportion, as the recorded one that it stands for, and other time in MPI goes with it.
+A recipe says what an iteration of one of PETSc's Krylov solvers does between the events in which
+ranks wait, counted for PETSc 3.18 and held against the calls that its log counts (`-log_view`). A
+vector that is read, and one that is written, counts once each. A preconditioner is Jacobi's, three
+vectors; or none, a copy; or another that needs no other rank, whose time is fitted by itself.
+
+The recorded work before every event is split into these units: vectors, vectors of the basis, and
+the two parts of a product. Their times on each rank, by least squares, make the work of the
+partner. The recorded iterations keep their noise: each body of the partner takes as much more than
+its typical work, in proportion, as the recorded one that it stands for, and other time in MPI goes
+with it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from enum import IntEnum
+from typing import Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,8 +36,169 @@ from hindmost.models.simulation.blocks import (
 )
 from hindmost.models.simulation.injected import step_of_detours, without_injected
 from hindmost.models.simulation.program import FEWEST_SEEN, Program, Times, TypicalCosts
-from hindmost.models.simulation.recipes import RECIPES, Recipe, Step, steps_of
 from hindmost.text import choose
+
+
+class Unit(IntEnum):
+    """What the work of an iteration consists of."""
+
+    VECTOR = 0
+    """A vector that is read or written."""
+    BASIS = 1
+    """A vector of the basis in an orthogonalisation."""
+    LOCAL = 2
+    """The product with the part of the matrix that needs no halo."""
+    REST = 3
+    """The product with the other part."""
+    PRECONDITIONER = 4
+    """A preconditioner whose vectors are not known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Do:
+    """Own work: vectors, and vectors of the basis at place k of a cycle."""
+
+    vectors: float = 0.0
+    basis: float = 0.0
+    basis_by_place: float = 0.0
+
+
+Part = Do | Literal["product", "preconditioner"] | int
+"""A product with the matrix has its halo; a preconditioner needs no other rank; an int is an event,
+see `hindmost.models.events.EventKind`."""
+PRODUCT: Final = "product"
+PC: Final = "preconditioner"
+SLOW_NORMS = 6.0
+"""VecDotNorm2 reads two vectors, but takes as long as this many: PETSc's loop is not BLAS's."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recipe:
+    """A solver.
+
+    Attributes
+    ----------
+    body, first, last : tuple of Part
+        A regular iteration; the first of a cycle; one that drains the pipeline. Empty: none such.
+    more : int
+        Bodies of a cycle beyond its iterations.
+    partner : str
+        The pipelined solver of a blocking one, or the blocking of a pipelined one.
+    """
+
+    body: tuple[Part, ...]
+    partner: str
+    first: tuple[Part, ...] = ()
+    last: tuple[Part, ...] = ()
+    more: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """Work that leads to an event, or to the end of a body (NONE).
+
+    Attributes
+    ----------
+    event : int
+    fixed, by_place : float64 array, shape (unit,)
+        Units of work, and units more at each place of a cycle.
+    """
+
+    event: int
+    fixed: NDArray[np.float64]
+    by_place: NDArray[np.float64]
+
+    def units(self, place: float) -> NDArray[np.float64]:
+        """Return the work at a place: float64, shape (unit,)."""
+        return np.asarray(self.fixed + place * self.by_place)
+
+
+def steps_of(parts: tuple[Part, ...], *, halo: bool, preconditioner: float) -> Iterator[Step]:
+    """Yield the steps of a body.
+
+    Parameters
+    ----------
+    halo : bool
+        Whether products exchange halos.
+    preconditioner : float
+        Vectors that it reads and writes; 0 if not known.
+    """
+    fixed, by_place = np.zeros((2, len(Unit)))
+    for part in parts:
+        if isinstance(part, Do):
+            fixed[Unit.VECTOR] += part.vectors
+            fixed[Unit.BASIS] += part.basis
+            by_place[Unit.BASIS] += part.basis_by_place
+        elif part == PC:
+            fixed[Unit.VECTOR] += preconditioner
+            fixed[Unit.PRECONDITIONER] += preconditioner == 0.0
+        elif part == PRODUCT:
+            if halo:
+                yield Step(event=SEND, fixed=fixed, by_place=by_place)
+                fixed, by_place = np.zeros((2, len(Unit)))
+            fixed[Unit.LOCAL] += 1.0
+            if halo:
+                yield Step(event=RECEIVE, fixed=fixed, by_place=by_place)
+                fixed, by_place = np.zeros((2, len(Unit)))
+                fixed[Unit.REST] += 1.0
+        elif isinstance(part, int):
+            yield Step(event=part, fixed=fixed, by_place=by_place)
+            fixed, by_place = np.zeros((2, len(Unit)))
+    yield Step(event=NONE, fixed=fixed, by_place=by_place)
+
+
+RECIPES = {
+    # (z, r); p = z + b p; A p; (p, w); x, r; z = B r and its norm.
+    "cg": Recipe(
+        partner="pipecg",
+        body=(
+            Do(vectors=2.0), REDUCE, Do(vectors=3.0), PRODUCT, Do(vectors=2.0), REDUCE,
+            Do(vectors=6.0), PC, Do(vectors=1.0), REDUCE,
+        ),
+    ),
+    # m = B w; n = A m; eight updates of three vectors; a norm and two products.
+    "pipecg": Recipe(
+        partner="cg",
+        body=(PC, PRODUCT, COMPLETE, Do(vectors=29.0), POST),
+        last=(PC, PRODUCT, COMPLETE),
+        more=1,
+    ),
+    # (r, r0); p; v = A B p, (v, r0); s; t = A B s, (s, t), (t, t); x, r and its norm.
+    "bcgs": Recipe(
+        partner="pipebcgs",
+        body=(
+            Do(vectors=2.0), REDUCE, Do(vectors=4.0), PRODUCT, PC, Do(vectors=2.0), REDUCE,
+            Do(vectors=3.0), PRODUCT, PC, Do(vectors=SLOW_NORMS), REDUCE, Do(vectors=8.0), REDUCE,
+        ),
+    ),
+    # Four updates of four vectors, three of three, (q, y) and (y, y); B, A; x, r and five others,
+    # five products; B, A.
+    "pipebcgs": Recipe(
+        partner="bcgs",
+        body=(
+            Do(vectors=28.0), POST, PC, PRODUCT, COMPLETE, Do(vectors=28.0), POST, PC, PRODUCT,
+            COMPLETE,
+        ),
+    ),
+    # B A v; products with k + 1 vectors of the basis, and their combination; the norm; scaling.
+    "gmres": Recipe(
+        partner="pgmres",
+        body=(
+            PRODUCT, PC, Do(vectors=1.0, basis=1.0, basis_by_place=1.0), REDUCE,
+            Do(vectors=3.0, basis=1.0, basis_by_place=1.0), REDUCE, Do(vectors=2.0),
+        ),
+    ),
+    # B A z; three vectors scaled, one added; two combinations of k vectors; a norm, k + 1 products.
+    "pgmres": Recipe(
+        partner="gmres",
+        body=(PRODUCT, PC, COMPLETE, Do(vectors=15.0, basis=1.0, basis_by_place=3.0), POST),
+        first=(PRODUCT, PC, Do(vectors=1.0, basis=1.0), POST),
+        last=(COMPLETE, Do(vectors=2.0)),
+        more=2,
+    ),
+}  # fmt: skip
+"""By PETSc's name."""
+
 
 TYPICAL = 0.25
 """Quantile of the work of a step that is split: less disturbed than the median."""
@@ -40,20 +208,6 @@ FEWEST_BODIES = 20
 """Iterations that do the same, to split their work."""
 WITHOUT_WAIT_S = -1.0
 """By how much ranks wait in every event of the partner, as its costs are typical ones."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fitted:
-    """What the units of work take.
-
-    Attributes
-    ----------
-    unit_s : float64 array, shape (rank, unit), seconds
-    left_out_s : list of the same, each without one step of the body
-    """
-
-    unit_s: Times
-    left_out_s: list[Times]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,15 +264,15 @@ def as_partner(program: Program, solver: str) -> Program:
     if program.injected is not None and not program.injected_at_calls:
         work = without(work, program.injected, rows)
     typical = np.full((program.bodies, program.ranks), np.nan)
-    fitted = fit_units(work, rows, program.position, source, typical)
+    unit_s, left_out_s = fit_units(work, rows, program.position, source, typical)
     noise = work.sum(axis=2) / typical
     noise[~np.isin(np.arange(program.bodies), rows)] = np.median(noise[rows])
     bodies = bodies_of(program, ours, theirs)
-    steps = Patterns.of(theirs, halo=halo, preconditioner=shape.preconditioner)
-    block = block_of(program, bodies, steps, fitted.unit_s, noise)
+    patterns = patterns_of(theirs, bodies, halo=halo, preconditioner=shape.preconditioner)
+    block = block_of(program, bodies, patterns, unit_s, noise)
     released, late, costs = waits_of(program, bodies, block)
-    total_s = total(steps, bodies, fitted.unit_s)
-    others = [total(steps, bodies, each) / total_s for each in fitted.left_out_s]
+    total_s = total(patterns, bodies, unit_s)
+    others = [total(patterns, bodies, each) / total_s for each in left_out_s]
     partner = replace(
         program,
         block=block,
@@ -170,7 +324,7 @@ def fit_units(
     position: NDArray[np.int32],
     source: list[Step],
     typical: Times,
-) -> Fitted:
+) -> tuple[Times, list[Times]]:
     """Fit the times of units to the typical times of every step at every place, on every rank.
 
     Parameters
@@ -180,6 +334,11 @@ def fit_units(
         Bodies that count.
     typical : float64 array, shape (iteration, rank), seconds
         Is filled with the typical work of the bodies at their place.
+
+    Returns
+    -------
+    unit_s : float64 array, shape (rank, unit), seconds
+    left_out_s : list of the same, each without one step of the body
     """
     grows = any(step.by_place.any() for step in source)
     place = position[rows] if grows else np.zeros(rows.size, np.int32)
@@ -206,7 +365,7 @@ def fit_units(
         kept = of_step != number
         if np.array_equal(matrix[kept].any(axis=0), needed):
             left_out.append(solve(kept))
-    return Fitted(unit_s=every, left_out_s=left_out)
+    return every, left_out
 
 
 def weighted_nnls(matrix: Times, values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -221,46 +380,37 @@ def weighted_nnls(matrix: Times, values: NDArray[np.float64]) -> NDArray[np.floa
 
 def bodies_of(program: Program, ours: Recipe, theirs: Recipe) -> Bodies:
     """Return the bodies of the partner, cycle by cycle."""
-    parts = list(cycles_of(program, ours, theirs))
-    rows, place, first, last, begins = (np.concatenate(each) for each in zip(*parts, strict=True))
-    return Bodies(rows=rows, place=place, first=first, last=last, begins=begins)
-
-
-def cycles_of(
-    program: Program, ours: Recipe, theirs: Recipe
-) -> Iterator[tuple[NDArray[np.intp], NDArray[np.int32], *tuple[NDArray[np.bool_], ...]]]:
-    """Yield rows, places, and which bodies are first, drain, and begin, of every cycle."""
+    rows, place, last = [], [], []
     for cycle in program.block.cycles():
-        bodies = max(cycle.stop - cycle.start - ours.more + theirs.more, 1)
-        place = np.arange(bodies, dtype=np.int32)
-        rows = np.minimum(cycle.start + place, cycle.stop - 1).astype(np.intp)
-        begins = place == 0
-        first = begins & bool(theirs.first)
-        yield rows, place, first, (place == bodies - 1) & bool(theirs.last), begins
+        count = max(cycle.stop - cycle.start - ours.more + theirs.more, 1)
+        place.append(np.arange(count, dtype=np.int32))
+        rows.append(np.minimum(cycle.start + place[-1], cycle.stop - 1).astype(np.intp))
+        last.append((place[-1] == count - 1) & bool(theirs.last))
+    places = np.concatenate(place)
+    return Bodies(
+        rows=np.concatenate(rows),
+        place=places,
+        first=(places == 0) & bool(theirs.first),
+        last=np.concatenate(last),
+        begins=places == 0,
+    )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Patterns:
-    """The steps of the three kinds of bodies."""
+Patterns = list[tuple[list[Step], NDArray[np.intp]]]
+"""The steps of the kinds of bodies, and the bodies that have them."""
 
-    body: list[Step]
-    first: list[Step]
-    last: list[Step]
 
-    @classmethod
-    def of(cls, recipe: Recipe, *, halo: bool, preconditioner: float) -> Patterns:
-        """Return the steps of a solver."""
-        body, first, last = (
-            list(steps_of(parts, halo=halo, preconditioner=preconditioner))
-            for parts in (recipe.body, recipe.first, recipe.last)
-        )
-        return cls(body=body, first=first, last=last)
-
-    def with_rows(self, bodies: Bodies) -> Iterator[tuple[list[Step], NDArray[np.intp]]]:
-        """Yield the steps with the bodies that have them."""
-        yield self.body, np.flatnonzero(~bodies.first & ~bodies.last)
-        yield self.first, np.flatnonzero(bodies.first)
-        yield self.last, np.flatnonzero(bodies.last)
+def patterns_of(recipe: Recipe, bodies: Bodies, *, halo: bool, preconditioner: float) -> Patterns:
+    """Return the steps of a solver's bodies: regular ones, the first and the last of cycles."""
+    kinds = (
+        (recipe.body, ~bodies.first & ~bodies.last),
+        (recipe.first, bodies.first),
+        (recipe.last, bodies.last),
+    )
+    return [
+        (list(steps_of(parts, halo=halo, preconditioner=preconditioner)), np.flatnonzero(here))
+        for parts, here in kinds
+    ]
 
 
 def block_of(
@@ -274,12 +424,12 @@ def block_of(
     noise : float64 array, shape (recorded iteration, rank)
         Work over typical work.
     """
-    events = len(patterns.body) - 1
+    events = len(patterns[0][0]) - 1
     shape = bodies.rows.size, program.ranks, events
     kind = np.zeros((shape[0], events), np.uint8)
     work, duration, rest = np.zeros(shape), np.zeros(shape), np.zeros(shape[:2])
     sent_s, posted_s = own_costs(program)
-    for steps, rows in patterns.with_rows(bodies):
+    for steps, rows in patterns:
         factor = noise[bodies.rows[rows]]
         for number, step in enumerate(steps):
             units = step.fixed + bodies.place[rows, None] * step.by_place
@@ -360,7 +510,7 @@ def costs_of(program: Program, events: int) -> TypicalCosts:
 def total(patterns: Patterns, bodies: Bodies, unit_s: Times) -> float:
     """Return the work of all bodies of the slowest rank, in seconds."""
     every = np.zeros(len(unit_s))
-    for steps, rows in patterns.with_rows(bodies):
+    for steps, rows in patterns:
         for step in steps:
             units = rows.size * step.fixed + bodies.place[rows].sum() * step.by_place
             every += unit_s @ units

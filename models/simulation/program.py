@@ -29,15 +29,7 @@ from hindmost.models.simulation.blocks import (
     Neighbours,
 )
 from hindmost.models.simulation.exchanges import exchanges_meet, with_silent
-from hindmost.models.simulation.length import (
-    CycleCounts,
-    SolveShape,
-    checked,
-    choose_bodies,
-    fit_growth,
-    growth_of_vectors,
-)
-from hindmost.models.simulation.memory import VectorGrowth
+from hindmost.models.simulation.length import CycleCounts, SolveShape, checked, choose_bodies
 from hindmost.models.simulation.recorded import moments, releases
 from hindmost.text import percent
 
@@ -199,35 +191,24 @@ class Program:
                     break
         return most
 
-    @property
-    def vectors(self) -> VectorGrowth | None:
-        """What vectors cost beyond the recorded places; None if the memory was not probed."""
-        return None if self.shape is None else growth_of_vectors(self.shape, self.position)
-
-    def of_length(self, iterations: int | None, restart: int | None) -> Program:
-        """Return the program with another number of iterations, or cycles of another length.
-
-        Parameters
-        ----------
-        iterations, restart : int or None
-            None: as recorded.
+    def of_length(self, iterations: int | None) -> Program:
+        """Return the program with another number of iterations; None: as recorded.
 
         Raises
         ------
         UsageError
             See `hindmost.models.simulation.length.checked`.
         """
-        if iterations is None and restart is None:
+        if iterations is None:
             return self
-        wanted = checked(self.shape, iterations, restart)
-        if self.shape is None or wanted == self.shape:
+        wanted = checked(self.shape, iterations)
+        if self.shape is None or iterations == self.shape.iterations:
             return self
-        chosen = choose_bodies(self.block, self.position, self.between, self.shape, wanted)
+        chosen = choose_bodies(self.block, self.position, self.between, self.shape, iterations)
         rows = chosen.rows
-        growth = fit_growth(self.block, self.position, self.shape.drain, self.vectors)
         return replace(
             self,
-            block=chosen.block(self.block, self.position, self.shape.drain, growth),
+            block=chosen.block,
             released_s=self.released_s[rows],
             late_s=self.late_s[rows],
             between=chosen.between,

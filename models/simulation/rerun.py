@@ -7,6 +7,7 @@ time.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 
 from hindmost.errors import UsageError
 from hindmost.executors import Executor, ThisProcess
-from hindmost.models.simulation.blocks import COMPLETE, POST, RECEIVE, EventBlock
+from hindmost.models.simulation.blocks import COMPLETE, POST, RECEIVE, EventBlock, Neighbours
 from hindmost.models.simulation.change import Change, blocking_latency, without_progress
 from hindmost.models.simulation.event_simulator import FEW_EVENTS, EventSimulator, Latencies
 from hindmost.models.simulation.injected import (
@@ -32,7 +33,6 @@ from hindmost.models.simulation.length import CycleCounts
 from hindmost.models.simulation.partner import as_partner
 from hindmost.models.simulation.path import PathTimes, Waits, walk_back
 from hindmost.models.simulation.program import FEWEST_SEEN, Program, Times
-from hindmost.models.simulation.size import of_size
 from hindmost.text import percent
 
 REPLICAS = 20
@@ -254,23 +254,61 @@ def refuse_network(program: Program) -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Prepared:
-    """A changed solve that is ready to be walked through.
+class Script:
+    """A solve that is ready to be walked through.
 
     Attributes
     ----------
-    program : Program
     block : EventBlock
-    stay : float64 array, shape (iteration, rank, event), seconds
+    stay : float64 array, shape (iteration, rank, event), or None, seconds
+        See `EventSimulator.walk`.
     latency : float64 array, shape (event, kind), seconds
+    between : float64 array, shape (cycle, rank), seconds
+    after : float64 array, shape (rank,), seconds
+        See `Program`, as of the following.
+    neighbours : Neighbours
+    counts : CycleCounts or None
+    receipts_send, exchanges_meet : bool
     lag : int
     """
 
-    program: Program
     block: EventBlock
-    stay: Times
+    stay: Times | None
     latency: Times
+    between: Times
+    after: Times
+    neighbours: Neighbours
+    counts: CycleCounts | None
+    receipts_send: bool
+    exchanges_meet: bool
     lag: int
+
+
+def scripted(
+    program: Program,
+    block: EventBlock,
+    latency: Times,
+    *,
+    depth: int | None = None,
+    progress: bool = True,
+    stay: Times | None = None,
+) -> Script:
+    """Return bodies with what they cost as a script; the rest is that of a program."""
+    if not progress:
+        kinds = [without_progress(block.kind[rows]) for rows in block.cycles()]
+        block, latency = replace(block, kind=np.concatenate(kinds)), blocking_latency(latency)
+    return Script(
+        block=block,
+        stay=stay,
+        latency=latency,
+        between=program.between,
+        after=program.after,
+        neighbours=program.neighbours,
+        counts=program.counts,
+        receipts_send=program.receipts_send,
+        exchanges_meet=program.exchanges_meet,
+        lag=0 if depth is None else depth - 1,
+    )
 
 
 def walk(
@@ -307,11 +345,11 @@ def places_on_path(program: Program) -> NDArray[np.int32]:
     ready = prepared(program, Change(), Scenario(level="typical", byte_share=0.0))
     bodies, events = ready.block.kind.shape
     passed = np.full((bodies, events + 1), NOBODY, np.int32)
-    walk_cycles(ready, with_path=True, interpret=False, passed=passed)
+    walk_cycles(ready, passed=passed)
     return passed
 
 
-def prepared(program: Program, change: Change, scenario: Scenario, seed: int = 0) -> Prepared:
+def prepared(program: Program, change: Change, scenario: Scenario, seed: int = 0) -> Script:
     """Apply a change to a solve."""
     program = changed_program(program, change)
     if change.uninjected or (change.noise == 0.0 and program.injected is not None):
@@ -329,92 +367,137 @@ def prepared(program: Program, change: Change, scenario: Scenario, seed: int = 0
         shape = program.bodies, program.ranks
         detours = change.detours.draw(random, shape)
         block = delayed(block, np.where(with_points(program)[:, None], detours, 0.0))
-    lag = 0 if change.depth is None else change.depth - 1
-    if not change.progress:
-        kinds = [without_progress(block.kind[rows]) for rows in block.cycles()]
-        block = replace(block, kind=np.concatenate(kinds))
-        latency = blocking_latency(latency)
-    return Prepared(program=program, block=block, stay=stay, latency=latency, lag=lag)
+    return scripted(
+        program, block, latency, depth=change.depth, progress=change.progress, stay=stay
+    )
 
 
 def changed_program(program: Program, change: Change) -> Program:
-    """Return the program of the solver, size and length that a change has."""
+    """Return the program of the solver and length that a change has."""
     if change.solver is not None:
         program = as_partner(program, change.solver)
-    if change.unknowns is not None:
-        program = of_size(program, change.unknowns)
-    return program.of_length(change.iterations, change.restart)
+    return program.of_length(change.iterations)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WalkedCycle:
+    """A cycle that was walked through; times are since the first rank began it.
+
+    Attributes
+    ----------
+    rows : slice
+        Its bodies.
+    clock : float64 array, shape (rank,), seconds
+        When every rank ends it.
+    pending_s : float
+        When what is in flight is through; 0 if nothing is.
+    stay : float64 array, shape (iteration, rank, event), or None, seconds
+    waits : Waits or None
+        Who waited for whom; None if that was not wanted.
+    """
+
+    rows: slice
+    clock: Times
+    pending_s: float
+    stay: Times | None
+    waits: Waits | None
+
+
+def cycles_of(
+    script: Script,
+    *,
+    noted: bool = False,
+    interpret: bool = False,
+    ended: Times | None = None,
+    left: Times | None = None,
+) -> Iterator[WalkedCycle]:
+    """Walk from cycle to cycle; between them all ranks meet.
+
+    Parameters
+    ----------
+    noted : bool
+        Whether to note who waited for whom.
+    ended, left : optional
+        See `EventSimulator.walk`; since the first rank began the cycle.
+    """
+    block, latency = script.block, script.latency
+    ranks, events = script.after.size, block.kind.shape[1]
+    simulator = EventSimulator(
+        ranks,
+        script.neighbours,
+        Latencies(latency=latency, overhead=np.zeros_like(latency)),
+        lag=script.lag,
+        receipts_send=script.receipts_send,
+        exchanges_meet=script.exchanges_meet,
+        pending=max(int(np.isin(block.kind, (POST, COMPLETE)).sum()), 1),
+    )
+    drain_s = float(latency[:, COMPLETE].max(initial=0.0))
+    for rows, between in zip(block.cycles(), script.between, strict=True):
+        simulator.meet()
+        simulator.clock[:] = between - between.min()
+        part, bodies = block.part(rows), rows.stop - rows.start
+        stay = None if script.stay is None else np.ascontiguousarray(script.stay[rows])
+        waits = Waits.of_places(bodies * (events + 1), ranks) if noted else None
+        simulator.walk(
+            part.kind,
+            part.work,
+            part.rest,
+            duration=part.duration,
+            stay=stay,
+            ended=None if ended is None else ended[rows],
+            left=None if left is None else left[rows],
+            waits=waits,
+            absent=part.absent,
+            group=part.group,
+            interpret=interpret,
+        )
+        posted_s = simulator.last_post_s
+        yield WalkedCycle(
+            rows=rows,
+            clock=simulator.clock.copy(),
+            # What is in flight ends before the next cycle.
+            pending_s=0.0 if posted_s is None or not script.lag else posted_s + drain_s,
+            stay=stay,
+            waits=waits,
+        )
 
 
 def walk_cycles(
-    ready: Prepared,
+    script: Script,
     *,
-    with_path: bool,
-    interpret: bool,
+    with_path: bool = True,
+    interpret: bool = False,
     passed: NDArray[np.int32] | None = None,
 ) -> ReplayedSolve:
-    """Walk from cycle to cycle; between them all ranks meet.
+    """Walk through a solve, and back through each cycle if its path is wanted.
 
     Parameters
     ----------
     passed : int32 array, shape (iteration, event + 1), optional
         Is filled with the ranks on the path; see `places_on_path`.
     """
-    program, block, latency, lag = ready.program, ready.block, ready.latency, ready.lag
-    events = block.kind.shape[1]
-    pending = max(int(np.isin(block.kind, (POST, COMPLETE)).sum()), 1)
-    simulator = EventSimulator(
-        program.ranks,
-        program.neighbours,
-        Latencies(latency=latency, overhead=np.zeros_like(latency)),
-        lag=lag,
-        receipts_send=program.receipts_send,
-        exchanges_meet=program.exchanges_meet,
-        pending=pending,
-    )
-    path = PathTimes.none(program.ranks)
-    counts = program.counts or CycleCounts.once(len(program.between))
-    drain_s = float(latency[:, COMPLETE].max(initial=0.0))
+    ranks, bodies = script.after.size, len(script.block.kind)
+    path = PathTimes.none(ranks)
+    counts = script.counts or CycleCounts.once(len(script.between))
     total_s, iterating_s = counts.more_s, 0.0
-    cycles = block.cycles()
-    for rows, between, times, before in zip(
-        cycles, program.between, counts.times, counts.before, strict=True
+    walked = cycles_of(script, noted=with_path, interpret=interpret)
+    for cycle, between, times, before in zip(
+        walked, script.between, counts.times, counts.before, strict=True
     ):
-        simulator.meet()
-        # Clocks in a cycle begin with the rank that begins it first.
+        last = cycle.rows.stop == bodies
         total_s += before * float(between.min())
-        simulator.clock[:] = between - between.min()
-        part, kept = block.part(rows), np.ascontiguousarray(ready.stay[rows])
-        places = (rows.stop - rows.start) * (events + 1)
-        waits = Waits.of_places(places, program.ranks) if with_path else None
-        simulator.walk(
-            part.kind,
-            part.work,
-            part.rest,
-            duration=part.duration,
-            stay=kept,
-            waits=waits,
-            absent=part.absent,
-            group=part.group,
-            interpret=interpret,
-        )
-        ends = simulator.clock + program.after if rows is cycles[-1] else simulator.clock
-        if waits is not None:
-            one = PathTimes.none(program.ranks)
-            there = None if passed is None else passed[rows].reshape(-1)
-            walk_back(waits, int(ends.argmax()), one, kept, there)
+        ends = cycle.clock + script.after if last else cycle.clock
+        if cycle.waits is not None:
+            one = PathTimes.none(ranks)
+            there = None if passed is None else passed[cycle.rows].reshape(-1)
+            walk_back(cycle.waits, int(ends.argmax()), one, cycle.stay, there)
             path.add(one, times)
-        last_s = float(simulator.clock.max())
-        pending_s = 0.0
-        if (
-            simulator.last_post_s is not None and lag
-        ):  # what is in flight ends before the next cycle
-            pending_s = simulator.last_post_s + drain_s
+        last_s = float(cycle.clock.max())
         # Without the wait of those that begin first, for which the time between is to blame.
         iterating_s += times * (last_s - float(between.max() - between.min()))
-        total_s += times * max(last_s, pending_s)
-        if rows is cycles[-1]:  # the end of the solve comes once
-            total_s += max(float(ends.max()), pending_s) - max(last_s, pending_s)
+        total_s += times * max(last_s, cycle.pending_s)
+        if last:  # the end of the solve comes once
+            total_s += max(float(ends.max()), cycle.pending_s) - max(last_s, cycle.pending_s)
     return ReplayedSolve(total_s=total_s, iterating_s=iterating_s, path=path)
 
 

@@ -8,7 +8,7 @@ reduction or halo costs comes from a network. Several cases are simulated with t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,22 +17,26 @@ from numpy.typing import NDArray
 from hindmost.errors import UsageError
 from hindmost.models.laws.tailed import TailedLaw
 from hindmost.models.simulation.blocks import (
-    COMPLETE,
     NO_GROUP,
     ONE_WAY,
-    POST,
     RECEIVE,
     REDUCE,
     WAITING,
     EventBlock,
     Neighbours,
 )
-from hindmost.models.simulation.change import Detours, blocking_latency, without_progress
-from hindmost.models.simulation.draws import OF_DETOURS, OF_RANK, Dependence, generator, scores
-from hindmost.models.simulation.event_simulator import EventSimulator, Latencies
-from hindmost.models.simulation.layout import Edges, NodeNetwork, Nodes
-from hindmost.models.simulation.local_work import LocalWork
+from hindmost.models.simulation.change import Detours
+from hindmost.models.simulation.local_work import (
+    OF_DETOURS,
+    OF_RANK,
+    Dependence,
+    LocalWork,
+    generator,
+    scores,
+)
+from hindmost.models.simulation.network import Edges, NodeNetwork, Nodes
 from hindmost.models.simulation.program import Program, TypicalCosts
+from hindmost.models.simulation.rerun import Script, scripted, walk_cycles
 
 Times = NDArray[np.float64]
 
@@ -63,8 +67,8 @@ class Case:
         Whether deviations are in proportion to the work; else they last as long as recorded.
     detours : Detours or None
         Noise in addition.
-    lag : int
-        Reductions in flight less one.
+    depth : int or None
+        Reductions in flight; None: as recorded.
     progress : bool
         Whether reductions progress while ranks work.
     capped : bool
@@ -78,7 +82,7 @@ class Case:
     noise: float = 1.0
     noise_scales: bool = False
     detours: Detours | None = None
-    lag: int = 0
+    depth: int | None = None
     progress: bool = True
     capped: bool = False
     apart_s: float = 0.0
@@ -206,11 +210,12 @@ def simulate(
     parts = simulated_rows(program, placement.ranks, len(laws))
     rows = np.concatenate(parts)
     drawn = drawn_deviations(placement, rows.size, laws, dependence, seed)
-    ends = [
-        walk_through(program, placement, case, own_work(work, rows, case, drawn, laws, seed), parts)
-        for case in cases
-    ]
-    return np.array(ends) * (program.bodies / rows.size)
+    ends_s = []
+    for case in cases:
+        own = own_work(work, rows, case, drawn, laws, seed)
+        walked = walk_cycles(script_on(work, placement, case, own, parts), with_path=False)
+        ends_s.append(walked.total_s)
+    return np.array(ends_s) * (program.bodies / rows.size)
 
 
 def drawn_deviations(
@@ -281,54 +286,40 @@ def simulated_rows(program: Program, ranks: int, segments: int) -> list[NDArray[
     return found
 
 
-def walk_through(
-    program: Program,
+def script_on(
+    work: LocalWork,
     placement: Placement,
     case: Case,
     own: Times,
     parts: Sequence[NDArray[np.intp]],
-) -> float:
-    """Walk through cycles one after the other; between them all ranks meet.
+) -> Script:
+    """Return a solve on other ranks as a script, without the time between its cycles.
 
     Parameters
     ----------
     own : float64 array, shape (iteration, rank, segment), seconds
     parts : sequence of int array
         Bodies of each cycle, see `simulated_rows`.
-
-    Returns
-    -------
-    float
-        Seconds.
     """
-    latency = case.latency if case.progress else blocking_latency(case.latency)
-    simulator = EventSimulator(
-        placement.ranks,
-        Neighbours.of_edges(placement.ranks, *placement.edges),
-        Latencies(latency=latency, overhead=np.zeros_like(latency)),
-        lag=case.lag,
-        receipts_send=program.receipts_send,
-        exchanges_meet=program.exchanges_meet,
-        pending=max(int(np.isin(program.block.kind, (POST, COMPLETE)).sum()), 1),
+    program, rows = work.program, np.concatenate(parts)
+    begins = np.zeros(rows.size, np.bool_)
+    begins[np.cumsum([0, *(part.size for part in parts[:-1])])] = True
+    block = EventBlock(
+        kind=program.block.kind[rows],
+        work=own[:, :, :-1],
+        duration=np.broadcast_to(0.0, own[:, :, :-1].shape),
+        rest=own[:, :, -1],
+        cycle_begins=begins,
+        group=groups_on(program.block, rows, placement.ranks),
     )
-    drain_s = float(latency[:, COMPLETE].max(initial=0.0))
-    total_s, first = 0.0, 0
-    for rows in parts:
-        kind = program.block.kind[rows]
-        mine = slice(first, first + rows.size)
-        simulator.meet()
-        simulator.walk(
-            kind if case.progress else without_progress(kind),
-            own[mine, :, :-1],
-            own[mine, :, -1],
-            group=groups_on(program.block, rows, placement.ranks),
-        )
-        last_s = float(simulator.clock.max())
-        if simulator.last_post_s is not None and case.lag:  # what is in flight ends before the next
-            last_s = max(last_s, simulator.last_post_s + drain_s)
-        total_s += last_s
-        first += rows.size
-    return total_s
+    script = scripted(program, block, case.latency, depth=case.depth, progress=case.progress)
+    return replace(
+        script,
+        between=np.zeros((len(parts), placement.ranks)),
+        after=np.zeros(placement.ranks),
+        neighbours=Neighbours.of_edges(placement.ranks, *placement.edges),
+        counts=None,
+    )
 
 
 def groups_on(

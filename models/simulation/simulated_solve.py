@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 
 from hindmost.errors import UsageError
 from hindmost.models.simulation.change import Change
-from hindmost.models.simulation.draws import generator
-from hindmost.models.simulation.layout import NodeNetwork
-from hindmost.models.simulation.local_work import LocalWork
+from hindmost.models.simulation.local_work import LocalWork, generator
+from hindmost.models.simulation.network import NodeNetwork
 from hindmost.models.simulation.rerun import Scenario, walk
 from hindmost.models.simulation.scaleup import (
     REPLICAS,
@@ -37,8 +36,6 @@ WIDEST = 10.0
 """Ratio of the ends of an interval, from which on no time is predicted."""
 MISSES = 0.25
 """Error of the simulation on the recorded ranks, from which on no time is predicted."""
-ABSURD = 1e3
-"""Ratio of the ends of an interval, from which on it says nothing."""
 OF_LAWS = 1 << 20
 """Stream of the draws of laws."""
 
@@ -99,7 +96,7 @@ def scenarios_of(
         work=slow * factor.typical,
         noise=change.noise,
         detours=change.detours,
-        lag=0 if change.depth is None else change.depth - 1,
+        depth=change.depth,
         progress=change.progress,
     )
     nothing = np.zeros_like(costs.typical)
@@ -209,11 +206,6 @@ class SimulatedSolve:
     def missed(self) -> bool:
         """Whether the laws do not describe the run, so that nothing can be told."""
         return abs(self.miss) > MISSES
-
-    @property
-    def absurd(self) -> bool:
-        """Whether the interval has two ends, and is so wide that it says nothing."""
-        return ABSURD * self.low_s < self.high_s < np.inf
 
     @property
     def open(self) -> bool:
@@ -433,11 +425,10 @@ def refuse_change(work: LocalWork, change: Change) -> None:
             "A speed of one rank has no meaning on other numbers of ranks: give one for all, such "
             "as --speed x0.8."
         )
-    other = (change.iterations, change.restart, change.unknowns)
-    if change.uninjected or any(each is not None for each in other):
+    if change.uninjected or change.iterations is not None:
         raise UsageError(
-            "On other numbers of ranks a solve keeps its recorded size, iterations, restart length "
-            "and injected noise: omit --unknowns, --iterations, --restart and --noise not-injected."
+            "On other numbers of ranks a solve keeps its recorded iterations and injected noise: "
+            "omit --iterations and --noise not-injected."
         )
     if change.depth is not None and (work.program.depth != 1):
         raise UsageError(

@@ -33,6 +33,7 @@ KINDS = {
     "ineighbours": [SEND, RECEIVE],
     "part": [REDUCE, EventKind.FROM_ROOT, SEND, RECEIVE],
     "fence": [REDUCE, SEND, REDUCE],
+    "epoch": [SEND, RECEIVE, SEND, RECEIVE],
     "lock": [SEND, REDUCE],
 }
 """Of an iteration."""

@@ -17,19 +17,17 @@ from pathlib import Path
 from hindmost.analysis.readers.format import TraceFormat, TraceRequest
 from hindmost.analysis.readers.text_files import first_line, head_of, read_text, split_lines
 from hindmost.errors import DataError, UsageError
-from hindmost.models.simulation.message_matching import (
+from hindmost.models.simulation.messages import (
     ANY,
+    MOST_OPERATIONS,
     NOBODY,
     Begun,
-    RankTrace,
-    message_program,
-)
-from hindmost.models.simulation.messages import (
-    MOST_OPERATIONS,
     Exchange,
     JointCall,
     MessageProgram,
     Pattern,
+    RankTrace,
+    message_program,
 )
 from hindmost.parsing import LARGEST, plain_number, shown
 
@@ -124,103 +122,72 @@ Reads = Callable[[Line], JointCall]
 """What reads a collective."""
 
 
-def simple(
-    name: str, pattern: Pattern, exchange: Exchange, *, type_at: int, root_at: int | None = None
-) -> Reads:
-    """Return what reads a collective whose first argument counts the elements of a message."""
-
-    def read(line: Line) -> JointCall:
-        return JointCall(
-            name=name,
-            pattern=pattern,
-            exchange=exchange,
-            root=optional_root(line, root_at),
-            bytes=line.amount(0) * line.bytes_of(type_at),
-        )
-
-    return read
+def first(line: Line) -> float:
+    """Return the elements that a rank contributes: the first argument."""
+    return line.amount(0)
 
 
-def each_its_own(
-    name: str, pattern: Pattern, exchange: Exchange, *, first: int, rooted: bool
-) -> Reads:
-    """Return what reads a collective with a count for every rank, from an argument on.
+def of_ranks(begin: int) -> Callable[[Line], float]:
+    """Return what reads the mean of a count for every rank, from an argument on.
 
     A rank that is not the root may write zeros. Messages are taken as alike, of the mean size.
     """
+    return lambda line: sum(line.amount(begin + at) for at in range(line.ranks)) / line.ranks
+
+
+def joint(
+    name: str,
+    pattern: Pattern,
+    exchange: Exchange,
+    count: Callable[[Line], float],
+    *,
+    type_at: tuple[int, int],
+    root_at: tuple[int, int] | None = None,
+) -> Reads:
+    """Return what reads a collective.
+
+    Parameters
+    ----------
+    count : callable
+        Elements of a message.
+    type_at, root_at : tuple of int
+        Which argument says it: the first number, and as often the number of ranks as the second.
+    """
 
     def read(line: Line) -> JointCall:
-        ranks = line.ranks
-        count = sum(line.amount(first + each) for each in range(ranks)) / ranks
-        after = ranks + 1
-        root = optional_root(line, after if rooted else None)
-        bytes = count * line.bytes_of(after + rooted)
+        bytes = count(line) * line.bytes_of(type_at[0] + type_at[1] * line.ranks)
+        at = None if root_at is None else root_at[0] + root_at[1] * line.ranks
+        named = at is not None and at < len(line.words)
+        root = line.whole(at, below=line.ranks) if named and at is not None else 0
         return JointCall(name=name, pattern=pattern, exchange=exchange, root=root, bytes=bytes)
 
     return read
 
 
-def optional_root(line: Line, at: int | None) -> int:
-    """Return the root that an argument names; 0 if it is omitted or there is none."""
-    if at is None or at >= len(line.words):
-        return 0
-    return line.whole(at, below=line.ranks)
-
-
-def barrier(line: Line) -> JointCall:
-    """Read a barrier."""
-    return JointCall(name="barrier", pattern=Pattern.ALL, exchange=Exchange.NOTHING)
-
-
-def reduce_scatter(line: Line) -> JointCall:
-    """Read a reduction whose result is spread over the ranks."""
-    ranks = line.ranks
-    count = sum(line.amount(each) for each in range(ranks))
-    line.amount(ranks)
-    return JointCall(
-        name="reducescatter",
-        pattern=Pattern.ALL,
-        exchange=Exchange.HALVING,
-        bytes=count * line.bytes_of(ranks + 1),
-    )
-
-
-def gather_v(line: Line) -> JointCall:
-    """Read a gather of unlike many elements, of which each rank writes its own first."""
-    after = line.ranks + 1
-    return JointCall(
-        name="gatherv",
-        pattern=Pattern.TO_ROOT,
-        exchange=Exchange.GROWING,
-        root=optional_root(line, after),
-        bytes=line.amount(0) * line.bytes_of(after + 1),
-    )
-
-
-def all_to_all_v(line: Line) -> JointCall:
-    """Read an exchange of all with all, of which every rank sends others unlike many bytes."""
-    ranks = line.ranks
-    count = sum(line.amount(1 + each) for each in range(ranks)) / ranks
-    bytes = count * line.bytes_of(2 * ranks + 2)
-    return JointCall(name="alltoallv", pattern=Pattern.ALL, exchange=Exchange.PAIRS, bytes=bytes)
-
-
+ALL, FROM_ROOT, TO_ROOT, PREFIX = Pattern.ALL, Pattern.FROM_ROOT, Pattern.TO_ROOT, Pattern.PREFIX
+SAME, GROWING, PAIRS = Exchange.SAME, Exchange.GROWING, Exchange.PAIRS
 COLLECTIVES: dict[str, Reads] = {
-    "barrier": barrier,
-    "bcast": simple("bcast", Pattern.FROM_ROOT, Exchange.SAME, root_at=1, type_at=2),
-    "reduce": simple("reduce", Pattern.TO_ROOT, Exchange.SAME, root_at=2, type_at=3),
-    "allreduce": simple("allreduce", Pattern.ALL, Exchange.ALLREDUCE, type_at=2),
-    "gather": simple("gather", Pattern.TO_ROOT, Exchange.GROWING, root_at=2, type_at=3),
-    "gatherv": gather_v,
-    "scatter": simple("scatter", Pattern.FROM_ROOT, Exchange.GROWING, root_at=2, type_at=3),
-    "scatterv": each_its_own("scatterv", Pattern.FROM_ROOT, Exchange.GROWING, first=0, rooted=True),
-    "allgather": simple("allgather", Pattern.ALL, Exchange.GROWING, type_at=2),
-    "allgatherv": each_its_own("allgatherv", Pattern.ALL, Exchange.GROWING, first=1, rooted=False),
-    "alltoall": simple("alltoall", Pattern.ALL, Exchange.PAIRS, type_at=2),
-    "alltoallv": all_to_all_v,
-    "reducescatter": reduce_scatter,
-    "scan": simple("scan", Pattern.PREFIX, Exchange.SAME, type_at=2),
-    "exscan": simple("exscan", Pattern.PREFIX, Exchange.SAME, type_at=2),
+    "barrier": joint("barrier", ALL, Exchange.NOTHING, lambda _: 0.0, type_at=(0, 0)),
+    "bcast": joint("bcast", FROM_ROOT, SAME, first, root_at=(1, 0), type_at=(2, 0)),
+    "reduce": joint("reduce", TO_ROOT, SAME, first, root_at=(2, 0), type_at=(3, 0)),
+    "allreduce": joint("allreduce", Pattern.DOUBLING, SAME, first, type_at=(2, 0)),
+    "gather": joint("gather", TO_ROOT, GROWING, first, root_at=(2, 0), type_at=(3, 0)),
+    "gatherv": joint("gatherv", TO_ROOT, GROWING, first, root_at=(1, 1), type_at=(2, 1)),
+    "scatter": joint("scatter", FROM_ROOT, GROWING, first, root_at=(2, 0), type_at=(3, 0)),
+    "scatterv": joint("scatterv", FROM_ROOT, GROWING, of_ranks(0), root_at=(1, 1), type_at=(2, 1)),
+    "allgather": joint("allgather", ALL, GROWING, first, type_at=(2, 0)),
+    "allgatherv": joint("allgatherv", ALL, GROWING, of_ranks(1), type_at=(1, 1)),
+    "alltoall": joint("alltoall", ALL, PAIRS, first, type_at=(2, 0)),
+    "alltoallv": joint("alltoallv", ALL, PAIRS, of_ranks(1), type_at=(2, 2)),
+    "reducescatter": joint(
+        "reducescatter",
+        ALL,
+        Exchange.HALVING,
+        lambda line: line.ranks * of_ranks(0)(line),
+        type_at=(1, 1),
+    ),
+    "scan": joint("scan", PREFIX, SAME, first, type_at=(2, 0)),
+    "exscan": joint("exscan", PREFIX, SAME, first, type_at=(2, 0)),
 }
 """What all ranks do together."""
 

@@ -135,9 +135,8 @@ class Advice(TypedDict):
     answer: str
     recorded: NotRequired[Compared]
     changes: NotRequired[list[Compared]]
-    to_tolerance: NotRequired[Compared | None]
     at_scale: NotRequired[list[Compared]]
-    iterations_ratio: NotRequired[float]
+    iterations_ratio: float
     assumptions: list[str]
     findings: list[Finding]
 

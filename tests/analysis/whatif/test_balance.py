@@ -109,36 +109,14 @@ def test_balanced_blocks_take_the_time_of_an_even_share(
     assert greedy["changes"] == {"balance": "greedy"}
 
 
-def test_a_map_may_be_given(
+def test_it_is_told_in_sentences(
     tmp_path: Path, adaptive: Header, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = write(tmp_path / "runs", adaptive)
-    map_file = tmp_path / "map"
-    map_file.write_text("0\n0\n1\n1\n1\n1\n")
-    [found] = answers(capsys, file, "--balance", str(map_file))
-    assert found["predicted_s"] == pytest.approx(10 * (12 + 16) * 1e-3 + CYCLES * 1e-4)
-    assert (found["bytes_factor"], found["messages_factor"], found["moved_cells"]) == (1, 1, 0)
-    assert main(["whatif", str(file), "--balance", f"{map_file},greedy"]) == 0
+    assert main(["whatif", str(file), "--balance", "none,greedy"]) == 0
     printed = capsys.readouterr().out
     assert "With balance greedy: predicted" in printed
     assert "replayed without a change" in printed
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("0\n1\n", "has 6 objects, more than the map has"),
-        ("0\n1\n0\n1\n0\n7\n", "the rank 7"),
-        ("0\nx\n", "has 'x'; give the rank"),
-        ("", "has no rank"),
-    ],
-)
-def test_maps_that_do_not_fit(tmp_path: Path, adaptive: Header, text: str, words: str) -> None:
-    file = write(tmp_path / "runs", adaptive)
-    map_file = tmp_path / "map"
-    map_file.write_text(text)
-    with pytest.raises((UsageError, DataError), match=words):
-        main(["whatif", str(file), "--balance", str(map_file)])
 
 
 def test_what_has_no_blocks_or_contradicts_itself(
@@ -169,7 +147,7 @@ def test_what_has_no_blocks_or_contradicts_itself(
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["--balance", "best"], "choose greedy, refine, none, or a file"),
+        (["--balance", "best"], "choose greedy, refine, none."),
         (["--balance", "greedy", "--latency", "x2"], "stands alone; omit --latency"),
         (["--balance", "greedy", "--ranks", "8"], "stands alone; omit --ranks"),
     ],

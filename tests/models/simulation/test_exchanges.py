@@ -17,7 +17,7 @@ from hindmost.models.simulation.exchanges import Exchanges, exchanges_meet, late
 from hindmost.models.simulation.program import Program, recorded_program
 from hindmost.models.simulation.recorded import moments, releases
 from hindmost.models.simulation.rerun import Scenario, prepared, what_if
-from hindmost.models.simulation.timeline import replayed_script, timeline_of
+from hindmost.models.simulation.timeline import timeline_of
 
 Times = NDArray[np.float64]
 BODIES = 300
@@ -139,9 +139,10 @@ def test_without_a_change_the_time_comes_back(kinds: tuple[int, ...], meet: bool
     walked = what_if(program, Change()).recorded
     assert walked.total_s == pytest.approx(ends_s(program), rel=1e-12)
     ready = prepared(program, Change(), Scenario(level="typical", byte_share=0.0))
-    timeline = timeline_of(replayed_script(ready))
+    timeline = timeline_of(ready)
     assert timeline.end[-1].max() == pytest.approx(walked.total_s, rel=1e-12)
-    come = (timeline.start[:, :, None] + np.cumsum(timeline.work + timeline.inside, axis=2))[-1]
+    spent = timeline.script.block.work + timeline.inside
+    come = (timeline.start[:, :, None] + np.cumsum(spent, axis=2))[-1]
     recorded = (program.block.work + program.block.duration).sum(axis=(0, 2))
     gaps = program.block.rest[:-1].sum(axis=0)
     np.testing.assert_allclose(come[:, -1], recorded + gaps, rtol=1e-12)

@@ -7,11 +7,9 @@ import pytest
 from tests.models.simulation.cases import PATTERNS
 from tests.models.simulation.programs import synthetic
 
-from hindmost.errors import UsageError
-from hindmost.models.simulation import timeline
 from hindmost.models.simulation.change import Change
 from hindmost.models.simulation.rerun import Scenario, prepared, walk
-from hindmost.models.simulation.timeline import replayed_script, timeline_of
+from hindmost.models.simulation.timeline import timeline_of
 
 TYPICAL = Scenario(level="typical", byte_share=0.0)
 
@@ -19,13 +17,11 @@ TYPICAL = Scenario(level="typical", byte_share=0.0)
 @pytest.mark.parametrize("name", PATTERNS)
 def test_without_a_change_it_is_what_was_recorded(name: str) -> None:
     program = synthetic(name, stay_s=0.02)
-    found = timeline_of(replayed_script(prepared(program, Change(), TYPICAL)))
+    found = timeline_of(prepared(program, Change(), TYPICAL))
     block = program.block
     there = block.recorded[:, None, :]
-    assert found.work == pytest.approx(np.where(there, block.work, 0.0))
     assert found.inside == pytest.approx(np.where(there, block.duration, 0.0), abs=1e-9)
-    assert np.array_equal(found.kind, np.where(block.recorded, block.kind, 0))
-    begins = np.flatnonzero(found.cycle_begins)
+    begins = np.flatnonzero(block.cycle_begins)
     ends = np.array([0.0, *found.end[begins[1:] - 1].max(axis=1)])
     assert found.start[begins] - ends[:, None] == pytest.approx(program.between)
 
@@ -34,15 +30,8 @@ def test_without_a_change_it_is_what_was_recorded(name: str) -> None:
 @pytest.mark.parametrize("change", [Change(latency=3.0), Change(every_speed=0.5)])
 def test_it_ends_when_the_walk_ends(name: str, change: Change) -> None:
     program = synthetic(name)
-    found = timeline_of(replayed_script(prepared(program, change, TYPICAL)))
-    total_s = float((found.end[-1] + found.after).max())
+    found = timeline_of(prepared(program, change, TYPICAL))
+    total_s = float((found.end[-1] + found.script.after).max())
     assert total_s == pytest.approx(walk(program, change, TYPICAL).total_s)
-    inside = found.work.sum(axis=2) + found.inside.sum(axis=2)
+    inside = found.script.block.work.sum(axis=2) + found.inside.sum(axis=2)
     assert (inside <= found.end - found.start + 1e-9).all()
-
-
-def test_too_many_events_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(timeline, "MOST_VALUES", 10)
-    script = replayed_script(prepared(synthetic("blocking"), Change(), TYPICAL))
-    with pytest.raises(UsageError, match="Give fewer ranks"):
-        timeline_of(script)

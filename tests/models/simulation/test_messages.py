@@ -7,8 +7,16 @@ from dataclasses import replace
 import pytest
 
 from hindmost.errors import DataError
-from hindmost.models.simulation.message_matching import ANY, NOBODY, RankTrace, message_program
-from hindmost.models.simulation.messages import Exchange, JointCall, Operation, Pattern
+from hindmost.models.simulation.messages import (
+    ANY,
+    NOBODY,
+    Exchange,
+    JointCall,
+    Operation,
+    Pattern,
+    RankTrace,
+    message_program,
+)
 
 BARRIER = JointCall(name="barrier", pattern=Pattern.ALL, exchange=Exchange.NOTHING)
 
