@@ -17,10 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.models.adaptive import interference, shape_level
-from hindmost.models.adaptive.application import Application, Count, Exchange
 from hindmost.models.adaptive.interference import CycleKind, CycleVerdict
 from hindmost.models.adaptive.machine import GrindPoint, Machine, Network
-from hindmost.models.adaptive.offline import OfflineModel
+from hindmost.models.adaptive.offline import Application, Count, Exchange, OfflineModel
 from hindmost.models.adaptive.panel import Panel
 from hindmost.models.adaptive.work import PHASES
 from hindmost.models.simulation.network import Link, Piece

@@ -123,7 +123,7 @@ def conclude(folder: Path, machine_file: Path, size: Size) -> None:
     places = [folder / name for name, _, _ in planned(size, folder)]
     files = find_runs(places)
     runs = [read_adaptive(run) for run in files]
-    study = study_runs(runs, machine)
+    study = study_runs(runs)
     raw = tables.raw_table(study.errors)
     show("Raw prediction errors, in percent", raw)
     paper = paper_table(study.judged)

@@ -13,8 +13,8 @@ from hindmost.analysis.runs.figures.run_figure import FigureChoice, RunFigure
 from hindmost.analysis.show.chart import Chart, Quantity, Series, worth_showing
 from hindmost.errors import UsageError
 from hindmost.harness.runfile.reader import Run
-from hindmost.models.adaptive.grind import curve
 from hindmost.models.adaptive.machine import Machine
+from hindmost.models.adaptive.offline import grind_curve
 from hindmost.text import unit_for
 
 ROOM, GRIND_ROOM, COUNT_ROOM = 1.08, 1.15, 1.05
@@ -147,7 +147,7 @@ def time_per_cell(run: AdaptiveRun, machine: Machine | None = None) -> Chart:
     curves, highest = [], worth_showing(each)[1]
     if machine is not None:
         for on_node in sorted({1, min(run.ranks, machine.ranks_per_node)}):
-            found = curve(machine.grind, "hydro", on_node)
+            found = grind_curve(machine.grind, "hydro", on_node)
             if found is not None:
                 ranks = "rank" if on_node == 1 else "ranks"
                 probed = Series(
@@ -224,12 +224,6 @@ def make_grind(run: Run, choice: FigureChoice) -> Chart:
     return time_per_cell(read_adaptive(run), choice.machine)
 
 
-def make_checkpoints(run: Run, choice: FigureChoice) -> Chart:
-    """Make the chart of accumulated time and checkpoints."""
-    read = read_adaptive(run)
-    return accumulated(read, study_checkpoints(read, machine=choice.machine))
-
-
 ADAPTIVE_FIGURES = (
     RunFigure(
         name="predicted",
@@ -267,7 +261,7 @@ ADAPTIVE_FIGURES = (
         summary="adaptive runs: accumulated time, and when to write checkpoints",
         caption="The accumulated time of the cycles, and after which of them each rule writes a "
         "checkpoint, given the predictions of the next cycle.",
-        make=make_checkpoints,
+        make=of_cycles(accumulated),
         default=True,
     ),
 )

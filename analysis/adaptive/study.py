@@ -13,7 +13,6 @@ from hindmost.analysis.runs.configuration import configuration
 from hindmost.analysis.runs.cycles import DECIDES, AdaptiveRun, mean_error_percent
 from hindmost.analysis.runs.summary import load_around
 from hindmost.models.adaptive.interference import CycleKind
-from hindmost.models.adaptive.machine import Machine
 from hindmost.text import counted
 
 FIRST = 1
@@ -215,14 +214,8 @@ class AdaptiveStudy:
         return tuple(each for each in calm if each.floor is not None) or calm
 
 
-def study_runs(runs: Sequence[AdaptiveRun], machine: Machine | None = None) -> AdaptiveStudy:
-    """Study adaptive runs.
-
-    Parameters
-    ----------
-    machine : Machine, optional
-        Gives the cost of a checkpoint to runs that wrote none.
-    """
+def study_runs(runs: Sequence[AdaptiveRun]) -> AdaptiveStudy:
+    """Study adaptive runs."""
     errors = []
     for group in group_replays(runs):
         loads = [load for run in group.runs if (load := load_around(run.run)) is not None]
@@ -233,7 +226,7 @@ def study_runs(runs: Sequence[AdaptiveRun], machine: Machine | None = None) -> A
                 raw={name: group.errors_percent(name) for name in group.predictors},
                 floor=group.floor_percent(),
                 load=most,
-                checkpoints=study_checkpoints(group.middle, machine=machine),
+                checkpoints=study_checkpoints(group.middle),
             )
         )
     onsets = tuple(onset for run in runs for onset in find_onsets(run))

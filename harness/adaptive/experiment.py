@@ -9,11 +9,10 @@ from typing import Any, ClassVar
 
 from hindmost.errors import UsageError
 from hindmost.harness import mpi
-from hindmost.harness.adaptive.application import application_of
 from hindmost.harness.adaptive.checkpoint import CheckpointSetting, prepare_checkpoint
 from hindmost.harness.adaptive.compiling import compile_everything
 from hindmost.harness.adaptive.cycle_advisor import CycleAdvisor, DecisionOptions
-from hindmost.harness.adaptive.decks import Deck
+from hindmost.harness.adaptive.decks import CELL_BYTES, Deck, application_of
 from hindmost.harness.adaptive.interference import Schedule
 from hindmost.harness.adaptive.kernel import Choices, Kernel, resume_kernel, start_kernel
 from hindmost.harness.adaptive.phases import NAMES, PhaseClock
@@ -29,7 +28,6 @@ from hindmost.harness.campaign import (
 from hindmost.harness.live.feed import LiveFeed
 from hindmost.harness.petsc import Parallel
 from hindmost.harness.probes.pulse import slowest_pulse_s
-from hindmost.harness.probes.speed import speed
 from hindmost.harness.rank_failures import on_root
 from hindmost.harness.recorder.library import load
 from hindmost.harness.reduction.reduced_file import ALWAYS
@@ -155,11 +153,10 @@ class AdaptiveReplays:
         """Run the cycles, each predicted before it; collective."""
         experiment, deck = self._experiment, planned.case
         clock = PhaseClock()
-        speed_s = speed(self._communicator)
         pulses = pulse_reader()
         pulse_s = slowest_pulse_s(pulses, self._communicator)
         kernel = self._kernel(clock)
-        foresight = foresight_of(experiment, self._communicator.size, speed_s, pulse_s)
+        foresight = foresight_of(experiment, self._communicator.size, pulse_s)
         runner = Runner(
             kernel,
             clock,
@@ -195,7 +192,6 @@ class AdaptiveReplays:
             petsc_options={"given": ""},
             spec={
                 **self._spec(kernel, ended),
-                "speed_s": speed_s,
                 "pulse_s": pulse_s,
                 "pulses_s": pulses.spent_s,
             },
@@ -225,7 +221,6 @@ class AdaptiveReplays:
         return {
             "deck": kernel.deck.to_toml(),
             "choices": kernel.choices.to_json(),
-            "application": application_of(kernel.deck).to_json(),
             "base": list(kernel.mesh.base),
             "cycles": experiment.cycles,
             "first_cycle": ended.first_cycle,
@@ -247,15 +242,11 @@ class AdaptiveReplays:
         }
 
 
-def foresight_of(
-    experiment: AdaptiveExperiment, ranks: int, speed_s: float, pulse_s: float
-) -> CycleAdvisor:
+def foresight_of(experiment: AdaptiveExperiment, ranks: int, pulse_s: float) -> CycleAdvisor:
     """Return what predicts the cycles.
 
     Parameters
     ----------
-    speed_s : float
-        Seconds of the reference kernel, just before the run.
     pulse_s : float
         Seconds of a pulse, just before the run.
     """
@@ -263,14 +254,8 @@ def foresight_of(
     if machine is None:
         return CycleAdvisor(experiment.orders)
     application = application_of(experiment.deck)
-    model = OfflineModel(
-        machine=machine,
-        application=application,
-        ranks=ranks,
-        speed_s=speed_s,
-        pulse_s=pulse_s,
-    )
-    cost = CheckpointCost.of_machine(machine, application.bytes_kept)
+    model = OfflineModel(machine=machine, application=application, ranks=ranks, pulse_s=pulse_s)
+    cost = CheckpointCost.of_machine(machine, CELL_BYTES)
     return CycleAdvisor(experiment.orders, model=model, cost=cost)
 
 

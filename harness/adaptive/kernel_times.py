@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from hindmost.harness.adaptive.application import application_of
-from hindmost.harness.adaptive.decks import DECKS, Deck
+from hindmost.harness.adaptive.decks import DECKS, Deck, application_of
 from hindmost.harness.adaptive.kernel import Choices, Kernel, start_kernel
 from hindmost.harness.adaptive.phases import Phase, PhaseClock, TimedExchange, timed_reduction
 from hindmost.harness.adaptive.physics.heat import Conduction, FaceHeat
