@@ -8,8 +8,7 @@ from hindmost.models.adaptive.checkpoints import CheckpointCost
 from hindmost.models.adaptive.interference import CycleKind, CycleVerdict
 from hindmost.models.adaptive.machine import Machine
 from hindmost.models.adaptive.offline import Application, Count, Exchange, OfflineModel
-from hindmost.models.adaptive.panel import Panel
-from hindmost.models.adaptive.predictor import Predictor
+from hindmost.models.adaptive.predictor import Panel, Predictor
 from hindmost.models.adaptive.predictors import PREDICTORS
 from hindmost.models.adaptive.work import PHASES, Spent, Work
 

@@ -30,7 +30,6 @@ from hindmost.cli import main
 from hindmost.errors import HindmostError
 from hindmost.harness.adaptive.checkpoint import read_part, read_setting
 from hindmost.harness.adaptive.decks import application_of, find_deck, parse_deck
-from hindmost.harness.adaptive.kernel import Choices
 from hindmost.harness.runfile.checksum import append_checksum
 from hindmost.harness.runfile.machine_file import read_machine
 from hindmost.harness.solo import Solo
@@ -139,7 +138,6 @@ def checkpoint(folder: Path) -> Specimen:
     def read() -> None:
         setting = read_setting(target)
         parse_deck(setting.deck, str(target))
-        Choices.from_json(setting.choices)
         read_part(target, setting, Solo())
 
     return Specimen(

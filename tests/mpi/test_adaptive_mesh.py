@@ -66,7 +66,7 @@ def face_sums(mesh):
     return sums[: patch.owned]
 
 def consistent_edges(ranks, mesh, columns):
-    edges = mesh.edges(columns)
+    edges = mesh.edges(columns, 0)
     came = {(int(s), ranks.rank): int(b) for s, b in zip(edges.source, edges.bytes)}
     everything = {k: v for part in ranks.allgather(came) for k, v in part.items()}
     mine = [v for (source, _), v in everything.items() if source == ranks.rank]
@@ -103,9 +103,9 @@ def told_by(ranks, cycles):
         told["did"].append([ranks.allreduce(did.divided), ranks.allreduce(did.combined), did.held])
         told["moved"] += ranks.allreduce(balanced.moved)
         most = max(counts) * len(counts) / sum(counts)
-        told["imbalance"].append([balanced.imbalance_after, most])
-    loads = mesh.blocks()
-    told["blocks"] = [sum(ranks.allgather(loads.block.size)),
+        told["imbalance"].append([balanced.imbalance, most])
+    loads = mesh.blocks(columns=4, epoch=0)
+    told["blocks"] = [sum(ranks.allgather(loads.place.size)),
                       sum(ranks.allgather(int(loads.load.sum())))]
 
     # Given back from pieces that are cut anywhere, as a checkpoint's reader would.

@@ -297,86 +297,67 @@ def wall_loop(
     return n
 
 
-class Connection:
-    """How the cells of a rank are connected, found again after every change.
+def connected(part: MeshPart) -> tuple[Patch, Exchange]:
+    """Connect the cells of a part. Collective among neighbours.
 
-    Attributes
-    ----------
-    patch : Patch
-    exchange : Exchange
+    Raises
+    ------
+    DataError
+        Neighbours differ by more than one level, which only given cells can.
     """
+    communicator, tables, own = part.communicator, part.tables, part.columns
+    roots, levels, owned = part.roots, part.levels, part.owned
+    begin, end = (np.empty(roots.key.size, np.int32) for _ in range(2))
+    run = compiled(run_loop)
+    run(levels, 0, owned, roots.first, own.key, begin, end)
+    mirror, start = find_mirrors(roots, levels, own, begin, end)
+    fetched, mirrors = fetch_ghosts(communicator, roots.peers, mirror, start, own, owned)
+    rows = owned + fetched.shape[0]
+    cells = Columns.empty(rows)
+    for mine, theirs, whole in (
+        (own.i, fetched[:, 0], cells.i),
+        (own.j, fetched[:, 1], cells.j),
+        (own.level, fetched[:, 2], cells.level),
+    ):
+        whole[:owned], whole[owned:] = mine, theirs
+    cells.key[:owned] = own.key
+    compiled(key_loop)(*tables, levels, owned, rows, cells.i, cells.j, cells.level, cells.key)
+    before = owned + int(mirrors.received[np.searchsorted(roots.peers, communicator.rank)])
+    run(levels, owned, before, 0, cells.key, begin, end)
+    run(levels, before, rows, roots.last, cells.key, begin, end)
 
-    patch: Patch
-    exchange: Exchange
-
-    def renew(self, part: MeshPart) -> None:
-        """Connect the cells. Collective among neighbours.
-
-        Raises
-        ------
-        DataError
-            Neighbours differ by more than one level, which only given cells can.
-        """
-        if hasattr(self, "exchange"):
-            self.exchange.close()
-        communicator, tables, own = part.communicator, part.tables, part.columns
-        roots, levels, owned = part.roots, part.levels, part.owned
-        begin, end = (np.empty(roots.key.size, np.int32) for _ in range(2))
-        run = compiled(run_loop)
-        run(levels, 0, owned, roots.first, own.key, begin, end)
-        mirror, start = find_mirrors(roots, levels, own, begin, end)
-        fetched, mirrors = fetch_ghosts(communicator, roots.peers, mirror, start, own, owned)
-        rows = owned + fetched.shape[0]
-        cells = Columns.empty(rows)
-        for mine, theirs, whole in (
-            (own.i, fetched[:, 0], cells.i),
-            (own.j, fetched[:, 1], cells.j),
-            (own.level, fetched[:, 2], cells.level),
-        ):
-            whole[:owned], whole[owned:] = mine, theirs
-        cells.key[:owned] = own.key
-        compiled(key_loop)(*tables, levels, owned, rows, cells.i, cells.j, cells.level, cells.key)
-        before = owned + int(mirrors.received[np.searchsorted(roots.peers, communicator.rank)])
-        run(levels, owned, before, 0, cells.key, begin, end)
-        run(levels, before, rows, roots.last, cells.key, begin, end)
-
-        faces = []
-        bits = masks(levels)
-        for axis in range(2):
-            # Each face has a finer or equal side, and a cell has two sides along an axis.
-            lower, upper = (np.empty(2 * rows, np.int32) for _ in range(2))
-            finer = np.empty(2 * rows, np.int8)
-            many = compiled(face_loop)(
-                axis, levels, bits[axis], bits[1 - axis], roots.first, roots.last, begin, end,
-                roots.ahead[axis], cells.level, cells.key, lower, upper, finer,
-            )  # fmt: skip
-            if many < 0:
-                row = -1 - many
-                raise DataError(
-                    f"The cell ({cells.i[row]}, {cells.j[row]}) of level {cells.level[row]} has a "
-                    "neighbour two levels finer; only one level is allowed. Use the mesh as it "
-                    "was written."
-                )
-            faces.append(Faces(lower=lower[:many], upper=upper[:many], level=finer[:many]))
-        on_walls = 4 * int((end[roots.walls] - begin[roots.walls]).sum())
-        wall_cell, wall_side = np.empty(on_walls, np.int32), np.empty(on_walls, np.int8)
-        many = compiled(wall_loop)(
-            levels, *bits, roots.walls, roots.wall_sides, begin, end, cells.level, cells.key,
-            wall_cell, wall_side,
+    faces = []
+    bits = masks(levels)
+    for axis in range(2):
+        # Each face has a finer or equal side, and a cell has two sides along an axis.
+        lower, upper = (np.empty(2 * rows, np.int32) for _ in range(2))
+        finer = np.empty(2 * rows, np.int8)
+        many = compiled(face_loop)(
+            axis, levels, bits[axis], bits[1 - axis], roots.first, roots.last, begin, end,
+            roots.ahead[axis], cells.level, cells.key, lower, upper, finer,
         )  # fmt: skip
-        self.patch = Patch(
-            owned=owned,
-            ghosts=rows - owned,
-            i=cells.i,
-            j=cells.j,
-            level=cells.level,
-            x_faces=faces[0],
-            y_faces=faces[1],
-            walls=Walls(cell=wall_cell[:many], side=wall_side[:many]),
-        )
-        self.exchange = Exchange(communicator, mirrors)
-
-    def incoming(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """Return the ranks that ghosts come from, and the number from each."""
-        mirrors = self.exchange.mirrors
-        return mirrors.peers, np.diff(mirrors.received)
+        if many < 0:
+            row = -1 - many
+            raise DataError(
+                f"The cell ({cells.i[row]}, {cells.j[row]}) of level {cells.level[row]} has a "
+                "neighbour two levels finer; only one level is allowed. Use the mesh as it "
+                "was written."
+            )
+        faces.append(Faces(lower=lower[:many], upper=upper[:many], level=finer[:many]))
+    on_walls = 4 * int((end[roots.walls] - begin[roots.walls]).sum())
+    wall_cell, wall_side = np.empty(on_walls, np.int32), np.empty(on_walls, np.int8)
+    many = compiled(wall_loop)(
+        levels, *bits, roots.walls, roots.wall_sides, begin, end, cells.level, cells.key,
+        wall_cell, wall_side,
+    )  # fmt: skip
+    patch = Patch(
+        owned=owned,
+        ghosts=rows - owned,
+        i=cells.i,
+        j=cells.j,
+        level=cells.level,
+        x_faces=faces[0],
+        y_faces=faces[1],
+        walls=Walls(cell=wall_cell[:many], side=wall_side[:many]),
+    )
+    return patch, Exchange(communicator, mirrors)

@@ -15,7 +15,7 @@ from hindmost.models.adaptive.interference import (
     change_of_machine,
 )
 from hindmost.models.adaptive.offline import OfflineModel
-from hindmost.models.adaptive.panel import Panel
+from hindmost.models.adaptive.predictor import Panel
 from hindmost.models.adaptive.work import PHASES, Spent, Work
 from hindmost.models.synthetic.cycles import CycleLaw, draw_cycles
 

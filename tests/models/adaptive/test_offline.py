@@ -16,7 +16,7 @@ from hindmost.models.adaptive.offline import (
     curve_surface,
     slab_surface,
 )
-from hindmost.models.adaptive.panel import Panel
+from hindmost.models.adaptive.predictor import Panel
 from hindmost.models.adaptive.predictors import Offline
 from hindmost.models.adaptive.work import PHASES, Spent, Work
 
@@ -24,7 +24,8 @@ WORK = Work(cells=10_000, steps=10, iterations=40, adapts=True)
 
 
 def on(ranks: int = 1, **other: Any) -> OfflineModel:
-    return OfflineModel(**{"machine": PLAIN, "application": DECK, "ranks": ranks} | other)
+    settings: dict[str, Any] = {"machine": PLAIN, "application": DECK, "ranks": ranks, **other}
+    return OfflineModel(**settings)
 
 
 def test_every_phase_adds_up_as_by_hand() -> None:

@@ -9,9 +9,8 @@ import pytest
 
 from hindmost.errors import UsageError
 from hindmost.models.adaptive.offline import OfflineModel
-from hindmost.models.adaptive.panel import Panel
-from hindmost.models.adaptive.predictors import PREDICTORS, Online, make
-from hindmost.models.adaptive.shape_level import IterationForecast, Level
+from hindmost.models.adaptive.predictor import Panel
+from hindmost.models.adaptive.predictors import PREDICTORS, IterationForecast, Level, Online, make
 from hindmost.models.adaptive.work import Spent, Work, iterations_done
 from hindmost.models.synthetic.cycles import CycleLaw, Cycles, draw_cycles
 

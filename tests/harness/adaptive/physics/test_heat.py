@@ -22,7 +22,7 @@ from tests.harness.adaptive.meshes import (
 
 from hindmost.errors import DataError
 from hindmost.harness.adaptive.mesh.patch import HaloExchange, Patch
-from hindmost.harness.adaptive.physics.heat import AllSum, Conduction, FaceHeat
+from hindmost.harness.adaptive.physics.heat import AllSum, Conduction
 
 State = NDArray[np.float64]
 
@@ -40,15 +40,16 @@ def heat(
     exchange: HaloExchange | None = None,
     allsum: AllSum = alone,
     **how: Any,
-) -> FaceHeat:
-    conduction = Conduction(
+) -> Conduction:
+    return Conduction(
         mesh,
         spacing=spacing,
         conductivity=conductivity,
         specific_heat=specific_heat,
         exchange=exchange or NoExchange(),
+        allsum=allsum,
+        **how,
     )
-    return FaceHeat(conduction, allsum=allsum, **how)
 
 
 def rough(mesh: Patch) -> State:
