@@ -129,7 +129,7 @@ def conclude(folder: Path, machine_file: Path, size: Size) -> None:
     paper = paper_table(study.judged)
     show("Tables 3 and 4 of the paper, and this machine", paper)
     for each in study.judged:
-        title = f"a failure every {each.checkpoints.mtbf_s:g} s: {each.replays.title}"
+        title = f"a failure every {each.checkpoints.mtbf_s:g} s: {each.title}"
         show(f"Checkpoints, {title}", tables.checkpoint_table(each.checkpoints))
     if study.onsets:
         show("Neighbours", tables.onset_table(study.onsets))

@@ -11,11 +11,9 @@ from hindmost.harness import mpi
 from hindmost.harness.adaptive.decks import TIMING_B, Deck
 from hindmost.harness.adaptive.kernel import pulse_reader, start_kernel
 from hindmost.harness.adaptive.mesh.mesh import Mesh
-from hindmost.harness.adaptive.mesh.patch import pack_loop
 from hindmost.harness.adaptive.phases import PhaseClock
 from hindmost.harness.probes import noise, speed
 from hindmost.harness.probes.turns import in_turn
-from hindmost.models.compiled import compiled
 
 SMALL = 8
 """Base cells along a side of the small mesh that compiles, a rank."""
@@ -82,6 +80,3 @@ def compile_mesh(alone: Any) -> None:
         state, _ = mesh.adapt(np.full(mesh.owned, flag, np.int8), state)
         state, _ = mesh.balance(state)
         state = mesh.connect(state)
-    nowhere = np.empty(0, np.int32)
-    for kind in (np.int8, np.float64):
-        compiled(pack_loop)(nowhere, np.empty((0, 1), kind), np.empty((0, 1), kind))

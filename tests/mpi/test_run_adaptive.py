@@ -211,7 +211,7 @@ sys.exit(main())
 """
 
 
-COLD = ("adapt", "part", "patch")
+COLD = ("adapt",)
 """Modules whose loops a cold start finds nowhere: to compile all takes a quarter of a minute."""
 
 

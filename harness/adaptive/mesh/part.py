@@ -98,22 +98,22 @@ def link_roots(
         Key of every rank's first base cell.
     """
     columns, rows = tables
-    beside = np.empty((4, key.size), np.int32)
-    bits = max(4, (2 * key.size).bit_length())
-    compiled(link_loop)(
-        columns, rows, key, i, j, np.empty(1 << bits, np.int64), np.empty(1 << bits, np.int32),
-        bits, beside,
-    )  # fmt: skip
+    beside = np.full((4, key.size), -1, np.int32)
     sides = np.zeros(key.size, np.int8)
     far_root, far_side, far_key = [], [], []
     for side, (dx, dy) in enumerate(STEP):
-        missing = np.flatnonzero(beside[side] < 0)
-        x, y = i[missing] + dx, j[missing] + dy
+        x, y = i + dx, j + dy
         inside = (x >= 0) & (x < columns.size) & (y >= 0) & (y < rows.size)
-        sides[missing[~inside]] |= 1 << side
-        far_root.append(missing[inside])
-        far_side.append(np.full(int(inside.sum()), side))
-        far_key.append(columns[x[inside]] + rows[y[inside]])
+        sides[~inside] |= 1 << side
+        here = np.flatnonzero(inside)
+        wanted = columns[x[here]] + rows[y[here]]
+        at = np.searchsorted(key, wanted)
+        at[at == key.size] = 0
+        own = key[at] == wanted
+        beside[side, here[own]] = at[own]
+        far_root.append(here[~own])
+        far_side.append(np.full(int((~own).sum()), side))
+        far_key.append(wanted[~own])
     root, side_of = np.concatenate(far_root), np.concatenate(far_side)
     of = np.concatenate(far_key)
     ghost_key, ghost = np.unique(of, return_inverse=True)
@@ -146,46 +146,6 @@ def link_roots(
         border_peer=border_peer,
         peers=peers,
     )
-
-
-def link_loop(
-    columns: NDArray[np.int64],
-    rows: NDArray[np.int64],
-    key: NDArray[np.int64],
-    i: NDArray[np.int32],
-    j: NDArray[np.int32],
-    slot_key: NDArray[np.int64],
-    slot_root: NDArray[np.int32],
-    bits: int,
-    beside: NDArray[np.int32],
-) -> None:
-    """Fill the neighbours of a rank's base cells on each of the `SIDES`; -1 if on another rank.
-
-    Uses an open-addressing hash table of 2^bits slots; Fibonacci hashing spreads adjacent keys.
-    """
-    odd = np.int64(-7046029254386353131)
-    within = (1 << bits) - 1
-    slot_root[:] = -1
-    beside[:] = -1
-    for root in range(len(key)):
-        slot = (key[root] * odd >> (64 - bits)) & within
-        while slot_root[slot] >= 0:
-            slot = (slot + 1) & within
-        slot_key[slot] = key[root]
-        slot_root[slot] = root
-    for root in range(len(key)):
-        for axis in range(2):
-            x, y = i[root] + (1 - axis), j[root] + axis
-            if x >= len(columns) or y >= len(rows):
-                continue
-            wanted = columns[x] + rows[y]
-            slot = (wanted * odd >> (64 - bits)) & within
-            while slot_root[slot] >= 0 and slot_key[slot] != wanted:
-                slot = (slot + 1) & within
-            other = slot_root[slot]
-            if other >= 0:
-                beside[2 * axis + 1, root] = other
-                beside[2 * axis, other] = root
 
 
 def move_cells(

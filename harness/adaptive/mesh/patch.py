@@ -8,8 +8,6 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.models.compiled import compiled
-
 SIDES = ("x low", "x high", "y low", "y high")
 """Sides of the domain, in the order of `Walls.side`."""
 
@@ -139,7 +137,7 @@ class Exchange:
         if kind not in self._prepared:
             self._prepared[kind] = self._prepare(*kind)
         buffer, arrivals, requests = self._prepared[kind]
-        compiled(pack_loop)(mirrors.row, field, buffer)
+        np.take(field, mirrors.row, axis=0, out=buffer, mode="clip")
         MPI.Prequest.Startall(requests)
         MPI.Request.Waitall(requests)
         # Requests are bound to memory, but fields vary: therefore the ghosts are copied once.
@@ -164,10 +162,3 @@ class Exchange:
             for request in requests:
                 request.Free()
         self._prepared.clear()
-
-
-def pack_loop(row: NDArray[np.int32], field: NDArray[Any], buffer: NDArray[Any]) -> None:
-    """Copy rows of a field, shape (row, column), into a buffer, shape (mirror, column)."""
-    for at in range(len(row)):
-        for column in range(field.shape[1]):
-            buffer[at, column] = field[row[at], column]
