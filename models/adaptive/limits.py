@@ -109,8 +109,8 @@ def tail(order: list[float]) -> tuple[float, float, float]:
     Returns
     -------
     float, float, float
-        Begin of the tail, share of ratios in it, and mean excess over its begin: a prior excess
-        weighs four observations.
+        Begin of the tail, share of ratios in it, and mean excess over its begin. A prior
+        excess, which reaches to the prediction at least, weighs four observations.
     """
     n = len(order)
     if not n:
@@ -118,7 +118,7 @@ def tail(order: list[float]) -> tuple[float, float, float]:
     count = max(1, math.ceil(TAIL * n))
     begin = order[n - count]
     excess = sum(place - begin for place in order[n - count :])
-    scale = max(1e-6, (excess + PRIOR_WEIGHT * PRIOR) / (count + PRIOR_WEIGHT))
+    scale = max(1e-6, (excess + PRIOR_WEIGHT * max(PRIOR, -begin)) / (count + PRIOR_WEIGHT))
     return begin, min(1.0, (count + 1) / (n + 1)), scale
 
 

@@ -66,11 +66,6 @@ class Panel:
         """Predictions, float64 array, shape (cycle, predictor), seconds; NaN if there was none."""
         return np.array(self._rows, float).reshape(len(self._rows), len(self.names))
 
-    @property
-    def measured(self) -> NDArray[np.float64]:
-        """Measured times, float64 array, shape (cycle,), seconds."""
-        return np.array(self._measured, float)
-
     def predict(self, work: Work) -> tuple[float, ...]:
         """Add the next row and return it, in the order of `names`, in seconds.
 

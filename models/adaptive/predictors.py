@@ -308,7 +308,12 @@ class Offline:
 
     __slots__ = ("_iterations", "_paces", "model", "name")
 
-    def __init__(self, model: OfflineModel) -> None:
+    def __init__(self, model: OfflineModel | None) -> None:
+        if model is None:
+            raise UsageError(
+                "The predictor 'offline' needs a machine: probe it with `hindmost probe` and pass "
+                "the machine file, or choose another predictor."
+            )
         self.name = "offline"
         self.model = model
         self._paces: deque[float] = deque(maxlen=PULSES)
@@ -333,20 +338,10 @@ class Offline:
 Maker = Callable[[OfflineModel | None], CyclePredictor]
 
 
-def make_offline(model: OfflineModel | None) -> CyclePredictor:
-    """Return the offline predictor, which needs its model."""
-    if model is None:
-        raise UsageError(
-            "The predictor 'offline' needs a machine: probe it with `hindmost probe` and pass the "
-            "machine file, or choose another predictor."
-        )
-    return Offline(model)
-
-
 PREDICTORS: dict[str, Maker] = {
     "online-all": lambda model: Online(),
     "online-1": lambda model: Online(1),
-    "offline": make_offline,
+    "offline": Offline,
     "shape-level": ShapeLevel,
 }
 """The factories of predictors; ``online-N`` exists for any N. The paper's are online-all, online-1

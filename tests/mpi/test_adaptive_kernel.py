@@ -28,7 +28,7 @@ FLOW = Deck(
     name="small", summary="", columns=24, rows=16, spacing=0.04,
     levels=2, steps=3, buffer=0, growth=16.0, divide=0.3, combine=0.1,
 )
-WARM = replace(FLOW, heat=True, conductivity=0.02)
+WARM = replace(FLOW, heat=True, conductivity=0.02, buffer=1)
 
 def gathered(kernel):
     owned = kernel.mesh.patch.owned

@@ -202,14 +202,6 @@ def test_a_slowdown_by_1_7_is_found_within_two_cycles(law: str) -> None:
     assert np.mean(found) >= 0.95
 
 
-def test_a_slowdown_is_found_from_the_twelfth_cycle_on() -> None:
-    for begin in (12, 15, 20, 30):
-        logs = undisturbed(LAWS["quiet"], 60, 3)
-        logs[begin:] += math.log(2.0)
-        kinds = [verdict.kind for verdict in judged(Interference(), logs)]
-        assert CycleKind.SLOWER in kinds[begin : begin + 2]
-
-
 def test_a_small_slowdown_takes_longer_but_is_found() -> None:
     logs = undisturbed(LAWS["quiet"], 200, 4)
     logs[100:] += math.log(1.3)

@@ -228,14 +228,3 @@ def test_predictors_recover_within_three_cycles(name: str, probed: bool, model_o
         # The third cycle after a change; one spike in the two before may spoil a few of them.
         assert np.median(after) < 5.0, column
         assert np.mean(np.array(after) < 5.0) > 0.8, column
-
-
-def test_the_paper_s_model_catches_up_slowly() -> None:
-    # Figure 5 (a): interference from cycle 50 on, window of all cycles; (c): window of one.
-    law = CycleLaw(iterations=(0, 0), adapts_every=0, growth=1.0, spikes=0.0, drift=0.0, wander=0.0)
-    slowdown = np.where(np.arange(200) < 50, 1.0, 2.0)
-    cycles = draw_cycles(law, 1, slowdown=slowdown)
-    panel = filled(Panel(("online-all", "online-1")), cycles)
-    ratio = panel.predicted[-1] / cycles.denoised[-1]
-    assert ratio[0] == pytest.approx((50 + 2 * 149) / (199 * 2), rel=0.02)
-    assert ratio[1] == pytest.approx(1.0, abs=0.06)

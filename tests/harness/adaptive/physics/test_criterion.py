@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.harness.adaptive.meshes import NoExchange, Team, TeamMate, two_levels, uniform
+from tests.harness.adaptive.meshes import NoExchange, two_levels, uniform
 
 from hindmost.harness.adaptive.decks import DECKS, Deck
 from hindmost.harness.adaptive.mesh.patch import Patch
@@ -62,18 +62,3 @@ def test_temperature_counts_only_if_asked() -> None:
     state = state_of(rho, p)  # jumps: density 0.06, pressure 0.053, temperature 0.116
     assert flags(mesh, state, criterion()) == [0] * 4
     assert flags(mesh, state, criterion(heat=True)) == [0, 1, 1, 0]
-
-
-def test_ranks_agree() -> None:
-    mesh = two_levels(8, 8, lambda i, j: i > 3 and j < 5)
-    random = np.random.default_rng(9)
-    state = state_of(*(1 + 0.12 * random.random((2, mesh.owned)) ** 8))
-    which = criterion(levels=2, buffer=1)
-    expected = flags(mesh, state, which)
-    assert {-1, 0, 1} <= set(flags(mesh, state, criterion(levels=2)))
-
-    def task(its: Patch, rows: NDArray[np.int32], mate: TeamMate) -> None:
-        mine = refinement_flags(which, its, state[rows], exchange=mate)
-        assert mine.tolist() == [expected[row] for row in rows[: its.owned]]
-
-    Team(mesh, (np.arange(mesh.owned) % 3).astype(np.int32)).run(task)
