@@ -357,7 +357,7 @@ class Runner:
             spec=self._spec(stopped, failure),
             summary=tuple(self._summary(stopped, rows)),
             stopped=stopped,
-            interrupted=bool(stopped) and self._orders[2] == signal.SIGINT,
+            interrupted=bool(stopped and self._orders[2] == signal.SIGINT),
             failure=failure,
         )
 
