@@ -16,12 +16,11 @@ from unittest.mock import patch
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.models.adaptive import interference, shape_level
-from hindmost.models.adaptive.application import Application, Count, Exchange
+from hindmost.models.adaptive import interference, predictors
 from hindmost.models.adaptive.interference import CycleKind, CycleVerdict
 from hindmost.models.adaptive.machine import GrindPoint, Machine, Network
-from hindmost.models.adaptive.offline import OfflineModel
-from hindmost.models.adaptive.panel import Panel
+from hindmost.models.adaptive.offline import Application, Count, Exchange, OfflineModel
+from hindmost.models.adaptive.predictor import Panel
 from hindmost.models.adaptive.work import PHASES
 from hindmost.models.simulation.network import Link, Piece
 from hindmost.models.synthetic.cycles import CycleLaw, Cycles, draw_cycles
@@ -65,10 +64,10 @@ class Mechanism:
 
 
 MECHANISMS = (
-    Mechanism(name="level: steps clipped", patches=((shape_level, "CLIP", 1e9),)),
+    Mechanism(name="level: steps clipped", patches=((predictors, "CLIP", 1e9),)),
     Mechanism(
         name="iterations: smoothed, with a trend",
-        patches=((shape_level, "ITERATION_GAIN", 1.0), (shape_level, "ITERATION_TREND", 0.0)),
+        patches=((predictors, "ITERATION_GAIN", 1.0), (predictors, "ITERATION_TREND", 0.0)),
     ),
     Mechanism(name="test: reference follows the tail", patches=((interference, "TAIL", 0.0),)),
     Mechanism(
@@ -81,7 +80,7 @@ MECHANISMS = (
     ),
     Mechanism(
         name="predictor starts anew at a change",
-        patches=((shape_level.ShapeLevel, "restart", lambda *_: None),),
+        patches=((predictors.ShapeLevel, "restart", lambda *_: None),),
     ),
 )
 

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from hindmost.harness.adaptive.decks import DECKS
 from hindmost.harness.adaptive.mesh.mesh import Mesh
 from hindmost.harness.adaptive.physics.flow import Hydro
-from hindmost.harness.adaptive.physics.heat import Conduction, FaceHeat
+from hindmost.harness.adaptive.physics.heat import Conduction
 from hindmost.harness.mpi import start
 
 SIZES = (1_400, 4_800, 39_000, 80_000, 150_000, 1_000_000)
@@ -138,8 +138,12 @@ def bench_heat(communicator: Any, cells: int) -> None:
         communicator.Allreduce(MPI.IN_PLACE, array)
         return array
 
-    solver = FaceHeat(
-        Conduction(patch, spacing=1.0, conductivity=1.0, specific_heat=2.5, exchange=mesh.exchange),
+    solver = Conduction(
+        patch,
+        spacing=1.0,
+        conductivity=1.0,
+        specific_heat=2.5,
+        exchange=mesh.exchange,
         allsum=allsum,
     )
     iterations = solver.step(state.copy(), 5.0)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from benchmarks.adaptive_paper import mean, mean_error
 
-from hindmost.analysis.adaptive.study import AdaptiveStudy, PredictionErrors
+from hindmost.analysis.adaptive.study import AdaptiveStudy, Replays
 from hindmost.analysis.adaptive.tables import percent
 from hindmost.analysis.runs.cycles import DECIDES
 from hindmost.analysis.show.table import RIGHT, WIDE, Column, Table
@@ -47,7 +47,7 @@ def goals_of(study: AdaptiveStudy) -> list[Goal]:
 
 def errors(study: AdaptiveStudy) -> Iterator[Goal]:
     """Judge errors of predictions on at most two ranks."""
-    calm = [each for each in study.judged if each.replays.ranks <= FEW]
+    calm = [each for each in study.judged if each.ranks <= FEW]
     known = [each for each in calm if DECIDES in each.raw]
     if known:
         raw, floor = means(known, DECIDES)
@@ -60,7 +60,7 @@ def errors(study: AdaptiveStudy) -> Iterator[Goal]:
             met=raw <= bound,
         )
     for ranks in range(1, FEW + 1):
-        here = [each for each in calm if each.replays.ranks == ranks and "offline" in each.raw]
+        here = [each for each in calm if each.ranks == ranks and "offline" in each.raw]
         if here:
             offline, floor = means(here, "offline")
             bound = max(mean().offline, OFFLINE_OVER_FLOOR * floor)
@@ -73,7 +73,7 @@ def errors(study: AdaptiveStudy) -> Iterator[Goal]:
             )
 
 
-def means(errors: list[PredictionErrors], name: str) -> tuple[float, float]:
+def means(errors: list[Replays], name: str) -> tuple[float, float]:
     """Return the mean error of a predictor and the mean floor, 0 without replays; percent."""
     floors = [each.floor for each in errors if each.floor is not None]
     raw = float(np.mean([np.mean(each.raw[name]) for each in errors]))
@@ -84,7 +84,7 @@ def decisions(study: AdaptiveStudy) -> Iterator[Goal]:
     """Judge checkpoints, the detection of neighbours, and what predicting costs."""
     waste = max(each.checkpoints.planned[-2].above_percent for each in study.errors)
     yield goal("checkpoint waste above the minimum, worst run", waste, WASTE_POINTS, "points")
-    runs = [run for each in study.judged for run in each.replays.runs]
+    runs = [run for each in study.judged for run in each.runs]
     shares = [100.0 * run.spec.get("foresight_s", 0.0) / run.seconds.sum() for run in runs]
     yield goal("time spent on predicting and deciding, worst run", max(shares), OVERHEAD_PERCENT)
     if study.onsets:
@@ -120,7 +120,7 @@ def floor_table(study: AdaptiveStudy) -> Table:
         ),
         rows=[
             (
-                each.replays.label,
+                each.label,
                 percent(each.floor),
                 *(mean_error(each, name) for name in ("online-all", DECIDES, "offline")),
                 percent(None if each.floor is None else OFFLINE_OVER_FLOOR * each.floor),

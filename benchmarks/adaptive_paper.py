@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hindmost.analysis.adaptive.study import PredictionErrors
+from hindmost.analysis.adaptive.study import Replays
 from hindmost.analysis.adaptive.tables import NOTHING, percent
 from hindmost.analysis.show.table import RIGHT, Column, Table
 
@@ -65,18 +65,18 @@ def mean(most: int | None = None) -> Pair:
     )
 
 
-def mean_error(errors: PredictionErrors, name: str) -> str:
+def mean_error(errors: Replays, name: str) -> str:
     """Write the mean error of a predictor over the runs; nothing for one that they lack."""
     return percent(float(np.mean(errors.raw.get(name, np.nan))))
 
 
-def paper_table(errors: Sequence[PredictionErrors]) -> Table:
+def paper_table(errors: Sequence[Replays]) -> Table:
     """Return tables 3 and 4 of the paper with what was measured here above them.
 
     ``online`` is the paper's model: time per cell over all cycles before; a, b and c are the decks
     timing-a, timing-b and timing-c.
     """
-    here = {(each.replays.deck, each.replays.ranks): each for each in reversed(errors)}
+    here = {(each.deck, each.ranks): each for each in reversed(errors)}
     rows = [
         (
             "here",

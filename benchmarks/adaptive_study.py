@@ -123,13 +123,13 @@ def conclude(folder: Path, machine_file: Path, size: Size) -> None:
     places = [folder / name for name, _, _ in planned(size, folder)]
     files = find_runs(places)
     runs = [read_adaptive(run) for run in files]
-    study = study_runs(runs, machine)
+    study = study_runs(runs)
     raw = tables.raw_table(study.errors)
     show("Raw prediction errors, in percent", raw)
     paper = paper_table(study.judged)
     show("Tables 3 and 4 of the paper, and this machine", paper)
     for each in study.judged:
-        title = f"a failure every {each.checkpoints.mtbf_s:g} s: {each.replays.title}"
+        title = f"a failure every {each.checkpoints.mtbf_s:g} s: {each.title}"
         show(f"Checkpoints, {title}", tables.checkpoint_table(each.checkpoints))
     if study.onsets:
         show("Neighbours", tables.onset_table(study.onsets))

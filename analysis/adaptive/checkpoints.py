@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.analysis.runs.cycles import DECIDES, AdaptiveRun
-from hindmost.models.adaptive.application import Application
 from hindmost.models.adaptive.checkpoints import (
     CheckpointPlan,
     best_plan,
@@ -16,7 +15,6 @@ from hindmost.models.adaptive.checkpoints import (
     plan_by_rule,
     young_s,
 )
-from hindmost.models.adaptive.machine import Machine
 
 MTBF_S = 600.0
 """Mean time between failures where none is given, as in the figure of Mathis and Kerbyson."""
@@ -71,11 +69,7 @@ class CheckpointStudy:
 
 
 def study_checkpoints(
-    run: AdaptiveRun,
-    *,
-    mtbf_s: float = MTBF_S,
-    checkpoint_s: float | None = None,
-    machine: Machine | None = None,
+    run: AdaptiveRun, *, mtbf_s: float = MTBF_S, checkpoint_s: float | None = None
 ) -> CheckpointStudy:
     """Plan the checkpoints of a run by every rule, from the predictions before each cycle.
 
@@ -85,10 +79,8 @@ def study_checkpoints(
         Mean time between failures; by default the paper's 10 min.
     checkpoint_s : float, optional
         Cost of a checkpoint; by default that of the run's own, in proportion to the cells.
-    machine : Machine, optional
-        Gives the cost if the run wrote no checkpoint.
     """
-    cost, assumed = costs(run, checkpoint_s, machine)
+    cost, assumed = costs(run, checkpoint_s)
     predicted = run.prediction(DECIDES) if DECIDES in run.predictors else run.seconds
     best = best_plan(run.seconds, cost, mtbf_s)
     least = 100.0 * best.expected_waste(mtbf_s)
@@ -109,9 +101,7 @@ def study_checkpoints(
     )
 
 
-def costs(
-    run: AdaptiveRun, checkpoint_s: float | None, machine: Machine | None
-) -> tuple[NDArray[np.float64], bool]:
+def costs(run: AdaptiveRun, checkpoint_s: float | None) -> tuple[NDArray[np.float64], bool]:
     """Return the cost of a checkpoint after each cycle, and whether it is assumed."""
     cells = run.total_cells.astype(np.float64)
     if checkpoint_s is not None:
@@ -122,8 +112,4 @@ def costs(
     ]
     if rates:
         return float(np.median(rates)) * cells, False
-    if machine is not None and machine.checkpoint_bytes_per_s and "application" in run.spec:
-        kept = Application.from_json(run.spec["application"]).bytes_kept
-        latency_s = machine.checkpoint_latency_s or 0.0
-        return latency_s + cells * kept / machine.checkpoint_bytes_per_s, False
     return np.full(cells.size, ASSUMED_SHARE * float(run.seconds.sum())), True

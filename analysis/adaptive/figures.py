@@ -13,26 +13,21 @@ from hindmost.analysis.runs.figures.run_figure import FigureChoice, RunFigure
 from hindmost.analysis.show.chart import Chart, Quantity, Series, worth_showing
 from hindmost.errors import UsageError
 from hindmost.harness.runfile.reader import Run
-from hindmost.models.adaptive.grind import curve
 from hindmost.models.adaptive.machine import Machine
+from hindmost.models.adaptive.offline import grind_curve
 from hindmost.text import unit_for
 
-ROOM, GRIND_ROOM, COUNT_ROOM = 1.08, 1.15, 1.05
-"""Tops of axes over the highest of what is shown."""
+ROOM = 1.08
+"""Top of an axis over the highest of what is shown."""
 NS = 1e9
-SHOWN = {
-    "online-all": "online, all cycles",
-    "offline": "offline",
-    "shape-level": "shape times level",
-}
-"""Predictors that are drawn, and their names in figures."""
-NEIGHBOUR = "neighbour runs"
-DISTURBED = {
+NAMES = {
     "online-all": "online, all cycles",
     "online-1": "online, last cycle",
     "offline": "offline",
     "shape-level": "shape times level",
 }
+"""Predictors that are drawn, and their names in figures."""
+NEIGHBOUR = "neighbour runs"
 
 
 def times_over_cycles(
@@ -101,7 +96,8 @@ def predicted_times(run: AdaptiveRun) -> Chart:
     UsageError
         Nothing was predicted.
     """
-    said = {words: run.prediction(name) for name, words in SHOWN.items() if name in run.predictors}
+    said = said_before(run)
+    said.pop(NAMES["online-1"], None)  # the paper's figures 2 and 3 have the window of all cycles
     if not said:
         raise UsageError(f"{run.run.path} has no predictions of its cycles.")
     return times_over_cycles(
@@ -127,11 +123,13 @@ def interference(run: AdaptiveRun) -> Chart:
         raise UsageError(
             f"{run.run.path}: no neighbour ran on purpose; use `hindmost run adaptive --interfere`."
         )
-    times = {"measured": run.seconds}
-    for name, words in DISTURBED.items():
-        if name in run.predictors:
-            times[words] = run.prediction(name)
+    times = {"measured": run.seconds, **said_before(run)}
     return times_over_cycles(run, times, title=run.title, fill=NEIGHBOUR)
+
+
+def said_before(run: AdaptiveRun) -> dict[str, NDArray[np.float64]]:
+    """Return the predictions of a run by their names in figures."""
+    return {words: run.prediction(name) for name, words in NAMES.items() if name in run.predictors}
 
 
 def time_per_cell(run: AdaptiveRun, machine: Machine | None = None) -> Chart:
@@ -147,7 +145,7 @@ def time_per_cell(run: AdaptiveRun, machine: Machine | None = None) -> Chart:
     curves, highest = [], worth_showing(each)[1]
     if machine is not None:
         for on_node in sorted({1, min(run.ranks, machine.ranks_per_node)}):
-            found = curve(machine.grind, "hydro", on_node)
+            found = grind_curve(machine.grind, "hydro", on_node)
             if found is not None:
                 ranks = "rank" if on_node == 1 else "ranks"
                 probed = Series(
@@ -158,7 +156,7 @@ def time_per_cell(run: AdaptiveRun, machine: Machine | None = None) -> Chart:
                 )
                 curves.append(probed)
                 highest = max(highest, float(probed.y.max()))
-    top = GRIND_ROOM * highest
+    top = ROOM * highest
     order = np.argsort(cells, kind="stable")
     shown = order[each[order] <= top]
     points = Series(name="measured in the run", look="points", x=cells[shown], y=each[shown])
@@ -207,7 +205,7 @@ def accumulated(run: AdaptiveRun, study: CheckpointStudy | None = None) -> Chart
         x=Quantity("cycles done"),
         y=Quantity("accumulated time", "s"),
         series=tuple(series),
-        y_limits=(0.0, COUNT_ROOM * float(total[-1])),
+        y_limits=(0.0, ROOM * float(total[-1])),
         marks={},
         counted=True,
         legend_below=True,
@@ -222,12 +220,6 @@ def of_cycles(chart: Callable[[AdaptiveRun], Chart]) -> Callable[[Run, FigureCho
 def make_grind(run: Run, choice: FigureChoice) -> Chart:
     """Make the chart of time per cell, with the curves of the machine that was chosen."""
     return time_per_cell(read_adaptive(run), choice.machine)
-
-
-def make_checkpoints(run: Run, choice: FigureChoice) -> Chart:
-    """Make the chart of accumulated time and checkpoints."""
-    read = read_adaptive(run)
-    return accumulated(read, study_checkpoints(read, machine=choice.machine))
 
 
 ADAPTIVE_FIGURES = (
@@ -267,7 +259,7 @@ ADAPTIVE_FIGURES = (
         summary="adaptive runs: accumulated time, and when to write checkpoints",
         caption="The accumulated time of the cycles, and after which of them each rule writes a "
         "checkpoint, given the predictions of the next cycle.",
-        make=make_checkpoints,
+        make=of_cycles(accumulated),
         default=True,
     ),
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,6 @@ from hindmost.analysis.runs.configuration import configuration
 from hindmost.analysis.runs.cycles import DECIDES, AdaptiveRun, mean_error_percent
 from hindmost.analysis.runs.summary import load_around
 from hindmost.models.adaptive.interference import CycleKind
-from hindmost.models.adaptive.machine import Machine
 from hindmost.text import counted
 
 FIRST = 1
@@ -77,15 +77,20 @@ class Replays:
             if all(name in each.predictors for each in self.runs)
         )
 
-    def errors_percent(self, name: str) -> list[float]:
-        """Return the mean absolute error of a predictor in each run, as the run predicted."""
-        return [
-            mean_error_percent(each.prediction(name)[FIRST:], each.seconds[FIRST:])
-            for each in self.runs
-        ]
+    @cached_property
+    def raw(self) -> dict[str, list[float]]:
+        """Predictor -> mean absolute error in each run, as the run predicted, in percent."""
+        return {
+            name: [
+                mean_error_percent(each.prediction(name)[FIRST:], each.seconds[FIRST:])
+                for each in self.runs
+            ]
+            for name in self.predictors
+        }
 
-    def floor_percent(self) -> float | None:
-        """Return how much replays differ: mean |replay - median| / median, in percent.
+    @cached_property
+    def floor(self) -> float | None:
+        """How much replays differ: mean |replay - median| / median, in percent.
 
         None for fewer than two replays, or fewer than two cycles.
         """
@@ -94,6 +99,17 @@ class Replays:
             return None
         middle: NDArray[np.float64] = np.median(times, axis=0)
         return float(100.0 * np.mean(np.abs(times - middle) / middle))
+
+    @cached_property
+    def load(self) -> tuple[float, float] | None:
+        """The highest load of the hosts before a run, and after one; None if unknown."""
+        loads = [load for run in self.runs if (load := load_around(run.run)) is not None]
+        return (max(each[0] for each in loads), max(each[1] for each in loads)) if loads else None
+
+    @cached_property
+    def checkpoints(self) -> CheckpointStudy:
+        """Those of the middle run by every rule."""
+        return study_checkpoints(self.middle)
 
 
 def group_replays(runs: Iterable[AdaptiveRun]) -> list[Replays]:
@@ -170,71 +186,28 @@ def find_onsets(run: AdaptiveRun) -> list[Onset]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PredictionErrors:
-    """How well the cycles of replays were predicted, in percent of their times.
-
-    Attributes
-    ----------
-    replays : Replays
-    raw : dict of str to list of float
-        Predictor -> mean absolute error in every run.
-    floor : float or None
-        Mean |replay - median| / median; None for a single run.
-    load : (float, float) or None
-        The highest of the hosts before a run, and after one; None if unknown.
-    checkpoints : CheckpointStudy
-        Of the middle run.
-    """
-
-    replays: Replays
-    raw: dict[str, list[float]]
-    floor: float | None
-    load: tuple[float, float] | None
-    checkpoints: CheckpointStudy
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class AdaptiveStudy:
     """What a set of adaptive runs shows.
 
     Attributes
     ----------
-    errors : tuple of PredictionErrors
-        Of each group of replays, including those with a neighbour.
+    errors : tuple of Replays
+        All groups, including those with a neighbour.
     onsets : tuple of Onset
         Of all runs.
     """
 
-    errors: tuple[PredictionErrors, ...]
+    errors: tuple[Replays, ...]
     onsets: tuple[Onset, ...]
 
     @property
-    def judged(self) -> tuple[PredictionErrors, ...]:
+    def judged(self) -> tuple[Replays, ...]:
         """Groups without a neighbour on purpose that have a floor; all of them if none has."""
-        calm = tuple(each for each in self.errors if not each.replays.runs[0].disturbed_on_purpose)
+        calm = tuple(each for each in self.errors if not each.runs[0].disturbed_on_purpose)
         return tuple(each for each in calm if each.floor is not None) or calm
 
 
-def study_runs(runs: Sequence[AdaptiveRun], machine: Machine | None = None) -> AdaptiveStudy:
-    """Study adaptive runs.
-
-    Parameters
-    ----------
-    machine : Machine, optional
-        Gives the cost of a checkpoint to runs that wrote none.
-    """
-    errors = []
-    for group in group_replays(runs):
-        loads = [load for run in group.runs if (load := load_around(run.run)) is not None]
-        most = (max(each[0] for each in loads), max(each[1] for each in loads)) if loads else None
-        errors.append(
-            PredictionErrors(
-                replays=group,
-                raw={name: group.errors_percent(name) for name in group.predictors},
-                floor=group.floor_percent(),
-                load=most,
-                checkpoints=study_checkpoints(group.middle, machine=machine),
-            )
-        )
+def study_runs(runs: Sequence[AdaptiveRun]) -> AdaptiveStudy:
+    """Study adaptive runs."""
     onsets = tuple(onset for run in runs for onset in find_onsets(run))
-    return AdaptiveStudy(errors=tuple(errors), onsets=onsets)
+    return AdaptiveStudy(errors=tuple(group_replays(runs)), onsets=onsets)

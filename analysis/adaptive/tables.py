@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from hindmost.analysis.adaptive.checkpoints import CheckpointStudy
-from hindmost.analysis.adaptive.study import Onset, PredictionErrors
+from hindmost.analysis.adaptive.study import Onset, Replays
 from hindmost.analysis.runs.cycles import DECIDES
 from hindmost.analysis.show.table import RIGHT, WIDE, Column, Table
 
@@ -39,7 +39,7 @@ def percent(value: float | None) -> str:
     return NOTHING if value is None or not np.isfinite(value) else f"{value:.1f}"
 
 
-def raw_table(errors: Sequence[PredictionErrors]) -> Table:
+def raw_table(errors: Sequence[Replays]) -> Table:
     """Return the errors of each predictor, as made in the runs."""
     names = list(dict.fromkeys(name for each in errors for name in each.raw))
     return Table(
@@ -52,8 +52,8 @@ def raw_table(errors: Sequence[PredictionErrors]) -> Table:
         ),
         rows=[
             (
-                each.replays.label,
-                str(len(each.replays.runs)),
+                each.label,
+                str(len(each.runs)),
                 load_cell(each.load),
                 percent(each.floor),
                 *(span(each.raw.get(name, [])) for name in names),

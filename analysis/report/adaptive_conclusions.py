@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hindmost.analysis.adaptive.study import AdaptiveStudy, PredictionErrors
+from hindmost.analysis.adaptive.study import AdaptiveStudy, Replays
 from hindmost.analysis.fits.study import FittedGroup, FittedRun
 from hindmost.analysis.ranks.study import report_run
 from hindmost.analysis.report.looked_at import LookedAt
@@ -22,9 +22,8 @@ from hindmost.text import counted, percent
 NOT_REPLAYED = "the cycles of an adaptive run do different work, so no replay applies"
 
 
-def looked_at(errors: PredictionErrors, anchor: str, findings: Sequence[Finding]) -> LookedAt:
+def looked_at(replays: Replays, anchor: str, findings: Sequence[Finding]) -> LookedAt:
     """Return a group of replays as conclusions on runs take it."""
-    replays = errors.replays
     runs = tuple(each.run for each in replays.runs)
     middle = replays.middle.run
     ranks, remedies = report_run(middle), Remedies(refused=NOT_REPLAYED)
@@ -56,17 +55,16 @@ def prediction_conclusions(
     ]
 
 
-def prediction_conclusion(errors: PredictionErrors, anchor: str) -> Conclusion:
+def prediction_conclusion(replays: Replays, anchor: str) -> Conclusion:
     """Return how well the cycles of one group were predicted."""
-    replays = errors.replays
-    means = {name: float(np.mean(each)) for name, each in errors.raw.items() if each}
+    means = {name: float(np.mean(each)) for name, each in replays.raw.items() if each}
     best = min(means, key=lambda name: means[name])
     verdicts = replays.middle.verdicts
     stood = f" {counted(len(verdicts), 'cycle')} stood out." if verdicts else " No cycle stood out."
     floor = (
         ""
-        if errors.floor is None
-        else f" Replays of the same cycles differ by {percent(errors.floor / 100.0)}."
+        if replays.floor is None
+        else f" Replays of the same cycles differ by {percent(replays.floor / 100.0)}."
     )
     return Conclusion(
         title="Prediction of cycles",

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from hindmost.analysis.adaptive import tables
 from hindmost.analysis.adaptive.figures import ADAPTIVE_FIGURES
-from hindmost.analysis.adaptive.study import AdaptiveStudy, PredictionErrors, Replays
+from hindmost.analysis.adaptive.study import AdaptiveStudy, Replays
 from hindmost.analysis.runs.cycles import AdaptiveRun
 from hindmost.analysis.runs.figures.run_figure import FigureChoice, RunFigure
 from hindmost.analysis.runs.finding import OF_CYCLES, Finding, caution_parts
@@ -67,7 +67,7 @@ def side_by_side(
     """Return figures 2 and 3: decks in rows, ranks in columns."""
     decks: dict[str, list[Replays]] = {}
     for each in study.judged:
-        decks.setdefault(each.replays.deck, []).append(each.replays)
+        decks.setdefault(each.deck, []).append(each)
     parts: list[Part] = []
     for groups in decks.values():
         charts = [
@@ -83,18 +83,17 @@ def side_by_side(
 
 def group_parts(
     place: int,
-    errors: PredictionErrors,
+    group: Replays,
     machine: Machine | None,
     numbers: Iterator[int],
 ) -> list[Part]:
     """Return the section on replays."""
-    group = errors.replays
     run = group.middle
     parts: list[Part] = [
         Heading(group.title, anchor=cycles_anchor(place), short=group.label),
         Paragraph(
             f"{counted(len(group.runs), 'replay')}; load "
-            f"{tables.load_text(errors.load)}. Drawn from {run.run.path.name}."
+            f"{tables.load_text(group.load)}. Drawn from {run.run.path.name}."
         ),
     ]
     parts += [*verdict_parts(run), *written_parts(run)]
@@ -102,7 +101,7 @@ def group_parts(
     for name in names:
         parts += figure_parts(name, run, machine, numbers)
         if name == "checkpoints":
-            parts.append(tables.checkpoint_table(errors.checkpoints))
+            parts.append(tables.checkpoint_table(group.checkpoints))
     return parts
 
 

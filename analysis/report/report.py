@@ -142,7 +142,7 @@ def report_page(contents: Contents) -> Page:
     if contents.adaptive:
         found = findings_of(group_runs([each.run for each in contents.adaptive]))
         findings += found
-        study = study_runs(contents.adaptive, contents.machine)
+        study = study_runs(contents.adaptive)
         cycles = adaptive_parts(study, contents.machine, numbers, found)
         anchors = [cycles_anchor(place) for place in range(len(study.errors))]
         further += prediction_conclusions(study, anchors, found)

@@ -6,12 +6,11 @@ full disk or a crash leaves the one before as it was.
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import os
-from contextlib import suppress
 from dataclasses import asdict, dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,15 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import DamagedFileError, DataError, HindmostError, UsageError
-from hindmost.files import create, reason, sync_folder
-from hindmost.harness.adaptive.decks import MOST_LEVELS
+from hindmost.files import create, reason, replacing
 from hindmost.harness.adaptive.mesh.order import Cells
 from hindmost.harness.rank_failures import on_root
-from hindmost.harness.runfile.attributes import MOST_COUNT, Json, read_object
+from hindmost.harness.runfile.attributes import Json, read_object
 from hindmost.harness.runfile.checksum import append_checksum, verify_checksum
-from hindmost.harness.runfile.disk import Disk
 from hindmost.harness.runfile.hdf5 import VerifiedFile, integers_attribute, scalar_attributes
-from hindmost.harness.runfile.writer import Attempts
 from hindmost.parsing import parse_toml, shown
 
 SCHEMA = "hindmost-checkpoint"
@@ -129,92 +125,36 @@ def write_checkpoint(
     DataError
         It cannot be written; the checkpoint before it stays.
     """
-    owned = cells.level.size
-    mine: dict[str, NDArray[Any]] = {
-        "i": cells.i,
-        "j": cells.j,
-        "level": cells.level,
-        "state": state[:owned],
-    }
-    target = CheckpointFile(path, setting)
-    attempts = Attempts()
-    if communicator.rank == 0:
-        attempts.do(target.begin)
-    for name in FIELDS:
-        first = 0
-        for rank, count in enumerate(setting.cells):
-            rows = one_ranks(mine[name], rank, count, communicator)
-            if rows is not None:
-                attempts.do(partial(target.write, name, first, rows))
-            first += count
-    return on_root(communicator, lambda: target.finish(attempts))
+    mine = {"i": cells.i, "j": cells.j, "level": cells.level, "state": state[: cells.level.size]}
+    whole = {name: communicator.gather(np.ascontiguousarray(mine[name])) for name in FIELDS}
+    return on_root(communicator, lambda: write_file(path, setting, whole))
 
 
-class CheckpointFile:
-    """The file on rank 0, under its preliminary name until it is whole.
-
-    `hindmost.files.replacing` cannot serve: HDF5 writes the file, in steps that all ranks take part
-    in and that rank 0 may not leave early.
-    """
-
-    def __init__(self, path: Path, setting: CheckpointSetting) -> None:
-        self._path = path
-        self._part = path.with_name(path.name + ".part")
-        self._setting = setting
-
-    def begin(self) -> None:
-        """Create the file and write everything but the cells."""
-        self._part.parent.mkdir(parents=True, exist_ok=True)
-        os.close(create(self._part))
-        self._disk = Disk(self._part)
-        self._file = h5py.File(self._disk, "w")
-        for name, kind in FIELDS.items():
-            self._file.create_dataset(name, shape_of(name, self._setting), kind)
-        attributes = self._file.attrs
-        attributes["schema"] = SCHEMA
-        attributes["schema_version"] = VERSION
-        for name, value in asdict(self._setting).items():
-            attributes[name] = json.dumps(value) if isinstance(value, dict) else value
-
-    def write(self, name: str, first: int, rows: NDArray[Any]) -> None:
-        """Write rows of a field."""
-        self._file[name][first : first + len(rows)] = rows
-        self._disk.check()
-
-    def finish(self, attempts: Attempts) -> int:
-        """Give the file its name if all went well, else leave nothing; return its bytes."""
-        try:
-            if hasattr(self, "_file"):
-                self._file.close()
-                self._disk.close()
-                attempts.do(self._disk.check)
-            attempts.raise_first()
-            append_checksum(self._part)
-            self._part.replace(self._path)
-            sync_folder(self._path.parent)
-        except OSError as error:
-            with suppress(OSError):
-                self._part.unlink(missing_ok=True)
-            kept = "The earlier one is kept" if self._path.exists() else "There was no earlier one"
-            raise DataError(
-                f"The checkpoint {self._path} cannot be written: {error.strerror}. {kept}; free "
-                "some space, or choose another file with --checkpoint."
-            ) from error
-        return self._path.stat().st_size
-
-
-def one_ranks(mine: NDArray[Any], rank: int, count: int, communicator: Any) -> NDArray[Any] | None:
-    """Return the rows of a rank on rank 0, None elsewhere."""
-    if communicator.rank == rank:
-        rows = np.ascontiguousarray(mine)
-        if rank == 0:
-            return rows
-        communicator.Send(rows, dest=0)
-    elif communicator.rank == 0:
-        rows = np.empty((count, *mine.shape[1:]), mine.dtype)
-        communicator.Recv(rows, source=rank)
-        return rows
-    return None
+def write_file(
+    path: Path, setting: CheckpointSetting, fields: dict[str, list[NDArray[Any]]]
+) -> int:
+    """Write a checkpoint from the fields of all ranks; return its bytes."""
+    memory = io.BytesIO()  # HDF5 does not recover from a full disk, so it does not see one
+    with h5py.File(memory, "w") as file:
+        for name, parts in fields.items():
+            file[name] = np.concatenate(parts)
+        file.attrs["schema"], file.attrs["schema_version"] = SCHEMA, VERSION
+        for name, value in asdict(setting).items():
+            file.attrs[name] = json.dumps(value) if isinstance(value, dict) else value
+    part = path.with_name(path.name + ".part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with replacing(path, part) as target:
+            target.write(memory.getbuffer())
+            target.flush()
+            append_checksum(part)
+    except OSError as error:
+        kept = "The earlier one is kept" if path.exists() else "There was no earlier one"
+        raise DataError(
+            f"The checkpoint {path} cannot be written: {error.strerror}. {kept}; free some space, "
+            "or choose another file with --checkpoint."
+        ) from error
+    return path.stat().st_size
 
 
 def shape_of(name: str, setting: CheckpointSetting) -> tuple[int, ...]:
@@ -257,7 +197,7 @@ def read_setting(path: Path) -> CheckpointSetting:
                 cells=integers_attribute(file, "cells"),
             )
             possible = (
-                0 <= setting.cycle <= MOST_COUNT
+                setting.cycle >= 0
                 and 0.0 <= setting.time < math.inf
                 and 1 <= min(setting.base) <= max(setting.base) <= MOST_BASE
                 and setting.cells
@@ -307,22 +247,6 @@ def read_part(
             f"{path} cannot be read on this node ({reason(error)}); every rank reads its "
             "own part, so put it on a file system that all nodes share."
         ) from error
-    check_cells(path, setting, cells, state)
-    return cells, state
-
-
-def check_cells(
-    path: Path, setting: CheckpointSetting, cells: Cells, state: NDArray[np.float64]
-) -> None:
-    """Raise a DamagedFileError if cells are outside of the mesh, or a state is not a number."""
-    level = cells.level.astype(np.int64)
-    if level.size and not 0 <= level.min() <= level.max() <= MOST_LEVELS:
-        raise DamagedFileError(
-            f"{path}: 'level' ranges from {level.min()} to {level.max()}; it must range from 0 to "
-            f"{MOST_LEVELS}."
-        )
-    for name, numbers, size in (("i", cells.i, setting.base[0]), ("j", cells.j, setting.base[1])):
-        if (numbers < 0).any() or (numbers >= size << level).any():
-            raise DamagedFileError(f"{path}: '{name}' has cells outside the mesh.")
     if not np.isfinite(state).all():
         raise DamagedFileError(f"{path}: a value of 'state' is not a number.")
+    return cells, state

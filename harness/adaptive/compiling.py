@@ -9,14 +9,11 @@ import numpy as np
 
 from hindmost.harness import mpi
 from hindmost.harness.adaptive.decks import TIMING_B, Deck
-from hindmost.harness.adaptive.kernel import Choices, start_kernel
+from hindmost.harness.adaptive.kernel import pulse_reader, start_kernel
 from hindmost.harness.adaptive.mesh.mesh import Mesh
-from hindmost.harness.adaptive.mesh.patch import pack_loop
 from hindmost.harness.adaptive.phases import PhaseClock
-from hindmost.harness.adaptive.pulses import pulse_reader
 from hindmost.harness.probes import noise, speed
 from hindmost.harness.probes.turns import in_turn
-from hindmost.models.compiled import compiled
 
 SMALL = 8
 """Base cells along a side of the small mesh that compiles, a rank."""
@@ -24,7 +21,7 @@ CYCLES = 3
 STEPS = 2
 
 
-def compile_everything(deck: Deck, choices: Choices, communicator: Any) -> None:
+def compile_everything(deck: Deck, communicator: Any) -> None:
     """Run small meshes through everything that the run will call; collective.
 
     Rank 0 does it alone first, so that what it compiles is in numba's cache on disk; the others
@@ -33,15 +30,14 @@ def compile_everything(deck: Deck, choices: Choices, communicator: Any) -> None:
     from mpi4py import MPI
 
     small = replace(deck, steps=STEPS, heats=1)
-    restless = replace(choices, threshold=1.0)  # cells move whenever they can
 
     def by_itself() -> None:
         compile_mesh(MPI.COMM_SELF)
-        run_small(small, choices, MPI.COMM_SELF)
+        run_small(small, MPI.COMM_SELF)
         pulse_reader()
 
     in_turn(communicator, by_itself)
-    run_small(small, restless, communicator)
+    run_small(small, communicator)
 
 
 def compile_ahead() -> None:
@@ -56,15 +52,16 @@ def compile_ahead() -> None:
     from mpi4py import MPI
 
     compile_mesh(MPI.COMM_SELF)
-    run_small(replace(TIMING_B, steps=STEPS, heats=1), Choices(), MPI.COMM_SELF)
+    run_small(replace(TIMING_B, steps=STEPS, heats=1), MPI.COMM_SELF)
     noise.compile_loops()
     speed.warm_up()
 
 
-def run_small(deck: Deck, choices: Choices, communicator: Any) -> None:
+def run_small(deck: Deck, communicator: Any) -> None:
     """Run some cycles on a small mesh; collective."""
     base = (SMALL * communicator.size, SMALL)
-    kernel = start_kernel(deck, choices, base, communicator, PhaseClock())
+    # Cells move whenever they can.
+    kernel = start_kernel(deck, base, communicator, PhaseClock(), threshold=1.0)
     for _ in range(CYCLES):
         kernel.cycle()
 
@@ -83,6 +80,3 @@ def compile_mesh(alone: Any) -> None:
         state, _ = mesh.adapt(np.full(mesh.owned, flag, np.int8), state)
         state, _ = mesh.balance(state)
         state = mesh.connect(state)
-    nowhere = np.empty(0, np.int32)
-    for kind in (np.int8, np.float64):
-        compiled(pack_loop)(nowhere, np.empty((0, 1), kind), np.empty((0, 1), kind))

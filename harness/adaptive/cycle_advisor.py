@@ -5,17 +5,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-import numpy as np
-
 from hindmost.errors import UsageError
 from hindmost.harness.adaptive.phases import Phase
-from hindmost.harness.runfile.cycles import Predictions
 from hindmost.harness.runfile.feed_predictions import FeedPrediction
 from hindmost.models.adaptive.checkpoints import CheckpointCost, decide
 from hindmost.models.adaptive.interference import CycleKind, CycleVerdict
 from hindmost.models.adaptive.limits import TimeLimit
 from hindmost.models.adaptive.offline import OfflineModel
-from hindmost.models.adaptive.panel import Panel
+from hindmost.models.adaptive.predictor import Panel
 from hindmost.models.adaptive.work import Spent, Work
 
 OF_MODELS = (
@@ -27,6 +24,16 @@ OF_MODELS = (
     Phase.BALANCE,
 )
 """Phases of a cycle in the order in which the models have them."""
+LATELY = 10
+"""Cycles over which the live feed tells errors."""
+LEVEL = 0.9
+"""Of the live feed's interval of the next cycle."""
+MARGIN_S = 1.0
+"""What is kept of a time limit for the run file and the end of MPI."""
+UNKNOWN_S = 1.0
+"""What must be left for a cycle of which nothing is known."""
+FIRST_COST_S = 0.1
+"""Assumed time of a checkpoint before one was written on a machine that was not probed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,17 +71,7 @@ class DecisionOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """What to do before a cycle.
-
-    Attributes
-    ----------
-    stop : bool
-        There is no time for the cycle.
-    checkpoint : bool
-        A checkpoint is due.
-    why : str
-        In a sentence, where something is to be done.
-    """
+    """What to do before a cycle: stop for lack of time, and why; write a checkpoint."""
 
     stop: bool = False
     checkpoint: bool = False
@@ -91,6 +88,11 @@ class CycleAdvisor:
         If the machine was probed.
     cost : CheckpointCost
         Known cost of a checkpoint.
+
+    Attributes
+    ----------
+    panel : Panel
+        The predictors.
     """
 
     def __init__(
@@ -100,27 +102,19 @@ class CycleAdvisor:
         model: OfflineModel | None = None,
         cost: CheckpointCost | None = None,
     ) -> None:
+        self.panel = Panel(model=model)
         self._orders = orders
-        self._panel = Panel(model=model)
-        self._place = self._panel.names.index(self._panel.decides)
+        self._place = self.panel.names.index(self.panel.decides)
         self._cost = CheckpointCost() if cost is None else cost
         self._limit = None
         if orders.time_limit_s is not None:
             self._limit = TimeLimit(orders.time_limit_s, risk=orders.risk, margin_s=MARGIN_S)
         self._since_s = 0.0
-        self._next_s = math.nan
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """The predictors."""
-        return self._panel.names
-
-    @property
-    def verdicts(self) -> list[CycleVerdict]:
-        """What stood out so far: cycles that are not as usual."""
-        return [
-            each for each in self._panel.verdicts if each.change or each.kind is CycleKind.NOISE
-        ]
+    def stood_out(self) -> list[CycleVerdict]:
+        """The verdicts on cycles that are not as usual."""
+        return [each for each in self.panel.verdicts if each.change or each.kind is CycleKind.NOISE]
 
     def before(self, work: Work, elapsed_s: float) -> Decision:
         """Predict the next cycle and decide what comes before it.
@@ -131,21 +125,18 @@ class CycleAdvisor:
         elapsed_s : float
             Since the start of the command.
         """
-        self._next_s = self._panel.predict(work)[self._place]
+        next_s = self.panel.predict(work)[self._place]
         orders, save_s = self._orders, 0.0
         if orders.saves:
             save_s = self._cost.predict_s(work.total, default_s=FIRST_COST_S)
         due = orders.mtbf_s is not None and decide(
-            since_s=self._since_s,
-            next_s=self._next_s,
-            checkpoint_s=save_s,
-            mtbf_s=orders.mtbf_s,
+            since_s=self._since_s, next_s=next_s, checkpoint_s=save_s, mtbf_s=orders.mtbf_s
         )
         if self._limit is not None:
             left = self._limit.decide(
                 elapsed_s=elapsed_s,
-                predicted_s=self._next_s,
-                ratios=self._panel.ratios,
+                predicted_s=next_s,
+                ratios=self.panel.ratios,
                 checkpoint_s=save_s,
                 before_s=save_s if due else 0.0,
                 unknown_s=UNKNOWN_S,
@@ -164,7 +155,7 @@ class CycleAdvisor:
         left : int
             Cycles that are to be done from it on.
         """
-        panel = self._panel
+        panel = self.panel
         errors = panel.errors_percent(last=LATELY)
         one = panel.forecast(LEVEL)
         known = math.isfinite(one.seconds) and len(panel.ratios) > 0
@@ -174,7 +165,7 @@ class CycleAdvisor:
             error_percent=tuple(known_or_none(errors[name]) for name in panel.names),
             decides=self._place,
             interval_s=(one.low_s, one.high_s) if known else None,
-            rest_s=known_or_none(panel.rest_s(left)),
+            rest_s=known_or_none(left * one.seconds),
         )
 
     def saved(self, seconds: float, cells: float) -> None:
@@ -185,34 +176,9 @@ class CycleAdvisor:
     def after(self, spent: Spent) -> CycleVerdict:
         """Take what the cycle took."""
         self._since_s += spent.seconds
-        return self._panel.observe(spent)
-
-    def errors_percent(self) -> dict[str, float]:
-        """Return the mean absolute error of every predictor."""
-        return self._panel.errors_percent()
-
-    def predictions(self, cycles: int) -> Predictions:
-        """Return the predictions of the cycles so far."""
-        return Predictions(names=self._panel.names, predicted=self._panel.predicted[:cycles])
+        return self.panel.observe(spent)
 
 
 def known_or_none(value: float) -> float | None:
     """Return a number, None for one that is not known."""
     return float(value) if math.isfinite(value) else None
-
-
-LATELY = 10
-"""Cycles over which the live feed tells errors."""
-LEVEL = 0.9
-"""Of the live feed's interval of the next cycle."""
-MARGIN_S = 1.0
-"""What is kept of a time limit for the run file and the end of MPI."""
-UNKNOWN_S = 1.0
-"""What must be left for a cycle of which nothing is known."""
-FIRST_COST_S = 0.1
-"""What a checkpoint is taken to cost before one was written on a machine that was not probed."""
-
-
-def no_predictions(cycles: int, names: tuple[str, ...]) -> Predictions:
-    """Return the place of predictions on ranks that make none."""
-    return Predictions(names=names, predicted=np.empty((cycles, len(names))))

@@ -19,11 +19,17 @@ from numpy.typing import NDArray
 
 from hindmost.documents import Document, parse_document, read_document
 from hindmost.errors import UsageError
+from hindmost.models.adaptive.offline import Application, Count, Exchange
 from hindmost.records import RecordError, from_document, to_toml
 from hindmost.registry import Registry
 from hindmost.text import choose
 
 MOST_LEVELS = 10
+DOUBLE, STATE_BYTES = 8, 32
+CELL_BYTES = STATE_BYTES + 9
+"""Of a cell that moves or is kept: its state, two indices and a level."""
+ITERATIONS, MOVED_SHARE = 8.0, 0.015
+"""Of a heat solve, and of the cells of a rank in a cycle: typical of the built-in decks."""
 
 
 Name = Annotated[
@@ -272,3 +278,26 @@ def parse_base(text: str) -> tuple[int, int]:
     if not (across.isdecimal() and up.isdecimal() and int(across) > 0 and int(up) > 0):
         raise UsageError(f"Base mesh '{text}': give two sizes, as 512x256.")
     return int(across), int(up)
+
+
+def application_of(deck: Deck) -> Application:
+    """Return the counts of a deck, known from how the kernel is written.
+
+    Every step fills the ghosts of the state and finds the largest rate; every iteration of the heat
+    solver fills one column and reduces twice at once; adaption fills the state once more.
+    """
+    heat = 1.0 if deck.heat else 0.0
+    solves = deck.heats * heat
+    column = Count(per_cycle=float(deck.buffer) + 3.0 * solves, per_iteration=heat)
+    return Application(
+        name=deck.name,
+        exchanges=(
+            Exchange(count=Count(per_cycle=1.0, per_step=1.0), bytes_per_cell=STATE_BYTES),
+            Exchange(count=column, bytes_per_cell=DOUBLE),
+        ),
+        reductions=Count(per_cycle=2.0 * solves, per_step=1.0, per_iteration=heat),
+        iterations=ITERATIONS * solves,
+        solves=solves,
+        moved_share=MOVED_SHARE if deck.levels else 0.0,
+        bytes_moved=CELL_BYTES,
+    )

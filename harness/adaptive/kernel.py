@@ -3,90 +3,29 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from hindmost.errors import DataError, UsageError
+from hindmost.errors import DataError
 from hindmost.harness.adaptive.checkpoint import CheckpointSetting, read_part
 from hindmost.harness.adaptive.decks import Deck
 from hindmost.harness.adaptive.mesh.mesh import Mesh
 from hindmost.harness.adaptive.phases import Phase, PhaseClock, TimedExchange, timed_reduction
-from hindmost.harness.adaptive.physics.flow import Hydro, RefinementCriterion, Scratch, State
-from hindmost.harness.adaptive.physics.heat import Conduction, FaceHeat
-from hindmost.records import RecordError, from_document
+from hindmost.harness.adaptive.physics.flow import Hydro, Scratch, State, refinement_flags
+from hindmost.harness.adaptive.physics.heat import Conduction
+from hindmost.harness.probes.pulse import PulseReader
 
+THRESHOLD = 1.02
+"""Load imbalance, maximum over mean of cells, above which cells are moved."""
+PULSE_SIDE = 16
+"""Cells along a side of the pulse's mesh: with their faces they fit into a core's own cache."""
+PULSE_STEP = 1e-12
+"""So short a step leaves the gas at rest as it is."""
 SHORTEST = 1e-9
 """A time step is lost when it is this part of the first one."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Choices:
-    """How the kernel distributes what a deck says; none of these changes what it computes.
-
-    Attributes
-    ----------
-    threshold : float
-        Most cells of a rank over the mean of all above which cells are moved.
-
-    Raises
-    ------
-    UsageError
-        The threshold is below 1.
-    """
-
-    threshold: float = 1.02
-
-    def __post_init__(self) -> None:
-        if not 1.0 <= self.threshold < math.inf:
-            raise UsageError(
-                f"--threshold {self.threshold}: a load imbalance (maximum over mean of cells) is "
-                "at least 1."
-            )
-
-    @classmethod
-    def from_json(cls, values: dict[str, Any]) -> Choices:
-        """Read choices; raises a DataError where they are not those of this version."""
-        try:
-            return from_document(cls, values)
-        except (RecordError, UsageError) as error:
-            raise DataError(
-                f"The choices {values} do not fit this version of hindmost: {error}"
-            ) from error
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the choices as JSON."""
-        return asdict(self)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CycleDone:
-    """What a cycle did on this rank.
-
-    Attributes
-    ----------
-    time : float
-        In the simulation, at the end.
-    counts : dict of str to int
-        For the run file, but context switches: cells, faces and ghosts are those of the mesh that
-        the cycle ran on.
-    """
-
-    time: float
-    counts: dict[str, int]
-
-
-def criterion_of(deck: Deck) -> RefinementCriterion:
-    """Return what makes cells of a deck divide and combine."""
-    return RefinementCriterion(
-        divide=deck.divide,
-        combine=deck.combine,
-        levels=deck.levels,
-        buffer=deck.buffer,
-        temperature=deck.heat,
-    )
 
 
 class Kernel:
@@ -95,7 +34,6 @@ class Kernel:
     Parameters
     ----------
     deck : Deck
-    choices : Choices
     communicator : MPI.Intracomm
     clock : PhaseClock
     mesh, state : Mesh, float64 array, shape (at least owned + ghosts, 4)
@@ -107,7 +45,6 @@ class Kernel:
     def __init__(
         self,
         deck: Deck,
-        choices: Choices,
         communicator: Any,
         clock: PhaseClock,
         *,
@@ -117,15 +54,14 @@ class Kernel:
     ) -> None:
         from mpi4py import MPI
 
-        self.deck, self.choices, self.mesh, self.state, self.time = deck, choices, mesh, state, time
+        self.deck, self.mesh, self.state, self.time = deck, mesh, state, time
         self._communicator, self._clock = communicator, clock
         self._largest = timed_reduction(communicator, MPI.MAX, clock)
         self._allsum = timed_reduction(communicator, MPI.SUM, clock)
         self._scratch = Scratch()
         self._rate = np.empty(1)
         self._first_dt = math.nan
-        self._heat: FaceHeat | None = None
-        self._criterion = criterion_of(deck)
+        self._heat: Conduction | None = None
         self._prepare()
 
     def _prepare(self) -> None:
@@ -134,18 +70,24 @@ class Kernel:
         self._exchange = TimedExchange(self.mesh.exchange, self._clock)
         self._hydro = Hydro(patch, spacing=deck.spacing, gamma=deck.gamma, scratch=scratch)
         if deck.heat:
-            conduction = Conduction(
+            self._heat = Conduction(
                 patch,
                 spacing=deck.spacing,
                 conductivity=deck.conductivity,
                 specific_heat=deck.specific_heat,
                 exchange=self._exchange,
+                allsum=self._allsum,
                 scratch=scratch,
             )
-            self._heat = FaceHeat(conduction, allsum=self._allsum)
 
-    def cycle(self) -> CycleDone:
+    def cycle(self) -> dict[str, int]:
         """Do the steps of a cycle, heat, and adapt the mesh.
+
+        Returns
+        -------
+        dict of str to int
+            Counts of this rank for the run file, but context switches: cells, faces and ghosts are
+            those of the mesh that the cycle ran on.
 
         Raises
         ------
@@ -171,8 +113,8 @@ class Kernel:
         }
         clock.switch(Phase.ADAPTION)
         exchange.fill(self.state)
-        flags = self._criterion.flags(
-            patch, self.state, gamma=self.deck.gamma, exchange=exchange, scratch=self._scratch
+        flags = refinement_flags(
+            self.deck, patch, self.state, exchange=exchange, scratch=self._scratch
         )
         counts |= {"messages": exchange.messages_sent, "bytes": exchange.sent_bytes}
         state, adapted = self.mesh.adapt(flags, self.state)
@@ -185,12 +127,11 @@ class Kernel:
         else:
             self._prepare()
         clock.switch(Phase.REST)
-        counts |= {
+        return counts | {
             "divided": adapted.divided,
             "combined": adapted.combined,
             "moved": balanced.moved,
         }
-        return CycleDone(time=self.time, counts=counts)
 
     def _step(self) -> float:
         """Do a step of the flow; return how long it is in the simulation."""
@@ -235,31 +176,36 @@ class Kernel:
 
 def start_kernel(
     deck: Deck,
-    choices: Choices,
     base: tuple[int, int],
     communicator: Any,
     clock: PhaseClock,
+    threshold: float = THRESHOLD,
 ) -> Kernel:
     """Return the kernel at time 0, its mesh fitted to the initial state; collective."""
-    mesh = Mesh(communicator, base, deck.levels, **mesh_options(deck, choices, base))
-    state = initial_state(deck, mesh)
-    criterion = criterion_of(deck)
+    mesh = Mesh(
+        communicator, base, deck.levels, threshold=threshold, most_cells=deck.most_cells(base)
+    )
+
+    def initial_state() -> State:  # that of the ghosts is right as well
+        return deck.state(base, mesh.patch.i, mesh.patch.j, mesh.patch.level)
+
+    state = initial_state()
     for _ in range(deck.levels):
-        flags = criterion.flags(mesh.patch, state, gamma=deck.gamma, exchange=mesh.exchange)
+        flags = refinement_flags(deck, mesh.patch, state, exchange=mesh.exchange)
         state, _ = mesh.adapt(flags, state)
         state, _ = mesh.balance(state)
         mesh.connect(state)
-        state = initial_state(deck, mesh)
-    return Kernel(deck, choices, communicator, clock, mesh=mesh, state=state)
+        state = initial_state()
+    return Kernel(deck, communicator, clock, mesh=mesh, state=state)
 
 
 def resume_kernel(
     path: Path,
     setting: CheckpointSetting,
     deck: Deck,
-    choices: Choices,
     communicator: Any,
     clock: PhaseClock,
+    threshold: float = THRESHOLD,
 ) -> Kernel:
     """Return the kernel in the state of a checkpoint; collective.
 
@@ -273,28 +219,23 @@ def resume_kernel(
         cells,
         values,
         keep=communicator.size == len(setting.cells),
-        **mesh_options(deck, choices, setting.base),
+        threshold=threshold,
+        most_cells=deck.most_cells(setting.base),
     )
-    return Kernel(
-        deck,
-        choices,
-        communicator,
-        clock,
-        mesh=mesh,
-        state=state,
-        time=setting.time,
-    )
+    return Kernel(deck, communicator, clock, mesh=mesh, state=state, time=setting.time)
 
 
-def initial_state(deck: Deck, mesh: Mesh) -> State:
-    """Return the state of the deck at time 0 on a mesh; that of the ghosts is right as well."""
-    patch = mesh.patch
-    return deck.state(mesh.base, patch.i, patch.j, patch.level)
+@cache
+def pulse_reader() -> PulseReader:
+    """Return what reads pulses of this rank: steps of the flow on a mesh that never changes."""
+    from mpi4py import MPI
 
+    mesh = Mesh(MPI.COMM_SELF, (PULSE_SIDE, PULSE_SIDE), 1)
+    state = mesh.connect(np.tile((1.0, 0.0, 0.0, 2.5), (mesh.patch.owned, 1)))
+    hydro = Hydro(mesh.patch, spacing=1.0, gamma=1.4)
 
-def mesh_options(deck: Deck, choices: Choices, base: tuple[int, int]) -> dict[str, Any]:
-    """Return the options of the mesh."""
-    return {
-        "threshold": choices.threshold,
-        "most_cells": deck.most_cells(base),
-    }
+    def step() -> None:
+        hydro.largest_rate(state)
+        hydro.step(state, PULSE_STEP)
+
+    return PulseReader(step)

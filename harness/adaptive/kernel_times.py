@@ -9,12 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from hindmost.harness.adaptive.application import application_of
-from hindmost.harness.adaptive.decks import DECKS, Deck
-from hindmost.harness.adaptive.kernel import Choices, Kernel, start_kernel
+from hindmost.harness.adaptive.decks import DECKS, Deck, application_of
+from hindmost.harness.adaptive.kernel import Kernel, pulse_reader, start_kernel
 from hindmost.harness.adaptive.phases import Phase, PhaseClock, TimedExchange, timed_reduction
-from hindmost.harness.adaptive.physics.heat import Conduction, FaceHeat
-from hindmost.harness.adaptive.pulses import pulse_reader
+from hindmost.harness.adaptive.physics.heat import Conduction
 from hindmost.harness.probes.cell_times import CellTimes
 
 DECK = "timing-b"
@@ -108,7 +106,7 @@ def call_costs(sums: Sums, deck: Deck) -> dict[str, float]:
 
 def add_cycle(sums: Sums, kernel: Kernel, clock: PhaseClock) -> None:
     """Do a cycle and add it; collective."""
-    counts, deck = kernel.cycle().counts, kernel.deck
+    counts, deck = kernel.cycle(), kernel.deck
     _, wall, _ = clock.take()
     for phase in Phase:
         sums.seconds[phase] = sums.seconds.get(phase, 0.0) + wall[phase] * NS
@@ -173,7 +171,7 @@ def kernel_on(side: int, cells: int, communicator: Any, clock: PhaseClock) -> Ke
         heats=solves,
         spacing=1.0 / side,
     )
-    return start_kernel(deck, Choices(), deck.base(communicator.size), communicator, clock)
+    return start_kernel(deck, deck.base(communicator.size), communicator, clock)
 
 
 def iteration_s(kernel: Kernel, communicator: Any, dt: float) -> float:
@@ -195,14 +193,14 @@ def iteration_s(kernel: Kernel, communicator: Any, dt: float) -> float:
     from mpi4py import MPI
 
     clock, deck = PhaseClock(), kernel.deck
-    conduction = Conduction(
+    heat = Conduction(
         kernel.mesh.patch,
         spacing=deck.spacing,
         conductivity=deck.conductivity,
         specific_heat=deck.specific_heat,
         exchange=TimedExchange(kernel.mesh.exchange, clock),
+        allsum=timed_reduction(communicator, MPI.SUM, clock),
     )
-    heat = FaceHeat(conduction, allsum=timed_reduction(communicator, MPI.SUM, clock))
     state = np.empty_like(kernel.state)
     seconds: dict[float, list[float]] = {FEW: [], MANY: []}
     iterations = dict.fromkeys(seconds, 0)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.harness.adaptive.mesh.patch import HaloExchange
+from hindmost.harness.adaptive.mesh.patch import Exchange
 from hindmost.harness.runfile.bodies import PHASES as BODY_PHASES
 
 
@@ -61,20 +61,11 @@ class PhaseClock:
 class TimedExchange:
     """An exchange whose time is halo, whatever phase it is called in; it counts messages."""
 
-    def __init__(self, exchange: HaloExchange, clock: PhaseClock) -> None:
+    def __init__(self, exchange: Exchange, clock: PhaseClock) -> None:
         self._exchange = exchange
         self._clock = clock
         self.messages_sent = 0
         self.sent_bytes = 0
-
-    @property
-    def messages(self) -> int:
-        """Messages that this rank sends in one exchange."""
-        return self._exchange.messages
-
-    def bytes_sent(self, columns: int) -> int:
-        """Return the bytes that this rank sends in one exchange of `columns` numbers per cell."""
-        return self._exchange.bytes_sent(columns)
 
     def fill(self, field: NDArray[np.float64]) -> None:
         """Fill the ghost rows of a field."""

@@ -154,13 +154,11 @@ class Spec(TypedDict, total=False):
     stopped: str | None
     deck: str
     choices: Choices | None
-    application: Json | None
     base: tuple[Ranks, Ranks]
     first_cycle: Count
     machine: str | None
     interfere: Interference | None
     orders: Json | None
-    speed_s: Amount | None
     pulse_s: Amount | None
     foresight_s: Amount | None
     pulses_s: Amount | None

@@ -6,15 +6,14 @@ import argparse
 import math
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-from hindmost.errors import UsageError
+from hindmost.errors import DataError, UsageError
 from hindmost.harness.adaptive.checkpoint import read_setting
 from hindmost.harness.adaptive.cycle_advisor import DecisionOptions
 from hindmost.harness.adaptive.decks import DECKS, Deck, find_deck, parse_base, parse_deck
-from hindmost.harness.adaptive.experiment import AdaptiveExperiment
 from hindmost.harness.adaptive.interference import RULE, Schedule
-from hindmost.harness.adaptive.kernel import Choices
+from hindmost.harness.adaptive.kernel import THRESHOLD
+from hindmost.harness.adaptive.run import AdaptiveExperiment
 from hindmost.harness.runfile.machine_file import read_machine
 from hindmost.harness.verbs.campaign import (
     add_record_arguments,
@@ -121,10 +120,6 @@ def perform(arguments: argparse.Namespace) -> int:
     return perform_campaign(arguments, experiment_of)
 
 
-KERNEL = ("threshold",)
-"""Options that are choices of the kernel."""
-
-
 def experiment_of(arguments: argparse.Namespace) -> AdaptiveExperiment:
     """Return the experiment that the arguments ask for; raises a UsageError if it is impossible."""
     if (arguments.deck is None) == (arguments.restart is None):
@@ -132,27 +127,35 @@ def experiment_of(arguments: argparse.Namespace) -> AdaptiveExperiment:
             "Give either --deck, to begin, or --restart, to continue from a checkpoint; the "
             f"built-in decks are {', '.join(DECKS.names)}."
         )
-    given: dict[str, Any] = {
-        name: getattr(arguments, name) for name in KERNEL if getattr(arguments, name) is not None
-    }
     if arguments.petsc_options:
         raise UsageError(
             "The adaptive kernel does not use PETSc options; leave out what follows '--'."
         )
-    setting = None
+    setting, threshold = None, arguments.threshold
     if arguments.restart is not None:
+        other = [
+            f"--{name}"
+            for name in ("threshold", "base", "steps")
+            if getattr(arguments, name) is not None
+        ]
+        if other:
+            raise UsageError(
+                "--restart continues with the checkpoint's settings; leave out "
+                f"{', '.join(other)}, or start again with --deck."
+            )
         setting = read_setting(arguments.restart)
         deck = parse_deck(setting.deck, str(arguments.restart))
-        choices = Choices.from_json(setting.choices)
-        refuse_other(arguments, given, choices)
+        threshold = setting.choices.get("threshold")
+        if not isinstance(threshold, int | float | None):
+            raise DataError(f"{arguments.restart}: its threshold {threshold!r} is not a number.")
     else:
-        deck, choices = deck_of(arguments.deck, arguments.steps), Choices(**given)
+        deck = deck_of(arguments.deck, arguments.steps)
     return AdaptiveExperiment(
         deck=deck,
         cycles=arguments.cycles,
         repeats=arguments.repeats,
         base=parse_base(arguments.base) if arguments.base else None,
-        choices=choices,
+        threshold=THRESHOLD if threshold is None else threshold,
         orders=DecisionOptions(
             time_limit_s=seconds_of("--time-limit", arguments.time_limit),
             risk=arguments.risk,
@@ -168,18 +171,6 @@ def experiment_of(arguments: argparse.Namespace) -> AdaptiveExperiment:
         keep=read_share(arguments.keep, "--keep"),
         live=arguments.live,
     )
-
-
-def refuse_other(arguments: argparse.Namespace, given: dict[str, Any], choices: Choices) -> None:
-    """Raise a UsageError if options contradict the checkpoint to continue from."""
-    other = [name for name, value in given.items() if value != getattr(choices, name)]
-    other += [name for name in ("base", "steps") if getattr(arguments, name) is not None]
-    if other:
-        raise UsageError(
-            f"--restart continues with the checkpoint's settings ({choices.to_json()}); leave out "
-            f"{', '.join('--' + name.replace('_', '-') for name in other)}, or start again with "
-            "--deck."
-        )
 
 
 def deck_of(word: str, steps: int | None) -> Deck:

@@ -36,22 +36,14 @@ def optimum_s(checkpoint_s: float, mtbf_s: float) -> float:
     delta = checkpoint_s / mtbf_s
     if delta == 0.0:
         return 0.0
-    if delta > 0.01:  # y = 1 - tau / M solves y = exp(y - 1 - delta), and is small
-        y = math.exp(-1.0 - delta)
-        for _ in range(60):
-            image = math.exp(y - 1.0 - delta)
-            step = (y - image) / (1.0 - image)
-            y -= step
-            if abs(step) <= 1e-15:
-                break
-        return mtbf_s * (1.0 - y)
-    x = math.sqrt(2.0 * delta)  # x = tau / M solves ln(1 - x) + x + delta = 0, and is small
+    y = math.exp(-1.0 - delta)  # y = 1 - tau / M solves y = exp(y - 1 - delta)
     for _ in range(60):
-        step = -(math.log1p(-x) + x + delta) * (1.0 - x) / x
-        x -= step
-        if abs(step) <= 1e-12 * x:
+        image = math.exp(y - 1.0 - delta)
+        step = (y - image) / (1.0 - image)
+        y -= step
+        if abs(step) <= 1e-15:
             break
-    return mtbf_s * x
+    return mtbf_s * (1.0 - y)
 
 
 def check(checkpoint_s: float, mtbf_s: float) -> None:
@@ -102,10 +94,9 @@ class CheckpointCost:
     """
 
     def __init__(self, latency_s: float | None = None, per_cell_s: float | None = None) -> None:
-        self._latency_s, self._per_cell_s = latency_s or 0.0, per_cell_s or 0.0
-        self._known = self._latency_s + self._per_cell_s > 0.0
-        self._first = (self._latency_s, self._per_cell_s)
-        self._seen: deque[tuple[float, float]] = deque(maxlen=32)
+        known = (latency_s or 0.0, per_cell_s or 0.0)
+        self._shape, self._scale = (known, 1.0) if any(known) else ((0.0, 1.0), math.nan)
+        self._scales: deque[float] = deque(maxlen=32)
 
     @classmethod
     def of_machine(cls, machine: Machine, bytes_per_cell: float) -> CheckpointCost:
@@ -117,21 +108,15 @@ class CheckpointCost:
         """Observe a checkpoint that was written."""
         if not (math.isfinite(seconds) and seconds >= 0.0):
             raise UsageError(f"A checkpoint took {seconds:g} s; it must be a finite time.")
-        self._seen.append((cells, seconds))
-        if self._known:
-            first = self._first
-            scale = median(took / (first[0] + size * first[1]) for size, took in self._seen)
-            self._latency_s, self._per_cell_s = first[0] * scale, first[1] * scale
-        else:
-            self._latency_s = 0.0
-            self._per_cell_s = median(took / max(1.0, size) for size, took in self._seen)
+        self._scales.append(seconds / self._shape_s(max(1.0, cells)))
+        self._scale = median(self._scales)
 
     def predict_s(self, cells: float, *, default_s: float = 0.0) -> float:
         """Return the time of a checkpoint of these cells; the default if nothing is known."""
-        return self._of(cells) if self._known or self._seen else default_s
+        return default_s if math.isnan(self._scale) else self._scale * self._shape_s(cells)
 
-    def _of(self, cells: float) -> float:
-        return self._latency_s + cells * self._per_cell_s
+    def _shape_s(self, cells: float) -> float:
+        return self._shape[0] + cells * self._shape[1]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,11 +150,7 @@ class CheckpointDecision:
 
 
 def decide(
-    *,
-    since_s: float,
-    next_s: float,
-    checkpoint_s: float,
-    mtbf_s: float,
+    *, since_s: float, next_s: float, checkpoint_s: float, mtbf_s: float
 ) -> CheckpointDecision:
     """Decide before a cycle, with the interval of least waste at the current cost of a checkpoint.
 
@@ -232,8 +213,6 @@ def plan(cycles_s: ArrayLike, checkpoint_s: ArrayLike, after: tuple[int, ...]) -
     n = cycles.size
     if n == 0 or not (np.isfinite(cycles).all() and (cycles > 0).all()):
         raise DataError("There must be cycles, with finite times above 0.")
-    if list(after) != sorted(set(after)) or any(not 0 < cycle <= n for cycle in after):
-        raise DataError(f"Checkpoints after {after}; these must ascend and lie in 1 to {n}.")
     ends = [*(cycle for cycle in after if cycle < n), n]
     clock = np.concatenate([[0.0], np.cumsum(cycles)])
     starts = [0, *ends[:-1]]

@@ -16,7 +16,7 @@ from statistics import median
 from typing import NamedTuple
 
 from hindmost.models.adaptive.offline import OfflineModel
-from hindmost.models.adaptive.shape_level import ShapeLevel
+from hindmost.models.adaptive.predictors import ShapeLevel
 from hindmost.models.adaptive.work import PHASES, Spent, Work, iterations_done
 
 CLIP = math.log(1.6)

@@ -57,8 +57,8 @@ class Ratios:
         A conformal interval: if n past ratios are exchangeable with the next one, the next is below
         the k-th smallest with probability k / (n + 1). If n is too small, the fitted tail is used.
         """
-        beyond = 0.5 * (1.0 - level)
-        return 1.0 / self._bound(beyond, lower=True), self._bound(beyond, lower=False)
+        beyond, mirrored = 0.5 * (1.0 - level), [-place for place in reversed(self._order)]
+        return 1.0 / bound(mirrored, beyond), bound(self._order, beyond)
 
     def predict(self, seconds: float, level: float = LEVEL) -> Prediction:
         """Return a predicted time with its interval from these ratios.
@@ -76,7 +76,7 @@ class Ratios:
 
     def quantile(self, risk: float) -> float:
         """Return the ratio that the next one exceeds with at most this probability."""
-        return self._bound(risk, lower=False)
+        return bound(self._order, risk)
 
     def exceedance(self, ratio: float) -> float:
         """Return the probability that the next ratio exceeds this one."""
@@ -86,44 +86,40 @@ class Ratios:
             return 0.0
         place, order = math.log(ratio), self._order
         n = len(order)
-        count = max(1, math.ceil(TAIL * n))
-        begin = order[n - count] if n else 0.0
         if n and place < order[-1]:
             return (n - bisect_right(order, place) + 1) / (n + 1)
-        # Beyond the sample: an exponential tail of log ratios, fitted to the largest ones.
-        share = min(1.0, (count + 1) / (n + 1)) if n else 1.0
-        beyond = share * math.exp(-max(0.0, place - begin) / self._scale(begin, count))
-        return min(beyond, 1.0 / (n + 1))
+        begin, share, scale = tail(order)
+        return min(share * math.exp(-max(0.0, place - begin) / scale), 1.0 / (n + 1))
 
-    def _bound(self, risk: float, *, lower: bool) -> float:
-        """Return the upper bound of the ratios, or of their inverses."""
-        order = self._order
-        n = len(order)
-        rank = math.floor(risk * (n + 1))  # the number of largest ratios that may be exceeded
-        if rank >= 1:
-            return math.exp(-order[rank - 1] if lower else order[n - rank])
-        count = max(1, math.ceil(TAIL * n))
-        begin = 0.0
-        if n:
-            begin = -order[count - 1] if lower else order[n - count]
-        share = min(1.0, (count + 1) / (n + 1)) if n else 1.0
-        scale = self._scale(begin, count, lower=lower)
-        beyond = begin + scale * math.log(max(1.0, share / risk))
-        if n:
-            beyond = max(beyond, -order[0] if lower else order[-1])
-        return math.exp(beyond)
 
-    def _scale(self, begin: float, count: int, *, lower: bool = False) -> float:
-        """Return the mean excess over the begin of the tail; the prior weighs four observations."""
-        order = self._order
-        n = len(order)
-        excess = 0.0
-        if n:
-            tail = order[:count] if lower else order[n - count :]
-            excess = sum(abs(place - begin) for place in tail)
-        weight = PRIOR_WEIGHT if n else 1.0
-        seen = count if n else 0
-        return max(1e-6, (excess + weight * PRIOR) / (seen + weight))
+def bound(order: list[float], risk: float) -> float:
+    """Return the ratio that is exceeded with this risk, given ascending logarithms of ratios."""
+    n = len(order)
+    rank = math.floor(risk * (n + 1))  # the number of largest ratios that may be exceeded
+    if rank >= 1:
+        return math.exp(order[n - rank])
+    begin, share, scale = tail(order)
+    beyond = begin + scale * math.log(max(1.0, share / risk))
+    return math.exp(max([beyond, *order[-1:]]))
+
+
+def tail(order: list[float]) -> tuple[float, float, float]:
+    """Fit an exponential tail, beyond the sample, to the largest logarithms of ratios.
+
+    Returns
+    -------
+    float, float, float
+        Begin of the tail, share of ratios in it, and mean excess over its begin. A prior
+        excess, which reaches to the prediction at least, weighs four observations.
+    """
+    n = len(order)
+    if not n:
+        return 0.0, 1.0, PRIOR
+    count = max(1, math.ceil(TAIL * n))
+    begin = order[n - count]
+    excess = sum(place - begin for place in order[n - count :])
+    scale = max(1e-6, (excess + PRIOR_WEIGHT * max(PRIOR, -begin)) / (count + PRIOR_WEIGHT))
+    return begin, min(1.0, (count + 1) / (n + 1)), scale
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

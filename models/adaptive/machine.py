@@ -190,13 +190,11 @@ class Machine:
                 why = f"allowed: one {name} for each number of ranks_per_node"
                 raise RecordError(why, name, found=ranks)
 
-    def speed_of(self, ranks_per_node: int) -> float | None:
-        """Return the time of the reference kernel on these ranks per node; None if not measured."""
-        return reading_of(self.speed, ranks_per_node)
-
     def pulse_of(self, ranks_per_node: int) -> float | None:
         """Return the time of a pulse on these ranks per node; None if not measured."""
-        return reading_of(self.pulse, ranks_per_node)
+        return next(
+            (each.seconds for each in self.pulse if each.ranks_per_node == ranks_per_node), None
+        )
 
     def to_json(self) -> dict[str, Any]:
         """Return the content of the machine's file: ``hindmost-machine``, version 1."""
@@ -240,11 +238,3 @@ def pace_of(pulse_s: float, then_s: float) -> float:
     down as a pulse does.
     """
     return (pulse_s / then_s) ** ELASTICITY  # type: ignore[no-any-return]
-
-
-def reading_of(points: tuple[SpeedPoint, ...], ranks_per_node: int) -> float | None:
-    """Return the reading of these ranks per node, None if there is none."""
-    for point in points:
-        if point.ranks_per_node == ranks_per_node:
-            return point.seconds
-    return None

@@ -1,16 +1,13 @@
-"""Times of messages and reductions: fits to ping-pongs, and times for any size and ranks."""
+"""The network probe's fit: latency and time per byte of messages, piece by piece."""
 
 from __future__ import annotations
 
 import math
-from collections import defaultdict
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hindmost.errors import DataError
-from hindmost.models.adaptive.machine import Machine, Network
 from hindmost.models.simulation.network import Link, Piece
 
 MOST_PIECES = 4
@@ -107,53 +104,3 @@ def partitions(cost: NDArray[np.float64], most: int) -> list[tuple[float, list[i
             break
         found.append((float(least[n]), begins[n]))
     return found
-
-
-def link_between(network: Network, *, across: bool, both_ways: bool) -> Link:
-    """Return the link; the one within a node if links between nodes were not measured."""
-    if across and network.across is not None:
-        return network.across_both_ways or network.across if both_ways else network.across
-    return network.within_both_ways if both_ways else network.within
-
-
-def allreduce_s(machine: Machine, ranks: int, bytes: float = 8.0) -> float:
-    """Return the time of an allreduce.
-
-    Between measured numbers of ranks it is interpolated over their logarithm. Beyond the largest,
-    and if none was measured, it takes 2 ceil(log2 P) messages (reduce and broadcast trees). Without
-    a network it takes no time.
-
-    Parameters
-    ----------
-    bytes : float
-        Size of the reduced numbers.
-    """
-    network = machine.network
-    if network is None or ranks < 1:
-        return 0.0
-    by_ranks: dict[int, list[tuple[float, float]]] = defaultdict(list)
-    for point in network.allreduce:
-        by_ranks[point.ranks].append((float(point.bytes), point.seconds))
-    measured = sorted(by_ranks)
-    message = link_between(network, across=ranks > machine.ranks_per_node, both_ways=False)
-    trees = 2 * math.ceil(math.log2(ranks)) if ranks > 1 else 0
-    if not measured or ranks < measured[0]:
-        return trees * message.time_s(bytes)
-    if ranks >= measured[-1]:
-        below = 2 * math.ceil(math.log2(measured[-1])) if measured[-1] > 1 else 0
-        return over_bytes(by_ranks[measured[-1]], bytes) + (trees - below) * message.time_s(bytes)
-    low = max(count for count in measured if count <= ranks)
-    high = min(count for count in measured if count >= ranks)
-    low_s, high_s = over_bytes(by_ranks[low], bytes), over_bytes(by_ranks[high], bytes)
-    share = 0.0 if high == low else math.log(ranks / low) / math.log(high / low)
-    return low_s + share * (high_s - low_s)
-
-
-def over_bytes(points: list[tuple[float, float]], bytes: float) -> float:
-    """Interpolate between measured sizes; beyond them, extrapolate the last slope."""
-    sizes, times = (np.array(column) for column in zip(*sorted(points), strict=True))
-    if bytes > sizes[-1] and sizes.size > 1:
-        slope = max(0.0, (times[-1] - times[-2]) / (sizes[-1] - sizes[-2]))
-        return float(times[-1] + slope * (bytes - sizes[-1]))
-    result: Any = np.interp(bytes, sizes, times)
-    return float(result)

@@ -1,57 +1,296 @@
-"""The offline model: the time of a cycle from a machine, an application and a pattern.
+"""The offline model: the time of a cycle from a machine and an application.
 
 T_cycle = T_comp + T_memcon + T_GScomm + T_allreduce + T_adapt + T_load (section 2, and the model of
-SAGE that it cites). T_memcon is part of the grind curve for several ranks per node.
-To these comes the waiting of the ranks for each other: for a rank with more cells in T_comp, whose
-cells are those of the rank with most; for detours of the system in the time of the halo.
+SAGE that it cites). T_memcon is part of the grind curve for several ranks per node. Ranks wait for
+the one with most cells, therefore its cells are those of T_comp.
+
+With E cells per rank on P ranks SAGE's domain is a cube of side L = (E P)^(1/3), in whose row order
+a rank owns a slab, layer by layer, in blocks of 2 x 2 x 2 cells. That of the kernel is a square of
+side (E P)^(1/2), of which a rank owns a compact piece along a space-filling curve.
 """
 
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass
+from statistics import median
+from typing import NamedTuple
 
-from hindmost.errors import UsageError
-from hindmost.models.adaptive.application import Application
-from hindmost.models.adaptive.geometry import Curve, Pattern, Surface, contention
-from hindmost.models.adaptive.grind import (
-    GrindCurve,
-    curve_of,
-    event_curve,
-    event_s,
-)
-from hindmost.models.adaptive.machine import Machine, pace_of
-from hindmost.models.adaptive.network import allreduce_s, link_between
-from hindmost.models.adaptive.waiting import waiting_curve
-from hindmost.models.adaptive.work import PHASES, Work
-from hindmost.text import counted, plural, seconds
+import numpy as np
 
-NOTHING = GrindCurve((0.0,), (0.0,))
-"""The curve of a phase that was not measured."""
+from hindmost.errors import DataError, UsageError
+from hindmost.models.adaptive.machine import GrindPoint, Machine, Network, pace_of
+from hindmost.models.adaptive.work import Work
+from hindmost.models.simulation.network import Link
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PhaseTimes:
-    """The time of each phase of a cycle, in seconds."""
+class Count:
+    """How often something happens: per cycle, per step and per heat iteration."""
 
-    hydro: float = 0.0
-    halo: float = 0.0
-    heat: float = 0.0
-    reduction: float = 0.0
-    adaption: float = 0.0
-    balance: float = 0.0
-    loop: float = 0.0
-    """Time outside all phases: the calls between them."""
+    per_cycle: float = 0.0
+    per_step: float = 0.0
+    per_iteration: float = 0.0
 
-    @property
-    def phases_s(self) -> tuple[float, ...]:
-        """Times in the order of `PHASES`."""
-        return tuple(getattr(self, phase) for phase in PHASES)
+    def of(self, steps: float, iterations: float) -> float:
+        """Return how often it happens in a cycle with these steps and iterations."""
+        return self.per_cycle + steps * self.per_step + iterations * self.per_iteration
 
-    @property
-    def seconds(self) -> float:
-        """The whole cycle."""
-        return sum(self.phases_s) + self.loop
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exchange:
+    """Gathers or scatters.
+
+    Attributes
+    ----------
+    count : Count
+    bytes_per_cell : float
+    directions : int or None
+        Directions of the surface that one of them covers; None for all. A gather of SAGE covers
+        one direction, a halo exchange all.
+    """
+
+    count: Count
+    bytes_per_cell: float
+    directions: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Application:
+    """A deck, as the offline model uses it: counts, bytes and shares, alike on every machine.
+
+    Attributes
+    ----------
+    name : str
+    exchanges : tuple of Exchange
+    reductions : Count
+        Of 8 bytes.
+    iterations : float
+        Heat iterations of a typical cycle, for a first cycle, whose own are not known yet.
+    solves : float
+        Heat solves in a cycle; 0 without heat, or if solves cost nothing but iterations.
+    moved_share : float
+        Expected share of the cells of a rank that move to another one, per adaption.
+    bytes_moved : float
+        Bytes of a cell that moves to another rank.
+    """
+
+    name: str
+    exchanges: tuple[Exchange, ...] = ()
+    reductions: Count = Count()
+    iterations: float = 0.0
+    solves: float = 0.0
+    moved_share: float = 0.0
+    bytes_moved: float = 0.0
+
+
+class Surface(NamedTuple):
+    """The cells that a rank receives in one exchange, from one direction.
+
+    Attributes
+    ----------
+    cells : float
+    messages : float
+        Number of ranks that they come from.
+    distance : int
+        Largest difference of rank numbers: PED, the PE distance.
+    directions : int
+        Such directions of an inner rank: 2, lower and upper, or 1 for all at once.
+    """
+
+    cells: float
+    messages: float
+    distance: int
+    directions: int
+
+
+NO_SURFACE = Surface(0.0, 0.0, 0, 0)
+
+
+def slab_surface(cells: float, ranks: int) -> Surface:
+    """Return SAGE's surface, with ``cells`` per rank in row order in a cube.
+
+    S = min((E P)^(2/3), E / 2), because at most half of a slab's cells are on one side of it, and
+    PED = 2 / thickness rounded up = ceil((8 P^2 / E)^(1/3)).
+    """
+    if ranks < 2:
+        return NO_SURFACE
+    face: float = (cells * ranks) ** (2.0 / 3.0)
+    blocks: float = (8.0 * ranks**2 / cells) ** (1.0 / 3.0)
+    distance = min(max(1, math.ceil(blocks - 1e-9)), ranks - 1)
+    return Surface(min(face, cells / 2.0), float(distance), distance, min(2, ranks - 1))
+
+
+def curve_surface(cells: float, ranks: int) -> Surface:
+    """Return the kernel's surface, along Morton's curve in a square: 4 sqrt(E), all sides at once.
+
+    On two and four ranks pieces also have outer sides: a half has one inner side as long as the
+    domain, a quarter two of its own length.
+    """
+    if ranks < 2:
+        return NO_SURFACE
+    inner = min(4.0, math.log2(ranks))
+    # Halves of a square share a cut of sqrt(2 E).
+    side = math.sqrt(2.0 * cells if ranks == 2 else cells)
+    messages = float(min(ranks - 1, 4 if inner < 4.0 else 6))
+    return Surface(inner * side, messages, min(ranks - 1, 4), 1)
+
+
+def contention(surface: Surface, ranks: int, ranks_per_node: int) -> float:
+    """Return C(P, E): messages that share a node's NIC; 1 if no message leaves the node.
+
+    min(PED, PPN) ranks of a node send messages off it in each direction.
+    """
+    if ranks <= ranks_per_node:
+        return 1.0
+    return float(max(1, min(surface.distance, ranks_per_node)))
+
+
+@dataclass(frozen=True, slots=True)
+class GrindCurve:
+    """The paper's figure 1: time per cell, linear in the logarithm of cells between points.
+
+    Attributes
+    ----------
+    log_cells : tuple of float
+        Ascending.
+    seconds : tuple of float
+        Per cell; constant beyond the first and the last point.
+    """
+
+    log_cells: tuple[float, ...]
+    seconds: tuple[float, ...]
+
+    def seconds_per_cell(self, cells: float) -> float:
+        """Return the time per cell at a number of cells per rank."""
+        points, times = self.log_cells, self.seconds
+        place = math.log(cells) if cells > 0.0 else -math.inf
+        after = bisect_right(points, place)
+        if after == 0:
+            return times[0]
+        if after == len(points):
+            return times[-1]
+        low, high = points[after - 1], points[after]
+        share = (place - low) / (high - low)
+        return times[after - 1] + share * (times[after] - times[after - 1])
+
+
+NOTHING = GrindCurve((0.0,), (0.0,))
+"""The curve of what was not measured."""
+
+
+def grind_curve(
+    points: tuple[GrindPoint, ...], phase: str, ranks_per_node: int
+) -> GrindCurve | None:
+    """Return the curve of a phase for a number of busy ranks per node.
+
+    Points at equal cells are repeats, and their median counts. Between measured numbers of ranks
+    curves are interpolated; beyond them the nearest one is used. More ranks per node slow each
+    other down, because they share the memory bandwidth: T_memcon.
+
+    Returns
+    -------
+    GrindCurve or None
+        None if the phase was not measured.
+    """
+    at: dict[int, dict[float, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for point in points:
+        if point.phase == phase:
+            at[point.ranks_per_node][point.cells].append(point.seconds_per_cell)
+    if not at:
+        return None
+
+    def measured(count: int) -> GrindCurve:
+        cells = sorted(at[count])
+        return GrindCurve(
+            tuple(math.log(each) for each in cells),
+            tuple(median(at[count][each]) for each in cells),
+        )
+
+    low = max((count for count in at if count <= ranks_per_node), default=min(at))
+    high = min((count for count in at if count >= ranks_per_node), default=max(at))
+    first, last = measured(low), measured(high)
+    if high == low:
+        return first
+    share = (ranks_per_node - low) / (high - low)
+    places = tuple(sorted({*first.log_cells, *last.log_cells}))
+    cells = [math.exp(place) for place in places]
+    return GrindCurve(
+        places,
+        tuple(
+            (1.0 - share) * first.seconds_per_cell(each) + share * last.seconds_per_cell(each)
+            for each in cells
+        ),
+    )
+
+
+def event_curve(machine: Machine, event: str, ranks_per_node: int) -> GrindCurve:
+    """Return the time of an event against the cells per rank, in seconds for each event.
+
+    It is that of the nearest measured number of ranks. Events whose time does not depend on the
+    cells have a curve of one point; one that was not measured takes 0 s.
+    """
+    counts = {each.ranks_per_node for each in machine.events if each.event == event}
+    if not counts:
+        return NOTHING
+    nearest = min(counts, key=lambda count: (abs(count - ranks_per_node), count))
+    points = sorted(
+        (math.log(each.cells or 1.0), each.seconds)
+        for each in machine.events
+        if each.event == event and each.ranks_per_node == nearest
+    )
+    return GrindCurve(tuple(cells for cells, _ in points), tuple(each for _, each in points))
+
+
+def link_between(network: Network, *, across: bool, both_ways: bool) -> Link:
+    """Return the link; the one within a node if links between nodes were not measured."""
+    if across and network.across is not None:
+        return network.across_both_ways or network.across if both_ways else network.across
+    return network.within_both_ways if both_ways else network.within
+
+
+def allreduce_s(machine: Machine, ranks: int, bytes: float = 8.0) -> float:
+    """Return the time of an allreduce.
+
+    Between measured numbers of ranks it is interpolated over their logarithm. Beyond the largest,
+    and if none was measured, it takes 2 ceil(log2 P) messages (reduce and broadcast trees). Without
+    a network it takes no time.
+
+    Parameters
+    ----------
+    bytes : float
+        Size of the reduced numbers.
+    """
+    network = machine.network
+    if network is None or ranks < 1:
+        return 0.0
+    by_ranks: dict[int, list[tuple[float, float]]] = defaultdict(list)
+    for point in network.allreduce:
+        by_ranks[point.ranks].append((float(point.bytes), point.seconds))
+    measured = sorted(by_ranks)
+    message = link_between(network, across=ranks > machine.ranks_per_node, both_ways=False)
+    trees = 2 * math.ceil(math.log2(ranks)) if ranks > 1 else 0
+    if not measured or ranks < measured[0]:
+        return trees * message.time_s(bytes)
+    if ranks >= measured[-1]:
+        below = 2 * math.ceil(math.log2(measured[-1])) if measured[-1] > 1 else 0
+        return over_bytes(by_ranks[measured[-1]], bytes) + (trees - below) * message.time_s(bytes)
+    place = math.log(ranks)
+    return float(
+        np.interp(place, np.log(measured), [over_bytes(by_ranks[each], bytes) for each in measured])
+    )
+
+
+def over_bytes(points: list[tuple[float, float]], bytes: float) -> float:
+    """Interpolate between measured sizes; beyond them, extrapolate the last slope."""
+    sizes, times = (np.array(column) for column in zip(*sorted(points), strict=True))
+    if bytes > sizes[-1] and sizes.size > 1:
+        slope = max(0.0, (times[-1] - times[-2]) / (sizes[-1] - sizes[-2]))
+        return float(times[-1] + slope * (bytes - sizes[-1]))
+    return float(np.interp(bytes, sizes, times))
 
 
 class OfflineModel:
@@ -62,23 +301,18 @@ class OfflineModel:
     machine : Machine
         The only part that depends on the machine.
     application : Application
-    pattern : Pattern
+    surface_of : callable
+        What a rank exchanges, given its cells and the ranks: `curve_surface` or `slab_surface`.
     ranks : int
-    speed_s : float, optional
-        Current time of the reference kernel on all ranks at once. Computation is scaled by its
-        ratio to the time when the grind curves were measured, because curves depend on the load of
-        the machine. Both are for the same number of ranks per node, because the curves already
-        include contention.
     pulse_s : float, optional
-        Current time of a pulse on the slowest rank; it replaces ``speed_s`` if the machine's pulse
-        is known, because the same reading can follow every cycle.
+        Current time of a pulse on the slowest rank. Computation is scaled by its ratio to the time
+        when the grind curves were measured, because curves depend on the load of the machine. Both
+        are for the same number of ranks per node, because the curves already include contention.
 
     Attributes
     ----------
     pace : float
         That ratio; 1 if unknown.
-    remarks : tuple of str
-        Limitations of the model, as sentences.
 
     Raises
     ------
@@ -93,39 +327,34 @@ class OfflineModel:
         *,
         machine: Machine,
         application: Application,
-        pattern: Pattern | None = None,
+        surface_of: Callable[[float, int], Surface] = curve_surface,
         ranks: int = 1,
-        speed_s: float | None = None,
         pulse_s: float | None = None,
     ) -> None:
         if ranks < 1:
             raise UsageError(f"{ranks} ranks; at least 1 is needed.")
-        if ranks > 1 and machine.network is None:
+        network, across = machine.network, ranks > machine.ranks_per_node
+        if ranks > 1 and network is None:
             raise UsageError(
                 f"{ranks} ranks, but the machine '{machine.name}' has no network; measure it with "
                 "`hindmost probe network`, or use 1 rank."
             )
         self.machine, self.application, self.ranks = machine, application, ranks
-        self.pattern: Pattern = Curve() if pattern is None else pattern
         self.on_node = min(ranks, machine.ranks_per_node)
-        self.remarks: tuple[str, ...] = ()
+        self._surface_of = surface_of
         self._pulse_s = machine.pulse_of(self.on_node)
-        now = None if pulse_s is None else self.pace_of(pulse_s)
-        self.pace = self._pace(speed_s) if now is None else now
+        pace = None if pulse_s is None else self.pace_of(pulse_s)
+        self.pace = 1.0 if pace is None else pace
         self._curves = {
-            "hydro": curve_of(machine, "hydro", self.on_node),
-            "heat": self._curve("heat", application.iterations > 0 or application.solves > 0),
+            "hydro": self._curve("hydro", needed=True),
+            "heat": self._curve("heat", needed=bool(application.iterations or application.solves)),
             "heat-solve": self._curve("heat-solve"),
             "adaption": self._curve("adaption"),
             # Calls are timed on one rank, where nobody waits.
             **{event: event_curve(machine, event, 1) for event in ("exchange", "reduce", "loop")},
         }
-        self._balance_s = event_s(machine, "balance", self.on_node)
-        self._allreduce_s = allreduce_s(machine, ranks, application.reduction_bytes)
-        self._waiting = waiting_curve(machine.noise, ranks)
-        self._last: tuple[Work | None, float, tuple[float, ...], float] = (None, 0.0, (), 0.0)
-        network = machine.network
-        across = ranks > machine.ranks_per_node
+        self._balance_s = median(event_curve(machine, "balance", self.on_node).seconds)
+        self._allreduce_s = allreduce_s(machine, ranks)
         self._link = self._one_way = None
         if network is not None:
             self._link = link_between(network, across=across, both_ways=True)
@@ -136,98 +365,45 @@ class OfflineModel:
         then_s = self._pulse_s
         return None if then_s is None else pace_of(pulse_s, then_s)
 
-    def _pace(self, speed_s: float | None) -> float:
-        """Compare the speed with that of the same number of ranks per node."""
-        then_s = self.machine.speed_of(self.on_node)
-        if speed_s is None:
-            return 1.0
-        if then_s is None:
-            self.remarks = (
-                f"The machine's speed was not measured with {self.on_node} "
-                f"{plural(self.on_node, 'rank')} per node, so computation is assumed to be as "
-                f"fast as when it was probed; `mpiexec -n {self.on_node} hindmost probe grind` "
-                "measures it.",
-            )
-            return 1.0
-        return speed_s / then_s
-
-    def _curve(self, phase: str, needed: bool = False) -> GrindCurve:
+    def _curve(self, phase: str, *, needed: bool = False) -> GrindCurve:
         """Return a grind curve; zeros if the phase was not measured and is not needed."""
-        if needed or any(point.phase == phase for point in self.machine.grind):
-            return curve_of(self.machine, phase, self.on_node)
-        return NOTHING
-
-    def phase_times(
-        self,
-        work: Work,
-        *,
-        iterations: float | None = None,
-        moved: float | None = None,
-    ) -> PhaseTimes:
-        """Return the time of each phase.
-
-        Parameters
-        ----------
-        iterations : float, optional
-            Iterations of the heat solver, if known better than in ``work``.
-        moved : float, optional
-            Cells that move to another rank, if known; by default the application's share.
-        """
-        hydro, halo, heat, reduction, adaption, balance = self.phases_s(
-            work, self._expected(work) if iterations is None else iterations
-        )
-        if work.adapts and moved is not None:
-            balance = self._balance_s + self._load_s(moved)
-        return PhaseTimes(
-            hydro=hydro,
-            halo=halo,
-            heat=heat,
-            reduction=reduction,
-            adaption=adaption,
-            balance=balance,
-            loop=self.loop_s(work),
-        )
+        found = grind_curve(self.machine.grind, phase, self.on_node)
+        if found is None and needed:
+            has = ", ".join(sorted({point.phase for point in self.machine.grind})) or "none"
+            raise DataError(
+                f"The machine '{self.machine.name}' has no grind curve of the phase '{phase}'; it "
+                f"has: {has}. Measure it with `hindmost probe grind`."
+            )
+        return NOTHING if found is None else found
 
     def cycle_s(self, work: Work, iterations: float, *, pace: float | None = None) -> float:
-        """Return the time of the whole cycle; see `phases_s`.
+        """Return the time of the whole cycle: all phases, and the calls between them.
+
+        See `phases_s` for the parameters.
+        """
+        loop_s = work.steps * self._curves["loop"].seconds_per_cell(work.cells)
+        loop_s *= self.pace if pace is None else pace
+        return sum(self.phases_s(work, iterations, pace=pace)) + loop_s
+
+    def phases_s(
+        self, work: Work, iterations: float, *, pace: float | None = None
+    ) -> tuple[float, ...]:
+        """Return the times in the order of `hindmost.models.adaptive.work.PHASES`.
 
         Parameters
         ----------
+        work : Work
+        iterations : float
+            Of the heat solver; those of the application if unknown (NaN).
         pace : float, optional
             Of the computation; by default the model's own.
         """
-        phases = self.phases_s(work, iterations)
-        loop_s = self.loop_s(work)
-        if pace is None:
-            return sum(phases) + loop_s
-        hydro, halo, heat, reduction, adaption, balance = phases
-        waiting_s = self._last[3]
-        computed_s = hydro + heat + adaption + loop_s + waiting_s
-        return pace / self.pace * computed_s + halo - waiting_s + reduction + balance
-
-    def loop_s(self, work: Work) -> float:
-        """Return the time outside all phases."""
-        return self.pace * work.steps * self._curves["loop"].seconds_per_cell(work.cells)
-
-    def phases_s(self, work: Work, iterations: float) -> tuple[float, ...]:
-        """Return the times in the order of `PHASES`.
-
-        Unknown iterations (NaN) are those of the application. The last result is cached, because
-        several predictors ask for the same cycle.
-        """
-        if self._last[0] is not work or self._last[1] != iterations:
-            self._last = (work, iterations, *self._phases_s(work, iterations))
-        return self._last[2]
-
-    def _phases_s(self, work: Work, iterations: float) -> tuple[tuple[float, ...], float]:
-        """Return the times of the phases, and what the halo's has of waiting for detours."""
-        cells, steps, app, pace = work.cells, work.steps, self.application, self.pace
+        app, cells, steps = self.application, work.cells, work.steps
+        pace = self.pace if pace is None else pace
         cost_s = {name: curve.seconds_per_cell(cells) for name, curve in self._curves.items()}
         if math.isnan(iterations):
             iterations = app.iterations
-        solves = work.solves
-        if solves is None:
-            solves = app.solves if iterations else 0.0
+        solves = app.solves if iterations else 0.0
         hydro = pace * cells * steps * cost_s["hydro"]
         heat = pace * cells * (iterations * cost_s["heat"] + solves * cost_s["heat-solve"])
         adaption = balance = 0.0
@@ -239,73 +415,28 @@ class OfflineModel:
             count = each.count.of(steps, iterations)
             exchanges += count
             messages += count * each_s
+        halo = pace * cost_s["exchange"] * exchanges + messages
         reductions = app.reductions.of(steps, iterations)
         reduction = reductions * (cost_s["reduce"] + self._allreduce_s)
-        halo, waiting = pace * cost_s["exchange"] * exchanges + messages, 0.0
-        if self._waiting is not None:
-            work_s = hydro + heat + adaption
-            meetings = max(1.0, exchanges, reductions)
-            waiting = work_s * self._waiting.seconds_per_cell(work_s / meetings)
-            halo += waiting
-        return (hydro, halo, heat, reduction, adaption, balance), waiting
+        return hydro, halo, heat, reduction, adaption, balance
 
-    def explain(self, work: Work | None = None) -> str:
-        """Describe a cycle in words, with the time of each part."""
-        work = self.application.work(1.0, self.ranks) if work is None else work
-        times = self.phase_times(work)
-        surface = self._surface(work)
-        scaled = "" if self.pace == 1.0 else f", {self.pace:.2f} times the time of the probe"
-        words = [
-            f"{self.application.name} on {counted(self.ranks, 'rank')} of "
-            f"{self.machine.name}, {self.on_node} per node: a cycle of {work.cells:,.0f} cells, "
-            f"{work.steps} steps and {self._expected(work):.0f} heat iterations takes "
-            f"{seconds(times.seconds)}.",
-            f"Computation: grind curve of {counted(self.on_node, 'rank')} per node{scaled}: "
-            f"hydro {seconds(times.hydro)}, heat {seconds(times.heat)}.",
-        ]
-        if self.ranks > 1:
-            factor = contention(surface, self.ranks, self.machine.ranks_per_node)
-            words.append(
-                f"In the {self.pattern.name} order {surface.cells:,.0f} cells come from "
-                f"{surface.messages:.0f} ranks in each of {surface.directions} directions, up to "
-                f"{surface.distance} ranks away, and {factor:.0f} messages share a node's "
-                f"NIC: halo {seconds(times.halo)}, reductions {seconds(times.reduction)}."
-            )
-        if work.adapts:
-            words.append(
-                f"The mesh is adapted ({seconds(times.adaption)}) and balanced "
-                f"({seconds(times.balance)})."
-            )
-        return " ".join([*words, *self.remarks])
-
-    def _expected(self, work: Work) -> float:
-        """Return the iterations of a cycle; those of a typical one if unknown."""
-        return self.application.iterations if math.isnan(work.iterations) else work.iterations
-
-    def _surface(self, work: Work) -> Surface:
-        if work.ghosts > 0.0:  # counted in the mesh, which is exact
-            known = max(1.0, work.messages)
-            return Surface(work.ghosts, known, min(self.ranks - 1, round(known)), 1)
-        return self.pattern.surface(work.cells, self.ranks)
-
-    def _messages_s(self, work: Work) -> tuple[float, ...]:
+    def _messages_s(self, work: Work) -> list[float]:
         """Return the time of the messages of each of the application's exchanges."""
         exchanges = self.application.exchanges
-        if self.ranks == 1 or self._link is None:
-            return (0.0,) * len(exchanges)
-        surface = self._surface(work)
-        if surface.messages == 0.0:
-            return (0.0,) * len(exchanges)
+        surface = self._surface_of(work.cells, self.ranks)
+        if work.ghosts > 0.0:  # counted in the mesh, which is exact
+            known = max(1.0, work.messages)
+            surface = Surface(work.ghosts, known, min(self.ranks - 1, round(known)), 1)
+        if self.ranks == 1 or self._link is None or surface.messages == 0.0:
+            return [0.0] * len(exchanges)
         each = surface.cells / surface.messages
         shared = contention(surface, self.ranks, self.machine.ranks_per_node)
         found = []
         for exchange in exchanges:
-            directions = surface.directions
-            if exchange.directions is not None:
-                directions = min(directions, exchange.directions)
+            directions = min(surface.directions, exchange.directions or surface.directions)
             message_s = self._link.time_s(each * exchange.bytes_per_cell)
             found.append(shared * directions * surface.messages * message_s)
-        return tuple(found)
+        return found
 
     def _load_s(self, moved: float) -> float:
         """T_load: one message with all cells that move."""

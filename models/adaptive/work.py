@@ -20,9 +20,6 @@ class Work:
         Hydro steps in the cycle, each with a halo exchange and a reduction.
     iterations : float
         Expected iterations of the heat solver in all its solves: 0 without heat, NaN if unknown.
-    solves : float or None
-        Number of heat solves; None for the typical number (`Application.solves`), or 0 without
-        iterations.
     adapts : bool
         Whether the mesh adapts at the end of the cycle.
     ghosts : float
@@ -35,7 +32,6 @@ class Work:
     total: float = 0.0
     steps: int = 1
     iterations: float = 0.0
-    solves: float | None = None
     adapts: bool = False
     ghosts: float = 0.0
     messages: float = 0.0

@@ -20,7 +20,6 @@ from mpi4py import MPI
 from hindmost.harness.adaptive.kernel import start_kernel, resume_kernel
 from hindmost.harness.adaptive.checkpoint import CheckpointSetting, read_setting, write_checkpoint
 from hindmost.harness.adaptive.decks import Deck
-from hindmost.harness.adaptive.kernel import Choices
 from hindmost.harness.adaptive.phases import PhaseClock
 
 ranks = MPI.COMM_WORLD.Dup()
@@ -29,7 +28,7 @@ FLOW = Deck(
     name="small", summary="", columns=24, rows=16, spacing=0.04,
     levels=2, steps=3, buffer=0, growth=16.0, divide=0.3, combine=0.1,
 )
-WARM = replace(FLOW, heat=True, conductivity=0.02)
+WARM = replace(FLOW, heat=True, conductivity=0.02, buffer=1)
 
 def gathered(kernel):
     owned = kernel.mesh.patch.owned
@@ -46,12 +45,12 @@ def totals(kernel):
     return [math.fsum(area * state[:, column]) for column in (0, 3)]
 
 def made(deck, **choices):
-    return start_kernel(deck, Choices(**choices), BASE, ranks, PhaseClock())
+    return start_kernel(deck, BASE, ranks, PhaseClock(), **choices)
 
 def told(kernel, cycles):
     before, levels, counts = totals(kernel), [], []
     for _ in range(cycles):
-        counts.append(kernel.cycle().counts)
+        counts.append(kernel.cycle())
         levels.append(digest(gathered(kernel)[0]))
     after = totals(kernel)
     final = gathered(kernel)
@@ -92,7 +91,7 @@ def saved(which):
 def gone_on(which):
     path = Path(f"{which}.h5")
     setting = read_setting(path)
-    kernel = resume_kernel(path, setting, globals()[which], Choices(), ranks, PhaseClock())
+    kernel = resume_kernel(path, setting, globals()[which], ranks, PhaseClock())
     for cycle in range(setting.cycle, CYCLES):
         kernel.cycle()
     return ended(kernel)

@@ -16,7 +16,7 @@ import hindmost
 from hindmost.models.adaptive.checkpoints import young_s
 from hindmost.models.adaptive.machine import Machine
 from hindmost.models.adaptive.network import fit_link
-from hindmost.models.adaptive.panel import Panel
+from hindmost.models.adaptive.predictor import Panel
 from hindmost.models.synthetic.cycles import CycleLaw, draw_cycles
 
 CALM = CycleLaw(

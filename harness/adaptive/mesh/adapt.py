@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.harness.adaptive.mesh.connection import Connection
 from hindmost.harness.adaptive.mesh.part import Columns, MeshPart
+from hindmost.harness.adaptive.mesh.patch import Exchange, Patch
 from hindmost.models.compiled import compiled
 
 
@@ -170,77 +170,68 @@ class Adapted:
         Number of cells that were divided.
     combined : int
         Number of cells that result from combining four.
-    sweeps : int
-        Rounds of exchange and reduction until neighbours differed by at most one level.
     held : bool
         Whether `most_cells` prevented division, on all ranks.
     """
 
     divided: int
     combined: int
-    sweeps: int
     held: bool
 
 
-class Adaption:
-    """Memory for the target levels of cells, and for the counts."""
+def adapted(
+    part: MeshPart,
+    patch: Patch,
+    exchange: Exchange,
+    flags: NDArray[np.int8],
+    state: NDArray[np.float64],
+    most_cells: int | None,
+) -> tuple[NDArray[np.float64], Adapted]:
+    """Adapt the cells of a part, which is marked as changed if any rank's cells did. Collective."""
+    target = np.empty((patch.owned + patch.ghosts, 1), np.int8)
+    here, total = settled(part, patch, exchange, flags, target, most=1)
+    grown = int(total[OWNED] + 3 * total[DIVIDED] - 3 * total[COMBINED])
+    held = most_cells is not None and grown > most_cells and bool(total[DIVIDED] > 0)
+    if held:
+        here, total = settled(part, patch, exchange, flags, target, most=0)
+    divided, combined = int(here[DIVIDED]), int(here[COMBINED])
+    if total[DIVIDED] or total[COMBINED]:
+        part.changed = True
+    if divided or combined:
+        owned = part.owned + 3 * divided - 3 * combined
+        old, new = part.columns, Columns.empty(owned)
+        written = np.empty((owned, state.shape[1]))
+        compiled(rewrite_loop)(
+            part.owned, part.levels, target.reshape(-1),
+            old.i, old.j, old.level, old.key, state,
+            new.i, new.j, new.level, new.key, written,
+        )  # fmt: skip
+        part.columns, part.owned, state = new, owned, written
+    return state[: part.owned], Adapted(divided=divided, combined=combined, held=held)
 
-    def __init__(self) -> None:
-        self._target = np.empty((0, 1), np.int8)
-        self._here = np.zeros(4, np.int64)
-        self._total = np.zeros(4, np.int64)
 
-    def run(
-        self,
-        part: MeshPart,
-        connection: Connection,
-        flags: NDArray[np.int8],
-        state: NDArray[np.float64],
-        most_cells: int | None,
-    ) -> tuple[NDArray[np.float64], Adapted]:
-        """Adapt the cells of a part; return on all ranks whether any changed. Collective."""
-        rows = connection.patch.owned + connection.patch.ghosts
-        self._target = np.empty((rows, 1), np.int8)
-        here, total = self._here, self._total
-        sweeps = self._settle(part, connection, flags, most=1)
-        grown = int(total[OWNED] + 3 * total[DIVIDED] - 3 * total[COMBINED])
-        held = most_cells is not None and grown > most_cells and bool(total[DIVIDED] > 0)
-        if held:
-            sweeps += self._settle(part, connection, flags, most=0)
-        divided, combined = int(here[DIVIDED]), int(here[COMBINED])
-        if total[DIVIDED] or total[COMBINED]:
-            part.changed = True
-        if divided or combined:
-            owned = part.owned + 3 * divided - 3 * combined
-            old, new = part.columns, Columns.empty(owned)
-            written = np.empty((owned, state.shape[1]))
-            compiled(rewrite_loop)(
-                part.owned, part.levels, self._target.reshape(-1),
-                old.i, old.j, old.level, old.key, state,
-                new.i, new.j, new.level, new.key, written,
-            )  # fmt: skip
-            part.columns, part.owned, state = new, owned, written
-        adapted = Adapted(divided=divided, combined=combined, sweeps=sweeps, held=held)
-        return state[: part.owned], adapted
-
-    def _settle(
-        self, part: MeshPart, connection: Connection, flags: NDArray[np.int8], *, most: int
-    ) -> int:
-        """Fill target levels, and counts of this rank and of all; return the sweeps."""
-        cells, patch = part.columns, connection.patch
-        target = self._target.reshape(-1)
-        compiled(wish_loop)(part.owned, part.levels, most, flags, cells.level, cells.key, target)
-        sweeps = 0
-        while True:
-            connection.exchange.fill(self._target)
-            self._here[RAISED] = 0
-            compiled(settle_loop)(
-                part.owned, part.levels, cells.level, cells.key,
-                patch.x_faces.lower, patch.x_faces.upper, patch.y_faces.lower, patch.y_faces.upper,
-                target, self._here,
-            )  # fmt: skip
-            part.communicator.Allreduce(self._here, self._total)
-            sweeps += 1
-            # Levels raised on one rank may require changes on another.
-            if self._total[RAISED] == 0 or part.communicator.size == 1:
-                return sweeps
+def settled(
+    part: MeshPart,
+    patch: Patch,
+    exchange: Exchange,
+    flags: NDArray[np.int8],
+    target: NDArray[np.int8],
+    *,
+    most: int,
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Fill target levels, shape (row, 1); return the counts of this rank and of all."""
+    here, total = np.zeros(4, np.int64), np.zeros(4, np.int64)
+    cells, levels = part.columns, target.reshape(-1)
+    compiled(wish_loop)(part.owned, part.levels, most, flags, cells.level, cells.key, levels)
+    while True:
+        exchange.fill(target)
+        here[RAISED] = 0
+        compiled(settle_loop)(
+            part.owned, part.levels, cells.level, cells.key,
+            patch.x_faces.lower, patch.x_faces.upper, patch.y_faces.lower, patch.y_faces.upper,
+            levels, here,
+        )  # fmt: skip
+        part.communicator.Allreduce(here, total)
+        # Levels raised on one rank may require changes on another.
+        if total[RAISED] == 0 or part.communicator.size == 1:
+            return here, total

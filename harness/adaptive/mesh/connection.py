@@ -22,32 +22,53 @@ from hindmost.harness.adaptive.mesh.part import Columns, MeshPart, Roots
 from hindmost.harness.adaptive.mesh.patch import Exchange, Faces, Mirrors, Patch, Walls
 from hindmost.models.compiled import compiled
 
+GHOST_TAG = 72
 
-def run_loop(
+
+def rows_of_roots(
+    roots: Roots, levels: int, key: NDArray[np.int64]
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Return the begin and end of the cells of every root, among cells with these keys."""
+    begin, end = (np.zeros(roots.key.size, np.int32) for _ in range(2))
+    base = key >> 2 * levels
+    first = np.flatnonzero(np.diff(base, prepend=-1))
+    root = np.searchsorted(roots.key, base[first])
+    begin[root], end[root] = first, np.append(first[1:], key.size)
+    return begin, end
+
+
+def cells_at_edges(
+    chosen: NDArray[np.int32],
     levels: int,
-    first: int,
-    last: int,
-    first_root: int,
-    key: NDArray[np.int64],
+    cells: Columns,
     begin: NDArray[np.int32],
     end: NDArray[np.int32],
-) -> int:
-    """Fill the begin and end of the cells of base cells, from the first root on; return the end.
+) -> tuple[NDArray[np.int32], NDArray[np.intp], NDArray[np.bool_]]:
+    """Return the cells of base cells, and which of the base cell's `SIDES` each one touches.
 
-    Rows first to last - 1 contain the cells, root by root.
+    Parameters
+    ----------
+    chosen : int32 array, shape (chosen,)
+        Roots, ascending.
+    begin, end : int32 arrays, shape (root,)
+        Rows of the cells of a root.
+
+    Returns
+    -------
+    int32 array, shape (cell,)
+        Rows.
+    int array, shape (cell,)
+        Index of the cell's root in `chosen`.
+    bool array, shape (cell, side)
     """
-    root = first_root - 1
-    base = np.int64(-1)
-    for c in range(first, last):
-        if key[c] >> 2 * levels != base:
-            base = key[c] >> 2 * levels
-            root += 1
-            begin[root] = c
-        end[root] = c + 1
-    return root + 1
-
-
-GHOST_TAG = 72
+    count = end[chosen] - begin[chosen]
+    of = np.repeat(np.arange(chosen.size), count)
+    row = (begin[chosen] - np.cumsum(count) + count)[of] + np.arange(of.size, dtype=np.int32)
+    first = cells.key[row]
+    last = first | (np.int64(1) << 2 * (levels - cells.level[row].astype(np.int64))) - 1
+    x, y = masks(levels)
+    touches = (first & x == 0, last & x == x, first & y == 0, last & y == y)
+    return row.astype(np.int32), of, np.stack(touches, axis=1)
 
 
 def find_mirrors(
@@ -57,64 +78,15 @@ def find_mirrors(
     begin: NDArray[np.int32],
     end: NDArray[np.int32],
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Return the owned rows that each peer needs, and the begin of each peer's rows.
-
-    Parameters
-    ----------
-    begin, end : int32 arrays, shape (root,)
-        Rows of the cells of a root.
-    """
-    x_bits, y_bits = masks(levels)
-    start = np.zeros(roots.peers.size + 1, np.int64)
-    mark = np.empty(roots.peers.size, np.int32)
-    rows, loop = np.empty(0, np.int32), compiled(mirror_loop)
-    for filling in (False, True):
-        mark[:] = -1
-        if filling:
-            np.cumsum(start, out=start)
-            rows = np.empty(int(start[-1]), np.int32)
-        # Counts are shifted by one, so that their running sum is the begin of each peer's rows;
-        # filling then advances these begins.
-        place = start[:-1].copy() if filling else start[1:]
-        loop(
-            filling, levels, x_bits, y_bits, roots.border, roots.border_peer, begin, end,
-            cells.level, cells.key, mark, place, rows,
-        )  # fmt: skip
-    return rows, start
-
-
-def mirror_loop(
-    filling: bool,
-    levels: int,
-    x_bits: int,
-    y_bits: int,
-    border: NDArray[np.int32],
-    border_peer: NDArray[np.int32],
-    begin: NDArray[np.int32],
-    end: NDArray[np.int32],
-    level: NDArray[np.int8],
-    key: NDArray[np.int64],
-    mark: NDArray[np.int32],
-    place: NDArray[np.int64],
-    rows: NDArray[np.int32],
-) -> None:
-    """Count the mirrors of each peer in `place`, or store them at these places."""
-    for at in range(len(border)):
-        root = border[at]
-        for c in range(begin[root], end[root]):
-            fine = (np.int64(1) << 2 * (levels - level[c])) - 1
-            here = key[c]
-            for side in range(4):
-                peer = border_peer[at, side]
-                if peer < 0 or mark[peer] == c:
-                    continue
-                bits = x_bits if side < 2 else y_bits
-                edge = (here | fine) & bits == bits if side & 1 else here & bits == 0
-                if edge:
-                    mark[peer] = c
-                    if filling:
-                        rows[place[peer]] = c
-                    place[peer] += 1
+    """Return the owned rows that each peer needs, and the begin of each peer's rows."""
+    row, of, touches = cells_at_edges(roots.border, levels, cells, begin, end)
+    peer = roots.border_peer[of]
+    at, side = np.nonzero(touches & (peer >= 0))
+    owned = cells.level.size
+    needed = np.unique(peer[at, side].astype(np.int64) * owned + row[at])
+    who, mirror = np.divmod(needed, owned)
+    start = np.searchsorted(who, np.arange(roots.peers.size + 1)).astype(np.int64)
+    return mirror.astype(np.int32), start
 
 
 def fetch_ghosts(
@@ -133,16 +105,13 @@ def fetch_ghosts(
         i, j and level, by owner, then in the owner's order.
     Mirrors
     """
-    total = int(start[-1])
-    row = row[:total]
     received = np.zeros(peers.size + 1, np.int64)
     if peers.size == 0:
         empty = np.empty((0, 3), np.int32)
         return empty, Mirrors(peers=peers, row=row, sent=start, received=received, owned=owned)
     from mpi4py import MPI
 
-    sent = np.empty((total, 3), np.int32)
-    sent[:, 0], sent[:, 1], sent[:, 2] = cells.i[row], cells.j[row], cells.level[row]
+    sent = np.stack([cells.i[row], cells.j[row], cells.level[row]], axis=1, dtype=np.int32)
     requests = [
         communicator.Isend(sent[start[at] : start[at + 1]], dest=peer, tag=GHOST_TAG)
         for at, peer in enumerate(peers.tolist())
@@ -256,127 +225,58 @@ def face_loop(
     return n
 
 
-def wall_loop(
-    levels: int,
-    x_bits: int,
-    y_bits: int,
-    roots: NDArray[np.int32],
-    sides: NDArray[np.int8],
-    begin: NDArray[np.int32],
-    end: NDArray[np.int32],
-    level: NDArray[np.int8],
-    key: NDArray[np.int64],
-    cell: NDArray[np.int32],
-    side: NDArray[np.int8],
-) -> int:
-    """Fill the walls, by the keys of their cells; return their number.
+def connected(part: MeshPart) -> tuple[Patch, Exchange]:
+    """Connect the cells of a part. Collective among neighbours.
 
-    Parameters
-    ----------
-    roots, sides : arrays, shape (root on the border,)
-        Base cells, and a bit for each of their `SIDES` that is a wall.
+    Raises
+    ------
+    DataError
+        Neighbours differ by more than one level, which only given cells can.
     """
-    n = 0
-    for at in range(len(roots)):
-        root = roots[at]
-        for c in range(begin[root], end[root]):
-            fine = (np.int64(1) << 2 * (levels - level[c])) - 1
-            here = key[c]
-            if sides[at] & 1 and here & x_bits == 0:
-                cell[n], side[n] = c, 0
-                n += 1
-            if sides[at] & 2 and (here | fine) & x_bits == x_bits:
-                cell[n], side[n] = c, 1
-                n += 1
-            if sides[at] & 4 and here & y_bits == 0:
-                cell[n], side[n] = c, 2
-                n += 1
-            if sides[at] & 8 and (here | fine) & y_bits == y_bits:
-                cell[n], side[n] = c, 3
-                n += 1
-    return n
-
-
-class Connection:
-    """How the cells of a rank are connected, found again after every change.
-
-    Attributes
-    ----------
-    patch : Patch
-    exchange : Exchange
-    """
-
-    patch: Patch
-    exchange: Exchange
-
-    def renew(self, part: MeshPart) -> None:
-        """Connect the cells. Collective among neighbours.
-
-        Raises
-        ------
-        DataError
-            Neighbours differ by more than one level, which only given cells can.
-        """
-        if hasattr(self, "exchange"):
-            self.exchange.close()
-        communicator, tables, own = part.communicator, part.tables, part.columns
-        roots, levels, owned = part.roots, part.levels, part.owned
-        begin, end = (np.empty(roots.key.size, np.int32) for _ in range(2))
-        run = compiled(run_loop)
-        run(levels, 0, owned, roots.first, own.key, begin, end)
-        mirror, start = find_mirrors(roots, levels, own, begin, end)
-        fetched, mirrors = fetch_ghosts(communicator, roots.peers, mirror, start, own, owned)
-        rows = owned + fetched.shape[0]
-        cells = Columns.empty(rows)
-        for mine, theirs, whole in (
-            (own.i, fetched[:, 0], cells.i),
-            (own.j, fetched[:, 1], cells.j),
-            (own.level, fetched[:, 2], cells.level),
-        ):
-            whole[:owned], whole[owned:] = mine, theirs
-        cells.key[:owned] = own.key
-        compiled(key_loop)(*tables, levels, owned, rows, cells.i, cells.j, cells.level, cells.key)
-        before = owned + int(mirrors.received[np.searchsorted(roots.peers, communicator.rank)])
-        run(levels, owned, before, 0, cells.key, begin, end)
-        run(levels, before, rows, roots.last, cells.key, begin, end)
-
-        faces = []
-        bits = masks(levels)
-        for axis in range(2):
-            # Each face has a finer or equal side, and a cell has two sides along an axis.
-            lower, upper = (np.empty(2 * rows, np.int32) for _ in range(2))
-            finer = np.empty(2 * rows, np.int8)
-            many = compiled(face_loop)(
-                axis, levels, bits[axis], bits[1 - axis], roots.first, roots.last, begin, end,
-                roots.ahead[axis], cells.level, cells.key, lower, upper, finer,
-            )  # fmt: skip
-            if many < 0:
-                row = -1 - many
-                raise DataError(
-                    f"The cell ({cells.i[row]}, {cells.j[row]}) of level {cells.level[row]} has a "
-                    "neighbour two levels finer; only one level is allowed. Use the mesh as it "
-                    "was written."
-                )
-            faces.append(Faces(lower=lower[:many], upper=upper[:many], level=finer[:many]))
-        on_walls = 4 * int((end[roots.walls] - begin[roots.walls]).sum())
-        wall_cell, wall_side = np.empty(on_walls, np.int32), np.empty(on_walls, np.int8)
-        many = compiled(wall_loop)(
-            levels, *bits, roots.walls, roots.wall_sides, begin, end, cells.level, cells.key,
-            wall_cell, wall_side,
+    communicator, tables, own = part.communicator, part.tables, part.columns
+    roots, levels, owned = part.roots, part.levels, part.owned
+    begin, end = rows_of_roots(roots, levels, own.key)
+    mirror, start = find_mirrors(roots, levels, own, begin, end)
+    fetched, mirrors = fetch_ghosts(communicator, roots.peers, mirror, start, own, owned)
+    rows = owned + fetched.shape[0]
+    cells = Columns.empty(rows)
+    for mine, theirs, whole in (
+        (own.i, fetched[:, 0], cells.i),
+        (own.j, fetched[:, 1], cells.j),
+        (own.level, fetched[:, 2], cells.level),
+    ):
+        whole[:owned], whole[owned:] = mine, theirs
+    cells.key[:owned] = own.key
+    compiled(key_loop)(*tables, levels, owned, rows, cells.i, cells.j, cells.level, cells.key)
+    begin, end = rows_of_roots(roots, levels, cells.key)
+    faces = []
+    bits = masks(levels)
+    for axis in range(2):
+        # Each face has a finer or equal side, and a cell has two sides along an axis.
+        lower, upper = (np.empty(2 * rows, np.int32) for _ in range(2))
+        finer = np.empty(2 * rows, np.int8)
+        many = compiled(face_loop)(
+            axis, levels, bits[axis], bits[1 - axis], roots.first, roots.last, begin, end,
+            roots.ahead[axis], cells.level, cells.key, lower, upper, finer,
         )  # fmt: skip
-        self.patch = Patch(
-            owned=owned,
-            ghosts=rows - owned,
-            i=cells.i,
-            j=cells.j,
-            level=cells.level,
-            x_faces=faces[0],
-            y_faces=faces[1],
-            walls=Walls(cell=wall_cell[:many], side=wall_side[:many]),
-        )
-        self.exchange = Exchange(communicator, mirrors)
-
-    def incoming(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """Return the ranks that ghosts come from, and the number from each."""
-        mirrors = self.exchange.mirrors
-        return mirrors.peers, np.diff(mirrors.received)
+        if many < 0:
+            row = -1 - many
+            raise DataError(
+                f"The cell ({cells.i[row]}, {cells.j[row]}) of level {cells.level[row]} has a "
+                "neighbour two levels finer; only one level is allowed. Use the mesh as it "
+                "was written."
+            )
+        faces.append(Faces(lower=lower[:many], upper=upper[:many], level=finer[:many]))
+    row, of, touches = cells_at_edges(roots.walls, levels, cells, begin, end)
+    at, side = np.nonzero(touches & (roots.wall_sides[of, None] >> np.arange(4) & 1 == 1))
+    patch = Patch(
+        owned=owned,
+        ghosts=rows - owned,
+        i=cells.i,
+        j=cells.j,
+        level=cells.level,
+        x_faces=faces[0],
+        y_faces=faces[1],
+        walls=Walls(cell=row[at], side=side.astype(np.int8)),
+    )
+    return patch, Exchange(communicator, mirrors)

@@ -8,25 +8,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import DataError, UsageError
-from hindmost.harness.adaptive.mesh.adapt import Adapted, Adaption
-from hindmost.harness.adaptive.mesh.connection import Connection
-from hindmost.harness.adaptive.mesh.load_balance import (
-    Balanced,
-    balance,
-    check_ranks,
-    gathered_splits,
-)
+from hindmost.harness.adaptive.mesh.adapt import Adapted, adapted
+from hindmost.harness.adaptive.mesh.connection import connected
 from hindmost.harness.adaptive.mesh.order import (
-    BlockLoads,
     Cells,
     base_part,
     check_cells,
     check_order,
     tables_of,
 )
-from hindmost.harness.adaptive.mesh.part import BlockNeeds, MeshPart, block_needs
-from hindmost.harness.adaptive.mesh.patch import HaloExchange, Patch
+from hindmost.harness.adaptive.mesh.part import Balanced, MeshPart
+from hindmost.harness.adaptive.mesh.patch import Exchange, Patch
 from hindmost.harness.runfile.contents import Edges
+from hindmost.harness.runfile.cycles import BlockEdges, Blocks
 
 State = NDArray[np.float64]
 
@@ -49,17 +43,24 @@ class Mesh:
         Cells move if the load imbalance, maximum over mean of cells, exceeds it.
     most_cells : int or None
         No cell divides if all ranks together would exceed this number.
+    cells : Cells, optional
+        Cells that this rank has read; see `from_cells`.
 
     Attributes
     ----------
+    patch, exchange : Patch, Exchange
+        The rank's part and the exchange of ghosts, as of the last `connect`.
     epoch : int
         Number of the mesh; every `connect` to a changed mesh increases it.
 
     Raises
     ------
     UsageError
-        More ranks than base cells, sizes that overflow keys, or a threshold below 1.
+        More ranks than base cells, or sizes that overflow keys.
     """
+
+    patch: Patch
+    exchange: Exchange
 
     def __init__(
         self,
@@ -69,12 +70,22 @@ class Mesh:
         *,
         threshold: float = 1.02,
         most_cells: int | None = None,
+        cells: Cells | None = None,
     ) -> None:
-        self._prepare(communicator, base, levels, threshold, most_cells)
-        cells = base_part(self._tables, communicator.rank, communicator.size)
-        self._part = MeshPart(communicator, self._tables, levels, cells)
-        self._part.link()
-        self._renew()
+        tables, ranks = tables_of(base, levels), communicator.size
+        if ranks > base[0] * base[1]:
+            raise UsageError(
+                f"{ranks} ranks for a base mesh of {base[0]} x {base[1]} cells; a rank needs at "
+                f"least one base cell: start at most {base[0] * base[1]}, or choose a larger mesh."
+            )
+        self.communicator, self.base, self.levels = communicator, base, levels
+        self.threshold, self.most_cells = threshold, most_cells
+        self.epoch = -1
+        own = base_part(tables, communicator.rank, ranks) if cells is None else cells
+        self._part = MeshPart(communicator, tables, levels, own)
+        if cells is None:
+            self._part.link()
+            self._renew()
 
     @classmethod
     def from_cells(
@@ -85,9 +96,8 @@ class Mesh:
         cells: Cells,
         state: State,
         *,
-        threshold: float = 1.02,
-        most_cells: int | None = None,
         keep: bool = False,
+        **options: Any,
     ) -> tuple[Mesh, State]:
         """Return a mesh of given cells, and the state with space for ghosts. Collective.
 
@@ -98,60 +108,22 @@ class Mesh:
         state : float64 array, shape (cell, column)
         keep : bool
             Whether ranks keep the cells they read; these must begin with a base cell.
+        **options
+            ``threshold`` and ``most_cells``.
 
         Raises
         ------
         DataError
             The cells do not tile the domain along the curve, or neighbours differ by two levels.
         """
-        mesh = cls.__new__(cls)
-        mesh._prepare(communicator, base, levels, threshold, most_cells)
         check_cells(communicator, cells, base, levels)
-        part = mesh._part = MeshPart(communicator, mesh._tables, levels, cells)
-        read, key = part.cells(), part.columns.key
-        check_order(communicator, key, read.level, levels)
+        mesh = cls(communicator, base, levels, cells=cells, **options)
+        part = mesh._part
+        check_order(communicator, part.columns.key, part.columns.level, levels)
         counts = part.counts()
-        if keep:
-            splits = np.concatenate([[0], np.cumsum(counts)])
-        else:
-            splits = gathered_splits(communicator, counts, part.begins())
+        splits = np.concatenate([[0], np.cumsum(counts)]) if keep else part.split()
         state, _ = part.move(np.ascontiguousarray(state, np.float64), counts, splits)
-        mesh._renew()
         return mesh, mesh.connect(state)
-
-    def _prepare(
-        self,
-        communicator: Any,
-        base: tuple[int, int],
-        levels: int,
-        threshold: float,
-        most_cells: int | None,
-    ) -> None:
-        if not threshold >= 1.0:
-            raise UsageError(
-                f"Balance threshold {threshold}: a load imbalance (maximum over mean of cells) is "
-                "at least 1."
-            )
-        self._tables = tables_of(base, levels)
-        check_ranks(communicator.size, base)
-        self.communicator = communicator
-        self.base = base
-        self.levels = levels
-        self.threshold = threshold
-        self.most_cells = most_cells
-        self.epoch = -1
-        self._connection = Connection()
-        self._adaption = Adaption()
-
-    @property
-    def patch(self) -> Patch:
-        """The rank's part, as of the last `connect`."""
-        return self._connection.patch
-
-    @property
-    def exchange(self) -> HaloExchange:
-        """The exchange of ghosts, as of the last `connect`."""
-        return self._connection.exchange
 
     @property
     def owned(self) -> int:
@@ -191,7 +163,7 @@ class Mesh:
             )
         if self._part.changed:
             raise DataError("The mesh has changed and its faces are unknown; call connect first.")
-        return self._adaption.run(self._part, self._connection, flags, state, self.most_cells)
+        return adapted(self._part, self.patch, self.exchange, flags, state, self.most_cells)
 
     def balance(self, state: State) -> tuple[State, Balanced]:
         """Move cells between ranks if their numbers of cells differ too much. Collective.
@@ -205,7 +177,7 @@ class Mesh:
         float64 array, shape (owned cell now, column)
         Balanced
         """
-        return balance(self._part, np.ascontiguousarray(state, np.float64), self.threshold)
+        return self._part.balance(np.ascontiguousarray(state, np.float64), self.threshold)
 
     def connect(self, state: State) -> State:
         """Find ghosts, faces and walls if the mesh changed. Collective.
@@ -228,44 +200,65 @@ class Mesh:
         wider[: self._part.owned] = state[: self._part.owned]
         return wider
 
-    def cells(self) -> Cells:
-        """Return the cells of this rank, in order."""
-        return self._part.cells()
-
-    def edges(self, columns: int) -> Edges:
-        """Return the sources and bytes of one exchange of `columns` numbers per cell."""
-        source, many = self._connection.incoming()
-        target = np.full(source.size, self.communicator.rank, np.int32)
-        return Edges(source=source, target=target, bytes=8 * columns * many)
-
-    def blocks(self, side: int = 1) -> BlockLoads:
-        """Return the number of this rank's cells in each block of side x side base cells.
-
-        Raises
-        ------
-        UsageError
-            A side below 1.
-        """
-        if side < 1:
-            raise UsageError(f"Blocks have at least 1 base cell per side, not {side}.")
-        return self._part.blocks(side)
-
-    def block_needs(self) -> BlockNeeds:
-        """Return what other base cells need of this rank's, as of the last `connect`."""
-        return block_needs(self.patch, self.base)
-
-    def locate(self, i: int, j: int, level: int) -> int:
-        """Return the owned row of the cell that covers a square, -1 if another rank owns it.
-
-        Parameters
-        ----------
-        i, j, level : int
-            A square of the domain, in cells of that level.
-        """
-        return self._part.locate(i, j, level)
-
     def _renew(self) -> None:
         """Connect the cells."""
-        self._connection.renew(self._part)
+        if self.epoch >= 0:
+            self.exchange.close()
+        self.patch, self.exchange = connected(self._part)
         self._part.changed = False
         self.epoch += 1
+
+    def cells(self) -> Cells:
+        """Return the cells of this rank, in order."""
+        columns = self._part.columns
+        return Cells(i=columns.i, j=columns.j, level=columns.level)
+
+    def edges(self, columns: int, epoch: int) -> Edges:
+        """Return who sends to this rank in one exchange of `columns` numbers per cell."""
+        mirrors = self.exchange.mirrors
+        peers = mirrors.peers.size
+        return Edges(
+            source=mirrors.peers,
+            target=np.full(peers, self.communicator.rank, np.int32),
+            bytes=8 * columns * np.diff(mirrors.received),
+            messages=np.ones(peers, np.int32),
+            epoch=np.full(peers, epoch, np.int32),
+        )
+
+    def blocks(self, columns: int, epoch: int) -> Blocks:
+        """Return this rank's base cells with their cells, and which others need how much of them.
+
+        A cell that two base cells need counts for both, also where one rank has both.
+        """
+        patch, own, begin = self.patch, self._part.columns, self._part.begins()
+        level = own.level[begin]
+        of_begin = (own.j[begin] >> level).astype(np.int64) * self.base[0] + (own.i[begin] >> level)
+        load = np.diff(begin, append=self.owned).astype(np.float64)
+
+        total = self.base[0] * self.base[1]
+        i, j = patch.i >> patch.level, patch.j >> patch.level
+        place = j.astype(np.int64) * self.base[0] + i
+        cell, needs = [], []
+        for faces in (patch.x_faces, patch.y_faces):
+            for here, there in ((faces.lower, faces.upper), (faces.upper, faces.lower)):
+                across = (place[here] != place[there]) & (here < patch.owned)
+                cell.append(here[across].astype(np.int64))
+                needs.append(place[there[across]])
+        # A cell goes once to each block that needs it, over however many faces.
+        once = np.unique(np.concatenate(cell) * total + np.concatenate(needs))
+        row, target = np.divmod(once, total)
+        pair, count = np.unique(place[row] * total + target, return_counts=True)
+        source, target = np.divmod(pair, total)
+        order = np.argsort(of_begin)
+        return Blocks(
+            place=of_begin[order],
+            owner=np.full(begin.size, self.communicator.rank, np.int32),
+            load=load[order],
+            epoch=np.full(begin.size, epoch, np.int32),
+            edges=BlockEdges(
+                source=source,
+                target=target,
+                bytes=8 * columns * count.astype(np.int64),
+                epoch=np.full(pair.size, epoch, np.int32),
+            ),
+        )

@@ -121,27 +121,6 @@ class Cells:
     level: NDArray[np.int8]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BlockLoads:
-    """The number of cells of a rank in each block of the domain.
-
-    A block that two ranks share appears on both.
-
-    Attributes
-    ----------
-    block : int64 array, shape (block of this rank,)
-        Block number, row by row over the domain.
-    owner : int32 array, shape (block of this rank,)
-        This rank.
-    load : int64 array, shape (block of this rank,)
-        Number of cells.
-    """
-
-    block: NDArray[np.int64]
-    owner: NDArray[np.int32]
-    load: NDArray[np.int64]
-
-
 def base_part(tables: Tables, rank: int, ranks: int) -> Cells:
     """Return a rank's equal part of the base mesh."""
     columns, rows = tables

@@ -1,4 +1,4 @@
-"""A rank's part of the order: its cells, its base cells and their neighbours, and what moves.
+"""A rank's part of the order: its cells, its base cells and their neighbours, and load balancing.
 
 All cells within a base cell ("root") are on one rank. Therefore the neighbours of base cells, and
 their owners, change only if cells are moved.
@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.harness.adaptive.mesh.order import BlockLoads, Cells, Tables, key_loop
-from hindmost.harness.adaptive.mesh.patch import Patch
+from hindmost.harness.adaptive.mesh.order import Cells, Tables, key_loop
 from hindmost.models.compiled import compiled
 
 MOVE_TAG = 73
@@ -99,22 +98,22 @@ def link_roots(
         Key of every rank's first base cell.
     """
     columns, rows = tables
-    beside = np.empty((4, key.size), np.int32)
-    bits = max(4, (2 * key.size).bit_length())
-    compiled(link_loop)(
-        columns, rows, key, i, j, np.empty(1 << bits, np.int64), np.empty(1 << bits, np.int32),
-        bits, beside,
-    )  # fmt: skip
+    beside = np.full((4, key.size), -1, np.int32)
     sides = np.zeros(key.size, np.int8)
     far_root, far_side, far_key = [], [], []
     for side, (dx, dy) in enumerate(STEP):
-        missing = np.flatnonzero(beside[side] < 0)
-        x, y = i[missing] + dx, j[missing] + dy
+        x, y = i + dx, j + dy
         inside = (x >= 0) & (x < columns.size) & (y >= 0) & (y < rows.size)
-        sides[missing[~inside]] |= 1 << side
-        far_root.append(missing[inside])
-        far_side.append(np.full(int(inside.sum()), side))
-        far_key.append(columns[x[inside]] + rows[y[inside]])
+        sides[~inside] |= 1 << side
+        here = np.flatnonzero(inside)
+        wanted = columns[x[here]] + rows[y[here]]
+        at = np.searchsorted(key, wanted)
+        at[at == key.size] = 0
+        own = key[at] == wanted
+        beside[side, here[own]] = at[own]
+        far_root.append(here[~own])
+        far_side.append(np.full(int((~own).sum()), side))
+        far_key.append(wanted[~own])
     root, side_of = np.concatenate(far_root), np.concatenate(far_side)
     of = np.concatenate(far_key)
     ghost_key, ghost = np.unique(of, return_inverse=True)
@@ -147,46 +146,6 @@ def link_roots(
         border_peer=border_peer,
         peers=peers,
     )
-
-
-def link_loop(
-    columns: NDArray[np.int64],
-    rows: NDArray[np.int64],
-    key: NDArray[np.int64],
-    i: NDArray[np.int32],
-    j: NDArray[np.int32],
-    slot_key: NDArray[np.int64],
-    slot_root: NDArray[np.int32],
-    bits: int,
-    beside: NDArray[np.int32],
-) -> None:
-    """Fill the neighbours of a rank's base cells on each of the `SIDES`; -1 if on another rank.
-
-    Uses an open-addressing hash table of 2^bits slots; Fibonacci hashing spreads adjacent keys.
-    """
-    odd = np.int64(-7046029254386353131)
-    within = (1 << bits) - 1
-    slot_root[:] = -1
-    beside[:] = -1
-    for root in range(len(key)):
-        slot = (key[root] * odd >> (64 - bits)) & within
-        while slot_root[slot] >= 0:
-            slot = (slot + 1) & within
-        slot_key[slot] = key[root]
-        slot_root[slot] = root
-    for root in range(len(key)):
-        for axis in range(2):
-            x, y = i[root] + (1 - axis), j[root] + axis
-            if x >= len(columns) or y >= len(rows):
-                continue
-            wanted = columns[x] + rows[y]
-            slot = (wanted * odd >> (64 - bits)) & within
-            while slot_root[slot] >= 0 and slot_key[slot] != wanted:
-                slot = (slot + 1) & within
-            other = slot_root[slot]
-            if other >= 0:
-                beside[2 * axis + 1, root] = other
-                beside[2 * axis, other] = root
 
 
 def move_cells(
@@ -292,10 +251,6 @@ class MeshPart:
         columns, rows = tables
         compiled(key_loop)(columns, rows, levels, 0, self.owned, own.i, own.j, own.level, own.key)
 
-    def cells(self) -> Cells:
-        """Return the cells, in order."""
-        return Cells(i=self.columns.i, j=self.columns.j, level=self.columns.level)
-
     def counts(self) -> NDArray[np.int64]:
         """Return the cells of every rank. Collective."""
         counts = np.empty(self.communicator.size, np.int64)
@@ -333,72 +288,69 @@ class MeshPart:
         )
         self.changed = True
 
-    def blocks(self, side: int) -> BlockLoads:
-        """Return the number of cells in each block of side x side base cells."""
-        cells, begin = self.columns, self.begins()
-        across = -(-self.tables[0].size // side)
-        level = cells.level[begin]
-        place = (cells.j[begin] >> level) // side * across + (cells.i[begin] >> level) // side
-        block, of = np.unique(place.astype(np.int64), return_inverse=True)
-        load = np.zeros(block.size, np.int64)
-        np.add.at(load, of, np.diff(begin, append=self.owned))
-        owner = np.full(block.size, self.communicator.rank, np.int32)
-        return BlockLoads(block=block, owner=owner, load=load)
+    def split(self) -> NDArray[np.int64]:
+        """Return the first cell of each rank's part, for parts of nearly equal size. Collective.
 
-    def locate(self, i: int, j: int, level: int) -> int:
-        """Return the row of the cell that covers a square, -1 if another rank owns it."""
-        key = np.empty(1, np.int64)
-        columns, rows = self.tables
-        compiled(key_loop)(
-            columns, rows, self.levels, 0, 1,
-            np.array([i], np.int32), np.array([j], np.int32), np.array([level], np.int8), key,
-        )  # fmt: skip
-        cells = self.columns
-        row = int(np.searchsorted(cells.key, key[0], side="right")) - 1
-        if row < 0 or key[0] - cells.key[row] >= 1 << 2 * (self.levels - int(cells.level[row])):
-            return -1
-        return row
+        Parts begin with base cells: therefore siblings are on one rank at all levels, and combining
+        does not depend on the ranks. An even split is moved to the nearest begin of a base cell.
+
+        Returns
+        -------
+        int64 array, shape (rank + 1,)
+            From 0 to the number of all cells, strictly ascending.
+        """
+        communicator, counts, begin = self.communicator, self.counts(), self.begins()
+        ranks, total = counts.size, int(counts.sum())
+        many = np.empty(ranks, np.int64)
+        communicator.Allgather(np.array([begin.size], np.int64), many)
+        edges = np.empty(int(many.sum()) + 1, np.int64)
+        shifts = (np.cumsum(many) - many).tolist()
+        communicator.Allgatherv(
+            begin + counts[: communicator.rank].sum(), [edges[:-1], (many.tolist(), shifts)]
+        )
+        edges[-1] = total
+        splits = np.zeros(ranks + 1, np.int64)
+        at = 0
+        for rank in range(1, ranks):
+            close = nearest(edges, total * rank // ranks)
+            at = min(max(close, at + 1), edges.size - 1 - (ranks - rank))
+            splits[rank] = edges[at]
+        splits[-1] = total
+        return splits
+
+    def balance(
+        self, state: NDArray[np.float64], threshold: float
+    ) -> tuple[NDArray[np.float64], Balanced]:
+        """Split the order again if the load imbalance exceeds the threshold. Collective."""
+        counts, moved = self.counts(), 0
+        mean = counts.sum() / counts.size
+        imbalance = float(counts.max() / mean)
+        if imbalance > threshold:
+            splits = self.split()
+            wanted = np.diff(splits)
+            if (wanted != counts).any():
+                state, moved = self.move(state, counts, splits)
+                imbalance = float(wanted.max() / mean)
+        return state[: self.owned], Balanced(moved=moved, imbalance=imbalance)
+
+
+def nearest(edges: NDArray[np.int64], wanted: int) -> int:
+    """Return the index of the nearest edge of a place, the lower of two equally near ones."""
+    above = min(max(int(np.searchsorted(edges, wanted)), 1), edges.size - 1)
+    return above - 1 if wanted - edges[above - 1] <= edges[above] - wanted else above
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BlockNeeds:
-    """The cells of a rank's blocks that other blocks need, as ghosts across a face.
-
-    A cell that two blocks need counts for both, also where one rank has both.
+class Balanced:
+    """The result of a call of `Mesh.balance`.
 
     Attributes
     ----------
-    source, target : int64 array, shape (block edge,)
-        Numbers of the block that has the cells, and of that which needs them.
-    cells : int64 array, shape (block edge,)
+    moved : int
+        Number of cells that this rank sent away.
+    imbalance : float
+        Maximum over mean of the cells per rank now.
     """
 
-    source: NDArray[np.int64]
-    target: NDArray[np.int64]
-    cells: NDArray[np.int64]
-
-
-def block_needs(patch: Patch, base: tuple[int, int]) -> BlockNeeds:
-    """Return what other blocks need of this rank's; blocks are base cells, numbered row by row.
-
-    Parameters
-    ----------
-    patch : Patch
-    base : (int, int)
-        Base cells along x and y.
-    """
-    blocks = base[0] * base[1]
-    i, j = patch.i >> patch.level, patch.j >> patch.level
-    place = j.astype(np.int64) * base[0] + i
-    cell, needs = [], []
-    for faces in (patch.x_faces, patch.y_faces):
-        for here, there in ((faces.lower, faces.upper), (faces.upper, faces.lower)):
-            across = (place[here] != place[there]) & (here < patch.owned)
-            cell.append(here[across].astype(np.int64))
-            needs.append(place[there[across]])
-    # A cell goes once to each block that needs it, over however many faces.
-    once = np.unique(np.concatenate(cell) * blocks + np.concatenate(needs))
-    row, target = np.divmod(once, blocks)
-    pair, count = np.unique(place[row] * blocks + target, return_counts=True)
-    source, target = np.divmod(pair, blocks)
-    return BlockNeeds(source=source, target=target, cells=count.astype(np.int64))
+    moved: int
+    imbalance: float

@@ -8,8 +8,6 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.models.compiled import compiled
-
 SIDES = ("x low", "x high", "y low", "y high")
 """Sides of the domain, in the order of `Walls.side`."""
 
@@ -79,13 +77,6 @@ class Patch:
 class HaloExchange(Protocol):
     """Fills ghosts from their owners; collective over neighbours."""
 
-    @property
-    def messages(self) -> int:
-        """Number of messages that this rank sends in one exchange."""
-
-    def bytes_sent(self, columns: int) -> int:
-        """Return the bytes that this rank sends in one exchange of `columns` numbers per cell."""
-
     def fill(self, field: NDArray[np.float64]) -> None:
         """Fill the ghost rows of a field, shape (at least owned + ghosts, columns), contiguous."""
 
@@ -124,9 +115,7 @@ class Exchange:
 
     def __init__(self, communicator: Any, mirrors: Mirrors) -> None:
         self.communicator, self.mirrors = communicator, mirrors
-        self._buffers: dict[tuple[str, int], NDArray[Any]] = {}
-        self._requests: dict[tuple[str, int], list[Any]] = {}
-        self._arrivals: dict[tuple[str, int], NDArray[Any]] = {}
+        self._prepared: dict[tuple[str, int], tuple[NDArray[Any], NDArray[Any], list[Any]]] = {}
 
     @property
     def messages(self) -> int:
@@ -144,46 +133,32 @@ class Exchange:
             return
         from mpi4py import MPI
 
-        buffer = self._packed(field)
         kind = (field.dtype.char, field.shape[1])
-        if kind not in self._requests:
-            self._prepare(kind, buffer)
-        MPI.Prequest.Startall(self._requests[kind])
-        MPI.Request.Waitall(self._requests[kind])
+        if kind not in self._prepared:
+            self._prepared[kind] = self._prepare(*kind)
+        buffer, arrivals, requests = self._prepared[kind]
+        np.take(field, mirrors.row, axis=0, out=buffer, mode="clip")
+        MPI.Prequest.Startall(requests)
+        MPI.Request.Waitall(requests)
         # Requests are bound to memory, but fields vary: therefore the ghosts are copied once.
-        arrivals = self._arrivals[kind]
         field[mirrors.owned : mirrors.owned + arrivals.shape[0]] = arrivals
 
-    def _prepare(self, kind: tuple[str, int], buffer: NDArray[Any]) -> None:
+    def _prepare(self, kind: str, columns: int) -> tuple[NDArray[Any], NDArray[Any], list[Any]]:
+        """Return the memory of mirrors and ghosts, and the requests that are bound to it."""
         mirrors = self.mirrors
-        arrivals = np.empty((int(mirrors.received[-1]), kind[1]), kind[0])
+        buffer = np.empty((mirrors.row.size, columns), kind)
+        arrivals = np.empty((int(mirrors.received[-1]), columns), kind)
         requests = []
         for at, peer in enumerate(mirrors.peers.tolist()):
             ghosts = arrivals[mirrors.received[at] : mirrors.received[at + 1]]
             part = buffer[mirrors.sent[at] : mirrors.sent[at + 1]]
             requests.append(self.communicator.Recv_init(ghosts, source=peer, tag=EXCHANGE_TAG))
             requests.append(self.communicator.Send_init(part, dest=peer, tag=EXCHANGE_TAG))
-        self._arrivals[kind], self._requests[kind] = arrivals, requests
-
-    def _packed(self, field: NDArray[Any]) -> NDArray[Any]:
-        """Fill and return the buffer of the mirrors."""
-        kind = (field.dtype.char, field.shape[1])
-        if kind not in self._buffers:
-            self._buffers[kind] = np.empty((self.mirrors.row.size, field.shape[1]), field.dtype)
-        buffer = self._buffers[kind]
-        compiled(pack_loop)(self.mirrors.row, field, buffer)
-        return buffer
+        return buffer, arrivals, requests
 
     def close(self) -> None:
         """Free the requests."""
-        for requests in self._requests.values():
+        for _, _, requests in self._prepared.values():
             for request in requests:
                 request.Free()
-        self._requests.clear()
-
-
-def pack_loop(row: NDArray[np.int32], field: NDArray[Any], buffer: NDArray[Any]) -> None:
-    """Copy rows of a field, shape (row, column), into a buffer, shape (mirror, column)."""
-    for at in range(len(row)):
-        for column in range(field.shape[1]):
-            buffer[at, column] = field[row[at], column]
+        self._prepared.clear()

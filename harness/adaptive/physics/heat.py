@@ -30,6 +30,10 @@ MOST_ITERATIONS = 10_000
 class Conduction:
     """The heat equations on one patch; a changed mesh needs a new object.
 
+    Solved by conjugate gradients in Chronopoulos and Gear's form, preconditioned by Jacobi. They
+    start from the old temperatures and end when the natural norm of the residual,
+    ``sqrt(r . r / diagonal)``, is below the tolerance times that of the right-hand side.
+
     Parameters
     ----------
     patch : Patch
@@ -37,6 +41,9 @@ class Conduction:
         Width of a cell of the base mesh.
     conductivity, specific_heat : float
     exchange : HaloExchange
+    allsum : callable
+        Sums arrays over all ranks, in place.
+    tolerance : float
     scratch : Scratch, optional
         Work arrays of the previous patch.
 
@@ -56,85 +63,31 @@ class Conduction:
         conductivity: float,
         specific_heat: float,
         exchange: HaloExchange,
+        allsum: AllSum,
+        tolerance: float = 1e-8,
         scratch: Scratch | None = None,
     ) -> None:
         from hindmost.harness.adaptive.physics import heat_loops
 
-        self.scratch = scratch or Scratch()
+        self._scratch = scratch or Scratch()
         self.patch, self.exchange = patch, exchange
         self.conductivity, self.specific_heat = conductivity, specific_heat
-        self._loops = heat_loops
+        self.tolerance, self._allsum = tolerance, allsum
+        self._loops, self._pair = heat_loops, np.empty(2)
         self._area = (spacing / 2.0 ** np.arange(LEVELS)) ** 2
-        self._per_area = 1.0 / self._area
-        self.temperature = self.vector("temperature")
-        self.capacity = self.vector("capacity")
-        self.inverse = self.vector("inverse")
-        self._x_ratio = ratios(patch.x_faces, patch.level)
-        self._y_ratio = ratios(patch.y_faces, patch.level)
+        self.temperature = self._vector("temperature")
+        self.capacity = self._vector("capacity")
+        self.inverse = self._vector("inverse")
         x, y = patch.x_faces, patch.y_faces
+        self._x_ratio, self._y_ratio = ratios(x, patch.level), ratios(y, patch.level)
         self.faces = (
-            x.lower, x.upper, self.scratch.take("x weight", x.lower.size, 1).ravel(),
-            y.lower, y.upper, self.scratch.take("y weight", y.lower.size, 1).ravel(),
+            x.lower, x.upper, self._scratch.take("x weight", x.lower.size, 1).ravel(),
+            y.lower, y.upper, self._scratch.take("y weight", y.lower.size, 1).ravel(),
         )  # fmt: skip
 
-    def vector(self, name: str) -> State:
+    def _vector(self, name: str) -> State:
         """Return a work array, shape (owned + ghosts, 1)."""
-        return self.scratch.take(name, self.patch.owned + self.patch.ghosts, 1)
-
-    def freeze(self, state: State, dt: float) -> None:
-        """Set temperatures and coefficients from a state, and fill the ghosts of temperatures."""
-        scale = dt * self.conductivity
-        np.multiply(self._x_ratio, scale, out=self.faces[2])
-        np.multiply(self._y_ratio, scale, out=self.faces[5])
-        self._loops.freeze(
-            state, self.patch.owned, self.patch.level, self._area, self.specific_heat, *self.faces,
-            self.temperature.ravel(), self.capacity.ravel(), self.inverse.ravel(),
-        )  # fmt: skip
-        self.exchange.fill(self.temperature)
-
-    def deposit(self, state: State) -> None:
-        """Move energy according to the temperatures, after filling their ghosts."""
-        self.exchange.fill(self.temperature)
-        self._loops.deposit(
-            state, self.patch.owned, self.patch.level, self._per_area, *self.faces,
-            self.temperature.ravel(), self.vector("heat").ravel(),
-        )  # fmt: skip
-
-
-def ratios(faces: Faces, level: NDArray[np.int8]) -> NDArray[np.float64]:
-    """Return the length of faces over the distance of their cells' centres.
-
-    Parameters
-    ----------
-    faces : Faces
-    level : int8 array, shape (row,)
-
-    Returns
-    -------
-    float64 array, shape (face,)
-    """
-    return np.where(level[faces.lower] == level[faces.upper], 1.0, 2.0 / 3.0)
-
-
-class FaceHeat:
-    """Solves by conjugate gradients in Chronopoulos and Gear's form, preconditioned by Jacobi.
-
-    It starts from the old temperatures and ends when the natural norm of the residual,
-    ``sqrt(r . r / diagonal)``, is below the tolerance times that of the right-hand side.
-
-    Parameters
-    ----------
-    conduction : Conduction
-    allsum : callable
-        Sums arrays over all ranks, in place.
-    tolerance : float
-    """
-
-    def __init__(self, conduction: Conduction, *, allsum: AllSum, tolerance: float = 1e-8) -> None:
-        from hindmost.harness.adaptive.physics import heat_loops
-
-        self.conduction, self.tolerance = conduction, tolerance
-        self._allsum, self._loops, self._pair = allsum, heat_loops, np.empty(2)
+        return self._scratch.take(name, self.patch.owned + self.patch.ghosts, 1)
 
     def step(self, state: State, dt: float) -> int:
         """Advance heat by one time step.
@@ -154,31 +107,41 @@ class FaceHeat:
         DataError
             The iteration does not converge; raised on all ranks.
         """
-        self.conduction.freeze(state, dt)
+        self.freeze(state, dt)
         iterations = self.solve()
-        self.conduction.deposit(state)
+        self.deposit(state)
         return iterations
+
+    def freeze(self, state: State, dt: float) -> None:
+        """Set temperatures and coefficients from a state, and fill the ghosts of temperatures."""
+        scale = dt * self.conductivity
+        np.multiply(self._x_ratio, scale, out=self.faces[2])
+        np.multiply(self._y_ratio, scale, out=self.faces[5])
+        self._loops.freeze(
+            state, self.patch.owned, self.patch.level, self._area, self.specific_heat, *self.faces,
+            self.temperature.ravel(), self.capacity.ravel(), self.inverse.ravel(),
+        )  # fmt: skip
+        self.exchange.fill(self.temperature)
 
     def solve(self) -> int:
         """Solve for the temperatures; return the iterations."""
-        system, loops = self.conduction, self._loops
-        owned = system.patch.owned
-        x, inverse = system.temperature.ravel(), system.inverse.ravel()
-        capacity = system.capacity.ravel()
-        u_rows = system.vector("u")
-        r, u, w, p, s = (system.vector(name).ravel() for name in ("r", "u", "w", "p", "s"))
+        loops, owned = self._loops, self.patch.owned
+        x, inverse = self.temperature.ravel(), self.inverse.ravel()
+        capacity = self.capacity.ravel()
+        u_rows = self._vector("u")
+        r, u, w, p, s = (self._vector(name).ravel() for name in ("r", "u", "w", "p", "s"))
         np.multiply(capacity, x, out=r)
         np.multiply(r, inverse, out=u)
-        goal = self.tolerance**2 * self.dots(r, r, u)[0]
-        loops.residual(*system.faces, x, r)
+        goal = self.tolerance**2 * self._dots(r, r, u)[0]
+        loops.residual(*self.faces, x, r)
         np.multiply(r, inverse, out=u)
         p[:] = 0.0
         s[:] = 0.0
         alpha = beta = before = 0.0
         for iteration in range(MOST_ITERATIONS):
-            system.exchange.fill(u_rows)
-            loops.product(*system.faces, capacity, u, w)
-            size, curvature = self.dots(r, w, u)
+            self.exchange.fill(u_rows)
+            loops.product(*self.faces, capacity, u, w)
+            size, curvature = self._dots(r, w, u)
             if size <= goal:
                 return iteration
             if not np.isfinite(size + curvature):
@@ -193,10 +156,23 @@ class FaceHeat:
             "step; a NaN or infinity points to an invalid state."
         )
 
-    def dots(
+    def deposit(self, state: State) -> None:
+        """Move energy according to the temperatures, after filling their ghosts."""
+        self.exchange.fill(self.temperature)
+        self._loops.deposit(
+            state, self.patch.owned, self.patch.level, 1.0 / self._area, *self.faces,
+            self.temperature.ravel(), self._vector("heat").ravel(),
+        )  # fmt: skip
+
+    def _dots(
         self, a: NDArray[np.float64], b: NDArray[np.float64], c: NDArray[np.float64]
     ) -> tuple[float, float]:
         """Return a . c and b . c over the owned cells of all ranks."""
-        self._loops.two_dots(a, b, c, self.conduction.patch.owned, self._pair)
+        self._loops.two_dots(a, b, c, self.patch.owned, self._pair)
         first, second = self._allsum(self._pair)
         return float(first), float(second)
+
+
+def ratios(faces: Faces, level: NDArray[np.int8]) -> NDArray[np.float64]:
+    """Return the length of faces over the distance of their cells' centres, shape (face,)."""
+    return np.where(level[faces.lower] == level[faces.upper], 1.0, 2.0 / 3.0)

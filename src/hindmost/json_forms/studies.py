@@ -77,31 +77,6 @@ class Probe(TypedDict):
     machine: dict[str, Any]
 
 
-class AdaptiveChoice(TypedDict):
-    """A balance threshold and cells per rank, with the predicted time."""
-
-    threshold: float
-    cells: float
-    base: list[int]
-    seconds: float
-    cycle_s: dict[str, float]
-    fits: bool
-
-
-class PredictAdaptive(TypedDict):
-    """What ``hindmost whatif --adaptive --json`` prints."""
-
-    version: int
-    deck: str
-    ranks: int
-    cycles: int
-    budget_s: float
-    application: dict[str, Any]
-    growth: float
-    remarks: list[str]
-    choices: list[AdaptiveChoice]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StudyPlan(Plan):
     """What ``hindmost study plan --json`` prints."""

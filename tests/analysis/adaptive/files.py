@@ -15,7 +15,6 @@ from tests.conftest import cycle_values, run_values
 from hindmost.harness.runfile.bodies import PHASES as BODY_PHASES
 from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.writer import write_whole
-from hindmost.models.adaptive.application import Application, Count, Exchange
 from hindmost.models.adaptive.machine import GrindPoint, Machine, Network
 from hindmost.models.simulation.network import Link, Piece
 from hindmost.models.synthetic.cycles import Cycles
@@ -23,13 +22,6 @@ from hindmost.models.synthetic.cycles import Cycles
 NAMES = (*BODY_PHASES, "hydro", "heat", "adaption", "balance", "checkpoint")
 OF_MODELS = ("hydro", "halo", "heat", "wait", "adaption", "balance")
 DECK = 'name = "timing-a"\nsteps = 20\n'
-APPLICATION = Application(
-    name="timing-a",
-    exchanges=(Exchange(count=Count(per_step=1.0, per_iteration=1.0), bytes_per_cell=32.0),),
-    reductions=Count(per_step=1.0, per_iteration=2.0),
-    steps=20,
-    bytes_kept=40.0,
-)
 
 
 def machine_of(*, hydro_s: float = 33e-9, heat_s: float = 10e-9, adaption_s: float = 300e-9,
@@ -107,14 +99,12 @@ def write_adaptive(
     told = {
         "deck": DECK,
         "choices": {"threshold": 1.02},
-        "application": APPLICATION.to_json(),
         "base": [64, 64],
         "cycles": count,
         "first_cycle": 0,
         "repeat": 0,
         "machine": "drawn",
         "interfere": None,
-        "speed_s": 1e-3,
         "stopped": "",
         "failure": "",
         "checkpoints": [],

@@ -45,9 +45,9 @@ def test_raw_errors_are_those_that_were_put_in(tmp_path: Path, header: Header) -
     np.testing.assert_allclose(run.seconds, cycles.seconds)
     assert run.steps == 20
     [group] = group_replays([run])
-    assert group.errors_percent("online-all") == pytest.approx([7.0])
-    assert group.errors_percent("offline") == pytest.approx([3.0])
-    assert group.floor_percent() is None
+    assert group.raw["online-all"] == pytest.approx([7.0])
+    assert group.raw["offline"] == pytest.approx([3.0])
+    assert group.floor is None
     with pytest.raises(UsageError, match="no predictor 'online-9'; it has: online-all, offline"):
         run.prediction("online-9")
 
@@ -67,8 +67,8 @@ def test_the_floor_of_replays_that_differ_by_a_factor(tmp_path: Path, header: He
         runs.append(read_adaptive(open_run(file)))
     [group] = group_replays(runs)
     assert group.middle is group.runs[1]
-    assert group.floor_percent() == pytest.approx(100.0 * (0.1 / 1.1 + 0.0 + 0.1 / 1.1) / 3.0)
-    assert group.errors_percent("online-all") == pytest.approx([5.0] * 3)
+    assert group.floor == pytest.approx(100.0 * (0.1 / 1.1 + 0.0 + 0.1 / 1.1) / 3.0)
+    assert group.raw["online-all"] == pytest.approx([5.0] * 3)
     # Another mesh history is no replay.
     other = draw_cycles(replace(LAW, cells=5000.0), 3)
     file = write_adaptive(tmp_path, header, other, predicted={"online-all": other.seconds})
@@ -90,7 +90,7 @@ def test_a_study_of_calm_runs_judges_only_what_was_replayed(tmp_path: Path, head
         file = write_adaptive(tmp_path, header, noisy, predicted=said, spec=spec)
         runs.append(read_adaptive(open_run(file)))
     study = study_runs(runs)
-    assert [len(each.replays.runs) for each in study.errors] == [2, 1]
+    assert [len(each.runs) for each in study.errors] == [2, 1]
     assert [each.raw["shape-level"] for each in study.judged] == [pytest.approx([4.0, 4.0])]
     assert study.errors[0].load == pytest.approx((0.1, 0.2))
     assert [onset.cycle for onset in study.onsets] == [20]

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,11 +15,6 @@ Cell = tuple[int, int, int]
 
 class NoExchange:
     """One rank has no ghosts."""
-
-    messages = 0
-
-    def bytes_sent(self, columns: int) -> int:
-        return 0 * columns
 
     def fill(self, field: NDArray[np.float64]) -> None:
         assert field.flags.c_contiguous
@@ -103,91 +95,3 @@ def centres(mesh: Patch, spacing: float) -> tuple[NDArray[np.float64], NDArray[n
 
 def areas(mesh: Patch, spacing: float) -> NDArray[np.float64]:
     return (spacing / 2.0**mesh.level) ** 2
-
-
-def share(mesh: Patch, owner: NDArray[np.int32], rank: int) -> tuple[Patch, NDArray[np.int32]]:
-    """Return a rank's part of a mesh without ghosts, and the whole mesh's rows of its cells."""
-    mine = owner == rank
-    touching = np.zeros(mesh.owned, bool)
-    kept = []
-    for faces in (mesh.x_faces, mesh.y_faces):
-        keep = mine[faces.lower] | mine[faces.upper]
-        touching[faces.lower[keep]] = touching[faces.upper[keep]] = True
-        kept.append(keep)
-    cells = np.concatenate([np.flatnonzero(mine), np.flatnonzero(touching & ~mine)])
-    row = np.full(mesh.owned, -1, np.int32)
-    row[cells] = np.arange(cells.size)
-    x_faces, y_faces = (
-        Faces(
-            lower=row[faces.lower[keep]],
-            upper=row[faces.upper[keep]],
-            level=faces.level[keep],
-        )
-        for faces, keep in zip((mesh.x_faces, mesh.y_faces), kept, strict=True)
-    )
-    at_wall = mine[mesh.walls.cell]
-    owned = int(mine.sum())
-    its = Patch(
-        owned=owned,
-        ghosts=cells.size - owned,
-        i=mesh.i[cells],
-        j=mesh.j[cells],
-        level=mesh.level[cells],
-        x_faces=x_faces,
-        y_faces=y_faces,
-        walls=Walls(cell=row[mesh.walls.cell[at_wall]], side=mesh.walls.side[at_wall]),
-    )
-    return its, cells.astype(np.int32)
-
-
-class Team:
-    """Ranks as threads of one process, which exchange through the whole mesh's rows."""
-
-    def __init__(self, mesh: Patch, owner: NDArray[np.int32]) -> None:
-        self.ranks = int(owner.max()) + 1
-        self.parts = [share(mesh, owner, rank) for rank in range(self.ranks)]
-        self.whole: dict[int, NDArray[np.float64]] = {}
-        self.cells = mesh.owned
-        self.barrier = threading.Barrier(self.ranks, timeout=600)
-        self.given: list[NDArray[Any]] = [np.empty(0)] * self.ranks
-
-    def run(self, task: Callable[[Patch, NDArray[np.int32], TeamMate], Any]) -> list[Any]:
-        """Run a task on all ranks: it takes the patch, the whole mesh's rows, and the rank."""
-        with ThreadPoolExecutor(self.ranks) as pool:
-            futures = [
-                pool.submit(task, *self.parts[rank], TeamMate(self, rank))
-                for rank in range(self.ranks)
-            ]
-            return [future.result() for future in futures]
-
-
-class TeamMate:
-    """One rank of a team: an exchange, and sums over all."""
-
-    messages = 1
-
-    def __init__(self, team: Team, rank: int) -> None:
-        self.team, self.rank = team, rank
-
-    def bytes_sent(self, columns: int) -> int:
-        return 8 * columns
-
-    def fill(self, field: NDArray[np.float64]) -> None:
-        team = self.team
-        its, rows = team.parts[self.rank]
-        columns = field.shape[1]
-        team.barrier.wait()
-        if self.rank == 0:
-            team.whole[columns] = np.full((team.cells, columns), np.nan)
-        team.barrier.wait()
-        team.whole[columns][rows[: its.owned]] = field[: its.owned]
-        team.barrier.wait()
-        field[its.owned : its.owned + its.ghosts] = team.whole[columns][rows[its.owned :]]
-
-    def allsum(self, array: NDArray[Any]) -> NDArray[Any]:
-        team = self.team
-        team.given[self.rank] = array.copy()
-        team.barrier.wait()
-        array[...] = sum(team.given)
-        team.barrier.wait()
-        return array

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import resource
 from dataclasses import replace
 from pathlib import Path
 
@@ -84,26 +84,17 @@ def test_other_numbers_of_ranks_read_every_cell_once(
 
 @pytest.mark.parametrize("room", [0, 3000, 6000])
 def test_a_full_disk_leaves_the_checkpoint_before(
-    tmp_path: Path,
-    setting: CheckpointSetting,
-    cells: Cells,
-    state: NDArray[np.float64],
-    monkeypatch: pytest.MonkeyPatch,
-    room: int,
+    tmp_path: Path, setting: CheckpointSetting, cells: Cells, state: NDArray[np.float64], room: int
 ) -> None:
     path = tmp_path / "run.checkpoint.h5"
-    write_checkpoint(path, setting, cells, state, Solo())
-    before = path.read_bytes()
-
-    def pwrite(file: int, data: memoryview, at: int) -> int:
-        if at + len(data) > room:
-            raise OSError(28, "No space left on device")
-        return real(file, data, at)
-
-    real = os.pwrite
-    monkeypatch.setattr(os, "pwrite", pwrite)
-    with pytest.raises(DataError, match=r"No space left on device. The earlier one is kept"):
-        write_checkpoint(path, replace(setting, cycle=8), cells, state, Solo())
+    assert write_checkpoint(path, setting, cells, state, Solo()) > 6000
+    before, limits = path.read_bytes(), resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (room, limits[1]))
+    try:
+        with pytest.raises(DataError, match=r"File too large. The earlier one is kept"):
+            write_checkpoint(path, replace(setting, cycle=8), cells, state, Solo())
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert path.read_bytes() == before
     assert list(tmp_path.iterdir()) == [path]
 

@@ -15,14 +15,13 @@ import json
 from dataclasses import replace
 from hindmost.harness.adaptive.compiling import compile_ahead, run_small
 from hindmost.harness.adaptive.decks import TIMING_A, TIMING_B
-from hindmost.harness.adaptive.kernel import Choices
 from hindmost.harness.probes.noise import compile_loops
 from hindmost.models.compiled import signatures
 compile_ahead()
 ahead = signatures()
 from mpi4py import MPI
 for deck in (TIMING_A, TIMING_B):
-    run_small(replace(deck, steps=2, heats=1), Choices(), MPI.COMM_SELF)
+    run_small(replace(deck, steps=2, heats=1), MPI.COMM_SELF)
 compile_loops()
 print(json.dumps([ahead, signatures()]))
 """

@@ -66,14 +66,14 @@ def test_a_probe_replaces_its_own_section(tmp_path: Path) -> None:
 def test_the_speed_of_a_curve_stays_with_it() -> None:
     first = updated(None, NEW, {"grind": outcome(grind=(POINT,), speed=alone(1.0))}, origin())
     later = updated(first, NEW, {"speed": outcome({"alone_s": [3.0]}, speed=alone(3.0))}, origin())
-    assert Machine.from_json(later).speed_of(1) == 1.0
+    assert Machine.from_json(later).speed == alone(1.0)
     assert later["samples"]["speed"] == {"alone_s": [3.0]}
     again = updated(
         later, NEW,
         {"speed": outcome(speed=alone(5.0)), "grind": outcome(grind=(), speed=alone(4.0))},
         origin(),
     )  # fmt: skip
-    assert Machine.from_json(again).speed_of(1) == 4.0
+    assert Machine.from_json(again).speed == alone(4.0)
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from hindmost.models.adaptive.application import Application, Count, Exchange
 from hindmost.models.adaptive.machine import GrindPoint, Machine, Network
-from hindmost.models.adaptive.offline import OfflineModel
+from hindmost.models.adaptive.offline import Application, Count, Exchange, OfflineModel
 from hindmost.models.simulation.network import Link, Piece
 from hindmost.models.synthetic.cycles import CycleLaw
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from hindmost.models.adaptive.application import Application, Count, Exchange
+from dataclasses import replace
+
 from hindmost.models.adaptive.machine import (
     GrindPoint,
     Machine,
     Network,
     SpeedPoint,
 )
+from hindmost.models.adaptive.offline import Application, Count, Exchange, OfflineModel
+from hindmost.models.adaptive.work import PHASES, Work
 from hindmost.models.simulation.network import Link, Piece
 
 
@@ -22,16 +25,15 @@ def with_grind(machine: Machine, **costs: float) -> Machine:
         for phase, cost in costs.items()
         for count, factor in ((1, 1.0), (2, 1.25))
     )
-    return Machine(
-        name=machine.name,
-        ranks_per_node=machine.ranks_per_node,
-        network=machine.network,
-        grind=grind,
-        speed=tuple(
-            SpeedPoint(ranks_per_node=count, seconds=0.01 * factor)
-            for count, factor in ((1, 1.0), (2, 1.25))
-        ),
-    )
+    pulse = tuple(SpeedPoint(ranks_per_node=count, seconds=4e-6 * count) for count in (1, 2))
+    return replace(machine, grind=grind, pulse=pulse)
+
+
+def phases(model: OfflineModel, work: Work, iterations: float | None = None) -> dict[str, float]:
+    """Return the time of each phase, and what is left of the cycle, by name."""
+    done = work.iterations if iterations is None else iterations
+    times = dict(zip(PHASES, model.phases_s(work, done), strict=True))
+    return times | {"loop": model.cycle_s(work, done) - sum(times.values())}
 
 
 PLAIN = with_grind(

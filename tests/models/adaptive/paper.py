@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from hindmost.models.adaptive.application import Application, Count, Exchange
 from hindmost.models.adaptive.machine import Machine, Network
+from hindmost.models.adaptive.offline import Application, Count, Exchange
 from hindmost.models.simulation.network import Link, Piece
 
 

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
-from hindmost.models.adaptive.geometry import Curve, Slab, contention
+from hindmost.models.adaptive.offline import Surface, contention, curve_surface, slab_surface
 
 
 def slab_by_counting(side: int, thickness_cells: int) -> tuple[int, int]:
@@ -23,7 +25,7 @@ def slab_by_counting(side: int, thickness_cells: int) -> tuple[int, int]:
 def test_the_slab_surface_is_that_of_a_cube_cut_in_rows(side: int, ranks: int) -> None:
     cells = side**3 // ranks
     counted, distance = slab_by_counting(side, cells)
-    surface = Slab().surface(cells, ranks)
+    surface = slab_surface(cells, ranks)
     assert surface.cells == pytest.approx(counted)
     assert surface.distance == distance == 1
 
@@ -33,18 +35,18 @@ def test_the_slab_surface_is_that_of_a_cube_cut_in_rows(side: int, ranks: int) -
     [(4000, 16, 1), (4000, 22, 1), (4000, 23, 2), (4000, 64, 3), (4000, 256, 6), (4000, 1024, 13)],
 )
 def test_the_distance_grows_as_the_facts_say(cells: int, ranks: int, distance: int) -> None:
-    assert Slab().distance(cells, ranks) == distance
+    assert slab_surface(cells, ranks).distance == distance
 
 
 @pytest.mark.parametrize(("cells", "crossover"), [(4000, 22.4), (13_500, 41.1), (80_000, 100.0)])
 def test_the_surface_saturates_where_slabs_are_two_cells_thick(
     cells: int, crossover: float
 ) -> None:
-    slab, at = Slab(), np.sqrt(cells / 8.0)
+    at = np.sqrt(cells / 8.0)
     assert at == pytest.approx(crossover, rel=2e-3)
     # At P* a slab is two cells thick: its face is half of its cells, and no more after that.
     assert (cells * at) ** (2 / 3) == pytest.approx(cells / 2)
-    below, above = slab.surface(cells, int(0.8 * at)), slab.surface(cells, int(4 * at))
+    below, above = slab_surface(cells, int(0.8 * at)), slab_surface(cells, int(4 * at))
     assert below.cells < cells / 2 == above.cells
 
 
@@ -67,20 +69,19 @@ def morton_surface(bits: int, ranks: int) -> list[int]:
 @pytest.mark.parametrize("ranks", [2, 4, 16, 64])
 def test_the_curve_surface_is_that_of_a_square_in_morton_order(ranks: int) -> None:
     counted = morton_surface(6, ranks)
-    surface = Curve().surface(64 * 64 / ranks, ranks)
+    surface = curve_surface(64 * 64 / ranks, ranks)
     assert surface.cells == pytest.approx(max(counted))
 
 
 def test_the_curve_surface_does_not_grow_with_ranks() -> None:
-    assert Curve().surface(4096, 4096).cells == Curve().surface(4096, 64).cells == 256.0
+    assert curve_surface(4096, 4096).cells == curve_surface(4096, 64).cells == 256.0
 
 
-@pytest.mark.parametrize("pattern", [Slab(), Curve()])
-def test_one_rank_exchanges_nothing(pattern: Slab | Curve) -> None:
-    assert pattern.surface(4096, 1).cells == pattern.surface(4096, 1).messages == 0.0
+@pytest.mark.parametrize("surface_of", [slab_surface, curve_surface])
+def test_one_rank_exchanges_nothing(surface_of: Callable[[float, int], Surface]) -> None:
+    assert surface_of(4096, 1).cells == surface_of(4096, 1).messages == 0.0
 
 
 def test_ranks_of_a_node_share_its_way_out() -> None:
-    slab = Slab()
     for ranks, factor in ((4, 1.0), (16, 1.0), (64, 3.0), (1024, 4.0)):  # min(PED, 4)
-        assert contention(slab.surface(4000, ranks), ranks, 4) == factor
+        assert contention(slab_surface(4000, ranks), ranks, 4) == factor

@@ -8,7 +8,6 @@ import pytest
 from tests.models.adaptive.paper import ALPHASERVER_ES40, ITANIUM_2
 
 from hindmost.errors import DataError, UnknownSchemaError
-from hindmost.models.adaptive.grind import curve, curve_of, event_s
 from hindmost.models.adaptive.machine import (
     AllreduceTime,
     EventCost,
@@ -18,7 +17,8 @@ from hindmost.models.adaptive.machine import (
     SpeedPoint,
     SystemNoise,
 )
-from hindmost.models.adaptive.network import allreduce_s, fit_link
+from hindmost.models.adaptive.network import fit_link
+from hindmost.models.adaptive.offline import allreduce_s, event_curve, grind_curve
 from hindmost.models.simulation.network import Link, Piece
 
 
@@ -46,6 +46,10 @@ FULL = Machine(
     speed=(
         SpeedPoint(ranks_per_node=1, seconds=0.01),
         SpeedPoint(ranks_per_node=2, seconds=0.013),
+    ),
+    pulse=(
+        SpeedPoint(ranks_per_node=1, seconds=4e-6),
+        SpeedPoint(ranks_per_node=2, seconds=5e-6),
     ),
     checkpoint_latency_s=0.0,
 )
@@ -102,8 +106,8 @@ def test_a_wrong_field_is_named(path: tuple[Any, ...], value: Any, words: str) -
     assert words in str(error.value)
 
 
-def test_speeds_are_those_of_as_many_ranks() -> None:
-    assert (FULL.speed_of(1), FULL.speed_of(2), FULL.speed_of(3)) == (0.01, 0.013, None)
+def test_pulses_are_those_of_as_many_ranks() -> None:
+    assert (FULL.pulse_of(1), FULL.pulse_of(2), FULL.pulse_of(3)) == (4e-6, 5e-6, None)
 
 
 def test_an_event_costs_what_it_did_with_as_many_ranks_or_nearly() -> None:
@@ -112,10 +116,10 @@ def test_an_event_costs_what_it_did_with_as_many_ranks_or_nearly() -> None:
         for count, each in ((1, 1e-7), (4, 4e-7))
     )
     machine = Machine(name="x", ranks_per_node=4, events=costs)
-    assert [event_s(machine, "divide", count) for count in (1, 2, 3, 4, 9)] == [
-        1e-7, 1e-7, 4e-7, 4e-7, 4e-7,
+    assert [event_curve(machine, "divide", count).seconds for count in (1, 2, 3, 4, 9)] == [
+        (1e-7,), (1e-7,), (4e-7,), (4e-7,), (4e-7,),
     ]  # fmt: skip
-    assert event_s(machine, "move", 1) == 0.0
+    assert event_curve(machine, "move", 1).seconds == (0.0,)
 
 
 def test_a_missing_field_and_a_newer_version_are_named() -> None:
@@ -226,7 +230,7 @@ def points(ranks_per_node: int, *rows: tuple[float, float]) -> tuple[GrindPoint,
 
 def test_a_grind_curve_is_linear_in_the_logarithm_and_flat_beyond() -> None:
     grind = points(1, (1e3, 30.0), (1e5, 50.0), (1e5, 52.0), (1e5, 400.0))  # median of repeats: 52
-    found = curve(grind, "hydro", 1)
+    found = grind_curve(grind, "hydro", 1)
     assert found is not None
     assert [found.seconds_per_cell(cells) for cells in (0.0, 1.0, 1e3, 1e4, 1e5, 1e9)] == (
         pytest.approx([30.0, 30.0, 30.0, 41.0, 52.0, 52.0])
@@ -236,8 +240,6 @@ def test_a_grind_curve_is_linear_in_the_logarithm_and_flat_beyond() -> None:
 def test_memory_contention_is_interpolated_over_ranks_a_node() -> None:
     grind = points(1, (1e3, 30.0), (1e5, 50.0)) + points(4, (1e4, 60.0))
     for ranks, expected in ((1, 40.0), (2, 40.0 + 20.0 / 3.0), (4, 60.0), (16, 60.0)):
-        found = curve(grind, "hydro", ranks)
+        found = grind_curve(grind, "hydro", ranks)
         assert found is not None
         assert found.seconds_per_cell(1e4) == pytest.approx(expected)
-    with pytest.raises(DataError, match="no grind curve of the phase 'heat'; it has: hydro"):
-        curve_of(Machine(name="x", ranks_per_node=1, grind=grind), "heat", 1)

@@ -9,9 +9,8 @@ import pytest
 
 from hindmost.errors import UsageError
 from hindmost.models.adaptive.offline import OfflineModel
-from hindmost.models.adaptive.panel import Panel
-from hindmost.models.adaptive.predictors import PREDICTORS, Online, make
-from hindmost.models.adaptive.shape_level import IterationForecast, Level
+from hindmost.models.adaptive.predictor import Panel
+from hindmost.models.adaptive.predictors import PREDICTORS, IterationForecast, Level, Online, make
 from hindmost.models.adaptive.work import Spent, Work, iterations_done
 from hindmost.models.synthetic.cycles import CycleLaw, Cycles, draw_cycles
 
@@ -100,9 +99,8 @@ def test_a_first_cycle_of_unknown_iterations_is_as_the_usual_one(model_of: Model
     application = replace(model.application, iterations=40.0)
     model = OfflineModel(machine=model.machine, application=application)
     first = Work(cells=4096.0, steps=20, iterations=math.nan)
-    truth_s = model.phase_times(replace(first, iterations=40.0)).seconds
-    assert model.phase_times(first).seconds == pytest.approx(truth_s)
-    assert "40 heat iterations" in model.explain(first)
+    truth_s = model.cycle_s(first, 40.0)
+    assert model.cycle_s(first, math.nan) == pytest.approx(truth_s)
     for name in ("offline", "shape-level"):
         assert make(name, model).predict_s(first) == pytest.approx(truth_s)
     forecast = IterationForecast(40.0)
@@ -230,14 +228,3 @@ def test_predictors_recover_within_three_cycles(name: str, probed: bool, model_o
         # The third cycle after a change; one spike in the two before may spoil a few of them.
         assert np.median(after) < 5.0, column
         assert np.mean(np.array(after) < 5.0) > 0.8, column
-
-
-def test_the_paper_s_model_catches_up_slowly() -> None:
-    # Figure 5 (a): interference from cycle 50 on, window of all cycles; (c): window of one.
-    law = CycleLaw(iterations=(0, 0), adapts_every=0, growth=1.0, spikes=0.0, drift=0.0, wander=0.0)
-    slowdown = np.where(np.arange(200) < 50, 1.0, 2.0)
-    cycles = draw_cycles(law, 1, slowdown=slowdown)
-    panel = filled(Panel(("online-all", "online-1")), cycles)
-    ratio = panel.predicted[-1] / cycles.denoised[-1]
-    assert ratio[0] == pytest.approx((50 + 2 * 149) / (199 * 2), rel=0.02)
-    assert ratio[1] == pytest.approx(1.0, abs=0.06)

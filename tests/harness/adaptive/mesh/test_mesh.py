@@ -181,28 +181,17 @@ def test_nothing_divides_beyond_the_most_cells() -> None:
     assert (did.divided, did.combined, did.held) == (0, 0, True)
 
 
-def test_every_cell_is_found_where_it_is() -> None:
-    mesh = start((5, 3), 3)
-    adapted(mesh, flags_of_places(mesh.patch, (5, 3), 2), mesh.connect(np.zeros((15, 1))))
-    cells = squares(mesh.patch)
-    assert [mesh.locate(*cell) for cell in cells] == list(range(len(cells)))
-    fine = mesh.levels
-    for row, (i, j, level) in enumerate(cells):
-        inside = ((i + 1 << fine - level) - 1, (j + 1 << fine - level) - 1, fine)
-        assert mesh.locate(*inside) == row
-
-
 def test_blocks_hold_all_cells() -> None:
     base = (5, 4)
     mesh = start(base, 2)
     adapted(mesh, flags_of_places(mesh.patch, base, 3), mesh.connect(np.zeros((20, 1))))
     loads: dict[int, int] = {}
     for i, j, level in squares(mesh.patch):
-        block = (j >> level) // 2 * 3 + (i >> level) // 2
+        block = (j >> level) * 5 + (i >> level)
         loads[block] = loads.get(block, 0) + 1
-    blocks = mesh.blocks(side=2)
-    assert dict(zip(blocks.block.tolist(), blocks.load.tolist(), strict=True)) == loads
-    assert mesh.blocks().block.tolist() == list(range(20))
+    blocks = mesh.blocks(columns=4, epoch=0)
+    assert dict(zip(blocks.place.tolist(), blocks.load.tolist(), strict=True)) == loads
+    assert blocks.place.tolist() == list(range(20))
 
 
 def test_a_mesh_of_given_cells() -> None:
@@ -253,19 +242,12 @@ def test_given_cells_of_unlike_neighbours() -> None:
 
 
 @pytest.mark.parametrize(
-    ("base", "levels", "more", "word"),
-    [
-        ((0, 4), 1, {}, "0 x 4"),
-        ((4, 4), -1, {}, "-1 levels"),
-        ((4, 4), 30, {}, "at most 31"),
-        ((4, 4), 2, {"threshold": 0.9}, "at least 1"),
-    ],
+    ("base", "levels", "word"),
+    [((0, 4), 1, "0 x 4"), ((4, 4), -1, "-1 levels"), ((4, 4), 30, "at most 31")],
 )
-def test_what_is_refused(
-    base: tuple[int, int], levels: int, more: dict[str, Any], word: str
-) -> None:
+def test_what_is_refused(base: tuple[int, int], levels: int, word: str) -> None:
     with pytest.raises(UsageError, match=word):
-        Mesh(ALONE, base, levels, **more)
+        Mesh(ALONE, base, levels)
 
 
 def test_nothing_is_compiled_and_no_mpi_started_on_import() -> None:

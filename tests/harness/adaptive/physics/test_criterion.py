@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.harness.adaptive.meshes import NoExchange, Team, TeamMate, two_levels, uniform
+from tests.harness.adaptive.meshes import NoExchange, two_levels, uniform
 
-from hindmost.errors import UsageError
+from hindmost.harness.adaptive.decks import DECKS, Deck
 from hindmost.harness.adaptive.mesh.patch import Patch
-from hindmost.harness.adaptive.physics.flow import RefinementCriterion
+from hindmost.harness.adaptive.physics.flow import refinement_flags
 
 GAMMA = 1.4
 
@@ -18,13 +21,17 @@ def state_of(rho: NDArray[np.float64], p: NDArray[np.float64]) -> NDArray[np.flo
     return np.column_stack([rho, 3 * rho, -rho, p / (GAMMA - 1) + 5 * rho])
 
 
-def criterion(**changed: float) -> RefinementCriterion:
-    fields = {"divide": 0.1, "combine": 0.02, "levels": 1, "buffer": 0, "temperature": False}
-    return RefinementCriterion(**(fields | changed))  # type: ignore[arg-type]
+DECK = replace(
+    DECKS["timing-b"], heat=False, divide=0.1, combine=0.02, levels=1, buffer=0, gamma=GAMMA
+)
 
 
-def flags(mesh: Patch, state: NDArray[np.float64], which: RefinementCriterion) -> list[int]:
-    result: list[int] = which.flags(mesh, state, gamma=GAMMA, exchange=NoExchange()).tolist()
+def criterion(**changed: Any) -> Deck:
+    return replace(DECK, **changed)
+
+
+def flags(mesh: Patch, state: NDArray[np.float64], deck: Deck) -> list[int]:
+    result: list[int] = refinement_flags(deck, mesh, state, exchange=NoExchange()).tolist()
     return result
 
 
@@ -54,24 +61,4 @@ def test_temperature_counts_only_if_asked() -> None:
     rho, p = np.array([1, 1, 1.06, 1.06]), np.array([1, 1, 0.95, 0.95])
     state = state_of(rho, p)  # jumps: density 0.06, pressure 0.053, temperature 0.116
     assert flags(mesh, state, criterion()) == [0] * 4
-    assert flags(mesh, state, criterion(temperature=True)) == [0, 1, 1, 0]
-
-
-def test_ranks_agree() -> None:
-    mesh = two_levels(8, 8, lambda i, j: i > 3 and j < 5)
-    random = np.random.default_rng(9)
-    state = state_of(*(1 + 0.12 * random.random((2, mesh.owned)) ** 8))
-    which = criterion(levels=2, buffer=1)
-    expected = flags(mesh, state, which)
-    assert {-1, 0, 1} <= set(flags(mesh, state, criterion(levels=2)))
-
-    def task(its: Patch, rows: NDArray[np.int32], mate: TeamMate) -> None:
-        mine = which.flags(its, state[rows], gamma=GAMMA, exchange=mate)
-        assert mine.tolist() == [expected[row] for row in rows[: its.owned]]
-
-    Team(mesh, (np.arange(mesh.owned) % 3).astype(np.int32)).run(task)
-
-
-def test_thresholds_in_the_wrong_order() -> None:
-    with pytest.raises(UsageError, match=r"above 0.1 and combine below 0.2"):
-        criterion(combine=0.2)
+    assert flags(mesh, state, criterion(heat=True)) == [0, 1, 1, 0]

@@ -12,8 +12,6 @@ import scipy.sparse.linalg
 from numpy.typing import NDArray
 from tests.harness.adaptive.meshes import (
     NoExchange,
-    Team,
-    TeamMate,
     areas,
     centres,
     two_levels,
@@ -22,7 +20,7 @@ from tests.harness.adaptive.meshes import (
 
 from hindmost.errors import DataError
 from hindmost.harness.adaptive.mesh.patch import HaloExchange, Patch
-from hindmost.harness.adaptive.physics.heat import AllSum, Conduction, FaceHeat
+from hindmost.harness.adaptive.physics.heat import AllSum, Conduction
 
 State = NDArray[np.float64]
 
@@ -40,15 +38,16 @@ def heat(
     exchange: HaloExchange | None = None,
     allsum: AllSum = alone,
     **how: Any,
-) -> FaceHeat:
-    conduction = Conduction(
+) -> Conduction:
+    return Conduction(
         mesh,
         spacing=spacing,
         conductivity=conductivity,
         specific_heat=specific_heat,
         exchange=exchange or NoExchange(),
+        allsum=allsum,
+        **how,
     )
-    return FaceHeat(conduction, allsum=allsum, **how)
 
 
 def rough(mesh: Patch) -> State:
@@ -146,38 +145,6 @@ def test_no_time_takes_no_iterations() -> None:
     kept = state.copy()
     assert heat(mesh, 1.0).step(state, 0.0) == 0
     assert np.array_equal(state, kept)
-
-
-def on_ranks(mesh: Patch, owner: NDArray[np.int32], state: State) -> tuple[State, list[int]]:
-    """Advance heat by three steps on ranks; return the state and each step's iterations."""
-
-    def task(its: Patch, rows: NDArray[np.int32], mate: TeamMate) -> Any:
-        mine = state[rows].copy()
-        solver = heat(its, 0.25, exchange=mate, allsum=mate.allsum, tolerance=1e-10)
-        iterations = []
-        for _ in range(3):
-            mate.fill(mine)
-            iterations.append(solver.step(mine, 0.3))
-        return rows[: its.owned], mine[: its.owned], iterations
-
-    result = np.full_like(state, np.nan)
-    counts = []
-    for rows, mine, iterations in Team(mesh, owner).run(task):
-        result[rows] = mine
-        counts.append(iterations)
-    assert all(its == counts[0] for its in counts)
-    return result, counts[0]
-
-
-def test_ranks_change_heat_by_rounding_only() -> None:
-    mesh = two_levels(9, 7, lambda i, j: (i + 2 * j) % 5 < 2)
-    state = rough(mesh)
-    cell = np.arange(mesh.owned)
-    one, iterations = on_ranks(mesh, np.zeros(mesh.owned, np.int32), state)
-    for owner in (cell > 61, cell * 4 // mesh.owned, cell % 3):
-        other, same = on_ranks(mesh, owner.astype(np.int32), state)
-        assert same == iterations
-        np.testing.assert_allclose(other, one, rtol=1e-8)
 
 
 def test_a_state_that_is_no_gas_is_told() -> None:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from tests.harness.adaptive.meshes import areas, centres, two_levels, uniform
 from tests.harness.adaptive.physics.riemann import Gas, exact_solution
 
-from hindmost.harness.adaptive.mesh.patch import Faces, Patch
+from hindmost.harness.adaptive.mesh.patch import Patch
 from hindmost.harness.adaptive.physics.flow import Hydro
 
 GAMMA = 1.4
@@ -110,33 +110,6 @@ def test_mass_and_energy_are_kept() -> None:
     run(Hydro(mesh, spacing=1 / n, gamma=GAMMA), state, steps=1000, cfl=0.4)
     after = [fsum(weight * state[:, column]) for column in (0, 3)]
     assert after == pytest.approx(before, rel=1e-14)
-
-
-def test_the_number_of_the_rows_changes_no_bit() -> None:
-    """Two ranks see other rows, and more faces, but each cell's faces in the same order."""
-    n = 12
-    mesh = two_levels(n, n, lambda i, j: i > 4 and j > 4)
-    new = np.random.default_rng(3).permutation(mesh.owned).astype(np.int32)
-    other = renumbered(mesh, new)
-    state = blast(mesh, 1 / n)
-    moved = np.empty_like(state)
-    moved[new] = state
-    for one, its in ((mesh, state), (other, moved)):
-        run(Hydro(one, spacing=1 / n, gamma=GAMMA), its, steps=40, cfl=0.4)
-    assert np.array_equal(moved[new], state)
-
-
-def renumbered(mesh: Patch, new: NDArray[np.int32]) -> Patch:
-    old = np.argsort(new)
-    x, y = (
-        Faces(lower=new[faces.lower], upper=new[faces.upper], level=faces.level)
-        for faces in (mesh.x_faces, mesh.y_faces)
-    )
-    walls = type(mesh.walls)(cell=new[mesh.walls.cell], side=mesh.walls.side)
-    return Patch(
-        owned=mesh.owned, ghosts=0, i=mesh.i[old], j=mesh.j[old], level=mesh.level[old],
-        x_faces=x, y_faces=y, walls=walls,
-    )  # fmt: skip
 
 
 def test_a_gas_at_rest_stays_at_rest() -> None:
