@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from hindmost.errors import MissingError, UsageError
 from hindmost.harness.recorder.build import recorder_library
-from hindmost.harness.recorder.state import share
 
 RECORD = np.dtype(
     [
@@ -115,7 +114,6 @@ def _open(mode: int) -> ctypes.CDLL:
     library.hindmost_record_cost_ns.restype = ctypes.c_double
     library.hindmost_count_memory.argtypes = [ctypes.c_void_p, ctypes.c_int64]
     library.hindmost_peers.argtypes = [ctypes.c_int, ctypes.c_int, *[ctypes.c_void_p] * 3]
-    share(library)
     return library
 
 

@@ -142,8 +142,6 @@ class LoopRecorder:
         notes.between.append([0] * IN_MPI)
         notes.numbers.append(number)
         self._now = None
-        if self.mpi_seen:
-            self._state.set_iteration(len(notes.begins))
 
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:
