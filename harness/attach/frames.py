@@ -19,8 +19,6 @@ from hindmost.printable import cleaned
 HEAD = struct.Struct("<4sIQII")
 """Magic, kind, bytes of the payload, CRC-32 of the payload, number of the frame."""
 MAGIC = b"HMRW"
-MOST_JSON = 4 << 20
-"""Bytes of a frame of JSON."""
 
 
 class Frame(IntEnum):
@@ -101,6 +99,4 @@ class Frames:
 
 def json_at(data: mmap.mmap, at: Span) -> Any:
     """Parse a frame of JSON, whose texts may then be shown; raises a ValueError."""
-    if at.count > MOST_JSON:
-        raise ValueError(f"{at.count:,} bytes of JSON; allowed: {MOST_JSON:,}")
     return cleaned(parse_json(data[at.offset : at.offset + at.count]))

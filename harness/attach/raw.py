@@ -1,9 +1,8 @@
 """Read what an attached program left: a folder of raw files, one of each rank.
 
-A raw file is a sequence of frames, each with a checksum, written while the program runs. Nothing in
-it is believed: sizes are bounded by the file, values are checked, texts are made printable. A frame
-that is damaged or cut off ends the file at the frame before it. Records stay in the file, which is
-mapped into memory.
+A raw file is a sequence of frames, each with a checksum, written while the program runs. One
+that is damaged or cut off, as of a killed rank, ends the file at the frame before it. Records
+stay in the file, which is mapped into memory.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from numpy.typing import NDArray
 from hindmost.errors import DamagedFileError, DataError
 from hindmost.files import matching, open_regular, reason
 from hindmost.harness.attach.frames import Frame, Frames, Span, json_at
-from hindmost.harness.attach.raw_json import ADDRESS, MOST_NS, End, Program, Section
+from hindmost.harness.attach.raw_json import ADDRESS, End, Program, Section
 from hindmost.harness.recorder.library import RECORD
 from hindmost.harness.runfile.contexts import CallContexts, Module, PythonCode
 from hindmost.records import from_document
@@ -302,10 +301,8 @@ def span_of(kind: Frame, at: Span) -> Span:
 
 
 def readings_of(clocks: NDArray[np.void]) -> NDArray[np.int64]:
-    """Return readings of a clock as rows, within what a clock can say."""
-    names = ("own_ns", "root_ns", "round_trip_ns")
-    rows = np.stack([clocks[name] for name in names], axis=1)
-    return np.asarray(np.clip(rows, -MOST_NS, MOST_NS), np.int64)
+    """Return readings of a clock as rows."""
+    return np.stack([clocks[name] for name in ("own_ns", "root_ns", "round_trip_ns")], axis=1)
 
 
 class UnreadableError(DataError):

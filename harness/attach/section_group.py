@@ -39,8 +39,6 @@ from hindmost.harness.runfile.writer import write_run_as
 from hindmost.harness.solo import Solo
 from hindmost.text import counted
 
-MOST_POLLS = 1 << 40
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chosen:
@@ -82,8 +80,9 @@ class CommonContexts:
     def polls_of(self, rank: int, raw: RawRank) -> NDArray[np.int64]:
         """Return the calls of a rank that found nothing, shape (context,)."""
         known = min(raw.polls.size, self.numbers[rank].size)
-        polls = np.clip(raw.polls[:known], 0, MOST_POLLS)
-        return np.bincount(self.numbers[rank][:known], polls, self.table.count).astype(np.int64)
+        return np.bincount(self.numbers[rank][:known], raw.polls[:known], self.table.count).astype(
+            np.int64
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
