@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from hindmost.harness.runfile.feed import FeedHead
-from hindmost.harness.runfile.feed_predictions import FeedPrediction
+from hindmost.harness.runfile.feed import FeedHead, FeedPrediction
 from hindmost.records import to_document
 
 MOST_FRAMES = 1200

@@ -10,7 +10,7 @@ import numpy as np
 from hindmost.errors import UsageError
 from hindmost.harness.adaptive.phases import Phase
 from hindmost.harness.runfile.cycles import Predictions
-from hindmost.harness.runfile.feed_predictions import FeedPrediction
+from hindmost.harness.runfile.feed import FeedPrediction
 from hindmost.models.adaptive.checkpoints import CheckpointCost, decide
 from hindmost.models.adaptive.interference import CycleKind, CycleVerdict
 from hindmost.models.adaptive.limits import TimeLimit

@@ -1,11 +1,14 @@
-"""Recorded noise to inject: the detours of ``hindmost probe noise``, or files of other programs.
+"""Recorded noise to inject: the detours of ``hindmost probe noise``, or a text of two columns.
 
-`trace_formats` says which of these are read.
+Such texts are written by LogGOPSim (whole nanoseconds, no header), and by the selfish benchmarks of
+Netgauge and of Argonne, whose header names the unit: ``# Time [ns]	selfish duration [ns]`` or
+``# start[usec] duration[usec]``. Netgauge also says how long it measured.
 """
 
 from __future__ import annotations
 
 import hashlib
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,7 +19,6 @@ from numpy.typing import NDArray
 
 from hindmost.errors import DataError
 from hindmost.files import read_bytes, reason
-from hindmost.harness.recorder.trace_formats import columns_of, osnoise_of
 from hindmost.parsing import parse_json
 from hindmost.records import RecordError, from_document
 from hindmost.text import percent, seconds
@@ -24,6 +26,13 @@ from hindmost.text import percent, seconds
 DIGITS = 8
 MOST_NS = 10**15
 STARTS, LENGTHS = "detour_start_ns", "detour_length_ns"
+Lane = tuple[NDArray[np.int64], NDArray[np.int64], int]
+"""Starts and lengths of the detours of a rank, and the time in which they were recorded."""
+UNITS_NS = {"ns": 1.0, "us": 1e3, "usec": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9}
+UNIT = re.compile(r"\[(ns|us|usec|µs|ms|s)\]")
+PERIOD = re.compile(r"# Measurement period: (\d+(?:\.\d+)?) s\s*")
+NUMBER = re.compile(r"\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
+LEAST_ROWS = 2
 
 
 Nanoseconds = Annotated[
@@ -59,9 +68,9 @@ class NoiseTrace:
 
     name: str
     digest: str
-    ranks: tuple[tuple[NDArray[np.int64], NDArray[np.int64], int], ...]
+    ranks: tuple[Lane, ...]
 
-    def of_rank(self, rank: int) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
+    def of_rank(self, rank: int) -> Lane:
         """Return the detours for a rank of a run; with more ranks than the trace has, in turn."""
         return self.ranks[rank % len(self.ranks)]
 
@@ -84,9 +93,6 @@ def read_trace(path: Path, option: str) -> NoiseTrace:
         raw = read_bytes(path)
     except OSError as error:
         raise DataError(f"{about}: the trace cannot be read: {reason(error)}.") from error
-    every = osnoise_of(raw, about)
-    if every is not None:
-        return trace_of(path, every)
     try:
         text = raw.decode("utf-8").replace("\r\n", "\n")
         is_json = text.lstrip().startswith(("{", "["))
@@ -112,9 +118,7 @@ def read_trace(path: Path, option: str) -> NoiseTrace:
     )
 
 
-def trace_of(
-    path: Path, ranks: tuple[tuple[NDArray[np.int64], NDArray[np.int64], int], ...]
-) -> NoiseTrace:
+def trace_of(path: Path, ranks: tuple[Lane, ...]) -> NoiseTrace:
     """Return a trace with the digest of its detours."""
     sealed = hashlib.sha256()
     for start, length, span_ns in ranks:
@@ -122,9 +126,7 @@ def trace_of(
     return NoiseTrace(name=path.name, digest=sealed.hexdigest()[:DIGITS], ranks=ranks)
 
 
-def detours_of(
-    rank: dict[str, Any], about: str
-) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
+def detours_of(rank: dict[str, Any], about: str) -> Lane:
     """Return starts, lengths and the time of one rank; raise a DataError if they cannot be."""
     try:
         found = from_document(RankDetours, rank, about, ignore_unknown=True)
@@ -149,3 +151,77 @@ def detours_of(
             f"which leaves none for work: are '{LENGTHS}' in nanoseconds?"
         )
     return start, length, max(span_ns, last_ns + 1)
+
+
+def columns_of(text: str, about: str) -> Lane:
+    """Return the detours of a text of two columns.
+
+    Raises
+    ------
+    DataError
+        It is no such text, or its detours cannot be.
+    """
+    comments = [line for line in text.splitlines() if line.lstrip().startswith("#")]
+    if any("Quantum" in line for line in comments):
+        raise DataError(
+            f"{about}: a trace of fixed quanta has no detours; record one with Netgauge's method "
+            "selfish."
+        )
+    units = {unit for line in comments for unit in UNIT.findall(line)}
+    if len({UNITS_NS[unit] for unit in units}) > 1:
+        raise DataError(
+            f"{about}: its header names several units, {' and '.join(sorted(units))}; write both "
+            "columns in one."
+        )
+    scale_ns = UNITS_NS[units.pop()] if units else None
+    rows = rows_of(text, about, scale_ns)
+    start, length = np.rint(rows).astype(np.int64).T
+    start = np.ascontiguousarray(start - start[0])
+    length = np.ascontiguousarray(length)
+    # Times that were rounded to two digits may overlap by the last of these.
+    if (start[1:] < start[:-1] + length[:-1] - 1).any():
+        raise DataError(
+            f"{about}: a detour begins before the one above it has ended: are starts and durations "
+            "both in nanoseconds?"
+        )
+    last_ns = int(start[-1] + length[-1])
+    said = [float(found[1]) for line in comments if (found := PERIOD.fullmatch(line))]
+    if said and not 0.9 * last_ns - 1e7 <= 1e9 * said[0] <= 1.1 * last_ns + 1e7:
+        raise DataError(
+            f"{about}: its detours go on for {last_ns * 1e-9:g} s, and its header speaks of "
+            f"{said[0]:g} s: is the unit of the columns right?"
+        )
+    gap = int((int(start[-1]) - int(length[:-1].sum())) // (start.size - 1))
+    return start, length, last_ns + max(gap, 1)
+
+
+def rows_of(text: str, about: str, scale_ns: float | None) -> NDArray[np.float64]:
+    """Return the numbers of two columns: shape (row, 2), nanoseconds.
+
+    Parameters
+    ----------
+    scale_ns : float or None
+        The unit that a header names; None: whole nanoseconds.
+    """
+    rows = []
+    for number, line in enumerate(text.splitlines(), 1):
+        words = line.split()
+        if not words or words[0].startswith("#"):
+            continue
+        whole = all(word.isascii() and word.isdigit() and len(word) < 16 for word in words)
+        known = scale_ns is not None and all(
+            NUMBER.fullmatch(word) and len(word) < 32 for word in words
+        )
+        if len(words) != 2 or not (whole or known):
+            raise DataError(
+                f"{about}: line {number} is '{line[:40]}'; write the start and the duration of a "
+                "detour in whole nanoseconds, or name the unit of both in a header, as "
+                "'# start [us] duration [us]'."
+            )
+        rows.append((float(words[0]), float(words[1])))
+    if len(rows) < LEAST_ROWS:
+        raise DataError(f"{about}: it has fewer than {LEAST_ROWS} detours.")
+    found = np.array(rows) * (scale_ns or 1.0)
+    if not (found <= MOST_NS).all():
+        raise DataError(f"{about}: a time of {found.max() * 1e-9:g} s; is its unit right?")
+    return found

@@ -14,9 +14,8 @@ from hindmost.harness.runfile.bodies import NOT_WORK, BodyKind
 from hindmost.harness.runfile.common_events import common_events
 from hindmost.harness.runfile.contents import Edges, Header, RankRun
 from hindmost.harness.runfile.cycles import COUNTS
-from hindmost.harness.runfile.gathering import gather_edges
 from hindmost.harness.runfile.part_file import RunName
-from hindmost.harness.runfile.writer import write_run_as
+from hindmost.harness.runfile.writer import gather_edges, write_run_as
 from hindmost.models.noise.all_ranks import BodyExtremes, EventExtremes
 from hindmost.models.ranks.body_extremes import extremes_of_bodies, extremes_of_events
 from hindmost.models.simulation.blocks import EventBlock
