@@ -7,7 +7,7 @@ ranks. A solve that is incomplete is a run of its own kind, so that it spoils no
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -57,24 +57,16 @@ class Matched:
         return (facts.what, self.ranks, *solver, self.whole)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sections:
-    """What a program recorded, in the order of time.
+def sections_of(program: RawProgram) -> tuple[list[tuple[Matched, ...]], list[str]]:
+    """Match the sections of all ranks and group them.
 
-    Attributes
-    ----------
-    groups : tuple of tuple of Matched
-        Each a run.
-    left_out : tuple of str
+    Returns
+    -------
+    list of tuple of Matched
+        Each a run; in the order of time.
+    list of str
         Sentences on what cannot be a run.
     """
-
-    groups: tuple[tuple[Matched, ...], ...]
-    left_out: tuple[str, ...]
-
-
-def sections_of(program: RawProgram) -> Sections:
-    """Match the sections of all ranks and group them."""
     found: dict[tuple[int, int, int], dict[int, tuple[int, RawSection]]] = {}
     faults: dict[str, int] = {}
 
@@ -116,10 +108,8 @@ def sections_of(program: RawProgram) -> Sections:
             leave_out(f"it is of another kind or on other ranks than {MOST_GROUPS} runs before it")
             continue
         groups.setdefault(whole.kind, []).append(whole)
-    return Sections(
-        groups=tuple(tuple(each) for each in groups.values()),
-        left_out=tuple(sentences(faults)),
-    )
+    left_out = [f"{counted(count, 'section')} left out: {why}" for why, count in faults.items()]
+    return [tuple(each) for each in groups.values()], left_out
 
 
 def who_has_none(program: RawProgram, ranks: Sequence[int], size: int) -> str:
@@ -137,12 +127,6 @@ def how_killed(program: RawProgram, but: Sequence[int] = ()) -> str:
         rank for rank, raw in sorted(program.ranks.items()) if raw.end is None and rank not in but
     ]
     return ", ".join(f"rank {rank} was killed" for rank in killed[:MOST_NAMED])
-
-
-def sentences(faults: dict[str, int]) -> Iterator[str]:
-    """Say what was left out, and why."""
-    for why, count in faults.items():
-        yield f"{counted(count, 'section')} left out: {why}"
 
 
 def communicator_of(each: RawSection, rank: int, program: RawProgram) -> tuple[int, int, int]:

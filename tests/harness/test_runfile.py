@@ -17,9 +17,10 @@ from tests.conftest import PREDICTORS, cycle_values, run_values
 import hindmost
 from hindmost.errors import DamagedFileError, DataError, NotARunFileError, UnknownSchemaError
 from hindmost.harness.runfile import checksum
+from hindmost.harness.runfile.bodies import PHASES
 from hindmost.harness.runfile.checksum import TRAILER_LENGTH, append_checksum
 from hindmost.harness.runfile.contents import Header
-from hindmost.harness.runfile.schema import PHASES, VARIABLES
+from hindmost.harness.runfile.schema import VARIABLES
 from hindmost.harness.runfile.writer import write_whole
 
 
