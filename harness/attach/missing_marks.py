@@ -7,8 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from hindmost.harness.attach.frames import Frame
-from hindmost.harness.attach.raw import RawProgram, RawRank
+from hindmost.harness.attach.raw import Frame, RawProgram, RawRank
 from hindmost.harness.attach.sections import Matched, how_killed
 from hindmost.harness.attach.settings import FIND
 from hindmost.harness.recorder.pattern import MONITOR

@@ -22,10 +22,9 @@ from hindmost.harness.attach.bodies import (
     solve_bodies,
 )
 from hindmost.harness.attach.folder import Journal, Report, refuse_without_memory
-from hindmost.harness.attach.frames import Frame
 from hindmost.harness.attach.header import LOOP, failure_of, header_of
 from hindmost.harness.attach.loops import Ends, loop_bodies
-from hindmost.harness.attach.raw import RawProgram, RawRank
+from hindmost.harness.attach.raw import Frame, RawProgram, RawRank
 from hindmost.harness.attach.sections import Matched
 from hindmost.harness.attach.settings import FIND
 from hindmost.harness.loops.names import places_of

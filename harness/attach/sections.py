@@ -12,8 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hindmost.harness.attach.frames import Frame
-from hindmost.harness.attach.raw import RawProgram, RawSection
+from hindmost.harness.attach.raw import Frame, RawProgram, RawSection
 from hindmost.text import counted
 
 MOST_GROUPS = 64

@@ -10,21 +10,19 @@ import numpy as np
 
 from hindmost.errors import UsageError
 from hindmost.harness.campaign import LARGEST
-from hindmost.harness.krylov.edges import incoming_edges
-from hindmost.harness.krylov.outcome import (
-    NOT_FINITE,
-    converged_reason,
-    norm_type,
-    true_residual,
-    why_nothing,
-)
 from hindmost.harness.krylov.problems.problem import LinearSystem
 from hindmost.harness.krylov.recorded import (
+    NOT_FINITE,
     bodies_of_all,
+    converged_reason,
     counted_apart,
+    incoming_edges,
+    norm_type,
     residual_norms,
     run_of_rank,
     synchronisation_of,
+    true_residual,
+    why_nothing,
 )
 from hindmost.harness.krylov.solvers import Solver
 from hindmost.harness.memory import check_memory

@@ -32,7 +32,8 @@ from hindmost.harness.recorder.arguments import (
     refuse_different,
 )
 from hindmost.harness.recorder.clock import CommonClock, own_clock, read_clock
-from hindmost.harness.recorder.library import refuse_second_recording
+from hindmost.harness.recorder.library import PHASES as MPI_PHASES
+from hindmost.harness.recorder.library import State, refuse_second_recording
 from hindmost.harness.recorder.loop_notes import (
     IN_MPI,
     LOCAL,
@@ -41,8 +42,6 @@ from hindmost.harness.recorder.loop_notes import (
     missing_iterations,
 )
 from hindmost.harness.recorder.loop_records import LoopRecords
-from hindmost.harness.recorder.state import PHASES as MPI_PHASES
-from hindmost.harness.recorder.state import State
 from hindmost.harness.runfile import provenance
 from hindmost.harness.runfile.attributes import MOST_NAME, Json
 from hindmost.harness.runfile.bodies import PHASES, BodyKind, RankBodies

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.harness.recorder.state import PHASES as MPI_PHASES
+from hindmost.harness.recorder.library import PHASES as MPI_PHASES
 from hindmost.harness.runfile.attributes import Json
 from hindmost.harness.runfile.bodies import PHASES
 from hindmost.text import named_ranks
