@@ -25,8 +25,7 @@ from benchmarks.recorder import interval
 from numpy.typing import NDArray
 
 from hindmost.harness.attach.environment import variables
-from hindmost.harness.attach.frames import Frame
-from hindmost.harness.attach.raw import read_program
+from hindmost.harness.attach.raw import Frame, read_program
 from hindmost.harness.attach.settings import AttachRequest
 from hindmost.harness.recorder.build import recorder_library
 from hindmost.harness.recorder.library import record_cost_ns

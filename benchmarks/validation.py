@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+from hindmost.models.noise.nonstationary import fit_nonstationary
 
 from hindmost.analysis.runs.model_input import solve_times
 from hindmost.analysis.runs.read import find_runs
@@ -20,7 +21,6 @@ from hindmost.harness.runfile.reader import Run
 from hindmost.models.noise.cycle_places import fit_places
 from hindmost.models.noise.digest import Digest
 from hindmost.models.noise.maxplus import fit_both
-from hindmost.models.noise.nonstationary import fit_nonstationary
 from hindmost.models.noise.stationary import fit_stationary
 from hindmost.models.noise.times import SolveTimes
 

@@ -18,6 +18,7 @@ from hindmost.text import (
     difference,
     duration,
     either,
+    named_ranks,
     parse_duration,
     percent,
     plural,
@@ -128,6 +129,14 @@ def test_counts() -> None:
         "ranks",
         "series",
     )
+
+
+def test_ranks_are_named() -> None:
+    assert named_ranks([1], 4) == "rank 1"
+    assert named_ranks([2, 0], 4) == "ranks 0, 2"
+    assert named_ranks(range(4), 4) == "all ranks"
+    assert named_ranks([0], 1) == "rank 0"
+    assert named_ranks(range(64), 100) == "ranks 0, 1, 2, 3 and 60 others"
 
 
 def test_choices() -> None:

@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 from hindmost.errors import DataError, UsageError
 from hindmost.harness.runfile.all_ranks import profiles_of
 from hindmost.harness.runfile.bodies import BodyKind
-from hindmost.harness.runfile.checks import BLOCK_BYTES
 from hindmost.harness.runfile.ending import Ending
-from hindmost.harness.runfile.reader import Run
+from hindmost.harness.runfile.reader import BLOCK_BYTES, Run
 from hindmost.text import choose
 
 TRIMMED = 0.05

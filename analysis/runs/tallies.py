@@ -23,8 +23,7 @@ from numpy.typing import NDArray
 
 from hindmost.analysis.runs.reduced_input import edges_of_columns
 from hindmost.errors import HindmostError
-from hindmost.harness.runfile.checks import check_values
-from hindmost.harness.runfile.reader import Run
+from hindmost.harness.runfile.reader import Run, check_values
 from hindmost.harness.runfile.schema import VARIABLE
 from hindmost.models.simulation.blocks import (
     EventBlock,

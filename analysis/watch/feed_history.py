@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from hindmost.harness.runfile.feed import FeedHead, FeedReader
-from hindmost.harness.runfile.feed_predictions import FeedPrediction
+from hindmost.harness.runfile.feed import FeedHead, FeedPrediction, FeedReader
 from hindmost.records import to_document
 
 MOST_FRAMES = 1200

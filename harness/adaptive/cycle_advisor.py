@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from hindmost.errors import UsageError
 from hindmost.harness.adaptive.phases import Phase
-from hindmost.harness.runfile.feed_predictions import FeedPrediction
+from hindmost.harness.runfile.feed import FeedPrediction
 from hindmost.models.adaptive.checkpoints import CheckpointCost, decide
 from hindmost.models.adaptive.interference import CycleKind, CycleVerdict
 from hindmost.models.adaptive.limits import TimeLimit

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from hindmost.errors import DataError, HindmostError
@@ -17,6 +20,20 @@ from hindmost.text import counted
 
 MOST_NAMED = 4
 """Other loops of a program that are named when it was recorded."""
+PUT_OFF = (signal.SIGTERM, signal.SIGHUP)
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Put off the signals with which a launcher ends the ranks of a program that fails.
+
+    Open MPI kills all of them as soon as one has ended.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, PUT_OFF)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def convert_ended(process: Recorded, out: Path, iterate_at: str, *, over: bool) -> None:
@@ -32,16 +49,18 @@ def convert_ended(process: Recorded, out: Path, iterate_at: str, *, over: bool) 
         Whether all of its ranks are known to have ended: their launcher has.
     """
     if not process.finished:
-        warn(
-            "The program ended without MPI_Finalize. If no run file is written now: "
-            f"hindmost attach --convert {shell_word(out)}"
+        later = (
+            f" When all ranks have ended, the first command that reads {out} writes its run files, "
+            f"or: hindmost attach --convert {shell_word(out)}"
         )
-        if not over:  # other ranks may still write; the first verb that opens the folder converts
+        warn(f"The program ended without MPI_Finalize.{'' if over else later}")
+        if not over:  # other ranks may still write
             return
     is_loop = iterate_at and not iterate_at.startswith("MPI_")
     call = iteration_call(iterate_at) if is_loop else None
     try:
-        files = convert(process.folder, out, report=warn, iterate_at=call)
+        with undisturbed():
+            files = convert(process.folder, out, report=warn, iterate_at=call)
     except BusyError:
         return
     except UnusableError as error:

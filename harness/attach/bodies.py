@@ -14,9 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import UnknownPatternError
-from hindmost.harness.attach.frames import Frame
 from hindmost.harness.attach.iterations import Iterations
-from hindmost.harness.attach.raw import RawRank, RawSection
+from hindmost.harness.attach.raw import Frame, RawRank, RawSection
 from hindmost.harness.krylov.recorded import bodies_of_all, residual_norms
 from hindmost.harness.krylov.solvers import solver_named
 from hindmost.harness.recorder.bodies import Recording

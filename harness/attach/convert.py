@@ -86,32 +86,28 @@ def convert(
         stood = where_ranks_stood(program)
         if stood:
             report(f"{folder.name}: when the program was ended, {stood}")
-        sections = sections_of(program)
-        for why in sections.left_out if sections.groups else ():
+        groups, left_out = sections_of(program)
+        for why in left_out if groups else ():
             report(f"{folder.name}: {why}")
-        if sections.left_out and not sections.groups:
+        if left_out and not groups:
             call = program.first.program.mark_call
-            why = why_no_loop(program) if call and program.finished else f"{sections.left_out[0]}."
+            why = why_no_loop(program) if call and program.finished else f"{left_out[0]}."
             note_unusable(folder, why)
             raise UnusableError(folder, why)
-        if not sections.groups:
+        if not groups:
             report(why_nothing(program))
         tell_unused(program, report)
         killed = how_killed(program)
-        if (
-            killed
-            and sections.groups
-            and all(group[0].parts[0].facts.what != LOOP for group in sections.groups)
-        ):
+        if killed and groups and all(group[0].parts[0].facts.what != LOOP for group in groups):
             report(f"{folder.name}: {killed}; a solve that it had not finished is lost")
         origins = origins_of(program, origins)
         journal = Journal(folder / JOURNAL, out)
         files: list[Path] = []
-        for number, group in enumerate(sections.groups):
+        for number, group in enumerate(groups):
             try:
                 files += SectionGroup(
                     program=program,
-                    sections=tuple(group),
+                    sections=group,
                     out=out,
                     origins=origins,
                     journal=journal,

@@ -14,9 +14,9 @@ from hindmost.harness.attach.iterations import Borders, borders_at_call, borders
 from hindmost.harness.attach.raw import RawSection
 from hindmost.harness.recorder.bodies import Recording, phases_of_bodies, with_detours
 from hindmost.harness.recorder.events import events_of_bodies
+from hindmost.harness.recorder.library import PHASES as MPI_PHASES
 from hindmost.harness.recorder.loop_records import with_regions
 from hindmost.harness.recorder.pattern import MONITOR
-from hindmost.harness.recorder.state import PHASES as MPI_PHASES
 from hindmost.harness.runfile.bodies import PHASES, BodyKind, RankBodies
 from hindmost.harness.runfile.contexts import CallContexts
 

@@ -7,30 +7,16 @@ from pathlib import Path
 
 import numpy as np
 
-from hindmost.harness.attach.frames import Frame
-from hindmost.harness.attach.raw import RawProgram, RawRank
+from hindmost.harness.attach.raw import Frame, RawProgram, RawRank
 from hindmost.harness.attach.sections import Matched, how_killed
 from hindmost.harness.attach.settings import FIND
 from hindmost.harness.recorder.pattern import MONITOR
-from hindmost.text import counted
+from hindmost.text import counted, named_ranks
 
 MOST_CALLS = 8
 """Calls that are listed as a choice."""
-MOST_RANKS = 8
-"""Ranks that are listed by number."""
 NO_MARKS_FROM = ("Comm", "Win", "Request", "Group", "Type", "File", "Cart", "Graph", "Dist")
 """What the names of calls begin with that no iteration would end at: they make and free things."""
-
-
-def of_ranks(ranks: Sequence[int], size: int) -> str:
-    """Name ranks: ``rank 1``, ``ranks 0 and 2``, ``any rank`` for all of them."""
-    if len(ranks) == size:
-        return "any rank" if size > 1 else "rank 0"
-    if len(ranks) == 1:
-        return f"rank {ranks[0]}"
-    if len(ranks) > MOST_RANKS:
-        return f"{len(ranks)} of {size} ranks, the first of them {ranks[0]}"
-    return f"ranks {', '.join(map(str, ranks[:-1]))} and {ranks[-1]}"
 
 
 def why_nothing(program: RawProgram) -> str:
@@ -84,12 +70,13 @@ def why_no_loop(program: RawProgram) -> str:
     few = [rank for rank, count in often.items() if 0 < count <= nth]
     option = f"--iterate-at {call}" + (f":{nth}" if nth > 1 else "")
     if never:
-        said = f"{call} was never made on {of_ranks(never, program.size)}"
+        where = "any rank" if len(never) == program.size else named_ranks(never, program.size)
+        said = f"{call} was never made on {where}"
         some = max(raw.end.calls_of_some.get(call, 0) for raw in program.ranks.values() if raw.end)
         if some:
             said = (
                 f"{call} was made {some:,} times on a rank, but not on a communicator of all "
-                f"ranks on {of_ranks(never, program.size)}"
+                f"ranks on {where}"
             )
         others = {rank: count for rank, count in often.items() if count}
         if others:

@@ -22,10 +22,9 @@ from hindmost.harness.attach.bodies import (
     solve_bodies,
 )
 from hindmost.harness.attach.folder import Journal, Report, refuse_without_memory
-from hindmost.harness.attach.frames import Frame
 from hindmost.harness.attach.header import LOOP, failure_of, header_of
 from hindmost.harness.attach.loops import Ends, loop_bodies
-from hindmost.harness.attach.raw import RawProgram, RawRank
+from hindmost.harness.attach.raw import Frame, RawProgram, RawRank
 from hindmost.harness.attach.sections import Matched
 from hindmost.harness.attach.settings import FIND
 from hindmost.harness.loops.names import places_of
@@ -38,8 +37,6 @@ from hindmost.harness.runfile.provenance import Origins
 from hindmost.harness.runfile.writer import write_run_as
 from hindmost.harness.solo import Solo
 from hindmost.text import counted
-
-MOST_POLLS = 1 << 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,8 +79,9 @@ class CommonContexts:
     def polls_of(self, rank: int, raw: RawRank) -> NDArray[np.int64]:
         """Return the calls of a rank that found nothing, shape (context,)."""
         known = min(raw.polls.size, self.numbers[rank].size)
-        polls = np.clip(raw.polls[:known], 0, MOST_POLLS)
-        return np.bincount(self.numbers[rank][:known], polls, self.table.count).astype(np.int64)
+        return np.bincount(self.numbers[rank][:known], raw.polls[:known], self.table.count).astype(
+            np.int64
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

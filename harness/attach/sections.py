@@ -7,23 +7,18 @@ ranks. A solve that is incomplete is a run of its own kind, so that it spoils no
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from hindmost.harness.attach.frames import Frame
-from hindmost.harness.attach.raw import RawProgram, RawRank, RawSection
-from hindmost.harness.recorder.bodies import DETOUR
-from hindmost.harness.recorder.state import PHASES as MPI_PHASES
+from hindmost.harness.attach.raw import Frame, RawProgram, RawSection
 from hindmost.text import counted
 
 MOST_GROUPS = 64
 """Runs of one program; there may be one for every rank, where each solves alone."""
 MOST_NAMED = 4
 """Ranks of which it is said that they were killed."""
-MOST_MARK = 1 << 12
-"""Letters and numbers of marks are below."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,24 +56,16 @@ class Matched:
         return (facts.what, self.ranks, *solver, self.whole)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sections:
-    """What a program recorded, in the order of time.
+def sections_of(program: RawProgram) -> tuple[list[tuple[Matched, ...]], list[str]]:
+    """Match the sections of all ranks and group them.
 
-    Attributes
-    ----------
-    groups : tuple of tuple of Matched
-        Each a run.
-    left_out : tuple of str
+    Returns
+    -------
+    list of tuple of Matched
+        Each a run; in the order of time.
+    list of str
         Sentences on what cannot be a run.
     """
-
-    groups: tuple[tuple[Matched, ...], ...]
-    left_out: tuple[str, ...]
-
-
-def sections_of(program: RawProgram) -> Sections:
-    """Match the sections of all ranks and group them."""
     found: dict[tuple[int, int, int], dict[int, tuple[int, RawSection]]] = {}
     faults: dict[str, int] = {}
 
@@ -91,7 +78,7 @@ def sections_of(program: RawProgram) -> Sections:
         for each in raw.sections:
             leader, size, place = communicator_of(each, rank, program)
             number = counts[leader, size] = counts.get((leader, size), -1) + 1
-            why = fault_of(each, (leader, size, place), program.ranks[rank], until)
+            why = fault_of(each, until)
             members = found.setdefault((leader, size, number), {})
             if not why and place in members:
                 why = "other ranks with the same first rank solved as well"
@@ -120,10 +107,8 @@ def sections_of(program: RawProgram) -> Sections:
             leave_out(f"it is of another kind or on other ranks than {MOST_GROUPS} runs before it")
             continue
         groups.setdefault(whole.kind, []).append(whole)
-    return Sections(
-        groups=tuple(tuple(each) for each in groups.values()),
-        left_out=tuple(sentences(faults)),
-    )
+    left_out = [f"{counted(count, 'section')} left out: {why}" for why, count in faults.items()]
+    return [tuple(each) for each in groups.values()], left_out
 
 
 def who_has_none(program: RawProgram, ranks: Sequence[int], size: int) -> str:
@@ -143,12 +128,6 @@ def how_killed(program: RawProgram, but: Sequence[int] = ()) -> str:
     return ", ".join(f"rank {rank} was killed" for rank in killed[:MOST_NAMED])
 
 
-def sentences(faults: dict[str, int]) -> Iterator[str]:
-    """Say what was left out, and why."""
-    for why, count in faults.items():
-        yield f"{counted(count, 'section')} left out: {why}"
-
-
 def communicator_of(each: RawSection, rank: int, program: RawProgram) -> tuple[int, int, int]:
     """Return the first rank of a section's communicator, its size, and a rank's place in it."""
     facts = each.facts
@@ -157,47 +136,21 @@ def communicator_of(each: RawSection, rank: int, program: RawProgram) -> tuple[i
     return facts.comm_leader, facts.comm_size, facts.comm_rank
 
 
-def fault_of(
-    each: RawSection, communicator: tuple[int, int, int], raw: RawRank, until_ns: int
-) -> str:
+def fault_of(each: RawSection, until_ns: int) -> str:
     """Return why a section of a rank cannot be used; empty if it can.
 
     Parameters
     ----------
-    communicator : tuple of int
-        See `communicator_of`.
     until_ns : int
         When the section before it ended.
     """
-    facts = each.facts
-    leader, size, place = communicator
-    if not (0 <= leader < raw.program.size and 0 <= place < size <= raw.program.size):
-        return "its communicator cannot be"
-    if facts.begin_ns < until_ns or facts.end_ns <= facts.begin_ns:
-        return "its times cannot be"
-    records = each.array(Frame.RECORDS)
+    facts, records = each.facts, each.array(Frame.RECORDS)
     if records.size < facts.kept:
         return "its records were cut off"
-    what = records["what"]
-    known = len(raw.program.call_classes)
-    if records.size and not -known <= int(what.min()) <= int(what.max()) < MOST_MARK:
-        return "a record is of an unknown call or mark"
-    phase = records["phase"]
-    if (not raw.program.injected and (what == DETOUR).any()) or (
-        (what < 0) & ((phase < 0) | (phase >= len(MPI_PHASES)))
-    ).any():
-        return "a record is neither a mark nor a call of a known kind"
     begins = records["begin_ns"]
-    ends = np.where(what <= 0, records["end_ns"], begins)
-    if (ends < begins).any() or (begins[1:] < ends[:-1]).any():
-        return "its records are not in the order of time"
-    if records.size and (int(begins[0]) < facts.begin_ns or int(ends[-1]) > facts.end_ns):
-        return "its records are not of its time"
-    peers = each.array(Frame.EDGES)
-    if peers.size and (
-        int(peers["peer"].min()) < 0
-        or int(peers["peer"].max()) >= size
-        or min(int(peers["messages"].min()), int(peers["bytes"].min())) < 0
-    ):
-        return "it sent to ranks that there are not"
+    ends = np.where(records["what"] <= 0, records["end_ns"], begins)
+    instants = np.stack([begins, ends], axis=1).ravel()
+    instants = np.concatenate([[max(facts.begin_ns, until_ns)], instants, [facts.end_ns]])
+    if facts.begin_ns < until_ns or facts.end_ns <= facts.begin_ns or (np.diff(instants) < 0).any():
+        return "its times are not in order: the clock or the recorder is faulty"
     return ""

@@ -5,12 +5,10 @@ from __future__ import annotations
 from hindmost.harness.attach.raw import RawProgram, RawRank
 from hindmost.harness.attach.raw_json import End
 from hindmost.harness.runfile.contexts import PYTHON
-from hindmost.text import seconds
+from hindmost.text import named_ranks, seconds
 
 MOST_PLACES = 4
 """Places that are named, those with the fewest ranks first: they hold the others up."""
-MOST_NUMBERS = 4
-"""Ranks that are named of each."""
 NS = 1e-9
 
 
@@ -28,7 +26,7 @@ def where_ranks_stood(program: RawProgram) -> str:
     if not places:
         return ""
     said = [
-        f"{named([rank for rank, _ in ranks], program.size)} {was(ranks)} {what}{where} for "
+        f"{named_ranks([rank for rank, _ in ranks], program.size)} {was(ranks)} {what}{where} for "
         f"{seconds(max(spent for _, spent in ranks))}"
         for (what, where), ranks in sorted(places.items(), key=lambda each: len(each[1]))
     ]
@@ -67,18 +65,8 @@ def waiting(places: dict[tuple[str, str], list[tuple[int, float]]], size: int) -
     if not inside:
         return ""
     if outside:
-        return f": {named(inside, size)} waited for {named(outside, size)}"
+        return f": {named_ranks(inside, size)} waited for {named_ranks(outside, size)}"
     return ": they waited for each other" if len(inside) > 1 else ""
-
-
-def named(ranks: list[int], size: int) -> str:
-    """Name ranks: ``rank 1``, ``ranks 0, 2``, ``all ranks``, ``ranks 0, 1, 2, 3 and 60 others``."""
-    ranks = sorted(ranks)
-    if len(ranks) == size and size > 1:
-        return "all ranks"
-    listed = ", ".join(map(str, ranks[:MOST_NUMBERS]))
-    others = f" and {len(ranks) - MOST_NUMBERS} others" if len(ranks) > MOST_NUMBERS else ""
-    return f"rank{'s' if len(ranks) > 1 else ''} {listed}{others}"
 
 
 def was(ranks: list[tuple[int, float]]) -> str:

@@ -22,9 +22,8 @@ from hindmost.harness.campaign import (
 )
 from hindmost.harness.krylov.problems import PROBLEMS
 from hindmost.harness.krylov.problems.problem import SystemRequest
-from hindmost.harness.krylov.registered import check_types
 from hindmost.harness.krylov.solve import RecordedSolver, Tolerance
-from hindmost.harness.krylov.solvers import SOLVERS, paired, solver_named
+from hindmost.harness.krylov.solvers import SOLVERS, check_types, paired, solver_named
 from hindmost.harness.live.feed import LiveFeed
 from hindmost.harness.memory import check_memory
 from hindmost.harness.petsc import Parallel

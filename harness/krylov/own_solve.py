@@ -20,11 +20,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import UsageError
-from hindmost.harness.krylov.edges import incoming_edges
-from hindmost.harness.krylov.outcome import converged_reason, norm_type
 from hindmost.harness.krylov.recorded import (
     bodies_of_all,
+    converged_reason,
     counted_apart,
+    incoming_edges,
+    norm_type,
     residual_norms,
     run_of_rank,
     synchronisation_of,

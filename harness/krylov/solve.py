@@ -10,24 +10,22 @@ import numpy as np
 
 from hindmost.errors import UsageError
 from hindmost.harness.campaign import LARGEST
-from hindmost.harness.krylov.edges import incoming_edges
-from hindmost.harness.krylov.outcome import (
-    NOT_FINITE,
-    converged_reason,
-    norm_type,
-    true_residual,
-    why_nothing,
-)
 from hindmost.harness.krylov.problems.problem import LinearSystem
 from hindmost.harness.krylov.recorded import (
+    NOT_FINITE,
     bodies_of_all,
+    converged_reason,
     counted_apart,
+    incoming_edges,
+    norm_type,
     residual_norms,
     run_of_rank,
     synchronisation_of,
+    true_residual,
+    why_nothing,
 )
 from hindmost.harness.krylov.solvers import Solver
-from hindmost.harness.memory import check_memory
+from hindmost.harness.memory import check_memory, refuse_large_restart
 from hindmost.harness.petsc import Parallel
 from hindmost.harness.recorder.bodies import Recording
 from hindmost.harness.recorder.injection import RankInjection
@@ -153,6 +151,16 @@ class RecordedSolver:
             database.delValue(name)
         self._refuse_other(ksp, wanted)
         scalar_bytes = np.dtype(parallel.PETSc.ScalarType).itemsize
+        if self.restart:
+            rows = system.matrix.getLocalSize()[0]
+            refuse_large_restart(
+                solver.restart_option,
+                self.restart,
+                iterations,
+                rows,
+                scalar_bytes,
+                parallel.communicator,
+            )
         # PETSc's integers may have 32 bits.
         ksp.setConvergenceHistory(length=min(2 * iterations + 100, LARGEST), reset=True)
         ksp.setUp()

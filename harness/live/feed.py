@@ -19,8 +19,7 @@ from hindmost.errors import MissingError
 from hindmost.harness.live.writer import FeedWriter
 from hindmost.harness.rank_failures import on_root
 from hindmost.harness.recorder.library import load
-from hindmost.harness.runfile.feed import PERIODS_S, WORK, FeedHead, control_file
-from hindmost.harness.runfile.feed_predictions import FeedPrediction
+from hindmost.harness.runfile.feed import PERIODS_S, WORK, FeedHead, FeedPrediction, control_file
 from hindmost.printable import shell_word
 
 FIRST, LEAST = 64, 16

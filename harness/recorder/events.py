@@ -13,8 +13,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from hindmost.harness.recorder.library import PHASES as MPI_PHASES
 from hindmost.harness.recorder.library import Flag
-from hindmost.harness.recorder.state import PHASES as MPI_PHASES
 from hindmost.harness.runfile.bodies import NO_GROUP, PART, RankEvents
 from hindmost.models.events import EventKind
 

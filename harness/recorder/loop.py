@@ -32,21 +32,18 @@ from hindmost.harness.recorder.arguments import (
     refuse_different,
 )
 from hindmost.harness.recorder.clock import CommonClock, own_clock, read_clock
-from hindmost.harness.recorder.library import refuse_second_recording
+from hindmost.harness.recorder.library import PHASES as MPI_PHASES
+from hindmost.harness.recorder.library import State, refuse_second_recording
 from hindmost.harness.recorder.loop_notes import (
     IN_MPI,
     LOCAL,
-    IterationTimes,
     LoopNotes,
-    MissingIterations,
     iteration_times,
     missing_iterations,
 )
 from hindmost.harness.recorder.loop_records import LoopRecords
-from hindmost.harness.recorder.state import PHASES as MPI_PHASES
-from hindmost.harness.recorder.state import State
 from hindmost.harness.runfile import provenance
-from hindmost.harness.runfile.attributes import MOST_NAME
+from hindmost.harness.runfile.attributes import MOST_NAME, Json
 from hindmost.harness.runfile.bodies import PHASES, BodyKind, RankBodies
 from hindmost.harness.runfile.contents import Edges, Header, RankRun
 from hindmost.harness.runfile.part_file import RunName
@@ -142,8 +139,6 @@ class LoopRecorder:
         notes.between.append([0] * IN_MPI)
         notes.numbers.append(number)
         self._now = None
-        if self.mpi_seen:
-            self._state.set_iteration(len(notes.begins))
 
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:
@@ -275,9 +270,9 @@ class LoopRecorder:
                 if all(finished)
                 else "No iteration was recorded on some rank, so there is nothing to write."
             )
-        missing = missing_iterations(finished, communicator.allgather(notes.raised))
-        if missing.sentence and communicator.rank == 0:
-            warn(f"{missing.sentence}; the run is marked incomplete")
+        raised, why = missing_iterations(finished, communicator.allgather(notes.raised))
+        if why and communicator.rank == 0:
+            warn(f"{why}; the run is marked incomplete")
         clock = own_clock(self._begin_ns)
         if self._before is not None:
             zero = communicator.bcast(self._begin_ns)
@@ -286,11 +281,12 @@ class LoopRecorder:
         names = list(
             dict.fromkeys(name for own in communicator.allgather(notes.names) for name in own)
         )
-        run = self._rank_run(end_ns, clock, iteration_times(notes, names, kept), names)
-        write_run_as(self._name, self._header(len(kept), missing), [run], communicator)
+        run = self._rank_run(end_ns, clock, kept, names)
+        lacks = {"failure": why, "raised": raised} if why else {}
+        write_run_as(self._name, self._header(len(kept), lacks), [run], communicator)
 
     def _rank_run(
-        self, end_ns: int, clock: CommonClock, times: IterationTimes, names: list[str]
+        self, end_ns: int, clock: CommonClock, kept: list[int], names: list[str]
     ) -> RankRun:
         """Return what this rank recorded.
 
@@ -298,10 +294,13 @@ class LoopRecorder:
         ----------
         end_ns : int
             When the loop ended, by this rank's clock.
+        kept : list of int
+            Iterations that all ranks finished.
         names : list of str
             Phases of all ranks.
         """
-        begin, end, count = times.begin, times.end, times.begin.size
+        begin, end, phases = iteration_times(self._notes, names, kept)
+        count = begin.size
         events, why_not, sent = None, "", None
         if self._records is not None:
             regions = np.array(self._notes.regions, np.int64).reshape(-1, 2)
@@ -312,7 +311,7 @@ class LoopRecorder:
         bodies = RankBodies(
             start=clock.since_zero(begin),
             duration=(end - begin) * NS,
-            phase_duration=(times.phases * NS).astype(np.float32),
+            phase_duration=(phases * NS).astype(np.float32),
             phases=tuple(names),
             position=np.arange(count, dtype=np.int32),
             kind=np.full(count, BodyKind.REGULAR, np.uint8),
@@ -344,8 +343,7 @@ class LoopRecorder:
             clock_uncertainty_s=clock.uncertainty_s,
         )
 
-    def _header(self, iterations: int, missing: MissingIterations) -> Header:
-        lacks = {"failure": missing.sentence, "raised": missing.raised} if missing.sentence else {}
+    def _header(self, iterations: int, lacks: Json) -> Header:
         return self._origins.header(
             workload=self._title,
             solver="loop",

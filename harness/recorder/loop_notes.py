@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.harness.recorder.state import PHASES as MPI_PHASES
+from hindmost.harness.recorder.library import PHASES as MPI_PHASES
 from hindmost.harness.runfile.attributes import Json
 from hindmost.harness.runfile.bodies import PHASES
-from hindmost.text import plural
+from hindmost.text import named_ranks
 
 LOCAL = PHASES.index("local")
 IN_MPI = len(MPI_PHASES)
@@ -53,38 +53,9 @@ class LoopNotes:
     regions: list[tuple[int, int]] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IterationTimes:
-    """The iterations that all ranks finished, on one rank.
-
-    Attributes
-    ----------
-    begin, end : int64 array, shape (iteration,), nanoseconds
-    phases : float64 array, shape (iteration, phase), nanoseconds
-    """
-
-    begin: NDArray[np.int64]
-    end: NDArray[np.int64]
-    phases: NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MissingIterations:
-    """Iterations that are not in the file.
-
-    Attributes
-    ----------
-    raised : list of dict
-        Number, ranks and errors of those that raised, as the header keeps them.
-    sentence : str
-        Empty if none is missing.
-    """
-
-    raised: list[Json]
-    sentence: str
-
-
-def iteration_times(notes: LoopNotes, names: list[str], finished: list[int]) -> IterationTimes:
+def iteration_times(
+    notes: LoopNotes, names: list[str], finished: list[int]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
     """Return the times of the iterations that all ranks finished.
 
     The time of any other iteration counts to the one before it; before the first and after the
@@ -96,6 +67,11 @@ def iteration_times(notes: LoopNotes, names: list[str], finished: list[int]) -> 
         Phases of all ranks.
     finished : list of int
         Iterations that all ranks finished, ascending.
+
+    Returns
+    -------
+    begin, end : int64 array, shape (iteration,), nanoseconds
+    phases : float64 array, shape (iteration, phase), nanoseconds
     """
     kept = np.searchsorted(notes.numbers, finished)
     begins, ends = np.array(notes.begins), np.array(notes.ends)
@@ -112,16 +88,13 @@ def iteration_times(notes: LoopNotes, names: list[str], finished: list[int]) -> 
     phases[:, :IN_MPI] += between
     phases[:, LOCAL] += gaps - between.sum(axis=1)
     begin = begins[kept]
-    return IterationTimes(
-        begin=begin,
-        end=np.append(begin[1:], ends[last]),
-        phases=np.add.reduceat(phases[: last + 1], kept, axis=0),
-    )
+    end = np.append(begin[1:], ends[last])
+    return begin, end, np.add.reduceat(phases[: last + 1], kept, axis=0)
 
 
 def missing_iterations(
     finished: list[list[int]], raised_on: list[dict[int, str]]
-) -> MissingIterations:
+) -> tuple[list[Json], str]:
     """Return which iterations are not in the file, and why.
 
     Parameters
@@ -130,6 +103,13 @@ def missing_iterations(
         Iterations that each rank finished, counted from 0.
     raised_on : list of dict of int to str
         Iterations that raised on each rank, and the errors.
+
+    Returns
+    -------
+    list of dict
+        Number, ranks and errors of those that raised, as the header keeps them.
+    str
+        Why iterations are missing; empty if none is.
     """
     raised: list[Json] = [
         {
@@ -152,13 +132,4 @@ def missing_iterations(
     sentence = ""
     if clauses:
         sentence = f"{'; '.join(clauses)}; iterations that all ranks finished are kept"
-    return MissingIterations(raised=raised[:MOST_KEPT], sentence=sentence)
-
-
-def named_ranks(numbers: list[int], of: int) -> str:
-    """Name ranks: ``rank 1``, ``ranks 0, 2``, ``all ranks``, ``17 ranks``."""
-    if len(numbers) == of:
-        return "all ranks"
-    if len(numbers) > MOST_NAMED:
-        return f"{len(numbers)} ranks"
-    return f"{plural(len(numbers), 'rank')} {', '.join(map(str, numbers))}"
+    return raised[:MOST_KEPT], sentence

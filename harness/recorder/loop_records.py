@@ -14,9 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.harness.recorder.events import events_of_bodies
-from hindmost.harness.recorder.library import RECORD
-from hindmost.harness.recorder.state import PHASES as MPI_PHASES
-from hindmost.harness.recorder.state import State
+from hindmost.harness.recorder.library import PHASES as MPI_PHASES
+from hindmost.harness.recorder.library import RECORD, State
 from hindmost.harness.runfile.bodies import RankEvents
 from hindmost.harness.runfile.contents import Edges
 

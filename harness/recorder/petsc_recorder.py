@@ -15,9 +15,14 @@ from hindmost.errors import MissingError
 from hindmost.harness.recorder.bodies import Recording
 from hindmost.harness.recorder.clock import ClockReading, CommonClock, read_clock
 from hindmost.harness.recorder.injection import RankInjection, inject_nothing
-from hindmost.harness.recorder.library import RECORD, SOLVE_END, loaded, refuse_second_recording
+from hindmost.harness.recorder.library import (
+    RECORD,
+    SOLVE_END,
+    State,
+    loaded,
+    refuse_second_recording,
+)
 from hindmost.harness.recorder.pattern import MONITOR, MarkPattern
-from hindmost.harness.recorder.state import State
 
 if TYPE_CHECKING:
     from mpi4py import MPI

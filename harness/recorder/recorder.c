@@ -85,8 +85,7 @@ const int32_t hindmost_call_classes[] = {
 #undef COUNTING
 const int32_t hindmost_call_count = CALL_COUNT;
 
-/* Readable at any time, during the solve, and by other processes if the caller puts it into shared
- * memory. */
+/* Readable at any time, during the solve. */
 struct state {
   int64_t armed;                    /* whether a stretch is being recorded now */
   int64_t begin_ns, end_ns;         /* of the last armed stretch */
@@ -114,16 +113,9 @@ static _Thread_local int mpi_depth;          /* depth of MPI calls of this threa
 static inline int recording(void) { return stretch && own_stretch == stretch; }
 
 static struct state own_state;
-static volatile struct state *state = &own_state;
+static volatile struct state *const state = &own_state;
 
 const volatile struct state *hindmost_state(void) { return state; }
-
-/* Moves the state to the caller's memory of hindmost_state_size bytes. */
-const int64_t hindmost_state_size = sizeof(struct state);
-void hindmost_move_state(void *memory) {
-  *(struct state *)memory = *state;
-  state = memory;
-}
 
 #include "clock.h"
 #include "contexts.h"

@@ -13,9 +13,8 @@ from hindmost.harness.reduction.decide import Kept, RankReductions, interval_edg
 from hindmost.harness.runfile.bodies import BodyKind
 from hindmost.harness.runfile.contents import Header, RankRun
 from hindmost.harness.runfile.cycles import COUNTS
-from hindmost.harness.runfile.gathering import gather_edges
 from hindmost.harness.runfile.part_file import RunName
-from hindmost.harness.runfile.writer import write_run_as
+from hindmost.harness.runfile.writer import gather_edges, write_run_as
 from hindmost.models.ranks.body_extremes import digest_of_ranks
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from hindmost.harness.runfile.common_events import common_events
 from hindmost.harness.runfile.contents import RankRun
-from hindmost.harness.runfile.gathering import gather_edges
+from hindmost.harness.runfile.writer import gather_edges
 from hindmost.models.ranks.reductions import Reductions
 from hindmost.models.ranks.transfers import beyond_the_quickest
 from hindmost.models.simulation.blocks import EventBlock

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import DamagedFileError, DataError
-from hindmost.harness.runfile.checks import BLOCK_BYTES, check_values
-from hindmost.harness.runfile.reader import Run
+from hindmost.harness.runfile.reader import BLOCK_BYTES, Run, check_values
 from hindmost.harness.runfile.schema import VARIABLE
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from hindmost.harness.runfile.attributes import MOST_COUNT
-from hindmost.harness.runfile.bodies import PHASES, BodyKind
+from hindmost.harness.runfile.bodies import BodyKind
 from hindmost.harness.runfile.contexts import MOST_OFFSET, NOWHERE
 from hindmost.models.events import EventKind
 
@@ -383,21 +383,3 @@ FLAGS: dict[str, type[BodyKind | EventKind]] = {"body": BodyKind, "event_kind": 
 """Variables whose values are enumerated kinds."""
 
 OPTIONAL = frozenset(variable.name for variable in VARIABLES if variable.optional)
-
-__all__ = [
-    "CHUNK_EVENTS",
-    "CHUNK_ITERATIONS",
-    "CHUNK_RANKS",
-    "FLAGS",
-    "NAMED",
-    "OPTIONAL",
-    "PHASES",
-    "SCHEMA",
-    "SUFFIX",
-    "TEXTS",
-    "UNLIMITED",
-    "VARIABLE",
-    "VARIABLES",
-    "VERSION",
-    "Variable",
-]

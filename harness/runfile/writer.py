@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, KeysView, Mapping, Sequence
+from collections.abc import Callable, Iterator, KeysView, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,11 +16,6 @@ from hindmost.harness.runfile.bodies import RankBodies, RankEvents
 from hindmost.harness.runfile.common_events import common_events
 from hindmost.harness.runfile.contents import Edges, Header, RankRun
 from hindmost.harness.runfile.cycles import COUNTS
-from hindmost.harness.runfile.gathering import (
-    gather_edges,
-    gathered_blocks,
-    with_counts_everywhere,
-)
 from hindmost.harness.runfile.part_file import BY_ROW, PartFile, RunName, fill, make_variables
 from hindmost.harness.runfile.part_file import write_whole as write_whole
 from hindmost.harness.runfile.schema import OPTIONAL, TEXTS
@@ -27,6 +23,10 @@ from hindmost.harness.solo import of_all
 
 if TYPE_CHECKING:
     from mpi4py import MPI
+
+
+BLOCK_BYTES = 64 << 20
+"""Largest block that rank 0 gathers at once."""
 
 
 def write_run(folder: Path, header: Header, run: RankRun, communicator: MPI.Intracomm) -> Path:
@@ -262,3 +262,57 @@ def columns_of(
     if run.cycles is not None:
         columns |= run.cycles.columns()
     return {name: column for name, column in columns.items() if column is not None}
+
+
+def with_counts_everywhere(
+    ranks: Sequence[RankBodies], communicator: MPI.Intracomm
+) -> Sequence[RankBodies]:
+    """Fill the counters of ranks without them with NaN, if another rank has some."""
+    if not any(of_all(communicator, [each.instructions is not None for each in ranks])):
+        return ranks
+    none = np.full(ranks[0].duration.size, np.nan)
+    return [
+        each if each.instructions is not None else replace(each, instructions=none, cycles=none)
+        for each in ranks
+    ]
+
+
+def gathered_blocks(
+    ranks: Sequence[NDArray[Any]], communicator: MPI.Intracomm
+) -> Iterator[tuple[int, NDArray[Any] | None]]:
+    """Gather rows of all ranks in steps, to bound the block on rank 0.
+
+    Parameters
+    ----------
+    ranks : sequence of arrays, shape (row, ...), one for each rank of this process
+
+    Yields
+    ------
+    int
+        The first row of the block.
+    array or None, shape (row, rank, ...)
+        The block on rank 0, None elsewhere.
+    """
+    one, count = ranks[0], len(ranks) * communicator.size
+    row_bytes = one.itemsize * int(np.prod(one.shape[1:], dtype=np.int64)) * count
+    rows = max(1, BLOCK_BYTES // row_bytes)
+    for first in range(0, len(one), rows):
+        part = np.stack([each[first : first + rows] for each in ranks])
+        whole = (
+            np.empty((communicator.size, *part.shape), part.dtype)
+            if communicator.rank == 0
+            else None
+        )
+        communicator.Gather(part, whole, root=0)
+        yield (
+            first,
+            None if whole is None else np.moveaxis(whole.reshape(count, *part.shape[1:]), 0, 1),
+        )
+
+
+def gather_edges(incoming: Edges, communicator: MPI.Intracomm) -> Edges:
+    """Gather the edges of all ranks on rank 0; other ranks get their own back."""
+    parts = communicator.gather(incoming)
+    if parts is None:
+        return incoming
+    return Edges.together(parts)

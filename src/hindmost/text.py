@@ -54,6 +54,15 @@ def counted(count: int, noun: str) -> str:
     return f"{count:,} {plural(count, noun)}"
 
 
+def named_ranks(ranks: Iterable[int], size: int, most: int = 4) -> str:
+    """Name ranks: ``rank 1``, ``all ranks``, ``ranks 0, 2``, ``ranks 0, 1, 2, 3 and 60 others``."""
+    numbers = sorted(ranks)
+    if len(numbers) == size > 1:
+        return "all ranks"
+    others = f" and {len(numbers) - most} others" if len(numbers) > most else ""
+    return f"{plural(len(numbers), 'rank')} {', '.join(map(str, numbers[:most]))}{others}"
+
+
 def either(choices: Iterable[object]) -> str:
     """Write alternatives: ``a, b or c``; ``nothing`` if there are none."""
     names = [str(each) for each in choices]

@@ -45,16 +45,3 @@ def test_hdf5_goes_on_when_the_disk_is_full_and_the_failure_is_told(tmp_path: Pa
     with pytest.raises(OSError, match="No space"):
         disk.check()
     assert path.stat().st_size <= FullDisk.room
-
-
-def test_a_disk_with_room_holds_what_hdf5_wrote(tmp_path: Path) -> None:
-    path = tmp_path / "fine.h5"
-    path.touch()
-    disk = Disk(path)
-    with h5py.File(disk, "w") as file:
-        for number in range(20):
-            file.create_dataset(f"x{number}", data=np.full(300, number), chunks=(7,))
-    disk.close()
-    disk.check()
-    with h5py.File(path) as file:
-        assert [int(file[f"x{number}"][-1]) for number in range(20)] == list(range(20))

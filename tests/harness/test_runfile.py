@@ -17,9 +17,10 @@ from tests.conftest import PREDICTORS, cycle_values, run_values
 import hindmost
 from hindmost.errors import DamagedFileError, DataError, NotARunFileError, UnknownSchemaError
 from hindmost.harness.runfile import checksum
+from hindmost.harness.runfile.bodies import PHASES
 from hindmost.harness.runfile.checksum import TRAILER_LENGTH, append_checksum
 from hindmost.harness.runfile.contents import Header
-from hindmost.harness.runfile.schema import PHASES, VARIABLES
+from hindmost.harness.runfile.schema import VARIABLES
 from hindmost.harness.runfile.writer import write_whole
 
 
@@ -170,24 +171,6 @@ def test_a_file_of_hdf5_by_another_program(tmp_path: Path) -> None:
         hindmost.open(path)
 
 
-@pytest.mark.parametrize("share", [0.0, 0.3, 0.7, 0.999])
-def test_a_file_that_was_cut_off(run_file: Path, share: float) -> None:
-    size = run_file.stat().st_size
-    with run_file.open("r+b") as file:
-        file.truncate(int(size * share))
-    with pytest.raises(DataError):
-        hindmost.open(run_file)
-
-
-@pytest.mark.parametrize("share", [0.01, 0.25, 0.5, 0.9, 0.9999])
-def test_a_flipped_bit_is_found(run_file: Path, share: float) -> None:
-    data = bytearray(run_file.read_bytes())
-    data[int(len(data) * share)] ^= 0x10
-    run_file.write_bytes(data)
-    with pytest.raises(DamagedFileError):
-        hindmost.open(run_file)
-
-
 def test_an_unfinished_file_is_recognised(run_file: Path) -> None:
     part = run_file.with_name(run_file.name + ".part")
     part.write_bytes(run_file.read_bytes()[:-TRAILER_LENGTH])
@@ -207,21 +190,6 @@ def test_a_missing_variable_is_named(run_file: Path, name: str) -> None:
     with edited(run_file) as file:
         del file[name]
     with pytest.raises(DamagedFileError, match=name):
-        hindmost.open(run_file)
-
-
-def test_a_variable_of_wrong_shape_is_named(run_file: Path) -> None:
-    with edited(run_file) as file:
-        del file["duration"]
-        file["duration"] = np.ones((40, 2))
-    with pytest.raises(DamagedFileError, match=r"'duration' is float64 \(40, 2\)"):
-        hindmost.open(run_file)
-
-
-def test_a_missing_attribute_is_refused(run_file: Path) -> None:
-    with edited(run_file) as file:
-        del file.attrs["solver"]
-    with pytest.raises(DamagedFileError, match="solver"):
         hindmost.open(run_file)
 
 

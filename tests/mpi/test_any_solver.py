@@ -31,7 +31,7 @@ from hindmost.harness.krylov.problems import PROBLEMS
 from hindmost.harness.krylov.problems.problem import SystemRequest
 from hindmost.harness.krylov.solve import RecordedSolver
 from hindmost.harness.krylov.solvers import solver_named
-from hindmost.harness.krylov.registered import check_types, registered_types
+from hindmost.harness.krylov.solvers import check_types, registered_types
 PETSc, comm = parallel.PETSc, parallel.communicator
 system = PROBLEMS["laplacian-1d"].build(SystemRequest(unknowns=300), PETSc, PETSc.COMM_WORLD)
 found = {}

@@ -19,8 +19,7 @@ from tests.programs.attaching import (
 )
 
 import hindmost
-from hindmost.harness.attach.frames import Frame
-from hindmost.harness.attach.raw import read_program
+from hindmost.harness.attach.raw import Frame, read_program
 
 pytestmark = pytest.mark.mpi
 BINDINGS = pytest.mark.parametrize("binding", ["MPI", "F08", "MPIF"])

@@ -17,8 +17,7 @@ from tests.conftest import BIN, starter
 from tests.programs.attaching import PROGRAMS, alone, compiled, compiled_fortran
 
 import hindmost
-from hindmost.harness.attach.frames import Frame
-from hindmost.harness.attach.raw import RawProgram, RawRank, read_program
+from hindmost.harness.attach.raw import Frame, RawProgram, RawRank, read_program
 from hindmost.harness.runfile.contexts import NOWHERE, PYTHON, CallContexts, line_of, merged
 from hindmost.harness.stack import current_stack
 

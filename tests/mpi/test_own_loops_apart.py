@@ -27,7 +27,7 @@ import hindmost
 hindmost.listen()
 from mpi4py import MPI
 from hindmost.harness.recorder.library import load
-from hindmost.harness.recorder.state import State
+from hindmost.harness.recorder.library import State
 comm = MPI.COMM_WORLD
 assert MPI.Query_thread() == MPI.THREAD_MULTIPLE
 other, total = comm.Dup(), np.zeros(1)

@@ -25,7 +25,7 @@ hindmost.listen()
 from mpi4py import MPI
 from hindmost.harness.recorder import loop_records
 from hindmost.harness.recorder.library import load
-from hindmost.harness.recorder.state import State
+from hindmost.harness.recorder.library import State
 comm = MPI.COMM_WORLD
 box = np.zeros(1)
 """

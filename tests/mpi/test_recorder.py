@@ -27,7 +27,7 @@ from hindmost.harness.krylov.problems import PROBLEMS
 from hindmost.harness.krylov.problems.problem import SystemRequest
 from hindmost.harness.krylov.solvers import SOLVERS
 from hindmost.harness.recorder.library import load
-from hindmost.harness.recorder.state import State
+from hindmost.harness.recorder.library import State
 PETSc = parallel.PETSc
 system = PROBLEMS["laplacian-1d"].build(SystemRequest(unknowns=3000), PETSc, PETSc.COMM_WORLD)
 counted = {}

@@ -106,13 +106,13 @@ for path in sorted(Path("matrices").iterdir()):
     dense = gathered(system.matrix)
     if comm.rank == 0:
         found[path.name] = dense.tolist()
-rows = market.rows_in(Path("hermitian.mtx"), complex_numbers=True)
-own = own_rows(rows, PETSc, comm)
+size = market.rows_in(Path("hermitian.mtx"), complex_numbers=True)
+own = own_rows(size, PETSc, comm)
 starts, columns, values = market.read_rows(Path("hermitian.mtx"), own, comm.tompi4py())
 rows = np.repeat(np.arange(*own), np.diff(starts))
 parts = comm.tompi4py().gather((rows, columns, values))
 if comm.rank == 0:
-    dense = np.zeros((rows, rows), complex)
+    dense = np.zeros((size, size), complex)
     for rows, columns, values in parts:
         dense[rows, columns] = values
     found["hermitian.mtx"] = [dense.real.tolist(), dense.imag.tolist()]

@@ -15,7 +15,7 @@ from hindmost.analysis.watch.feed_history import FeedHistory
 from hindmost.analysis.watch.progress_text import line
 from hindmost.analysis.watch.screen import screen
 from hindmost.harness.adaptive.cycle_advisor import CycleAdvisor, DecisionOptions
-from hindmost.harness.runfile.feed_predictions import FeedPrediction
+from hindmost.harness.runfile.feed import FeedPrediction
 from hindmost.models.adaptive.work import Spent, Work
 
 TOLD = {

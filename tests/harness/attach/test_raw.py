@@ -1,4 +1,4 @@
-"""Raw files that are cut off, damaged or hostile."""
+"""Raw files that are cut off or damaged."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ from tests.harness.attach.raw_files import (
     SECTION,
     US,
     Raw,
-    Stream,
     cg,
     frame,
     framed,
@@ -32,7 +31,6 @@ import hindmost
 from hindmost.errors import DamagedFileError, DataError
 from hindmost.harness.attach.convert import convert
 from hindmost.harness.attach.raw import read_node, read_program
-from hindmost.harness.recorder.library import RECORD
 from hindmost.harness.runfile.contexts import PYTHON
 
 
@@ -136,29 +134,21 @@ def test_the_last_word_on_the_program_holds(folder: Path) -> None:
     assert read_program(write_all(ranks, folder)).first.program.petsc_version == "3.18.5"
 
 
-HOSTILE_SECTIONS: dict[str, dict[str, Any]] = {
+SECTIONS_THAT_CANNOT_BE: dict[str, dict[str, Any]] = {
     "negative count": {"kept": -1},
-    "huge count": {"kept": 1 << 60, "seen": 1 << 60},
     "text for a number": {"begin_ns": "now"},
-    "true for a number": {"begin_ns": True},
-    "not finite": {"rtol": float("inf")},
     "unknown kind": {"what": "poem"},
-    "no such rank": {"comm_size": 2, "comm_rank": 5},
-    "more ranks than there are": {"comm_size": 1 << 40},
-    "no such leader": {"comm_leader": -7},
     "ends before it begins": {"end_ns": -5},
     "before its records": {"end_ns": 10 * US},
     "after its records": {"begin_ns": 40 * US},
-    "object for a list": {"inner": {"prefix": 1}},
-    "huge number": {"rows": 10**400},
 }
 
 
-@pytest.mark.parametrize("what", HOSTILE_SECTIONS)
+@pytest.mark.parametrize("what", SECTIONS_THAT_CANNOT_BE)
 def test_sections_that_cannot_be_are_left_out(folder: Path, tmp_path: Path, what: str) -> None:
     ranks = two_ranks()
     for each in ranks:
-        each.section(gmres(0, 5, work=5 * US, step=9 * US), **HOSTILE_SECTIONS[what])
+        each.section(gmres(0, 5, work=5 * US, step=9 * US), **SECTIONS_THAT_CANNOT_BE[what])
     write_all(ranks, folder)
     with suppress(DataError):
         assert convert(folder, tmp_path) == ()  # the file ends before the section
@@ -176,16 +166,10 @@ def records_of(**values: object) -> bytes:
 @pytest.mark.parametrize(
     "records",
     [
-        records_of(what=-500),
-        records_of(what=0),
-        records_of(what=1 << 30),
-        records_of(phase=9),
-        records_of(phase=-1),
         records_of(begin_ns=-(1 << 62)),
         records_of(begin_ns=1 << 62),
         records_of(end_ns=1 << 62),
         records_of()[:-30],
-        np.zeros(3, RECORD).tobytes(),
         b"",
     ],
 )
@@ -258,7 +242,6 @@ def test_files_of_another_program_or_rank_are_refused(folder: Path, tmp_path: Pa
         b"HMRN",
         b"\x89HDF\r\n\x1a\n" + bytes(100),
         frame(END, b"{}", 0),
-        frame(PROGRAM, b"[" * 200_000, 0),
         frame(PROGRAM, b'{"version": 2}', 0),
         struct.pack("<4sIQIIII", b"HMRN", 1, 1 << 62, 0, 0, 0, 0),
     ],
@@ -267,14 +250,6 @@ def test_what_is_no_raw_file(folder: Path, tmp_path: Path, data: bytes) -> None:
     folder.mkdir()
     (folder / "node-0000000.raw").write_bytes(data)
     with pytest.raises(DataError, match="Nothing can be converted"):
-        convert(folder, tmp_path)
-
-
-def test_a_size_of_ranks_takes_no_memory(folder: Path, tmp_path: Path) -> None:
-    raw = Raw(0, 1 << 30)
-    raw.section(Stream(0).work(US).monitor(0, 1.0).work(US).monitor(1, 0.1).work(US))
-    raw.end().write(folder)
-    with pytest.raises(DataError, match="only 1 of 1,073,741,824 ranks"):
         convert(folder, tmp_path)
 
 
@@ -312,25 +287,14 @@ def test_contexts_of_records_become_those_of_events(folder: Path, tmp_path: Path
     "given",
     [
         {"modules": {"first": 1, "entries": []}},
-        {"modules": {"first": 0, "entries": 7}},
-        {"modules": {"first": 0, "entries": [{"path": "/a\u0000b", "identity": "\u0000"}]}},
-        {"codes": {"first": 0, "entries": [{"file": "a", "function": "b", "first_line": 1 << 40}]}},
-        {"codes": {"first": 0, "entries": []}},
-        {"places": [(-1, 0, 0, 0, 0), (7, 0, 0, -1, 0)]},
-        {"places": [(1, 0, 0, 5, 0), (7, 1 << 62, 0, -1, 0)]},
-        {"places": [((1 << 63) - 1, 0, 0, 0, 0), (7, 0, 0, -1, 0)]},
         {"ends": [3, 1]},
-        {"ends": [1, (1 << 32) - 1]},
         {"chains": [0, 9, 0]},
         {"chains": [0]},
         {"contexts": [99] * 30},
         {"contexts": [1]},
-        {"polls": [-1, 1 << 62, (1 << 63) - 1, 4]},
     ],
 )
-def test_hostile_contexts_are_not_known(
-    folder: Path, tmp_path: Path, given: dict[str, Any]
-) -> None:
+def test_torn_contexts_are_not_known(folder: Path, tmp_path: Path, given: dict[str, Any]) -> None:
     try:
         paths = convert(with_contexts(folder, **given), tmp_path)
     except DataError:
