@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from hindmost.models.noise.nonstationary import fit_nonstationary
 
 from hindmost.analysis.runs.model_input import solve_times
 from hindmost.analysis.runs.read import find_runs
@@ -23,6 +22,7 @@ from hindmost.models.noise.digest import Digest
 from hindmost.models.noise.maxplus import fit_both
 from hindmost.models.noise.stationary import fit_stationary
 from hindmost.models.noise.times import SolveTimes
+from hindmost.models.noise.uniform import fit_nonstationary
 
 BIN = Path(sys.prefix) / "bin"
 SOLVERS = ("gmres", "pgmres", "bcgs", "pipebcgs")
