@@ -48,28 +48,28 @@ def convert_ended(process: Recorded, out: Path, iterate_at: str, *, over: bool) 
     over : bool
         Whether all of its ranks are known to have ended: their launcher has.
     """
-    if not process.finished:
-        later = (
-            f" When all ranks have ended, the first command that reads {out} writes its run files, "
-            f"or: hindmost attach --convert {shell_word(out)}"
-        )
-        warn(f"The program ended without MPI_Finalize.{'' if over else later}")
-        if not over:  # other ranks may still write
-            return
-    is_loop = iterate_at and not iterate_at.startswith("MPI_")
-    call = iteration_call(iterate_at) if is_loop else None
-    try:
-        with undisturbed():
+    with undisturbed():
+        if not process.finished:
+            later = (
+                f" The first command that reads {out} when all ranks have ended writes its run "
+                f"files, or: hindmost attach --convert {shell_word(out)}"
+            )
+            warn(f"The program ended without MPI_Finalize.{'' if over else later}")
+            if not over:  # other ranks may still write
+                return
+        is_loop = iterate_at and not iterate_at.startswith("MPI_")
+        call = iteration_call(iterate_at) if is_loop else None
+        try:
             files = convert(process.folder, out, report=warn, iterate_at=call)
-    except BusyError:
-        return
-    except UnusableError as error:
-        warn(str(error))
-        return
-    except HindmostError as error:
-        if process.folder.exists():
-            warn(f"{process.folder} is kept, but no run file was written: {error}")
-        return
+        except BusyError:
+            return
+        except UnusableError as error:
+            warn(str(error))
+            return
+        except HindmostError as error:
+            if process.folder.exists():
+                warn(f"{process.folder} is kept, but no run file was written: {error}")
+            return
     for file in files:
         tell_recorded(file)
 

@@ -45,8 +45,6 @@ RESERVED = {
 LEAST_ROW_BYTES = 60
 """What any system needs: a row with one entry as it is assembled (24) and as PETSc copies it (20),
 and an entry of two vectors (16)."""
-ALWAYS_FREE_BYTES = 1 << 27
-"""Memory of a rank that is not asked for before it is used."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,14 +145,12 @@ class KrylovExperiment(MeasuredExperiment[str]):
             raise UsageError(
                 f"{given} on {communicator.size} ranks: every rank needs at least one."
             )
-        needed = LEAST_ROW_BYTES * (asked // communicator.size)
-        if needed > ALWAYS_FREE_BYTES:
-            check_memory(
-                needed,
-                f"{given}: a system of that size needs at least",
-                "Choose a smaller one, or run on more hosts.",
-                communicator,
-            )
+        check_memory(
+            LEAST_ROW_BYTES * (asked // communicator.size),
+            f"{given}: a system of that size needs at least",
+            "Choose a smaller one, or run on more hosts.",
+            communicator,
+        )
 
     def remarks(self, ranks: int) -> list[str]:
         """Warn of a single rank."""

@@ -26,8 +26,6 @@ PIECE = 1 << 16
 """Records of a piece of memory, at least: 1.5 MB."""
 MOST_RECORDS = 1 << 23
 """Of all pieces: 200 MB."""
-MOST_TARGETS = 4096
-"""Ranks that a rank sends to, at most."""
 
 
 class LoopRecords:
@@ -96,10 +94,11 @@ class LoopRecords:
         bodies : int
             Divides the number of messages.
         """
-        ranks = np.empty(MOST_TARGETS, np.int32)
-        messages, sizes = np.empty(MOST_TARGETS, np.int64), np.empty(MOST_TARGETS, np.int64)
+        room = communicator.size
+        ranks = np.empty(room, np.int32)
+        messages, sizes = np.empty(room, np.int64), np.empty(room, np.int64)
         arrays = [ctypes.c_void_p(array.ctypes.data) for array in (ranks, messages, sizes)]
-        count = self._library.hindmost_peers(communicator.py2f(), MOST_TARGETS, *arrays)
+        count = self._library.hindmost_peers(communicator.py2f(), room, *arrays)
         if count < 0:
             return None
         return Edges.sent(communicator.rank, ranks[:count], messages[:count], sizes[:count], bodies)
