@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 
 import numpy as np
 
@@ -272,15 +273,13 @@ def scaled(
     for each in changes:
         refuse_change(works[each.change.solver][-1], each.change)
     network = network_of(machine, [next(iter(works.values()))[-1]])
-    found: dict[tuple[int, int, tuple[tuple[str, str], ...]], Outcome] = {}
-    for solver, named in by_solver.items():
-        every = scale_runs(runs, works[solver], scale, named, network, executor)
-        found |= {
-            (number, one.ranks, one.named.words): one
-            for number, each_run in enumerate(every)
-            for one in each_run
-        }
-    return [
-        [found[number, ranks, each.words] for ranks in scale.ranks for each in changes]
-        for number in range(len(every))
+    every = [
+        scale_runs(runs, works[solver], scale, named, network, executor)
+        for solver, named in by_solver.items()
     ]
+    place = {each.words: at for at, each in enumerate(changes)}
+
+    def order(one: Outcome) -> tuple[int, int]:
+        return scale.ranks.index(one.ranks), place[one.named.words]
+
+    return [sorted(chain(*of_run), key=order) for of_run in zip(*every, strict=True)]

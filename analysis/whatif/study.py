@@ -157,10 +157,8 @@ def replayed(
     nonblocking : bool
         Whether the run has non-blocking reductions.
     """
-    miss, scatter = (
-        result.recorded.total_s / run.solve_time_s - 1.0,
-        length_scatter(run, named.change),
-    )
+    miss = result.recorded.total_s / run.solve_time_s - 1.0
+    scatter = length_scatter(run, named.change)
     assumed = tuple(assumptions(run, named.change, result, byte_share_known, nonblocking))
     interval, more = None, []
     if named.words and scatter <= np.log(WIDEST):
