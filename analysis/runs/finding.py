@@ -50,11 +50,13 @@ NUMBERS = (Topic.TIMES, Topic.PHASES, Topic.MODELS, Topic.COMPARISON)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Remark:
-    """A finding without its file.
+class Finding:
+    """Something that puts numbers of a run in doubt.
 
     Attributes
     ----------
+    file : str
+        Empty where one run alone is looked at.
     code : str
         Short and stable, for programs.
     severity : str
@@ -64,35 +66,12 @@ class Remark:
         What it puts in doubt.
     """
 
+    file: str = ""
     code: str
     severity: Severity
     text: str
     advice: str
     doubts: tuple[Topic, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
-    """Something that puts numbers of a run in doubt; its parts are those of a `Remark`."""
-
-    file: str
-    code: str
-    severity: Severity
-    text: str
-    advice: str
-    doubts: tuple[Topic, ...]
-
-    @classmethod
-    def of(cls, file: Path, remark: Remark) -> Finding:
-        """Return what was remarked on a file."""
-        return cls(
-            file=str(file),
-            code=remark.code,
-            severity=remark.severity,
-            text=remark.text,
-            advice=remark.advice,
-            doubts=remark.doubts,
-        )
 
 
 def about(findings: Iterable[Finding], topics: Collection[Topic]) -> list[Finding]:
