@@ -31,7 +31,7 @@ from hindmost.analysis.report.rank_conclusions import slow_ranks
 from hindmost.analysis.report.rank_orders import with_orders
 from hindmost.analysis.report.ranks_page import openings, rank_parts
 from hindmost.analysis.report.run_figures import figure_named
-from hindmost.analysis.report.runs_overview import Looked, overview_of
+from hindmost.analysis.report.runs_overview import overview_of
 from hindmost.analysis.report.scaling_page import scaling_page
 from hindmost.analysis.report.time_balance import time_balance
 from hindmost.analysis.report.variation import busiest_of
@@ -148,17 +148,14 @@ def report_page(contents: Contents) -> Page:
         looked += [looked_at(*pair, found) for pair in zip(study.errors, anchors, strict=True)]
     experiments = scaling_page(contents.studies, numbers)
     overview, leading = overview_of(
-        Looked(
-            configurations=looked,
-            compared=compared,
-            further=further,
-            grown=experiments.conclusions,
-            growing=experiments.pictures,
-            findings=findings,
-            files=sum(len(fitted.runs) for fitted in groups) + len(contents.adaptive),
-            studies=contents.studies,
-            history=contents.history,
-        )
+        looked,
+        compared,
+        further,
+        experiments,
+        findings,
+        files=sum(len(fitted.runs) for fitted in groups) + len(contents.adaptive),
+        studies=contents.studies,
+        history=contents.history,
     )
     return Page(
         title=title_of(contents),

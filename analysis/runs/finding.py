@@ -83,17 +83,22 @@ def about(findings: Iterable[Finding], topics: Collection[Topic]) -> list[Findin
     return sorted(found, key=lambda each: (each.code not in ON_PURPOSE, each.severity != "error"))
 
 
+def by_code(findings: Iterable[Finding]) -> list[list[Finding]]:
+    """Return the findings of each code and severity together, in the order of the first ones."""
+    alike: dict[tuple[str, str], list[Finding]] = {}
+    for each in findings:
+        alike.setdefault((each.code, each.severity), []).append(each)
+    return list(alike.values())
+
+
 def cautions(findings: Iterable[Finding], topics: Collection[Topic]) -> list[str]:
     """Return the findings below a table whose numbers depend on some topics.
 
     Findings of one code in several files are one line. What is in doubt is said once, in the last.
     """
-    alike: dict[tuple[str, str], list[Finding]] = {}
-    chosen = list(about(findings, topics))
-    for each in chosen:
-        alike.setdefault((each.code, each.severity), []).append(each)
+    chosen = about(findings, topics)
     several = len({each.file for each in chosen}) > 1
-    lines = [line(each, several=several) for each in alike.values()]
+    lines = [line(each, several=several) for each in by_code(chosen)]
     if len(lines) > MOST_SHOWN:
         lines[MOST_SHOWN:] = [f"{counted(len(lines) - MOST_SHOWN, 'more finding')}."]
     if lines:
