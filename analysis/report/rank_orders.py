@@ -14,8 +14,6 @@ from hindmost.harness.runfile.reader import Run
 
 MOST_SECTIONS = 200
 """Nodes or groups up to which a map has lines between them."""
-MOST_LETTERS = 40
-"""Of the name of a node."""
 
 
 def with_orders(heat_map: HeatMap, run: Run, report: RankReport) -> HeatMap:
@@ -33,7 +31,7 @@ def by_node(hosts: Sequence[str]) -> RankOrder | None:
         return None
     place = {node: at for at, node in enumerate(nodes)}
     of = np.array([place[host] for host in hosts], np.int64)
-    return together("node", "node", of, [node[:MOST_LETTERS] for node in nodes])
+    return together("node", "node", of, nodes)
 
 
 def by_group(labels: NDArray[np.int64], names: Sequence[str]) -> RankOrder | None:

@@ -22,6 +22,7 @@ from hindmost.analysis.ranks.tables import (
     straggler_wait_time,
 )
 from hindmost.analysis.ranks.timelines import timelines_of
+from hindmost.analysis.readers.remarks import first_few
 from hindmost.analysis.report.rank_conclusions import ranks_overview
 from hindmost.analysis.report.run_figures import figure_named
 from hindmost.analysis.runs.finding import OF_RANKS, Finding, caution_parts
@@ -37,10 +38,7 @@ from hindmost.models.ranks.lateness import Lateness
 from hindmost.text import percent, seconds
 
 CHART_INCHES = 2.8
-MOST_FILES = 4
-"""Files named in the subtitle."""
 MOST_NODES = 16
-MOST_REASONS = 3
 DEVIATION = "Work of each rank"
 OF_DEVIATION = (
     "The mean work of an iteration on each rank, without waiting, relative to the median of "
@@ -72,8 +70,7 @@ def ranks_page(looked: Sequence[tuple[RankReport, Run | None]]) -> Page:
     pictures = [each for each in parts if isinstance(each, Widget) and each.name == "deviation"][:1]
     return Page(
         title="Stragglers and outliers among ranks",
-        subtitle=", ".join(Path(report.file).name for report, _ in looked[:MOST_FILES])
-        + (f" and {len(looked) - MOST_FILES} more" if len(looked) > MOST_FILES else ""),
+        subtitle=first_few([Path(report.file).name for report, _ in looked]),
         parts=[
             ranks_overview(found, pictures),
             *(each for each in parts if each not in pictures),
@@ -257,10 +254,7 @@ def timeline_part(report: RankReport, run: Run, opens: Opens) -> Widget:
 
 def labels_of(reasons: Mapping[str, Sequence[str]]) -> dict[str, str]:
     """Return the label of each rank in the choice: its number and the reasons."""
-    return {
-        key: f"{key}: {', '.join(each[:MOST_REASONS])}{', ...' if len(each) > MOST_REASONS else ''}"
-        for key, each in reasons.items()
-    }
+    return {key: f"{key}: {first_few(list(each))}" for key, each in reasons.items()}
 
 
 def node_table(late: Lateness) -> Table:

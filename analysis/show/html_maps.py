@@ -10,13 +10,12 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
-from hindmost.analysis.show.heat_map import HeatMap, RankOrder
+from hindmost.analysis.show.heat_map import MOST_COLUMNS, HeatMap, RankOrder
 from hindmost.analysis.show.palette import COLOUR_MAP
 from hindmost.analysis.show.templates import rendered
 from hindmost.text import seconds
 
 MOST_CELLS = 150_000
-MOST_COLUMNS = 1200
 MOST_ROWS = 256
 FAR_BEYOND = 1.5
 """Times the top of the scale of colours, from which on a cell of a map is marked as well."""

@@ -14,14 +14,13 @@ from hindmost.analysis.runs.efficiency.tables import (
     efficiency_table,
     part_tables,
 )
-from hindmost.analysis.runs.finding import OF_RANKS, cautions, findings_json, folded, of_file
+from hindmost.analysis.runs.finding import OF_RANKS, WIDTH, cautions, findings_json, folded, of_file
 from hindmost.analysis.runs.groups import group_runs
 from hindmost.analysis.runs.read import find_runs
 from hindmost.analysis.show.terminal import print_table
 from hindmost.output import write_json, write_lines
 
 JSON_VERSION = 1
-WIDTH = 100
 
 
 def show_efficiencies(arguments: argparse.Namespace) -> int:

@@ -30,7 +30,6 @@ from hindmost.errors import UsageError
 from hindmost.harness.runfile.reader import Run
 from hindmost.text import counted
 
-LONGEST_WORD = 40
 SEEN = "mpi_seen"
 """Part of a configuration that needs words only where MPI was not seen."""
 WITH_THE_SOLVER = (*OF_THE_SOLVER, *STRUCTURE)
@@ -145,8 +144,8 @@ def words_for(key: str, value: str | None) -> str:
     if key in ("unknowns", "ranks", "iterations") and value.isdigit():
         return counted(int(value), key.removesuffix("s"))
     if key == OWN_SOLVER:
-        return value[:LONGEST_WORD]
-    return f"restart {value}" if key == "restart" else part_words(key, value)[:LONGEST_WORD]
+        return value
+    return f"restart {value}" if key == "restart" else part_words(key, value)
 
 
 COMPARISON_FIGURES = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,13 +15,6 @@ from hindmost.analysis.show.heat_map import HeatMap
 from hindmost.errors import UsageError
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.adaptive.machine import Machine
-
-if TYPE_CHECKING:
-    pass
-
-
-MOST_TOLD = 24
-"""Kept ranks that an error names."""
 
 Position = int | Literal["middle", "all"]
 Content = Chart | HeatMap
@@ -130,10 +123,9 @@ def column_of(run: Run, rank: int) -> int:
     numbers = run.kept_ranks
     at = int(np.searchsorted(numbers, rank))
     if at == numbers.size or numbers[at] != rank:
-        some = ", ".join(map(str, numbers[:MOST_TOLD].tolist()))
         raise UsageError(
             f"{run.path} kept no full record of rank {rank}; it kept {numbers.size} of "
-            f"{run.header.ranks} ranks: {some}{', ...' if numbers.size > MOST_TOLD else ''}."
+            f"{run.header.ranks} ranks: {', '.join(map(str, numbers.tolist()))}."
         )
     return at
 
