@@ -51,6 +51,8 @@ VERSION_3 = b"EXTRAP_EXPERIMENT"
 """In the binary files of Extra-P 3, after six bytes."""
 MOST_UNPACKED = 1 << 28
 """Bytes of a member of an archive, unpacked."""
+NPY: Any = npy_format
+"""Its functions have no types."""
 INDEX_HEAD = 24
 """Bytes of an index before the places of arrays: a mark, and how many there are."""
 NOT_NUMBERS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
@@ -118,7 +120,9 @@ class Archive:
             raise DataError(f"{where}: values/{place[0]}.indx has no array {place[1]}.")
         try:
             stream.seek(struct.unpack_from("<Q", index, at)[0])
-            found: Any = npy_format.read_array(stream, allow_pickle=False)
+            found = NPY.read_array(stream, allow_pickle=False)
+            if found.dtype.kind not in "fiu":
+                raise ValueError(f"entries of type {found.dtype}")
             values = np.asarray(found, np.float64)
         except (*DAMAGED, TypeError, SyntaxError) as error:
             raise DataError(f"{where}: no array of values ({str(error)[:80]}).") from None
