@@ -23,6 +23,7 @@ from hindmost.analysis.runs.figures.distributions import (
     laws_over_each_other,
 )
 from hindmost.analysis.runs.figures.one_run import fitted_bodies
+from hindmost.analysis.runs.figures.run_figure import Figure
 from hindmost.analysis.runs.groups import Group, group_runs
 from hindmost.analysis.runs.model_input import solve_times
 from hindmost.analysis.show.chart import Chart
@@ -37,14 +38,10 @@ WITH_THE_SOLVER = (*OF_THE_SOLVER, *STRUCTURE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ComparisonFigure:
-    """A figure of several runs; names and words as of a `RunFigure`."""
+class ComparisonFigure(Figure):
+    """A figure of several runs."""
 
-    name: str
-    summary: str
-    caption: str
     make: Callable[[Sequence[Run]], Chart]
-    default: bool = False
 
 
 def make_overlay(runs: Sequence[Run]) -> Chart:
