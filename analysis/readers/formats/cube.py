@@ -74,8 +74,8 @@ def _opened(path: Path) -> Iterator[Any]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Values:
-    """The values of a call path in a metric.
+class _CallPath:
+    """A call path, and its values in a metric.
 
     Attributes
     ----------
@@ -91,7 +91,7 @@ class _Values:
 
 def _values(
     profile: Any, chosen: Sequence[str] = (), *, inclusive: bool = False
-) -> Iterator[_Values]:
+) -> Iterator[_CallPath]:
     """Yield the values of every call path in every metric with data, or the chosen ones.
 
     Without callees, call paths that have no values themselves are left out.
@@ -106,7 +106,7 @@ def _values(
                 each = values.cnode_values(
                     node, convert_to_exclusive=not inclusive, convert_to_inclusive=inclusive
                 )
-                yield _Values(
+                yield _CallPath(
                     kernel=name,
                     metric=metric.name,
                     unit=metric.units or "",
@@ -171,18 +171,19 @@ def _read(paths: tuple[Path, ...], request: ExperimentRequest, into: ExperimentG
     for path, point in points.items():
         at = tuple(point[name] for name in names)
         found: dict[tuple[str, str], tuple[float, str]] = {}
-        with warnings.catch_warnings(record=True) as said, _opened(path) as profile:
+        with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always")
-            metrics = [metric.name for metric in profile.all_metrics()]
-            for name in request.metrics:
-                if name not in metrics:
-                    raise UsageError(f"No metric '{name}' in the profiles; {choose(metrics)}.")
-            known = {metric.name for metric in _with_data(profile)}
-            for each in _values(profile, request.metrics, inclusive=request.inclusive):
-                # The same name may stand for several nodes, as for calls from two lines.
-                before = found.get((each.kernel, each.metric), (0.0, ""))[0]
-                value = before + over_ranks(each.values)
-                found[each.kernel, each.metric] = (value, each.unit)
+            with _opened(path) as profile:
+                metrics = [metric.name for metric in profile.all_metrics()]
+                for name in request.metrics:
+                    if name not in metrics:
+                        raise UsageError(f"No metric '{name}' in the profiles; {choose(metrics)}.")
+                known = {metric.name for metric in _with_data(profile)}
+                for each in _values(profile, request.metrics, inclusive=request.inclusive):
+                    # The same name may stand for several nodes, as for calls from two lines.
+                    before = found.get((each.kernel, each.metric), (0.0, ""))[0]
+                    value = before + over_ranks(each.values)
+                    found[each.kernel, each.metric] = (value, each.unit)
         for one in said:
             into.remarks.add("warnings of pycubexr", f"{path}: {one.message}")
         if empty := [name for name in request.metrics or metrics if name not in known]:
