@@ -38,21 +38,6 @@ class StandardError(NamedTuple):
     freedom: float = math.inf
 
 
-def all_good(values: Sequence[Any]) -> list[float] | None:
-    """Return repetitions as floats, None unless all of them are finite numbers above zero."""
-    good = [
-        value
-        for value in values
-        if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < HUGE
-    ]
-    return [float(value) for value in good] if values and len(good) == len(values) else None
-
-
-def first_bad(values: Sequence[Any]) -> Any:
-    """Return the first repetition that `all_good` does not take; the gathering says why."""
-    return next((value for value in values if all_good([value]) is None), None)
-
-
 def error_of_median(deviation: float, count: float) -> float:
     """Return the standard error of the median of ``count`` normal values; NaN of one value."""
     if not count > 1.0:
@@ -61,16 +46,19 @@ def error_of_median(deviation: float, count: float) -> float:
     return factor * deviation / math.sqrt(count)
 
 
-def summarise(values: Sequence[float]) -> tuple[float, StandardError]:
+def summarise(values: Sequence[Any]) -> tuple[Any, StandardError | None]:
     """Return the median of repetitions and its spread, as of normal values.
 
-    The median, because one disturbed repetition should not make the night look slow.
-
-    Parameters
-    ----------
-    values : sequence of float
-        At least one.
+    The median, because one disturbed repetition should not make the night look slow. Of
+    repetitions of which one is no measurement that one, without a spread: the gathering says why.
     """
+    bad = [
+        value
+        for value in values
+        if isinstance(value, bool) or not (isinstance(value, int | float) and 0 < value < HUGE)
+    ]
+    if bad or not values:
+        return next(iter(bad), None), None
     each = np.asarray(values, np.float64)
     if len(each) < 2:
         return float(each[0]), StandardError(math.nan)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from hindmost.text import counted, percent, seconds
 
 NEARLY = 0.8
 """Part of what the first rank costs from which on the next ones are named with it."""
+OF_WAITING = "time that the other ranks wait, mean of all ranks"
 
 
 def ranks_overview(looked: Sequence[tuple[RankReport, str]], pictures: Sequence[Widget]) -> Widget:
@@ -62,33 +64,37 @@ def on_ranks(report: RankReport, anchor: str, several: bool) -> Iterator[Conclus
     late = report.lateness
     if late is None or report.withheld or report.numbers.size < 2 or not late.total_s > 0.0:
         return
-    if (node := slow_node(report)) is not None:
-        yield on_node(report, late, node, anchor, several)
-        return
+    loss = on_node(report, late) or on_rank(report, late)
+    if loss is not None:
+        yield replace(
+            loss,
+            share=loss.cost_s / late.total_s,
+            of=report.title if several else "",
+            links=(Link(anchor=anchor, text="Ranks"),),
+            files=(report.file,),
+        ).doubted(report.findings)
+
+
+def on_rank(report: RankReport, late: Lateness) -> Conclusion | None:
+    """Return what the slowest rank costs; None if none stands out."""
     rank = int(late.charged_s.argmax())
     if not stands_out(late, rank):
-        return
-    blamed = stragglers(late)
-    cost_s = float(late.charged_s[rank]) / late.ranks
+        return None
     name = report.numbers[rank]
     often = how_often(int(late.last[rank]), late.bodies)
-    yield Conclusion(
+    who = "It" if len(stragglers(late)) < 2 else f"Rank {name}"
+    return Conclusion(
         title=f"Waiting for rank {name}{host_of(report, rank)}",
-        text=f"{straggler(report)} {'It' if len(blamed) < 2 else f'Rank {name}'} is the slowest in "
-        f"{often}.",
+        text=f"{straggler(report)} {who} is the slowest in {often}.",
         brief=f"it is the slowest in {often}",
         remedy=f"If it were as fast as the next rank: {seconds(float(late.lost_s[rank]))} less.",
-        cost_s=cost_s,
-        share=cost_s / late.total_s,
+        cost_s=float(late.charged_s[rank]) / late.ranks,
         certainty=Certainty.MEASURED,
-        basis="time that the other ranks wait, mean of all ranks"
+        basis=OF_WAITING
         if report.run is not None
         else "sums over the whole run, taken as one iteration",
-        of=report.title if several else "",
-        links=(Link(anchor=anchor, text="Ranks"),),
         topics=(*OF_RANKS, Topic.MODELS) if late.bodies < LEAST_BODIES else OF_RANKS,
-        files=(report.file,),
-    ).doubted(report.findings)
+    )
 
 
 def slow_node(report: RankReport) -> int | None:
@@ -104,15 +110,14 @@ def slow_node(report: RankReport) -> int | None:
     return node
 
 
-def on_node(
-    report: RankReport, late: Lateness, node: int, anchor: str, several: bool
-) -> Conclusion:
-    """Return what a slow node costs."""
-    assert late.node_lost_s is not None
+def on_node(report: RankReport, late: Lateness) -> Conclusion | None:
+    """Return what a slow node costs; None if there is none."""
+    node = slow_node(report)
+    if node is None or late.node_lost_s is None:
+        return None
     own = late.node_of == node
     times = float(np.median(late.work_s[own]) / np.median(late.work_s[~own]))
     brief = f"its {own.sum()} ranks work {times:.2f} times as long as those of other nodes"
-    cost_s = float(late.node_charged_s[node]) / late.ranks
     return Conclusion(
         title=f"Waiting for node {late.nodes[node]}",
         text=f"{capital(brief)} (medians), and one of them is the last in "
@@ -120,15 +125,11 @@ def on_node(
         brief=brief,
         remedy=f"If it were as fast as the next node: {seconds(float(late.node_lost_s[node]))} "
         "less.",
-        cost_s=cost_s,
-        share=cost_s / late.total_s,
+        cost_s=float(late.node_charged_s[node]) / late.ranks,
         certainty=Certainty.MEASURED,
-        basis="time that the other ranks wait, mean of all ranks",
-        of=report.title if several else "",
-        links=(Link(anchor=anchor, text="Ranks"),),
+        basis=OF_WAITING,
         topics=OF_RANKS,
-        files=(report.file,),
-    ).doubted(report.findings)
+    )
 
 
 def straggler(ranks: RankReport) -> str:

@@ -20,26 +20,24 @@ def with_orders(heat_map: HeatMap, run: Run, report: RankReport) -> HeatMap:
     """Return a map of the ranks of a run with the orders in which they can be shown."""
     groups = [f"like rank {rank}" for rank in report.exemplars()]
     labels = report.clustering.labels[run.kept_ranks]
-    return replace(
-        heat_map,
-        orders=(by_node(run.hosts), by_group(labels, groups), slowest_first(heat_map)),
-    )
+    orders = (by_node(run.hosts), by_group(labels, groups), slowest_first(heat_map))
+    return replace(heat_map, orders=tuple(each for each in orders if each is not None))
 
 
-def by_node(hosts: Sequence[str]) -> RankOrder:
-    """Return the order by node, in the order in which nodes come first."""
+def by_node(hosts: Sequence[str]) -> RankOrder | None:
+    """Return the order by node, in the order in which nodes come first; None of one node."""
     nodes = list(dict.fromkeys(hosts))
     if len(nodes) < 2:
-        return RankOrder(key="node", label="node (there is only one)", places=None)
+        return None
     place = {node: at for at, node in enumerate(nodes)}
     of = np.array([place[host] for host in hosts], np.int64)
     return together("node", "node", of, nodes)
 
 
-def by_group(labels: NDArray[np.int64], names: Sequence[str]) -> RankOrder:
-    """Return the order by group, those that spend their time alike."""
+def by_group(labels: NDArray[np.int64], names: Sequence[str]) -> RankOrder | None:
+    """Return the order by group, those that spend their time alike; None of one group."""
     if np.unique(labels).size < 2:
-        return RankOrder(key="group", label="group (there is only one)", places=None)
+        return None
     return together("group", "group of similar ranks", labels, names)
 
 

@@ -22,6 +22,7 @@ from hindmost.analysis.ranks.tables import (
     recorded_wait_time,
     straggler_wait_time,
 )
+from hindmost.analysis.readers.remarks import first_few
 from hindmost.analysis.report.rank_conclusions import ranks_overview
 from hindmost.analysis.report.run_figures import figure_named
 from hindmost.analysis.runs.finding import OF_RANKS, Finding, caution_parts
@@ -67,8 +68,7 @@ def ranks_page(looked: Sequence[tuple[RankReport, Run | None]]) -> Page:
     pictures = [each for each in parts if isinstance(each, Widget) and each.name == "deviation"][:1]
     return Page(
         title="Stragglers and outliers among ranks",
-        subtitle=", ".join(Path(report.file).name for report, _ in looked[:SHOWN])
-        + (f" and {len(looked) - SHOWN} more" if len(looked) > SHOWN else ""),
+        subtitle=first_few([Path(report.file).name for report, _ in looked]),
         parts=[
             ranks_overview(found, pictures),
             *(each for each in parts if each not in pictures),
@@ -252,10 +252,7 @@ def timeline_part(report: RankReport, run: Run, opens: Opens) -> Widget:
 
 def labels_of(reasons: Mapping[str, Sequence[str]]) -> dict[str, str]:
     """Return the label of each rank in the choice: its number and the reasons."""
-    return {
-        key: f"{key}: {', '.join(each[:SHOWN])}{', ...' if len(each) > SHOWN else ''}"
-        for key, each in reasons.items()
-    }
+    return {key: f"{key}: {first_few(list(each))}" for key, each in reasons.items()}
 
 
 def node_table(late: Lateness) -> Table:

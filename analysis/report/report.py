@@ -26,14 +26,13 @@ from hindmost.analysis.report.adaptive_conclusions import looked_at, prediction_
 from hindmost.analysis.report.adaptive_page import adaptive_parts, cycles_anchor
 from hindmost.analysis.report.comparison import comparable, solvers_table
 from hindmost.analysis.report.event_window import CAPTION, OF_PATH, event_window, without_events
-from hindmost.analysis.report.looked_at import LookedAt
+from hindmost.analysis.report.looked_at import LookedAt, SlowestIteration, slowest_iteration
 from hindmost.analysis.report.rank_conclusions import slow_ranks
 from hindmost.analysis.report.rank_orders import with_orders
 from hindmost.analysis.report.ranks_page import openings, rank_parts
 from hindmost.analysis.report.run_figures import figure_named
-from hindmost.analysis.report.runs_overview import Looked, overview_of
+from hindmost.analysis.report.runs_overview import overview_of
 from hindmost.analysis.report.scaling_page import scaling_page
-from hindmost.analysis.report.slowest_iteration import SlowestIteration, slowest_iteration
 from hindmost.analysis.report.time_balance import time_balance
 from hindmost.analysis.report.variation import busiest_of
 from hindmost.analysis.runs.check import findings_of
@@ -44,8 +43,8 @@ from hindmost.analysis.runs.efficiency.of_run import (
     efficiencies_of,
     is_kept,
 )
-from hindmost.analysis.runs.efficiency.page_parts import run_parts, scaling_parts
 from hindmost.analysis.runs.efficiency.scaling import efficiencies_over_ranks
+from hindmost.analysis.runs.efficiency.tables import run_parts, scaling_parts
 from hindmost.analysis.runs.figures.compare_runs import COMPARISON_FIGURES, apart
 from hindmost.analysis.runs.figures.distributions import JOHNSON_SU
 from hindmost.analysis.runs.figures.run_figure import FigureChoice, RunFigure
@@ -149,17 +148,14 @@ def report_page(contents: Contents) -> Page:
         looked += [looked_at(*pair, found) for pair in zip(study.errors, anchors, strict=True)]
     experiments = scaling_page(contents.studies, numbers)
     overview, leading = overview_of(
-        Looked(
-            configurations=looked,
-            compared=compared,
-            further=further,
-            grown=experiments.conclusions,
-            growing=experiments.pictures,
-            findings=findings,
-            files=sum(len(fitted.runs) for fitted in groups) + len(contents.adaptive),
-            studies=contents.studies,
-            history=contents.history,
-        )
+        looked,
+        compared,
+        further,
+        experiments,
+        findings,
+        files=sum(len(fitted.runs) for fitted in groups) + len(contents.adaptive),
+        studies=contents.studies,
+        history=contents.history,
     )
     return Page(
         title=title_of(contents),

@@ -9,9 +9,8 @@ import numpy as np
 
 from hindmost.analysis.report.comparison import DECIDED, verdict
 from hindmost.analysis.report.looked_at import LookedAt
-from hindmost.analysis.report.recurring_work import recurring
 from hindmost.analysis.report.time_balance import metric_of
-from hindmost.analysis.report.variation import imbalance, injected, noise
+from hindmost.analysis.report.variation import imbalance, injected, noise, recurring
 from hindmost.analysis.runs.conclusion import Certainty, Conclusion
 from hindmost.analysis.runs.finding import OF_COMPARISON, OF_MODELS
 from hindmost.analysis.runs.summary import when

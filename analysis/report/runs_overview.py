@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from hindmost.analysis.fits.study import FittedGroup
@@ -19,7 +19,7 @@ from hindmost.analysis.history.study import HistoryStudy
 from hindmost.analysis.report.comparison import solver_conclusions
 from hindmost.analysis.report.looked_at import LookedAt
 from hindmost.analysis.report.run_conclusions import PIPELINING, conclusions_on
-from hindmost.analysis.report.scaling_page import by_share
+from hindmost.analysis.report.scaling_page import ScalingPage, by_share
 from hindmost.analysis.report.time_balance import MEANINGS, PARTS
 from hindmost.analysis.runs.conclusion import Conclusion, worth_saying
 from hindmost.analysis.runs.finding import Finding
@@ -37,134 +37,117 @@ from hindmost.analysis.show.overview import Bar, Judgement, Overview, overview_w
 from hindmost.analysis.show.page import Widget
 from hindmost.text import counted, percent
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Looked:
-    """All that the first screen of a report rests on.
-
-    Attributes
-    ----------
-    configurations : sequence of LookedAt
-    compared : sequence of sequences of FittedGroup
-        Those that differ in their solver only.
-    further : sequence of Conclusion
-        On predictions of cycles.
-    grown : sequence of Conclusion
-        On kernels of experiments.
-    growing : sequence of Widget
-        Their charts.
-    findings : sequence of Finding
-        On all run files.
-    files : int
-        Number of run files.
-    studies : sequence of ScalingStudy
-    history : HistoryStudy or None
-    """
-
-    configurations: Sequence[LookedAt]
-    compared: Sequence[Sequence[FittedGroup]]
-    further: Sequence[Conclusion]
-    grown: Sequence[Conclusion]
-    growing: Sequence[Widget]
-    findings: Sequence[Finding]
-    files: int
-    studies: Sequence[ScalingStudy]
-    history: HistoryStudy | None
-
-
 MOST_JUDGED = 20
 """Kernels of a metric, the worst first, whose models are looked at for the verdict on the data."""
 
 
-def overview_of(looked: Looked) -> tuple[Widget, Sequence[Widget]]:
-    """Return the first screen, and the pictures on it, which lead: those of the costliest loss."""
-    of_runs = run_conclusions(looked)
+def overview_of(
+    configurations: Sequence[LookedAt],
+    compared: Sequence[Sequence[FittedGroup]],
+    further: Sequence[Conclusion],
+    experiments: ScalingPage,
+    findings: Sequence[Finding],
+    *,
+    files: int,
+    studies: Sequence[ScalingStudy],
+    history: HistoryStudy | None,
+) -> tuple[Widget, Sequence[Widget]]:
+    """Return the first screen, and the pictures on it, which lead: those of the costliest loss.
+
+    Parameters
+    ----------
+    compared : sequence of sequences of FittedGroup
+        Those that differ in their solver only.
+    further : sequence of Conclusion
+        On predictions of cycles.
+    findings : sequence of Finding
+        On all run files.
+    files : int
+        Number of run files.
+    """
+    of_runs = run_conclusions(configurations, compared)
     said = worth_saying(of_runs)
-    leading = leading_of(looked, said)
-    pictures = [*(() if leading is None else leading.pictures), *looked.growing]
-    of_nights = [] if looked.history is None else history_conclusions(looked.history)
+    leading = leading_of(configurations, said)
+    pictures = [*(() if leading is None else leading.pictures), *experiments.pictures]
     groups = {
-        "Runs": [*of_runs, *looked.further],
-        "Scaling experiments": looked.grown,
-        "Nightly results": of_nights,
+        "Runs": [*of_runs, *further],
+        "Scaling experiments": experiments.conclusions,
+        "Nightly results": [] if history is None else history_conclusions(history),
     }
-    judged = judge_all(looked)
+    read = [
+        f"{study.experiment.source}: {counted(sum(map(len, study.metrics)), 'kernel')} modelled"
+        for study in studies
+    ]
+    nothing = ["No loss above 1 % of the time."] if files else []
+    top = headline_on_runs(leading, said, findings)
+    if studies and studies[0].metrics:
+        metric = studies[0].metrics[0]
+        top.append(grown_headline(metric.at_target(by_share(metric)[:1])[0], metric.target))
+    if history is not None:
+        top.append(history_headline(history))
+        read.append(scope(history).rstrip(":"))
+        nothing.append(no_change(history))
+    # Conclusions are folded where all are of shared cores.
+    crowded = {each.file for each in findings if each.code == CROWDED}
+    in_doubt = not studies and history is None and 0 < files <= len(crowded)
+    judged = judge_all(findings, files, studies, history)
     overview = overview_widget(
         Overview(
-            headline=" ".join(headlines(looked, said)),
-            ran=[*what_ran(looked.configurations), *what_was_read(looked)],
+            headline=" ".join(top),
+            ran=[*what_ran(configurations), *read],
             data=judged[0],
             others=judged[1:],
             parts=PARTS,
             meanings=MEANINGS,
-            bars=[bar_of(one) for one in looked.configurations],
+            bars=[bar_of(one) for one in configurations],
             pictures=pictures,
             statements=[
                 replace(each, group=name)
                 for name, found in groups.items()
                 for each in statements_of(found)
             ],
-            folded=face_value(looked),
-            nothing=" ".join(nothing_found(looked)),
+            folded="At face value, all in doubt" if in_doubt else "",
+            nothing=" ".join(nothing),
         )
     )
     return overview, pictures
 
 
-def leading_of(looked: Looked, said: Sequence[Conclusion]) -> LookedAt | None:
+def leading_of(configurations: Sequence[LookedAt], said: Sequence[Conclusion]) -> LookedAt | None:
     """Return the configuration with the costliest loss; the first one without any."""
-    by_name = {one.of: one for one in looked.configurations}
-    first = next((each.of for each in said if each.of in by_name), None)
-    return next(iter(looked.configurations), None) if first is None else by_name[first]
+    by_name = {one.of: one for one in configurations}
+    first = next((by_name[each.of] for each in said if each.of in by_name), None)
+    return next(iter(configurations), None) if first is None else first
 
 
-def face_value(looked: Looked) -> str:
-    """Return under which name conclusions are folded; empty unless they are of shared cores."""
-    crowded = {each.file for each in looked.findings if each.code == CROWDED}
-    alone = not (looked.studies or looked.grown) and looked.history is None
-    return "At face value, all in doubt" if alone and 0 < looked.files <= len(crowded) else ""
-
-
-def nothing_found(looked: Looked) -> Iterator[str]:
-    """Yield what is said of runs and nights without a conclusion."""
-    if looked.files:
-        yield "No loss above 1 % of the time."
-    if looked.history is not None:
-        yield no_change(looked.history)
-
-
-def run_conclusions(looked: Looked) -> list[Conclusion]:
+def run_conclusions(
+    configurations: Sequence[LookedAt], compared: Sequence[Sequence[FittedGroup]]
+) -> list[Conclusion]:
     """Return the conclusions on runs and solvers."""
-    piped = {
-        id(fitted) for members in looked.compared if has_pipelined(members) for fitted in members
-    }
+    piped = {id(fitted) for members in compared if has_pipelined(members) for fitted in members}
     found = [
         each
-        for one in looked.configurations
+        for one in configurations
         for each in conclusions_on(one)
         if each.title != PIPELINING or id(one.fitted) not in piped  # that is measured
     ]
-    for place, members in enumerate(looked.compared):
+    for place, members in enumerate(compared):
         found += solver_conclusions(members, f"solvers-{place}")
     return found
 
 
-def headlines(looked: Looked, said: Sequence[Conclusion]) -> Iterator[str]:
-    """Yield the most important sentence on runs, experiments and nights."""
-    leading = leading_of(looked, said)
-    if leading is not None:
-        balance = leading.balance
-        work_share = balance.work_share if balance.parts_s else None
-        losses = [each.cost_s for each in said if not each.relative]
-        if said and said[0].relative and abs(said[0].cost_s) > max(losses, default=0.0):
-            yield f"{said[0].text.rstrip('.')} ({said[0].certainty})."
-        yield capital(headline_of(said, work_share, looked.findings))
-    if looked.studies and looked.studies[0].metrics:
-        metric = looked.studies[0].metrics[0]
-        standing = metric.at_target(by_share(metric)[:1])[0]
-        yield grown_headline(standing, metric.target)
-    if looked.history is not None:
-        yield history_headline(looked.history)
+def headline_on_runs(
+    leading: LookedAt | None, said: Sequence[Conclusion], findings: Sequence[Finding]
+) -> list[str]:
+    """Return the most important sentences on runs."""
+    if leading is None:
+        return []
+    balance, top = leading.balance, []
+    work_share = balance.work_share if balance.parts_s else None
+    losses = [each.cost_s for each in said if not each.relative]
+    if said and said[0].relative and abs(said[0].cost_s) > max(losses, default=0.0):
+        top.append(f"{said[0].text.rstrip('.')} ({said[0].certainty}).")
+    return [*top, capital(headline_of(said, work_share, findings))]
 
 
 def grown_headline(standing: KernelAtTarget, target: TargetScale) -> str:
@@ -184,23 +167,20 @@ def grown_headline(standing: KernelAtTarget, target: TargetScale) -> str:
     )
 
 
-def judge_all(looked: Looked) -> list[Judgement]:
+def judge_all(
+    findings: Sequence[Finding],
+    files: int,
+    studies: Sequence[ScalingStudy],
+    history: HistoryStudy | None,
+) -> list[Judgement]:
     """Return whether the data of every kind are good enough, each for itself."""
-    judged = []
-    if looked.files:
-        judged.append(judge_data(looked.findings, looked.files))
-    if looked.history is not None:
-        judged.append(judge_nights(looked.history))
-    for study in looked.studies:
-        judged.append(judge_experiment(study))
-    names = ["Runs"] * bool(looked.files) + ["Nightly results"] * (looked.history is not None)
-    names += [Path(study.experiment.source).name for study in looked.studies]
-    if len(judged) < 2:
-        return judged
-    return [
-        replace(each, text=f"{name}: {small(each.text)}")
-        for name, each in zip(names, judged, strict=True)
-    ]
+    judged = [("Runs", judge_data(findings, files))] if files else []
+    if history is not None:
+        judged.append(("Nightly results", judge_nights(history)))
+    judged += [(Path(each.experiment.source).name, judge_experiment(each)) for each in studies]
+    if len(judged) == 1:
+        return [judged[0][1]]
+    return [replace(each, text=f"{name}: {small(each.text)}") for name, each in judged]
 
 
 def judge_experiment(study: ScalingStudy) -> Judgement:
@@ -226,15 +206,6 @@ def judge_experiment(study: ScalingStudy) -> Judgement:
     first, more = study.warnings[0].rstrip("."), len(study.warnings) - 1
     left = f"; {more} more" if more else ""
     return Judgement(grade="fair", text=f"The measurements are usable with care: {first}{left}.")
-
-
-def what_was_read(looked: Looked) -> list[str]:
-    """Say what experiments and nights were read."""
-    said = [
-        f"{study.experiment.source}: {counted(sum(map(len, study.metrics)), 'kernel')} modelled"
-        for study in looked.studies
-    ]
-    return [*said, *([scope(looked.history).rstrip(":")] if looked.history is not None else [])]
 
 
 def has_pipelined(members: Sequence[FittedGroup]) -> bool:

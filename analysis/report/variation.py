@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -17,6 +16,8 @@ from hindmost.analysis.report.rank_conclusions import (
     straggler,
 )
 from hindmost.analysis.report.time_balance import metric_of
+from hindmost.analysis.runs.check import does_the_same
+from hindmost.analysis.runs.check_bodies import named, read_body_times, read_work_course, recurs
 from hindmost.analysis.runs.conclusion import Certainty, Conclusion, Link
 from hindmost.analysis.runs.configuration import injected_noise
 from hindmost.analysis.runs.cores import core_wait
@@ -24,10 +25,8 @@ from hindmost.analysis.runs.finding import OF_MODELS, Topic
 from hindmost.analysis.runs.stretches import extra_words
 from hindmost.analysis.whatif.gains import INTERRUPTED
 from hindmost.analysis.whatif.typical_work import WorkOfRank, work_of_rank
-from hindmost.errors import UsageError
 from hindmost.harness.runfile.bodies import INJECTED
 from hindmost.harness.runfile.reader import Run
-from hindmost.models.laws.noise_law import read_noise_law
 from hindmost.text import seconds
 
 MOSTLY = 0.9
@@ -36,8 +35,6 @@ CONSPICUOUS = 2.0
 """Work of one iteration over the median iteration, from which on it is named."""
 VARIATION = "Variation of iterations"
 """Noise, or work that differs from iteration to iteration: recorded times do not tell."""
-CERTAIN = 0.001
-"""Probability with which the longest draw of a law is longer than one that is called its own."""
 IN_WORDS = {
     "halo": "halo exchanges",
     "wait": "reductions and other collectives",
@@ -254,6 +251,34 @@ def noise(looked: LookedAt) -> Iterator[Conclusion]:
     )
 
 
+def recurring(looked: LookedAt) -> Iterator[Conclusion]:
+    """Yield what iterations cost that the program makes longer after every so many.
+
+    The replay without noise keeps them: the program does this.
+    """
+    run = looked.run
+    times = read_body_times(run, same_work=does_the_same(run))
+    if not (recurs(times) or run.has(INJECTED)):
+        return
+    work = read_work_course(run)
+    if work is None:
+        return
+    for each in work.recurring:
+        words = each.rule.explain(run.bodies)
+        ranks = named(work.ranks[list(each.columns)])
+        brief = f"{words} is {seconds(max(each.longer_s))} longer on {ranks}"
+        yield looked.loss(
+            "Recurring work",
+            each.cost_s,
+            f"{brief[:1].upper()}{brief[1:]}. The program does this itself, as output or a "
+            "checkpoint, and it is no noise.",
+            f"Done less often or asynchronously, it would cost up to {seconds(each.cost_s)} less.",
+            looked.links(map="Map of iterations", work="Work map"),
+            brief=brief,
+            basis="recorded work of these iterations over that of their neighbours",
+        )
+
+
 def cause_of_variation(looked: LookedAt, cost_s: float) -> str:
     """Say what may make single iterations longer, where no noise was injected.
 
@@ -324,31 +349,4 @@ def slowest_iterations(looked: LookedAt) -> str:
     return (
         f"The longest work of one iteration is {seconds(longest)}, {longest / median:.1f} times "
         f"the median iteration (iteration {body}, rank {looked.ranks.numbers[rank]})."
-        f"{beyond_law(looked.run, body, rank)}"
-    )
-
-
-def beyond_law(run: Run, body: int, rank: int) -> str:
-    """Say if a detour is far longer than its law gives in as many iterations; may be empty.
-
-    Parameters
-    ----------
-    body, rank : int
-        Where the detour is: its iteration, and the column of its rank.
-    """
-    try:
-        law = read_noise_law(injected_noise(run), "--inject")
-    except UsageError:  # of an unknown law
-        return ""
-    if law.kind != "exponential" or law.per_s or law.at_calls or INJECTED not in run.phases:
-        return ""
-    rows = slice(body, body + 1)
-    lasted_s = float(run.variable("phase_duration", rows)[0, rank, run.phases.index(INJECTED)])
-    draws = max(run.bodies * run.columns * law.probability, 1.0)
-    usual_s = law.length_s * max(math.log(draws), 1.0)
-    if lasted_s < usual_s - law.length_s * math.log(CERTAIN):
-        return ""
-    return (
-        f" {seconds(lasted_s)} of it is an injected detour; the longest of {draws:,.0f} draws from "
-        f"the law is about {seconds(usual_s)}, so the machine likely stopped the rank in it."
     )

@@ -26,7 +26,6 @@ from hindmost.analysis.runs.configuration import (
     injected_noise,
     is_attached,
     is_own_loop,
-    mixed_values,
 )
 from hindmost.analysis.runs.cores import look_at_cores
 from hindmost.analysis.runs.cycles import DECIDES, is_adaptive, read_adaptive
@@ -37,7 +36,7 @@ from hindmost.analysis.runs.efficiency.withheld import (
     unclassified_calls,
     what_unseen_is,
 )
-from hindmost.analysis.runs.finding import NUMBERS, Finding, Remark, Topic
+from hindmost.analysis.runs.finding import NUMBERS, Finding, Topic
 from hindmost.analysis.runs.groups import Group
 from hindmost.analysis.runs.model_input import MOST_IN_MEMORY
 from hindmost.analysis.runs.summary import BALANCED_S
@@ -51,7 +50,7 @@ from hindmost.text import counted, difference, percent, seconds
 CLOCK_SHARE = 0.1
 
 
-def look_at_clock(run: Run, typical_s: float) -> Iterator[Remark]:
+def look_at_clock(run: Run, typical_s: float) -> Iterator[Finding]:
     """Find clocks whose common time is too uncertain for the bodies.
 
     Parameters
@@ -61,7 +60,7 @@ def look_at_clock(run: Run, typical_s: float) -> Iterator[Remark]:
     """
     uncertainty = float(run.variable("clock_uncertainty").max(initial=0.0))
     if uncertainty > CLOCK_SHARE * typical_s:
-        yield Remark(
+        yield Finding(
             code="clock",
             severity="note",
             text=f"clocks agree only to {seconds(uncertainty)}, "
@@ -77,14 +76,14 @@ OUTLIER_CYCLES = 0.05
 DISTURBED_CYCLES = (Topic.TIMES, Topic.PREDICTIONS, Topic.COMPARISON)
 
 
-def look_at_cycles(run: Run) -> Iterator[Remark]:
+def look_at_cycles(run: Run) -> Iterator[Finding]:
     """Find an adaptive run that failed, is short, or was disturbed.
 
     Its cycles do different work, so they are compared with their predictions.
     """
     failure = run.header.spec.get("failure")
     if not run.header.complete:
-        yield Remark(
+        yield Finding(
             code="incomplete",
             severity="error",
             text=f"the run failed: {failure}" if failure else "records were lost",
@@ -92,7 +91,7 @@ def look_at_cycles(run: Run) -> Iterator[Remark]:
             doubts=(Topic.TIMES, Topic.COMPARISON),
         )
     if run.bodies < LEAST_CYCLES:
-        yield Remark(
+        yield Finding(
             code="few-cycles",
             severity="error",
             text=f"only {run.bodies} cycles",
@@ -103,7 +102,7 @@ def look_at_cycles(run: Run) -> Iterator[Remark]:
     try:
         read = read_adaptive(run)
     except DataError as error:
-        yield Remark(
+        yield Finding(
             code="no-cycles",
             severity="error",
             text=str(error),
@@ -112,7 +111,7 @@ def look_at_cycles(run: Run) -> Iterator[Remark]:
         )
         return
     if read.disturbed_on_purpose:
-        yield Remark(
+        yield Finding(
             code="interference",
             severity="note",
             text="a neighbour ran on purpose (--interfere)",
@@ -126,7 +125,7 @@ def look_at_cycles(run: Run) -> Iterator[Remark]:
     ratio = ratio[np.isfinite(ratio)]
     share = float(np.mean(ratio > OUTLIER_CYCLE)) if ratio.size else 0.0
     if share > OUTLIER_CYCLES:
-        yield Remark(
+        yield Finding(
             code="disturbed-cycles",
             severity="note",
             text=f"{percent(share, 0)} of the cycles took over {OUTLIER_CYCLE:g} times their "
@@ -137,7 +136,7 @@ def look_at_cycles(run: Run) -> Iterator[Remark]:
         )
     slower = [each for each in read.verdicts if each.kind == CycleKind.SLOWER]
     if slower:
-        yield Remark(
+        yield Finding(
             code="machine-slower",
             severity="note",
             text=f"from cycle {slower[0].cycle} on: {slower[0].words}",
@@ -147,8 +146,6 @@ def look_at_cycles(run: Run) -> Iterator[Remark]:
 
 
 REPEAT_SPREAD = 0.10
-SUMMARY_TOLERANCE = 1e-3
-"""To which the summary of a file agrees with its bodies; quantiles are kept to 0.01 %."""
 FEW_POLLS, MANY_POLLS = 3.0, 20.0
 """Calls per iteration: up to the first a program polls now and then; beyond the second it waits by
 polling."""
@@ -165,8 +162,7 @@ def check_group(group: Group) -> list[Finding]:
     """
     for run in group.runs:
         run.verify()
-    remarks = [(run, each) for run in group.runs for each in (*look_at(run), *look_at_summary(run))]
-    return [*(Finding.of(run.path, each) for run, each in remarks), *look_at_repeats(group)]
+    return findings_of([group])
 
 
 def findings_of(groups: Iterable[Group], *, read_large: bool = True) -> list[Finding]:
@@ -182,16 +178,16 @@ def findings_of(groups: Iterable[Group], *, read_large: bool = True) -> list[Fin
         for group in groups
         for finding in (
             *(
-                Finding.of(run.path, remark)
+                replace(each, file=str(run.path))
                 for run in group.runs
-                for remark in look_at(run, read_large=read_large)
+                for each in look_at(run, read_large=read_large)
             ),
             *look_at_repeats(group),
         )
     ]
 
 
-def look_at(run: Run, *, read_large: bool = True) -> Iterator[Remark]:
+def look_at(run: Run, *, read_large: bool = True) -> Iterator[Finding]:
     """Look at one run."""
     adaptive = is_adaptive(run)
     yield from look_at_injection(run)
@@ -213,11 +209,11 @@ def look_at(run: Run, *, read_large: bool = True) -> Iterator[Remark]:
     yield from look_at_clock(run, typical)
 
 
-def look_at_injection(run: Run) -> Iterator[Remark]:
+def look_at_injection(run: Run) -> Iterator[Finding]:
     """Say that noise was injected: the run was disturbed on purpose."""
     law = injected_noise(run)
     if law:
-        yield Remark(
+        yield Finding(
             code="injected-noise",
             severity="note",
             text=f"noise was injected ({law})",
@@ -233,16 +229,7 @@ def does_the_same(run: Run) -> bool:
 
 
 def look_at_repeats(group: Group) -> Iterator[Finding]:
-    """Find repeats that do not agree, and parameters that they give in two ways."""
-    for mixed in mixed_values(group.runs):
-        yield Finding(
-            file=str(mixed.text_in),
-            code="mixed-types",
-            severity="note",
-            text=mixed.explain(),
-            advice="give the parameter in one way; if the runs differ, give it different values",
-            doubts=(Topic.TIMES, Topic.MODELS, Topic.COMPARISON),
-        )
+    """Find repeats that do not agree."""
     times = [run.solve_time_s for run in group.runs]
     if min(times) <= 0.0:
         return
@@ -275,12 +262,12 @@ def for_every_repeat(findings: Sequence[Finding], groups: Iterable[Group]) -> li
     ]
 
 
-def look_at_completeness(run: Run) -> Iterator[Remark]:
+def look_at_completeness(run: Run) -> Iterator[Finding]:
     """Find lost records, and too few bodies."""
     own = is_own_loop(run)
     failure = run.header.spec.get("failure")
     if not run.header.complete and failure and not run.header.records_lost:
-        yield Remark(
+        yield Finding(
             code="incomplete",
             severity="error",
             text=f"{failure}",
@@ -288,7 +275,7 @@ def look_at_completeness(run: Run) -> Iterator[Remark]:
             doubts=NUMBERS,
         )
     elif not run.header.complete:
-        yield Remark(
+        yield Finding(
             code="incomplete",
             severity="error",
             text=f"{run.header.records_lost} records were lost",
@@ -305,7 +292,7 @@ def look_at_completeness(run: Run) -> Iterator[Remark]:
             more = "let the program do more of them"
         elif {"rtol", "atol"} & run.header.spec.keys():
             more = "combine several solves (--repeats)"
-        yield Remark(
+        yield Finding(
             code="few-bodies",
             severity="error",
             text=f"only {counted(run.bodies, 'iteration')}",
@@ -314,13 +301,13 @@ def look_at_completeness(run: Run) -> Iterator[Remark]:
         )
 
 
-def look_at_ending(run: Run) -> Iterator[Remark]:
+def look_at_ending(run: Run) -> Iterator[Finding]:
     """Find solves that did not do what they were asked to, and bodies of an unknown pattern."""
     ending = Ending.of(run.header)
     if ending is None:
         return
     if ending.shortfall and ending.to_tolerance:
-        yield Remark(
+        yield Finding(
             code="tolerance-not-reached",
             severity="error",
             text=ending.shortfall,
@@ -330,7 +317,7 @@ def look_at_ending(run: Run) -> Iterator[Remark]:
             doubts=(Topic.TIMES, Topic.COMPARISON),
         )
     elif ending.shortfall:
-        yield Remark(
+        yield Finding(
             code="stopped-early",
             severity="error",
             text=ending.shortfall,
@@ -338,7 +325,7 @@ def look_at_ending(run: Run) -> Iterator[Remark]:
             doubts=(Topic.TIMES, Topic.COMPARISON),
         )
     if ending.flaw:
-        yield Remark(
+        yield Finding(
             code="not-finite",
             severity="error",
             text=ending.flaw,
@@ -347,7 +334,7 @@ def look_at_ending(run: Run) -> Iterator[Remark]:
             doubts=(Topic.COMPARISON,),
         )
     if ending.generic:
-        yield Remark(
+        yield Finding(
             code="generic-bodies",
             severity="note",
             text="iterations last from one call of the solver's monitor to the next, "
@@ -357,12 +344,12 @@ def look_at_ending(run: Run) -> Iterator[Remark]:
         )
 
 
-def look_at_books(run: Run, times: BodyTimes) -> Iterator[Remark]:
+def look_at_books(run: Run, times: BodyTimes) -> Iterator[Finding]:
     """Find solves whose parts do not add up to the solve time."""
     parts = run.lead_in + times.rank_s + run.restart_durations.sum(axis=0) + run.lead_out
     missed = float(np.abs(parts - run.solve_time).max(initial=0.0))
     if not missed <= BALANCED_S:
-        yield Remark(
+        yield Finding(
             code="books-open",
             severity="error",
             text=f"the parts of the solve differ from its time by {seconds(missed)}",
@@ -371,14 +358,14 @@ def look_at_books(run: Run, times: BodyTimes) -> Iterator[Remark]:
         )
 
 
-def look_at_summary_alone(run: Run) -> Iterator[Remark]:
+def look_at_summary_alone(run: Run) -> Iterator[Finding]:
     """Find what the summary of a file shows that is too large to be read for a glance."""
     counted = run.summary
     body = counted["body_s"]
     each_rank_s = sum(counted["phase_s"].values()) / max(run.columns, 1)
     share = (body["maximum"] - body["median"]) / each_rank_s if each_rank_s > 0.0 else 0.0
     if share > DOMINATES:
-        yield Remark(
+        yield Finding(
             code="outliers",
             severity="error",
             text=f"the slowest iteration alone takes {percent(share)} of the time",
@@ -387,43 +374,12 @@ def look_at_summary_alone(run: Run) -> Iterator[Remark]:
         )
 
 
-def look_at_summary(run: Run) -> Iterator[Remark]:
-    """Find a summary that contradicts the bodies: `show` prints the summary."""
-    if run.reduced or not run.bodies:
-        return
-    phases = np.zeros(len(run.phases))
-    least, most = np.inf, 0.0
-    for rows in run.blocks():
-        durations = run.variable("duration", rows)
-        least, most = min(least, float(durations.min())), max(most, float(durations.max()))
-        phases += run.variable("phase_duration", rows).sum(axis=(0, 1), dtype=np.float64)
-    claimed_phases, claimed_body = run.summary["phase_s"], run.summary["body_s"]
-    pairs = [(claimed_body["minimum"], least), (claimed_body["maximum"], most)]
-    pairs += [(claimed_phases.get(name, 0.0), phases[at]) for at, name in enumerate(run.phases)]
-    whole = float(phases.sum())
-    wrong = [
-        (claimed, found)
-        for claimed, found in pairs
-        if not abs(claimed - found) <= SUMMARY_TOLERANCE * max(abs(found), 1e-3 * whole)
-    ]
-    if wrong:
-        claimed, found = wrong[0]
-        yield Remark(
-            code="summary-differs",
-            severity="error",
-            text=f"the file's summary says {seconds(claimed)} where its iterations have "
-            f"{seconds(found)}",
-            advice="do not use the file: another program has modified it",
-            doubts=NUMBERS,
-        )
-
-
-def look_at_calls(run: Run) -> Iterator[Remark]:
+def look_at_calls(run: Run) -> Iterator[Finding]:
     """Find MPI calls that were not seen, are unclassified, or came from other threads."""
     share = float(np.max(run.unclassified_share, initial=0.0))
     if share > UNCLASSIFIED_TOLD and not mpi_unseen(run):
         earlier = "unclassified" not in run.phases
-        yield Remark(
+        yield Finding(
             code="unattributed-mpi",
             severity="error" if share > UNCLASSIFIED_MOST else "note",
             text=f"{percent(share)} of a rank's time is in {unclassified_calls(run)}"
@@ -436,7 +392,7 @@ def look_at_calls(run: Run) -> Iterator[Remark]:
         )
     foreign = run.header.spec.get("foreign_calls")
     if isinstance(foreign, int) and foreign > 0:
-        yield Remark(
+        yield Finding(
             code="foreign-calls",
             severity="note",
             text=f"{foreign:,} MPI calls came from threads other than the recorded one",
@@ -447,7 +403,7 @@ def look_at_calls(run: Run) -> Iterator[Remark]:
     polls = run.header.spec.get("polls")
     an_iteration = polls / max(run.bodies, 1) if isinstance(polls, int) else 0.0
     if an_iteration > FEW_POLLS:
-        yield Remark(
+        yield Finding(
             code="polling",
             severity="error" if an_iteration > MANY_POLLS else "note",
             text=f"the ranks polled MPI {an_iteration:,.0f} times per iteration (MPI_Test, "
@@ -457,7 +413,7 @@ def look_at_calls(run: Run) -> Iterator[Remark]:
             doubts=SPLIT,
         )
     if mpi_unseen(run):
-        yield Remark(
+        yield Finding(
             code="mpi-unseen",
             severity="error",
             text=what_unseen_is(run),

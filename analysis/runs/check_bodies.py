@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.analysis.runs.efficiency.withheld import mpi_unseen
-from hindmost.analysis.runs.finding import Remark, Topic
+from hindmost.analysis.runs.finding import Finding, Topic
 from hindmost.analysis.runs.tallies import Block, Wanted, tallied
 from hindmost.harness.runfile.all_ranks import columns_of
 from hindmost.harness.runfile.bodies import INJECTED
@@ -119,7 +119,7 @@ class WorkCourseTally:
             nothing = np.zeros((2, ranks.size))
             return WorkCourse(ranks=ranks, quarters_s=nothing, growth=nothing[0])
         work = np.concatenate(self._work)
-        place = run.position if run.restarts else np.zeros(len(work), np.int32)
+        place = places_of(run)
         found = find_recurring(work, place)
         start = columns_of(run, "start", self._columns[:1])[:, 0] if found else np.empty(0)
         quarter = max(len(work) // QUARTERS, 1)
@@ -137,6 +137,11 @@ class WorkCourseTally:
         )
 
 
+def places_of(run: Run) -> NDArray[np.integer[Any]]:
+    """Return the place of every iteration in the restart cycle; all 0 without restarts."""
+    return run.position if run.restarts else np.zeros(run.bodies, np.int32)
+
+
 def growth_of(values: NDArray[np.float64], place: NDArray[np.integer[Any]]) -> NDArray[np.float64]:
     """Return the change from the first quarter to the last: float64, shape (rank,), a share.
 
@@ -146,19 +151,13 @@ def growth_of(values: NDArray[np.float64], place: NDArray[np.integer[Any]]) -> N
     place : int array, shape (iteration,)
         In the restart cycle.
     """
-    relative = values / np.maximum(np.median(values, axis=0), np.finfo(float).tiny)
-    _, which, counts = np.unique(place, return_inverse=True, return_counts=True)
-    if counts.size > 1 and 2 * counts.size < len(values):
-        order = np.argsort(which, kind="stable")
-        for rows in np.split(order, np.cumsum(counts)[:-1]):
-            usual = np.median(values[rows], axis=0)
-            relative[rows] = values[rows] / np.maximum(usual, np.finfo(float).tiny)
+    relative = relative_to_place(values, place)
     quarter = max(len(values) // QUARTERS, 1)
     before, after = (np.median(part, axis=0) for part in (relative[:quarter], relative[-quarter:]))
     return np.asarray(after / np.maximum(before, np.finfo(float).tiny) - 1.0)
 
 
-def look_at_recurring(work: WorkCourse, iterations: int, whole_s: float) -> Iterator[Remark]:
+def look_at_recurring(work: WorkCourse, iterations: int, whole_s: float) -> Iterator[Finding]:
     """Say which iterations come back longer, and what they cost.
 
     Parameters
@@ -178,7 +177,7 @@ def look_at_recurring(work: WorkCourse, iterations: int, whole_s: float) -> Iter
             if clock_s is not None
             else ""
         )
-        yield Remark(
+        yield Finding(
             code="recurring",
             severity="note",
             text=f"{words} is {longer} longer on {named(work.ranks[list(each.columns)])}: "
@@ -355,7 +354,7 @@ class BodyTimesTally:
     def result(self) -> BodyTimes:
         """Return the bodies, reduced."""
         every = np.concatenate(self._slowest)
-        relative = relative_to_place(self._run, every)
+        relative = relative_to_place(every, places_of(self._run))
         typical = every / np.maximum(relative, np.finfo(float).tiny)
         quarters = np.ones((2, self._run.columns))
         if self._run.bodies >= LEAST_BODIES:
@@ -373,30 +372,33 @@ class BodyTimesTally:
         )
 
 
-def relative_to_place(run: Run, slowest: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the slowest rank of every body, relative to the median of its place in the cycle.
+def relative_to_place(
+    values: NDArray[np.float64], place: NDArray[np.integer[Any]]
+) -> NDArray[np.float64]:
+    """Return values relative to the median of their place in the restart cycle.
 
     Parameters
     ----------
-    slowest : float64 array, shape (iteration,), seconds
+    values : float64 array, shape (iteration,) or (iteration, rank)
+    place : int array, shape (iteration,)
 
     Returns
     -------
-    float64 array, shape (iteration,)
+    float64 array, shape of values
     """
-    if not slowest.size:
-        return slowest
-    typical = np.full(slowest.size, np.median(slowest))
-    position = run.position if run.restarts else np.zeros(slowest.size, np.int32)
-    order = np.argsort(position, kind="stable")
-    borders = np.flatnonzero(np.diff(position[order])) + 1
-    if 2 * borders.size < slowest.size:  # else there is nothing at a place to compare with
+    if not values.size:
+        return values
+    typical = np.empty_like(values)
+    typical[:] = np.median(values, axis=0)
+    order = np.argsort(place, kind="stable")
+    borders = np.flatnonzero(np.diff(place[order])) + 1
+    if 2 * borders.size < len(values):  # else there is nothing at a place to compare with
         for members in np.split(order, borders):
-            typical[members] = np.median(slowest[members])
-    return np.asarray(slowest / np.maximum(typical, np.finfo(float).tiny))
+            typical[members] = np.median(values[members], axis=0)
+    return np.asarray(values / np.maximum(typical, np.finfo(float).tiny))
 
 
-def look_at_bodies(times: BodyTimes, work: WorkCourse | None = None) -> Iterator[Remark]:
+def look_at_bodies(times: BodyTimes, work: WorkCourse | None = None) -> Iterator[Finding]:
     """Find recurring iterations, drift, outliers and slow stretches.
 
     Parameters
@@ -416,7 +418,7 @@ def look_at_bodies(times: BodyTimes, work: WorkCourse | None = None) -> Iterator
     if abs(drift) > DRIFT:
         cause = "" if times.same_work else ", and whether iterations do more work later"
         whose, lead = whose_drift(work, drift * float(np.median(times.slowest)))
-        yield Remark(
+        yield Finding(
             code="drift",
             severity="error" if abs(drift) > DRIFT_DOMINATES else "note",
             text=f"iterations of the last quarter take {percent(abs(drift), 0)} "
@@ -433,7 +435,7 @@ def look_at_bodies(times: BodyTimes, work: WorkCourse | None = None) -> Iterator
             if times.same_work
             else "something else used the machine, or these iterations do more work"
         )
-        yield Remark(
+        yield Finding(
             code="slow-stretch",
             severity="note",
             text=f"{longest * SLOW_BLOCK} consecutive iterations are over {SLOW_FACTOR} "
@@ -453,7 +455,7 @@ def apart_from_recurring(times: BodyTimes, work: WorkCourse) -> BodyTimes:
     return replace(times, relative=relative)
 
 
-def find_outliers(times: BodyTimes) -> Iterator[Remark]:
+def find_outliers(times: BodyTimes) -> Iterator[Finding]:
     """Find bodies far slower than others at their place in the cycle, and their share of time."""
     relative, slowest = times.relative, times.slowest
     outliers = relative > OUTLIER_FACTOR
@@ -465,7 +467,7 @@ def find_outliers(times: BodyTimes) -> Iterator[Remark]:
     if share <= OUTLIER_SHARE:
         return
     early = float(excess[np.flatnonzero(outliers) < FIRST].sum() / excess.sum())
-    yield Remark(
+    yield Finding(
         code="outliers",
         severity="error" if share > DOMINATES else "note",
         text=f"{counted(count, 'iteration')} last{'s' if count == 1 else ''} over "
@@ -475,12 +477,12 @@ def find_outliers(times: BodyTimes) -> Iterator[Remark]:
     )
 
 
-def find_no_baseline(times: BodyTimes) -> Iterator[Remark]:
+def find_no_baseline(times: BodyTimes) -> Iterator[Finding]:
     """Find runs in which most bodies are slow, so that the median hides how many."""
     fastest = float(np.quantile(times.relative, FASTEST))
     if not float(np.median(times.relative)) > OUTLIER_FACTOR * fastest:
         return
-    yield Remark(
+    yield Finding(
         code="no-baseline",
         severity="error" if times.same_work else "note",
         text=f"half of the iterations last over {OUTLIER_FACTOR:.0f} times as long as the fastest "

@@ -12,10 +12,9 @@ import hashlib
 import json
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from pathlib import Path, PurePath
+from pathlib import PurePath
 from typing import Any
 
 import numpy as np
@@ -108,54 +107,6 @@ def configuration(run: Run) -> dict[str, str]:
     # A loop's own parameter may have the name of a fixed part.
     own = {f"given {name}" if name in fixed else name: value for name, value in asked.items()}
     return fixed | own | variables_of(run) | structure_of(run)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MixedValue:
-    """A parameter that one run gives as text and another as a number or flag, with equal words.
-
-    Configurations are text, so that both count as equal.
-
-    Attributes
-    ----------
-    name, value : str
-    kind : str
-        What it is where it is not text: ``number`` or ``flag``.
-    text_in, other_in : Path
-        The first files with either.
-    """
-
-    name: str
-    value: str
-    kind: str
-    text_in: Path
-    other_in: Path
-
-    def explain(self) -> str:
-        """Say it in a sentence, without its end."""
-        return (
-            f"{self.name} is the text '{self.value}' in {self.text_in} and the {self.kind} "
-            f"{self.value} in {self.other_in}; both count as {self.value}"
-        )
-
-
-def mixed_values(runs: Iterable[Run]) -> list[MixedValue]:
-    """Return the parameters of loops that some runs give as text and others not."""
-    texts: dict[tuple[str, str], Path] = {}
-    others: dict[tuple[str, str], tuple[str, Path]] = {}
-    for run in runs:
-        given = run.header.spec.get("parameters")
-        for name, value in given.items() if isinstance(given, dict) else ():
-            if isinstance(value, str):
-                texts.setdefault((name, value), run.path)
-            elif isinstance(value, bool | int | float):
-                kind = "flag" if isinstance(value, bool) else "number"
-                others.setdefault((name, str(value)), (kind, run.path))
-    return [
-        MixedValue(name=key[0], value=key[1], kind=kind, text_in=texts[key], other_in=path)
-        for key, (kind, path) in others.items()
-        if key in texts
-    ]
 
 
 def name_of(run: Run) -> str:

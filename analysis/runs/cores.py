@@ -14,7 +14,7 @@ import numpy as np
 
 from hindmost.analysis.runs.check_bodies import DOMINATES
 from hindmost.analysis.runs.conclusion import WORTH_SAYING
-from hindmost.analysis.runs.finding import NUMBERS, Remark, Topic
+from hindmost.analysis.runs.finding import NUMBERS, Finding, Topic
 from hindmost.harness.runfile.all_ranks import hosts_of_all
 from hindmost.harness.runfile.reader import Run
 from hindmost.text import counted, percent
@@ -93,14 +93,14 @@ def number_of(run: Run, name: str) -> float | None:
     return None if value is None else float(value)
 
 
-def look_at_cores(run: Run) -> Iterator[Remark]:
+def look_at_cores(run: Run) -> Iterator[Finding]:
     """Find ranks that had no core when they could run, or may have had none."""
     load, cores = number_of(run, "load_before"), number_of(run, "cores")
     waited, crowded = core_wait(run), crowds(run, cores)
     if waited is not None and not waited.matters:
         return
     if crowded:
-        yield Remark(
+        yield Finding(
             code="crowded",
             severity="error",
             text=crowded if waited is None else f"{crowded}: {waited}",
@@ -113,7 +113,7 @@ def look_at_cores(run: Run) -> Iterator[Remark]:
             doubts=NUMBERS,
         )
     elif waited is not None:
-        yield Remark(
+        yield Finding(
             code="cores-taken",
             severity="error" if waited.most > DOMINATES else "note",
             text=str(waited),
@@ -122,7 +122,7 @@ def look_at_cores(run: Run) -> Iterator[Remark]:
             doubts=BUSY,
         )
     elif load is not None and cores and load > QUIET_LOAD * cores:
-        yield Remark(
+        yield Finding(
             code="load",
             severity="note",
             text=f"load {load:.1f} on {cores:g} cores before the run",

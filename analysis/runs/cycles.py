@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hindmost.analysis.runs.finding import WIDTH
 from hindmost.errors import DataError, UsageError
 from hindmost.harness.runfile.all_ranks import most_of, total_of
 from hindmost.harness.runfile.cycles import ADAPTIVE
@@ -238,7 +239,6 @@ def mean_error_percent(predicted: NDArray[np.float64], measured: NDArray[np.floa
 
 SHOWN = 4
 """Verdicts that are shown in words."""
-WIDTH = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

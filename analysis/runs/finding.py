@@ -50,11 +50,13 @@ NUMBERS = (Topic.TIMES, Topic.PHASES, Topic.MODELS, Topic.COMPARISON)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Remark:
-    """A finding without its file.
+class Finding:
+    """Something that puts numbers of a run in doubt.
 
     Attributes
     ----------
+    file : str
+        Empty where one run alone is looked at.
     code : str
         Short and stable, for programs.
     severity : str
@@ -64,35 +66,12 @@ class Remark:
         What it puts in doubt.
     """
 
+    file: str = ""
     code: str
     severity: Severity
     text: str
     advice: str
     doubts: tuple[Topic, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
-    """Something that puts numbers of a run in doubt; its parts are those of a `Remark`."""
-
-    file: str
-    code: str
-    severity: Severity
-    text: str
-    advice: str
-    doubts: tuple[Topic, ...]
-
-    @classmethod
-    def of(cls, file: Path, remark: Remark) -> Finding:
-        """Return what was remarked on a file."""
-        return cls(
-            file=str(file),
-            code=remark.code,
-            severity=remark.severity,
-            text=remark.text,
-            advice=remark.advice,
-            doubts=remark.doubts,
-        )
 
 
 def about(findings: Iterable[Finding], topics: Collection[Topic]) -> list[Finding]:
@@ -104,17 +83,22 @@ def about(findings: Iterable[Finding], topics: Collection[Topic]) -> list[Findin
     return sorted(found, key=lambda each: (each.code not in ON_PURPOSE, each.severity != "error"))
 
 
+def by_code(findings: Iterable[Finding]) -> list[list[Finding]]:
+    """Return the findings of each code and severity together, in the order of the first ones."""
+    alike: dict[tuple[str, str], list[Finding]] = {}
+    for each in findings:
+        alike.setdefault((each.code, each.severity), []).append(each)
+    return list(alike.values())
+
+
 def cautions(findings: Iterable[Finding], topics: Collection[Topic]) -> list[str]:
     """Return the findings below a table whose numbers depend on some topics.
 
     Findings of one code in several files are one line. What is in doubt is said once, in the last.
     """
-    alike: dict[tuple[str, str], list[Finding]] = {}
-    chosen = list(about(findings, topics))
-    for each in chosen:
-        alike.setdefault((each.code, each.severity), []).append(each)
+    chosen = about(findings, topics)
     several = len({each.file for each in chosen}) > 1
-    lines = [line(each, several=several) for each in alike.values()]
+    lines = [line(each, several=several) for each in by_code(chosen)]
     if len(lines) > MOST_SHOWN:
         lines[MOST_SHOWN:] = [f"{counted(len(lines) - MOST_SHOWN, 'more finding')}."]
     if lines:

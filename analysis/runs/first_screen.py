@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hindmost.analysis.runs.conclusion import Certainty, Conclusion, worth_saying
-from hindmost.analysis.runs.finding import Finding, text_of_all
+from hindmost.analysis.runs.finding import Finding, by_code, text_of_all
 from hindmost.analysis.show.overview import Judgement, Statement
 from hindmost.analysis.show.page import Heading, Paragraph, Part
 from hindmost.analysis.show.table import Column, Table
@@ -29,15 +29,13 @@ def judge_data(findings: Sequence[Finding], files: int) -> Judgement:
     if not findings:
         return Judgement(grade="good", text=f"The data are good: no finding in {of}.")
     worst = errors or list(findings)
-    by_code: dict[str, list[Finding]] = {}
-    for each in worst:
-        by_code.setdefault(each.code, []).append(each)
+    alike = by_code(worst)
     said = [
         text_of_all(found)
         + (f" (in {len({each.file for each in found})} of {files} files)" if files > 1 else "")
-        for found in list(by_code.values())[:MOST_CODES]
+        for found in alike[:MOST_CODES]
     ]
-    more = len(by_code) - len(said)
+    more = len(alike) - len(said)
     listed = "; ".join(said) + (f"; {more} more" if more > 0 else "")
     if errors:
         bad = len({each.file for each in errors})
@@ -181,9 +179,7 @@ def data_parts(findings: Sequence[Finding]) -> list[Part]:
     """Return the section on the data: every finding with its advice."""
     if not findings:
         return []
-    alike: dict[tuple[str, str], list[Finding]] = {}
-    for each in sorted(findings, key=lambda each: each.severity != "error"):
-        alike.setdefault((each.code, each.severity), []).append(each)
+    errors_first = sorted(findings, key=lambda each: each.severity != "error")
     return [
         Heading("Data quality", anchor=DATA),
         Table(
@@ -197,14 +193,14 @@ def data_parts(findings: Sequence[Finding]) -> list[Part]:
             ),
             rows=[
                 (
-                    severity,
+                    found[0].severity,
                     text_of_all(found),
                     found[0].advice,
                     ", ".join(found[0].doubts),
                     str(len({each.file for each in found})),
-                    code,
+                    found[0].code,
                 )
-                for (code, severity), found in alike.items()
+                for found in by_code(errors_first)
             ],
         ),
         Paragraph(

@@ -26,16 +26,15 @@ class RankOrder:
     ----------
     key, label : str
         In an address, and where it is chosen.
-    places : int array, shape (rank,), or None
-        Places of the ranks, the lowest row first. None where the run has no such order; the label
-        says why.
+    places : int array, shape (rank,)
+        Places of the ranks, the lowest row first.
     sections : tuple of (int, str)
         The first row of ranks that belong together, and what they are called.
     """
 
     key: str
     label: str
-    places: NDArray[np.int64] | None
+    places: NDArray[np.int64]
     sections: tuple[tuple[int, str], ...] = ()
 
 

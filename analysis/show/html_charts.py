@@ -23,8 +23,8 @@ from hindmost.printable import page_json
 
 DIGITS = 5
 TINY = 1e-300
-Choices = Sequence[tuple[str, str, bool]]
-"""Value and text of each choice, and whether it can be chosen."""
+Choices = Sequence[tuple[str, str]]
+"""Value and text of each choice."""
 HINT = (
     "Point at the chart for its numbers. Drag, or turn the wheel with Ctrl, to zoom. Keys: arrows "
     "point, w and s zoom, a and d move, 0 shows all."
@@ -245,7 +245,7 @@ def choice_chart(
         What is chosen.
     """
     first = next(iter(charts.values()))
-    legend = curve_legend(first, [(key, labels[key], True) for key in charts], what)
+    legend = curve_legend(first, [(key, labels[key]) for key in charts], what)
     return figure(
         number, first, heading, caption, picture(first, height), choice_data(charts), legend
     )

@@ -10,13 +10,12 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
-from hindmost.analysis.show.heat_map import HeatMap, RankOrder
+from hindmost.analysis.show.heat_map import MOST_COLUMNS, HeatMap, RankOrder
 from hindmost.analysis.show.palette import COLOUR_MAP
 from hindmost.analysis.show.templates import rendered
 from hindmost.text import seconds
 
 MOST_CELLS = 150_000
-MOST_COLUMNS = 1200
 MOST_ROWS = 256
 FAR_BEYOND = 1.5
 """Times the top of the scale of colours, from which on a cell of a map is marked as well."""
@@ -42,7 +41,6 @@ def map_data(heat_map: HeatMap) -> dict[str, Any]:
     orders = orders_of(heat_map)
     matrices, drawn = [times], []
     for order in orders:
-        assert order.places is not None
         kept = coarse.ranks_a_row == 1 or np.array_equal(order.places, np.arange(coarse.ranks))
         if not kept:
             matrices.append(coarse_enough(heat_map.ordered(order)).times * unit.per_second)
@@ -80,11 +78,11 @@ def map_data(heat_map: HeatMap) -> dict[str, Any]:
     }
 
 
-def orders_of(heat_map: HeatMap) -> list[RankOrder]:
+def orders_of(heat_map: HeatMap) -> tuple[RankOrder, ...]:
     """Return the orders that a reader can choose on a page."""
-    if heat_map.ranks_a_row > 1 or heat_map.ranks > MOST_ORDERED:
-        return []
-    return [each for each in heat_map.orders if each.places is not None]
+    if heat_map.ranks_a_row > 1 or not LEAST_ORDERED <= heat_map.ranks <= MOST_ORDERED:
+        return ()
+    return heat_map.orders
 
 
 def packed(times: NDArray[np.float64], plain: NDArray[np.uint16] | None = None) -> dict[str, Any]:
@@ -139,12 +137,5 @@ def map_legend(heat_map: HeatMap) -> Markup:
         low=low,
         high=high,
         far=f"{FAR_BEYOND:g}" if far else "",
-        orders=order_choices(heat_map),
+        orders=[(each.key, each.label) for each in orders_of(heat_map)],
     )
-
-
-def order_choices(heat_map: HeatMap) -> list[tuple[str, str, bool]]:
-    """Return the orders of ranks: key, label, and whether there is one; empty for no choice."""
-    if not orders_of(heat_map) or heat_map.ranks < LEAST_ORDERED:
-        return []
-    return [(each.key, each.label, each.places is not None) for each in heat_map.orders]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,7 +22,6 @@ from hindmost.analysis.show.palette import COLOUR_MAP, DASHES, FILLS, LINES, fil
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.axis import Axis
 
 LINE_WIDTH = 1.4
 THIN = 0.8
@@ -31,6 +30,8 @@ POINT_SIZE = 3.5
 MARKERS = ("o", "s", "^", "D", "v", "P")
 """Of the series of points of a chart, in their order."""
 MANY_STEPS = 150
+POWERS = (-2, 5)
+"""Of ten, beyond which an axis writes them once."""
 BAR_WIDTH = 0.7
 LETTERS_AN_INCH = 14
 HANDLE_LETTERS = 7
@@ -62,7 +63,7 @@ def draw_chart(chart: Chart, axes: Axes) -> Axes:
     axes.set_xlim(*x_limits(chart.series))
     axes.set_ylim(*chart.y_limits)
     if not chart.logarithmic[1]:
-        write_powers(axes.yaxis)
+        axes.ticklabel_format(axis="y", scilimits=POWERS, useMathText=True)
     if chart.counted:
         left, right = axes.get_xlim()
         first, last = math.ceil(left), math.floor(right)
@@ -80,25 +81,6 @@ def draw_chart(chart: Chart, axes: Axes) -> Axes:
     elif len(chart.series) > 1:
         axes.legend(loc="best")
     return axes
-
-
-def write_powers(axis: Axis) -> None:
-    """Take a power of ten out of the numbers of an axis where they are large or small.
-
-    Only the power is a formula: matplotlib takes milliseconds for each.
-    """
-    from matplotlib.ticker import ScalarFormatter
-
-    class Numbers(ScalarFormatter):
-        """Numbers, and a power of ten as a formula."""
-
-        def __call__(self, x: float, pos: int | None = None) -> str:
-            """Return a number as plain text."""
-            return super().__call__(x, pos).removeprefix(r"$\mathdefault{").removesuffix("}$")
-
-    numbers = Numbers(useMathText=True)
-    numbers.set_powerlimits((-2, 5))
-    axis.set_major_formatter(numbers)
 
 
 def set_scales(chart: Chart, axes: Axes) -> None:
@@ -140,7 +122,9 @@ def draw_fill(axes: Axes, series: Series, colour: str) -> None:
     """Draw an area, bars or a band."""
     base = np.zeros(series.y.size) if series.base is None else series.base
     if series.look == "area":
-        add_steps(axes, series, baseline=base, fill=True, facecolor=colour, lw=0)
+        axes.stairs(
+            series.y, series.x, baseline=base, fill=True, fc=colour, lw=0, label=series.name
+        )
     elif series.look == "bars":
         axes.bar(series.x, series.y - base, BAR_WIDTH, bottom=base, color=colour, label=series.name)
     else:
@@ -149,30 +133,15 @@ def draw_fill(axes: Axes, series: Series, colour: str) -> None:
         axes.fill_between(series.x, base, series.y, color=colour, lw=width, label=series.name)
 
 
-def add_steps(axes: Axes, series: Series, **looks: Any) -> None:
-    """Add steps without a look at where they lie, which takes longer than to draw them.
-
-    The limits of a chart are known.
-    """
-    from matplotlib.patches import StepPatch
-
-    axes.add_artist(StepPatch(series.y, series.x, label=series.name, **looks))
-
-
 def draw_line(axes: Axes, series: Series, number: int) -> None:
     """Draw a line or steps in the look of the number-th line of a chart."""
     dash = DASHES[number % len(DASHES)]
     colour = LINES[number % len(LINES)]
     style = (0.0, dash) if dash else "solid"
     if series.look == "steps":
-        add_steps(
-            axes,
-            series,
-            baseline=None,
-            fill=False,
-            edgecolor=colour,
-            ls=style,
-            lw=THIN if series.y.size > MANY_STEPS else LINE_WIDTH,
+        width = THIN if series.y.size > MANY_STEPS else LINE_WIDTH
+        axes.stairs(
+            series.y, series.x, baseline=None, ec=colour, ls=style, lw=width, label=series.name
         )
     else:
         axes.plot(series.x, series.y, color=colour, ls=style, lw=LINE_WIDTH, label=series.name)

@@ -14,7 +14,7 @@ HABITS: Mapping[str, str] = {
     "--text": RECOGNISED,
     "--talpas": RECOGNISED,
     "--experiment": RECOGNISED,
-    "--extra-p-3": RECOGNISED,
+    "--extra-p-3": "open and save the file with Extra-P 4, and name that",
     "--cube": "the format is recognised by content, so name the folder only",
     "--nsight": NOT_READ,
     "--extra-prof": NOT_READ,

@@ -13,14 +13,14 @@ from hindmost.analysis.history.figures import HISTORY_FIGURES
 from hindmost.analysis.report.papers import numbers_of, papers_table
 from hindmost.analysis.report.run_figures import RUN_FIGURES
 from hindmost.analysis.runs.check import findings_of
-from hindmost.analysis.runs.figures.compare_runs import COMPARISON_FIGURES, ComparisonFigure
+from hindmost.analysis.runs.figures.compare_runs import COMPARISON_FIGURES
 from hindmost.analysis.runs.figures.run_figure import (
     DEFAULT_HEIGHT_INCHES,
     Content,
+    Figure,
     FigureChoice,
     FileFigure,
     Position,
-    RunFigure,
     SeriesChoice,
 )
 from hindmost.analysis.runs.finding import OF_SHOW, cautions
@@ -42,7 +42,7 @@ from hindmost.output import warn, write_lines, write_text
 OF_SEVERAL = (*COMPARISON_FIGURES, *LATENCY_TREND, *NOISE_SWEEP)
 OF_ONE_RUN = (*RUN_FIGURES, *ADAPTIVE_FIGURES)
 OF_FILES: tuple[FileFigure, ...] = (*HISTORY_FIGURES, *SCALING_FIGURES)
-EVERY: tuple[RunFigure | ComparisonFigure | FileFigure, ...] = (*OF_ONE_RUN, *OF_SEVERAL, *OF_FILES)
+EVERY: tuple[Figure, ...] = (*OF_ONE_RUN, *OF_SEVERAL, *OF_FILES)
 NAMES = [figure.name for figure in EVERY]
 OF_OTHER_FILES = (
     "Figures of nightly results and of scaling experiments are asked for by name: --figure nights, "

@@ -6,18 +6,21 @@ import argparse
 import textwrap
 
 from hindmost.analysis.runs.check import findings_of
-from hindmost.analysis.runs.efficiency.metrics import LEGEND, OF_SCALING
 from hindmost.analysis.runs.efficiency.of_run import WINDOWS, efficiencies_of
 from hindmost.analysis.runs.efficiency.scaling import efficiencies_over_ranks
-from hindmost.analysis.runs.efficiency.tables import efficiency_table, part_tables
-from hindmost.analysis.runs.finding import OF_RANKS, cautions, findings_json, folded, of_file
+from hindmost.analysis.runs.efficiency.tables import (
+    LEGEND,
+    OF_SCALING,
+    efficiency_table,
+    part_tables,
+)
+from hindmost.analysis.runs.finding import OF_RANKS, WIDTH, cautions, findings_json, folded, of_file
 from hindmost.analysis.runs.groups import group_runs
 from hindmost.analysis.runs.read import find_runs
 from hindmost.analysis.show.terminal import print_table
 from hindmost.output import write_json, write_lines
 
 JSON_VERSION = 1
-WIDTH = 100
 
 
 def show_efficiencies(arguments: argparse.Namespace) -> int:

@@ -18,7 +18,7 @@ from tests.analysis.readers.experiment_files import SMALL, WRITERS
 from tests.analysis.readers.experiment_files import assert_sound as sound_experiment
 from tests.analysis.readers.history_files import WRITTEN
 from tests.analysis.readers.history_files import assert_sound as sound_history
-from tests.analysis.readers.saved_files import archive, document, version_3, version_4
+from tests.analysis.readers.saved_files import archive, document, version_4
 from tests.analysis.readers.smpi_files import ONE, ZERO, written
 from tests.analysis.watch.feeds import Feed
 from tests.fuzz.hdf5_files import hostile_copy
@@ -237,7 +237,7 @@ def saved(folder: Path) -> Specimen:
     """Return saved experiments of Extra-P, of which some bytes are changed or the end is cut."""
     target = folder / "saved.extra-p"
     packed = json.dumps(document(SMALL))
-    whole = [version_3(SMALL), version_4(SMALL), version_4(SMALL, kept=True)]
+    whole = [version_4(SMALL), version_4(SMALL, kept=True)]
     target.write_bytes(whole[0])
     named = folder / "experiment.json"
 

@@ -12,7 +12,8 @@ from tests.conftest import Ranks, starter
 from tests.mpi.test_recording import assert_books_close
 
 import hindmost
-from hindmost.analysis.runs.efficiency.of_run import read_block
+from hindmost.analysis.runs.efficiency.of_run import body_block
+from hindmost.analysis.runs.tallies import Block
 from hindmost.harness.recorder.library import RECORD
 from hindmost.harness.recorder.loop_records import with_regions
 from hindmost.models.events import EventKind
@@ -73,7 +74,7 @@ def test_files_and_unknown_requests_are_unclassified_and_no_work(recorded: Recor
     spent = run.phase("unclassified")
     assert (spent > 0.0).all()
     assert (run.work < run.durations - spent + 1e-9).all()
-    block = read_block(run, slice(None))
+    block = body_block(Block(run, slice(None)))
     assert (block.local < run.durations - spent + 1e-6).all()
     assert set(run.variable("event_kind").ravel().tolist()) == {EventKind.REDUCE}
 
@@ -165,7 +166,9 @@ def test_a_phase_that_takes_all_is_no_work_in_events_either(recorded: Recorded) 
     assert (marked[:, :, 1] >= 3e-3).all()
     # The last phase is the user's own: its MPI is waiting.
     assert (run.phase("wait") >= marked[:, :, 1] + marked[:, :, 2] - 1e-9).all()
-    np.testing.assert_allclose(read_block(run, slice(None)).local[:-1], run.work[:-1], atol=1e-6)
+    np.testing.assert_allclose(
+        body_block(Block(run, slice(None))).local[:-1], run.work[:-1], atol=1e-6
+    )
 
 
 AHEAD = """

@@ -6,12 +6,11 @@
      "params": {"machine": "m1"}, "result_columns": ["result", "params", "version", ...],
      "results": {"suite.time_sort": [[2.9e-06, null], [["10", "1000"]], "b71d...", ...]}}
 
-The second version of the format lists columns as above. The first has an object a benchmark
-(``{"result": [...], "params": [...], "stats": [{"ci_99": [a, b], "repeat": n}]}``) or a number, and
-the versions of all benchmarks under ``benchmark_version``. The time is the commit's, in
-milliseconds, as asv itself plots it: older commits are often measured later. A case is a benchmark
-with its parameters, as asv writes it, and the environment; the timer is the measured quantity:
-time, memory, peakmemory, or track. null is a failure of these parameters, NaN was skipped.
+This is the second version of the format; ``asv update`` turns files of the first into it. The time
+is the commit's, in milliseconds, as asv itself plots it: older commits are often measured later. A
+case is a benchmark with its parameters, as asv writes it, and the environment; the timer is the
+measured quantity: time, memory, peakmemory, or track. null is a failure of these parameters, NaN
+was skipped.
 ``benchmarks.json`` next to the machines gives units; without it they follow from the benchmarks'
 names. It also says the version of each benchmark: results of another version measured something
 else and are left out, as asv does. The standard error is that of asv's 99 % interval, with the
@@ -67,7 +66,6 @@ class _ResultFile:
     environment: str
     time: float
     commits: dict[str, str]
-    versions: JsonObject
 
 
 def _described(path: Path, remarks: Remarks) -> Described:
@@ -92,14 +90,12 @@ def _kind(name: str, described: JsonObject) -> tuple[str, str]:
 
 
 def _columns(name: str, result: Any, columns: list[str], where: str) -> JsonObject:
-    """Return the columns of a benchmark by name, of both versions of the format."""
-    if isinstance(result, dict):
-        return result
-    if isinstance(result, list) and columns:
+    """Return the columns of a benchmark by name."""
+    if isinstance(result, list):
         return dict(zip(columns, result, strict=False))
     if result is None or isinstance(result, int | float):
         return {"result": result}
-    raise DataError(f"{where}: {name} should be a list or an object.")
+    raise DataError(f"{where}: {name} should be a list.")
 
 
 def _listed(value: Any) -> list[Any]:
@@ -116,16 +112,8 @@ def _spread(columns: JsonObject, at: int) -> StandardError:
 
     asv widens its interval where repeats are few, so the quantile it is divided by is Student's.
     """
-    first_version = _at(columns.get("stats"), at)
-    low: Any
-    high: Any
-    repeats: Any
-    if isinstance(first_version, dict):
-        interval, repeats = first_version.get("ci_99"), first_version.get("repeat")
-        low, high = _at(interval, 0), _at(interval, 1)
-    else:
-        low, high = (_at(columns.get(f"stats_ci_99_{end}"), at) for end in "ab")
-        repeats = _at(columns.get("stats_repeat"), at)
+    low, high = (_at(columns.get(f"stats_ci_99_{end}"), at) for end in "ab")
+    repeats = _at(columns.get("stats_repeat"), at)
     if type(low) is not float or type(high) is not float or not math.isfinite(high - low):
         return StandardError(math.nan)
     # A history of another format does not wait for scipy.
@@ -145,7 +133,7 @@ def _benchmark(
 ) -> Iterator[HistoryEntry]:
     """Yield the results of a benchmark, one for each of its parameters."""
     where = f"{file.path}: {name}"
-    versions = [columns.get("version", file.versions.get(name)), described.get("version")]
+    versions = [columns.get("version"), described.get("version")]
     if None not in versions and versions[0] != versions[1]:
         remarks.add(
             "benchmarks of another version",
@@ -195,15 +183,15 @@ def _read(source: HistoryFile, remarks: Remarks) -> Iterator[HistoryEntry]:
     machine = about.get("machine") if isinstance(about, dict) else None
     commit = member(data, "commit_hash", str, f"{path}:")
     environment = data.get("env_name") or path.stem.partition("-")[2]
-    versions = data.get("benchmark_version")
     file = _ResultFile(
         path=path,
         machine=str(machine or path.absolute().parent.name),
         environment=str(environment),
         time=seconds_since_1970(member(data, "date", None, f"{path}:"), f"{path}: date"),
         commits={"": commit} if commit else {},
-        versions=versions if isinstance(versions, dict) else {},
     )
+    if "result_columns" not in data:
+        raise DataError(f"{path}: the first version of asv's format; run 'asv update' once.")
     described = _described(path, remarks)
     columns = [str(each) for each in _listed(data.get("result_columns"))]
     for name, result in member(data, "results", dict, f"{path}:").items():
@@ -225,11 +213,7 @@ def _read(source: HistoryFile, remarks: Remarks) -> Iterator[HistoryEntry]:
 
 def _recognises(path: Path, head: bytes) -> bool:
     has_commit = re.search(rb'"commit_hash"\s*:', head) is not None
-    if has_commit and b'"results"' in head:
-        return True
-    # Large files of the first version have one of the two keys after their first 64 KiB.
-    begins = re.match(rb'(?:\xef\xbb\xbf)?\s*\{\s*"(?:results|benchmark_version)"\s*:\s*\{', head)
-    return COMMIT_NAME.match(path.name) is not None and (has_commit or begins is not None)
+    return has_commit and (b'"results"' in head or COMMIT_NAME.match(path.name) is not None)
 
 
 ASV = HistoryFormat(

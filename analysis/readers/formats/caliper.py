@@ -25,7 +25,7 @@ from hindmost.analysis.readers.format import (
 )
 from hindmost.analysis.readers.gather_experiment import ROOT, ExperimentGathering
 from hindmost.analysis.readers.text_files import read_text, split_lines
-from hindmost.errors import DataError, HindmostError, UsageError
+from hindmost.errors import DataError, UsageError
 from hindmost.extras import imported
 from hindmost.parsing import plain_number
 
@@ -38,13 +38,6 @@ _COMMA = re.compile(r"(?<!\\),")
 """Between the fields of a record; commas in a text have a backslash."""
 
 _Values = dict[tuple[str, str], tuple[float, str]]
-
-
-def _reader() -> Any:
-    library = imported(
-        "caliperreader", what="Caliper files", extra="caliper", package="caliper-reader"
-    )
-    return library.CaliperReader()
 
 
 def _float(text: Any) -> float | None:
@@ -74,8 +67,23 @@ def _by_rank(
     """Return values by path and metric and then by rank, the metrics' units, and the globals."""
     lines = [line for line in split_lines(read_text(path)) if line.strip()]
     _refuse_circles(path, lines)
-    reader = _reader()
-    reader.read(iter(lines))
+    reader = imported(
+        "caliperreader", what="Caliper files", extra="caliper", package="caliper-reader"
+    ).CaliperReader()
+    try:
+        reader.read(iter(lines))
+        return _collected(reader)
+    except Exception as error:  # of a damaged file, whatever caliper-reader meets
+        raise DataError(
+            f"{path} is not a Caliper file that can be read ({type(error).__name__}: {error}). "
+            "Copy it again, or leave it out."
+        ) from error
+
+
+def _collected(
+    reader: Any,
+) -> tuple[dict[tuple[str, str], dict[str, float]], dict[str, str], dict[str, Any]]:
+    """Return the result of `_by_rank` for a file that was read."""
     metrics = {
         name: str(reader.attribute(name).get("attribute.unit") or "")
         for name in reader.attributes()
@@ -105,14 +113,7 @@ def read_ranks(path: Path) -> RankColumns:
     DataError
         A damaged file, or records that say no rank.
     """
-    try:
-        of_ranks, units, _ = _by_rank(path)
-    except HindmostError:
-        raise
-    except Exception as error:  # of a damaged file, whatever caliper-reader meets
-        raise DataError(
-            f"{path} is not a Caliper file that can be read ({type(error).__name__}: {error})."
-        ) from error
+    of_ranks, units, _ = _by_rank(path)
     of_ranks = {
         key: {rank: value for rank, value in by_rank.items() if rank.isdigit()}
         for key, by_rank in of_ranks.items()
@@ -175,15 +176,7 @@ def _read(paths: tuple[Path, ...], request: ExperimentRequest, into: ExperimentG
     profiles: dict[Path, _Values] = {}
     notes: dict[Path, dict[str, float]] = {}
     for path in paths:
-        try:
-            profiles[path], notes[path] = _profile(path, request)
-        except HindmostError:
-            raise
-        except Exception as error:  # of a damaged file, whatever caliper-reader meets
-            raise DataError(
-                f"{path} is not a Caliper file that can be read "
-                f"({type(error).__name__}: {error}). Copy it again, or leave it out."
-            ) from error
+        profiles[path], notes[path] = _profile(path, request)
         if not profiles[path]:
             into.remarks.add("files without records", f"{path} has no record of a value; left out.")
     names = _parameters(notes, request)

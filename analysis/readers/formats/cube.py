@@ -13,7 +13,9 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -37,10 +39,6 @@ from hindmost.text import choose
 _FIRST_MEMBER = re.compile(rb"(?:\./)?(?:anchor\.xml|\d+\.(?:index|data))\0")
 
 
-def _parser() -> Any:
-    return imported("pycubexr", what="CUBE profiles", extra="cube").CubexParser
-
-
 def _call_paths(roots: list[Any]) -> Iterator[tuple[Any, str]]:
     """Yield every call path's node and its name."""
     waiting = [(root, root.region.name) for root in reversed(roots)]
@@ -52,14 +50,22 @@ def _call_paths(roots: list[Any]) -> Iterator[tuple[Any, str]]:
         ]
 
 
-def _profile(
-    path: Path, request: ExperimentRequest
-) -> tuple[dict[tuple[str, str], tuple[float, str]], list[str]]:
-    """Return the value and the unit of every call path and metric, and metrics without data."""
-    profile = _parser()(str(path))
+@contextmanager
+def _opened(path: Path) -> Iterator[Any]:
+    """Open a profile; raise a DataError for whatever pycubexr meets in a damaged file."""
+    parser = imported("pycubexr", what="CUBE profiles", extra="cube").CubexParser
+    profile = None
     try:
+        profile = parser(str(path))
         with profile:
-            return _values(profile, request)
+            yield profile
+    except HindmostError:
+        raise
+    except Exception as error:
+        raise DataError(
+            f"{path} is not a CUBE profile that can be read ({type(error).__name__}: {error}). "
+            "Copy it again, or leave its folder out."
+        ) from error
     finally:
         # Of a damaged file pycubexr lets the archive stand open.
         archive = getattr(profile, "_cubex_file", None)
@@ -67,40 +73,51 @@ def _profile(
             archive.close()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _CallPath:
+    """A call path, and its values in a metric.
+
+    Attributes
+    ----------
+    kernel, metric, unit : str
+    values : float64 array, shape (location,)
+    """
+
+    kernel: str
+    metric: str
+    unit: str
+    values: NDArray[np.float64]
+
+
 def _values(
-    profile: Any, request: ExperimentRequest
-) -> tuple[dict[tuple[str, str], tuple[float, str]], list[str]]:
-    """Return the result of `_profile` for an open profile."""
-    over_ranks = OVER_RANKS[request.over_ranks]
-    found: dict[tuple[str, str], tuple[float, str]] = {}
-    empty: list[str] = []
+    profile: Any, chosen: Sequence[str] = (), *, inclusive: bool = False
+) -> Iterator[_CallPath]:
+    """Yield the values of every call path in every metric with data, or the chosen ones.
+
+    Without callees, call paths that have no values themselves are left out.
+    """
     paths = list(_call_paths(profile.get_root_cnodes()))
-    members = set(profile._tar_file_members())
-    metrics = profile.all_metrics()
-    names = [metric.name for metric in metrics]
-    for name in request.metrics:
-        if name not in names:
-            raise UsageError(f"No metric '{name}' in the profiles; {choose(names)}.")
-    for metric in metrics:
-        if request.metrics and metric.name not in request.metrics:
-            continue
-        if f"{metric.id}.index" not in members:
-            empty.append(metric.name)
+    for metric in _with_data(profile):
+        if chosen and metric.name not in chosen:
             continue
         values = profile.get_metric_values(metric, cache=False)
         for node, name in paths:
-            if node.id not in values.cnode_indices and not request.inclusive:
-                continue
-            each = values.cnode_values(
-                node,
-                convert_to_exclusive=not request.inclusive,
-                convert_to_inclusive=request.inclusive,
-            )
-            value = over_ranks(np.asarray(each.astype(float), np.float64))
-            # The same name may stand for several nodes, as for calls from two lines.
-            before = found.get((name, metric.name), (0.0, ""))[0]
-            found[name, metric.name] = (before + value, metric.units or "")
-    return found, empty
+            if inclusive or node.id in values.cnode_indices:
+                each = values.cnode_values(
+                    node, convert_to_exclusive=not inclusive, convert_to_inclusive=inclusive
+                )
+                yield _CallPath(
+                    kernel=name,
+                    metric=metric.name,
+                    unit=metric.units or "",
+                    values=np.asarray(each.astype(float), np.float64),
+                )
+
+
+def _with_data(profile: Any) -> list[Any]:
+    """Return the metrics that a profile has data of."""
+    members = set(profile._tar_file_members())
+    return [each for each in profile.all_metrics() if f"{each.id}.index" in members]
 
 
 def read_ranks(path: Path) -> RankColumns:
@@ -113,34 +130,14 @@ def read_ranks(path: Path) -> RankColumns:
     DataError
         A damaged file.
     """
-    parser = _parser()
-    try:
-        with parser(str(path)) as profile:
-            names = _ranks_of_locations(profile)
-            ranks, rank_of = np.unique(names, return_inverse=True)
-            members = set(profile._tar_file_members())
-            columns: dict[str, NDArray[np.float64]] = {}
-            units: dict[str, str] = {}
-            for metric in profile.all_metrics():
-                if f"{metric.id}.index" not in members:
-                    continue
-                values = profile.get_metric_values(metric, cache=False)
-                for node, name in _call_paths(profile.get_root_cnodes()):
-                    if node.id not in values.cnode_indices:
-                        continue
-                    each = values.cnode_values(
-                        node, convert_to_exclusive=True, convert_to_inclusive=False
-                    )
-                    of_ranks = np.bincount(rank_of, np.asarray(each, np.float64))
-                    column = f"{name} {metric.name}"
-                    columns[column] = columns.get(column, 0.0) + of_ranks
-                    units[column] = metric.units or ""
-    except HindmostError:
-        raise
-    except Exception as error:  # of a damaged file, whatever pycubexr meets
-        raise DataError(
-            f"{path} is not a CUBE profile that can be read ({type(error).__name__}: {error})."
-        ) from error
+    columns: dict[str, NDArray[np.float64]] = {}
+    units: dict[str, str] = {}
+    with _opened(path) as profile:
+        ranks, rank_of = np.unique(_ranks_of_locations(profile), return_inverse=True)
+        for each in _values(profile):
+            column = f"{each.kernel} {each.metric}"
+            columns[column] = columns.get(column, 0.0) + np.bincount(rank_of, each.values)
+            units[column] = each.unit
     return RankColumns(ranks=ranks.astype(np.int64), values=columns, units=units)
 
 
@@ -170,27 +167,32 @@ def _read(paths: tuple[Path, ...], request: ExperimentRequest, into: ExperimentG
     names = [*varying, *(name for name in request.parameters if name in points[first])]
     names = list(dict.fromkeys(names)) or list(points[first])[:1]
     into.declare(names, str(first))
+    over_ranks = OVER_RANKS[request.over_ranks]
     for path, point in points.items():
+        at = tuple(point[name] for name in names)
+        found: dict[tuple[str, str], tuple[float, str]] = {}
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always")
-            try:
-                found, empty = _profile(path, request)
-            except HindmostError:
-                raise
-            except Exception as error:  # of a damaged file, whatever pycubexr meets
-                raise DataError(
-                    f"{path} is not a CUBE profile that can be read "
-                    f"({type(error).__name__}: {error}). Copy it again, or leave its folder out."
-                ) from error
+            with _opened(path) as profile:
+                metrics = [metric.name for metric in profile.all_metrics()]
+                for name in request.metrics:
+                    if name not in metrics:
+                        raise UsageError(f"No metric '{name}' in the profiles; {choose(metrics)}.")
+                known = {metric.name for metric in _with_data(profile)}
+                for each in _values(profile, request.metrics, inclusive=request.inclusive):
+                    # The same name may stand for several nodes, as for calls from two lines.
+                    before = found.get((each.kernel, each.metric), (0.0, ""))[0]
+                    value = before + over_ranks(each.values)
+                    found[each.kernel, each.metric] = (value, each.unit)
         for one in said:
             into.remarks.add("warnings of pycubexr", f"{path}: {one.message}")
-        if empty:
+        if empty := [name for name in request.metrics or metrics if name not in known]:
             into.remarks.add(
                 "profiles with metrics that have no data",
                 f"{path} has no data for {first_few(empty)}; left out.",
             )
         for key, (value, unit) in found.items():
-            into.add(key, tuple(point[name] for name in names), [value], str(path), unit)
+            into.add(key, at, [value], str(path), unit)
 
 
 def _recognises(path: Path, head: bytes) -> bool:

@@ -1,6 +1,6 @@
-"""Experiments as Extra-P saves them (``.extra-p``), of its versions 4 and 3.
+"""Experiments as Extra-P 4 saves them (``.extra-p``): an archive with ``experiment.json``.
 
-Version 4 writes a zip archive with one JSON document, ``experiment.json``::
+::
 
     {"Extra-P": "4.2.5", "parameters": ["p"],
      "measurements": {"main->compute": {"time": [
@@ -9,7 +9,7 @@ Version 4 writes a zip archive with one JSON document, ``experiment.json``::
 
 The repetitions themselves are there only if Extra-P was told to keep them: ``values`` is then the
 number of a file ``values/0.vals`` and that of an array in it, whose place is in ``values/0.indx``.
-Version 3 wrote binary records, see `extrap_3`. The models in either file are left out.
+The models in the file are left out.
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ import numpy as np
 from numpy.lib import format as npy_format
 
 from hindmost.analysis.readers.format import ExperimentFormat, ExperimentRequest
-from hindmost.analysis.readers.formats.extrap_3 import is_version_3, read_version_3
 from hindmost.analysis.readers.formats.extrap_json import declared_entries
 from hindmost.analysis.readers.gather_experiment import ExperimentGathering, Point
 from hindmost.analysis.readers.json_values import (
@@ -38,8 +37,9 @@ from hindmost.analysis.readers.json_values import (
     to_number,
     to_numbers,
 )
+from hindmost.analysis.readers.text_files import head_of
 from hindmost.errors import DataError
-from hindmost.files import MOST_BYTES, open_regular, read_bytes
+from hindmost.files import open_regular
 from hindmost.parsing import check_depth
 
 SUFFIX = ".extra-p"
@@ -47,11 +47,14 @@ DOCUMENT = "experiment.json"
 PRODUCT = "Extra-P"
 VERSION = "4"
 ZIP = b"PK\x03\x04"
+VERSION_3 = b"EXTRAP_EXPERIMENT"
+"""In the binary files of Extra-P 3, after six bytes."""
 MOST_UNPACKED = 1 << 28
 """Bytes of a member of an archive, unpacked."""
-VALUES_MARK, INDEX_MARK = b"Extra-P VALUES\0\0", b"Extra-P INDEX\0\0\0"
 NPY: Any = npy_format
-"""What reads headers of arrays; its functions have no types."""
+"""Its functions have no types."""
+INDEX_HEAD = 24
+"""Bytes of an index before the places of arrays: a mark, and how many there are."""
 NOT_NUMBERS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 """Texts in place of numbers that JSON has not."""
 DAMAGED = (
@@ -75,23 +78,19 @@ class Archive:
         Raises
         ------
         DataError
-            It is missing, there twice, too long, or damaged.
+            It is missing, too long, or damaged.
         """
-        if name not in self.unpacked:
-            self.unpacked[name] = self._unpack(name)
-        return self.unpacked[name]
-
-    def _unpack(self, name: str) -> bytes:
-        found = self.zip.namelist().count(name)
-        if found != 1:
-            there = "is missing from" if not found else "is there twice in"
-            raise DataError(
-                f"{self.path}: {name} {there} the archive; save the experiment with Extra-P again."
-            )
+        if name in self.unpacked:
+            return self.unpacked[name]
         left = MOST_UNPACKED - sum(map(len, self.unpacked.values()))
         try:
             with self.zip.open(name) as packed:
                 data = packed.read(left + 1)
+        except KeyError:
+            raise DataError(
+                f"{self.path}: {name} is missing from the archive; save the experiment with "
+                "Extra-P again."
+            ) from None
         except DAMAGED as error:
             raise DataError(
                 f"{self.path}: {name} cannot be unpacked ({error}). Copy the file again."
@@ -101,6 +100,7 @@ class Archive:
                 f"{self.path}: the archive unpacks to more than {MOST_UNPACKED:,} bytes; at most "
                 "so many are read. Save fewer kernels or metrics."
             )
+        self.unpacked[name] = data
         return data
 
     def values(self, place: Any, where: str) -> list[float] | None:
@@ -111,41 +111,22 @@ class Archive:
         place : list of two whole numbers
             Of the file, and of the array in it.
         """
-        if not (isinstance(place, list) and len(place) == 2 and all(map(is_index, place))):
+        if not (isinstance(place, list) and [type(each) for each in place] == [int, int]):
             raise DataError(f"{where}: values is {str(place)[:40]!r}; it should be two numbers.")
         index = self.member(f"values/{place[0]}.indx")
-        arrays = self.member(f"values/{place[0]}.vals")
-        at = len(INDEX_MARK) + 8 * (place[1] + 1)  # after the number of places
-        if not (index.startswith(INDEX_MARK) and arrays.startswith(VALUES_MARK)):
-            raise DataError(f"{where}: values/{place[0]} has not the marks of Extra-P's values.")
-        if at + 8 > len(index):
+        stream = io.BytesIO(self.member(f"values/{place[0]}.vals"))
+        at = INDEX_HEAD + 8 * place[1]
+        if not INDEX_HEAD <= at <= len(index) - 8:
             raise DataError(f"{where}: values/{place[0]}.indx has no array {place[1]}.")
-        return read_array(arrays, struct.unpack_from("<Q", index, at)[0], where)
-
-
-def is_index(value: Any) -> bool:
-    """Tell whether a value is a whole number from 0 on that a place can have."""
-    return type(value) is int and 0 <= value < MOST_BYTES
-
-
-def read_array(data: bytes, begin: int, where: str) -> list[float] | None:
-    """Return an array in numpy's format; None if it has more than one dimension."""
-    try:
-        stream = io.BytesIO(data)
-        stream.seek(min(begin, len(data)))
-        if NPY.read_magic(stream) != (1, 0):
-            raise ValueError("not version 1.0 of numpy's format")
-        shape, _, kind = NPY.read_array_header_1_0(stream)
-        if kind.kind not in "fiu":
-            raise ValueError(f"it has entries of type {kind}")
-        size = math.prod(shape) * kind.itemsize
-        entries = stream.read(size if size < len(data) else 0)
-        if len(entries) < size:
-            raise ValueError("the file ends before it")
-    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError) as error:
-        raise DataError(f"{where}: no array of values ({str(error)[:80]}).") from None
-    values = np.frombuffer(entries, kind).astype(np.float64)
-    return values.tolist() if len(shape) == 1 else None
+        try:
+            stream.seek(struct.unpack_from("<Q", index, at)[0])
+            found = NPY.read_array(stream, allow_pickle=False)
+            if found.dtype.kind not in "fiu":
+                raise ValueError(f"entries of type {found.dtype}")
+            values = np.asarray(found, np.float64)
+        except (*DAMAGED, TypeError, SyntaxError) as error:
+            raise DataError(f"{where}: no array of values ({str(error)[:80]}).") from None
+        return values.tolist() if values.ndim == 1 else None
 
 
 def number_in(entry: JsonObject, name: str, where: str) -> float | None:
@@ -161,8 +142,8 @@ def check_version(data: JsonObject, path: Path) -> None:
     version = member(data, PRODUCT, str, f"{path}, {DOCUMENT}:")
     if version.split(".")[0] != VERSION:
         raise DataError(
-            f"{path}: Extra-P {version[:20]} wrote it; versions 3 and 4 are read. Export the data "
-            "as JSON or text."
+            f"{path}: Extra-P {version[:20]} wrote it; version 4 is read. Export the data as "
+            "JSON or text."
         )
 
 
@@ -223,27 +204,21 @@ def summary(entry: JsonObject, where: str) -> float:
 
 
 def _recognises(path: Path, head: bytes) -> bool:
-    if is_version_3(head):
+    if head[6:].startswith(VERSION_3):
         return True
     return head.startswith(ZIP) and (path.suffix == SUFFIX or DOCUMENT.encode() in head)
 
 
 def _read(paths: tuple[Path, ...], request: ExperimentRequest, into: ExperimentGathering) -> None:
     for path in paths:
-        try:
-            with open_regular(path) as file:
-                begin = file.read(64)
-            if is_version_3(begin):
-                read_version_3(read_bytes(path), path, into)
-            else:
-                read_archive(path, into)
-        except OSError as error:
-            raise DataError(f"{path} cannot be read: {error.strerror or error}.") from error
+        if head_of(path)[6:].startswith(VERSION_3):
+            raise DataError(f"{path}: Extra-P 3 wrote it; open and save it with Extra-P 4.")
+        read_archive(path, into)
 
 
 EXTRAP_SAVED = ExperimentFormat(
     name="extra-p",
-    looks_like="a saved experiment (*.extra-p; Extra-P 4, and the binary files of Extra-P 3)",
+    looks_like="a saved experiment (*.extra-p; Extra-P 4)",
     recognises=_recognises,
     read=_read,
 )

@@ -30,7 +30,7 @@ from hindmost.analysis.readers.dates import seconds_since_1970
 from hindmost.analysis.readers.format import CaseResult, HistoryEntry, HistoryFile, HistoryFormat
 from hindmost.analysis.readers.json_values import JsonObject, expect, load, member
 from hindmost.analysis.readers.remarks import Remarks
-from hindmost.analysis.readers.repetitions import all_good, first_bad, summarise
+from hindmost.analysis.readers.repetitions import summarise
 from hindmost.analysis.readers.text_files import read_text
 from hindmost.analysis.readers.units import IN_SECONDS
 from hindmost.errors import DataError
@@ -74,8 +74,7 @@ def _run(run: Any, suite: str, where: str, file: str, machine: str) -> Iterator[
             continue
         cases.setdefault((each, *_unit(bench)), []).append(bench.get("value"))
     for (case, timer, unit), values in cases.items():
-        good = all_good(values)
-        value, error = (first_bad(values), None) if good is None else summarise(good)
+        value, error = summarise(values)
         yield CaseResult(
             machine=machine,
             case=case if suite == DEFAULT_SUITE else f"{suite}: {case}",

@@ -29,8 +29,6 @@ from hindmost.analysis.readers.remarks import Remarks
 from hindmost.analysis.readers.repetitions import (
     HUGE,
     StandardError,
-    all_good,
-    first_bad,
     summarise,
 )
 
@@ -75,12 +73,9 @@ def _of_repetitions(entries: list[JsonObject]) -> tuple[JsonObject, dict[str, St
     values: JsonObject = {}
     errors: dict[str, StandardError] = {}
     for timer in _timers(entries[0]):
-        each = [entry.get(timer) for entry in entries]
-        good = all_good(each)
-        if good is None:
-            values[timer] = first_bad(each)
-        else:
-            values[timer], errors[timer] = summarise(good)
+        values[timer], error = summarise([entry.get(timer) for entry in entries])
+        if error is not None:
+            errors[timer] = error
     return values, errors
 
 

@@ -31,7 +31,7 @@ from hindmost.analysis.readers.history import FailedRun
 from hindmost.analysis.readers.json_values import JsonObject, expect, member, read_object
 from hindmost.analysis.readers.path_names import date_or_modification, dated
 from hindmost.analysis.readers.remarks import Remarks
-from hindmost.analysis.readers.repetitions import StandardError, all_good, first_bad, summarise
+from hindmost.analysis.readers.repetitions import StandardError, summarise
 
 METRICS = {"time_wall_clock": "time", "memory_peak_resident": "memory"}
 """Timer by the metric of version 2."""
@@ -106,11 +106,11 @@ def _read(source: HistoryFile, remarks: Remarks) -> Iterator[HistoryEntry]:
         errors: dict[str, StandardError] = {}
         measurements = _measurements(entry, where)
         for timer, (each, _) in measurements.items():
-            good = all_good(each)
-            if good is not None:
-                values[timer], errors[timer] = summarise(good)
+            value, error = summarise(each)
+            if error is not None:
+                values[timer], errors[timer] = value, error
             elif timer == "time":
-                values[timer] = first_bad(each)
+                values[timer] = value
         yield CaseResult(
             machine=source.folder_machine,
             case=case,

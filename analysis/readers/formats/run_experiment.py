@@ -26,7 +26,6 @@ from hindmost.analysis.runs.configuration import (
     LONGEST_WORD,
     apart,
     configuration,
-    mixed_values,
 )
 from hindmost.analysis.runs.read import DistinctRuns, incomplete
 from hindmost.errors import DamagedFileError, DataError, NotARunFileError
@@ -156,9 +155,6 @@ def read_runs(
     runs = _complete(paths, into)
     check_names(chosen, runs)
     into.declare(chosen, "run files")
-    for mixed in mixed_values(runs):
-        remark = f"{mixed.explain()}. Give it in one way."
-        into.remarks.add("values given as text and as a number", remark)
     kernels, others = _kernels(runs, chosen)
     if others and not request.parameters:
         into.remarks.add(

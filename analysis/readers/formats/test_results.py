@@ -31,8 +31,6 @@ is ``time``, the execution time. Measurements that a test itself printed are lef
 file does not say whether they should be small or large. A test that failed, or could not be
 started, is a failed run; one that was disabled or skipped itself is left out. A folder ``Testing``
 has a folder for every night.
-
-Results of tests as a format of histories: JUnit XML, and CTest's own.
 """
 
 from __future__ import annotations
@@ -40,9 +38,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from xml.etree.ElementTree import Element, ParseError, parse
 
 from hindmost.analysis.readers.commits import commits_in
 from hindmost.analysis.readers.dates import seconds_since_1970
@@ -51,11 +49,11 @@ from hindmost.analysis.readers.history import FailedRun
 from hindmost.analysis.readers.path_names import date_or_modification, dated, machine_in
 from hindmost.analysis.readers.remarks import Remarks
 from hindmost.analysis.readers.text_files import head_of
-from hindmost.analysis.readers.xml_events import ElementBegin, xml_events
 from hindmost.errors import DataError
+from hindmost.files import open_regular
 
 TIMER = "time"
-SUITES, SUITE, TEST = "testsuites", "testsuite", "testcase"
+SUITES = ("testsuites", "testsuite")
 BAD = {
     "failure": "failed",
     "error": "ended with an error",
@@ -73,38 +71,40 @@ NO_MACHINES = {"test", "tests", "junit", "ctest", "pytest", "unit", "surefire"}
 _THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d*)?")
 
 
-class _JUnitTest:
-    """A test that is being read."""
+def read_xml(path: Path) -> Element:
+    """Read a file of XML; entities of other files are not read, and expat bounds the others.
 
-    def __init__(self, attributes: Any, time: float | None) -> None:
-        self.attributes = attributes
-        self.time = time
-        self.failed = ""
-        status = {attributes.get("status"), attributes.get("result")}
-        self.skipped = bool(status & NOT_RUN)
-        if attributes.get("status") == "fail":
-            self.failed = "failed"
+    Raises
+    ------
+    DataError
+        The file cannot be read, or is not XML.
+    """
+    try:
+        with open_regular(path) as file:
+            root = parse(file).getroot()
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror or error}.") from error
+    except (ParseError, ValueError, LookupError) as error:
+        raise DataError(f"{path} is not well-formed XML: {error}. Write it again.") from error
+    for each in root.iter():
+        each.tag = each.tag.rpartition("}")[2]
+    return root
 
-    def child(self, begin: ElementBegin) -> None:
-        """Take in an element within the test."""
-        if begin.name in BAD:
-            self.failed = BAD[begin.name]
-        elif begin.name == "skipped":
-            self.skipped = True
-            message = begin.attributes.get("message", "")
-            if self.attributes.get("status") == "notrun" and not message.startswith(SKIPPED_BY):
-                self.failed = f"not run: {message}".removesuffix(": ")
 
-    @property
-    def case(self) -> str:
-        """The name of the test."""
-        name = self.attributes.get("name", "")
-        group = self.attributes.get("classname", "")
-        return name if group in ("", name) else f"{group}.{name}".removesuffix(".")
+def tests_in(root: Element) -> Iterator[tuple[Element, tuple[Element, ...]]]:
+    """Yield the tests of JUnit XML, each with the suites that it is in, the outermost first."""
+    waiting: list[tuple[Element, tuple[Element, ...]]] = [(root, ())]
+    while waiting:
+        element, suites = waiting.pop()
+        if element.tag == "testcase":
+            yield element, suites
+            continue
+        inner = (*suites, element) if element.tag in SUITES else suites
+        waiting += [(child, inner) for child in reversed(element)]
 
 
 def read_junit(source: HistoryFile, remarks: Remarks) -> Iterator[HistoryEntry]:
-    """Yield the results of all tests in a file.
+    """Yield the results of all tests in a file; a test that was skipped has none.
 
     Raises
     ------
@@ -114,56 +114,48 @@ def read_junit(source: HistoryFile, remarks: Remarks) -> Iterator[HistoryEntry]:
     path = source.path
     said = machine_in(path.absolute().parent.name)
     said = "" if said.lower() in NO_MACHINES else said
-    suites: list[dict[str, str]] = []
-    properties: list[dict[str, str]] = []
-    inside: list[str] = []
-    test: _JUnitTest | None = None
-    for event in xml_events(path):
-        if isinstance(event, ElementBegin):
-            if event.name in (SUITES, SUITE):
-                suites.append(dict(event.attributes))
-                properties.append({})
-            elif event.name == TEST:
-                test = _JUnitTest(event.attributes, _moment([*suites, event.attributes], path))
-            elif test is not None and inside[-1] == TEST:
-                test.child(event)
-            elif event.name == "property" and suites and test is None:
-                key, value = (event.attributes.get(each, "") for each in ("name", "value"))
-                properties[-1][key] = value
-            inside.append(event.name)
-            continue
-        inside.pop()
-        if event.name in (SUITES, SUITE) and suites:
-            suites.pop()
-            properties.pop()
-        elif event.name == TEST and test is not None:
-            host = next((each["hostname"] for each in reversed(suites) if each.get("hostname")), "")
-            machine = said or host or source.folder_machine
-            time = dated(path, remarks) if test.time is None else test.time
-            commits = commits_in({key: each[key] for each in properties for key in each})
-            yield from _of_test(test, machine, time, commits, path)
-            test = None
+    for test, suites in tests_in(read_xml(path)):
+        name, group = test.get("name", ""), test.get("classname", "")
+        case = name if group in ("", name) else f"{group}.{name}".removesuffix(".")
+        if not case:
+            raise DataError(f"{path} has a test without a name: this is not JUnit XML.")
+        inside_out = (test, *reversed(suites))
+        moment = next((each.get("timestamp") for each in inside_out if each.get("timestamp")), None)
+        where = f"{path}: timestamp"
+        time = dated(path, remarks) if moment is None else seconds_since_1970(moment, where)
+        host = next((each.get("hostname") for each in inside_out if each.get("hostname")), "")
+        machine = said or host or source.folder_machine
+        failed = failure_of(test)
+        skipped = {test.get("status"), test.get("result")} & NOT_RUN
+        if failed:
+            yield FailedRun(time=time, machine=machine, case=case, reason=failed, file=str(path))
+        elif not skipped and test.find("skipped") is None and test.get("time") is not None:
+            properties = {
+                each.get("name", ""): each.get("value", "")
+                for suite in suites
+                for each in suite.iterfind("properties/property")
+            }
+            yield CaseResult(
+                machine=machine,
+                case=case,
+                time=time,
+                file=str(path),
+                values={TIMER: number(test.get("time", ""))},
+                commits=commits_in(properties),
+            )
 
 
-def _of_test(
-    test: _JUnitTest, machine: str, time: float, commits: dict[str, str], path: Path
-) -> Iterator[HistoryEntry]:
-    """Yield the result of a test: none if it was skipped."""
-    if not test.case:
-        raise DataError(f"{path} has a test without a name: this is not JUnit XML.")
-    if test.failed:
-        yield FailedRun(
-            time=time, machine=machine, case=test.case, reason=test.failed, file=str(path)
-        )
-    elif not test.skipped and test.attributes.get("time") is not None:
-        yield CaseResult(
-            machine=machine,
-            case=test.case,
-            time=time,
-            file=str(path),
-            values={TIMER: number(test.attributes["time"])},
-            commits=commits,
-        )
+def failure_of(test: Element) -> str:
+    """Return how a test failed; empty if it did not."""
+    failed = "failed" if test.get("status") == "fail" else ""
+    not_run = test.get("status") == "notrun"
+    for each in test:
+        message = each.get("message", "")
+        if each.tag in BAD:
+            failed = BAD[each.tag]
+        elif each.tag == "skipped" and not_run and not message.startswith(SKIPPED_BY):
+            failed = f"not run: {message}".removesuffix(": ")
+    return failed
 
 
 def number(text: str) -> Any:
@@ -180,130 +172,71 @@ def number(text: str) -> Any:
         return text
 
 
-def _moment(elements: list[Any], path: Path) -> float | None:
-    """Return the time that the innermost element says, None if none does."""
-    for attributes in reversed(elements):
-        if attributes.get("timestamp"):
-            return seconds_since_1970(attributes["timestamp"], f"{path}: timestamp")
-    return None
-
-
 EXECUTION = "Execution Time"
 BY_CTEST = {"Processors", "Exit Value"}
 """Numeric measurements that ctest adds and that are not results."""
 
 
-@dataclass(slots=True)
-class _CTest:
-    """A test that is being read."""
-
-    status: str
-    name: str = ""
-    path: str = ""
-    values: dict[str, Any] = field(default_factory=dict)
-    words: dict[str, str] = field(default_factory=dict)
-
-    @property
-    def failure(self) -> str:
-        """Why the test has no time: empty if it has one, or was skipped."""
-        if self.status == "failed":
-            return self.words.get("Exit Code", "").lower() or "failed"
-        said = self.words.get("Completion Status", "")
-        if self.status == "notrun" and said != "Disabled" and not said.startswith(SKIPPED_BY):
-            return f"not run: {said}".removesuffix(": ")
-        return ""
-
-
 def read_dashboard(source: HistoryFile, remarks: Remarks) -> Iterator[HistoryEntry]:
-    """Yield the results of all tests in a ``Test.xml``.
+    """Yield the results of all tests in a ``Test.xml``; equal names are told apart by folders.
 
     Raises
     ------
     DataError
         The file is damaged.
     """
-    path = source.path
-    site: dict[str, str] = {}
-    begun = ""
-    tests: list[_CTest] = []
-    inside: list[str] = []
-    measurement: dict[str, str] = {}
-    for event in xml_events(path):
-        if isinstance(event, ElementBegin):
-            inside.append(event.name)
-            if event.name == "Site":
-                site = dict(event.attributes)
-            elif event.name == "Test" and inside[-2:-1] == ["Testing"]:
-                tests.append(_CTest(status=event.attributes.get("Status", "")))
-            elif event.name == "NamedMeasurement":
-                measurement = dict(event.attributes)
-            continue
-        inside.pop()
-        text = event.text.strip()
-        if event.name == "StartTestTime":
-            begun = text
-        elif tests and inside[-1:] == ["Test"] and event.name in ("Name", "Path"):
-            setattr(tests[-1], event.name.lower(), text)
-        elif tests and event.name == "Value" and inside[-1:] == ["NamedMeasurement"]:
-            _add(tests[-1], measurement, text, path, remarks)
-    if not begun and tests:
-        time = dated(path, remarks)
-    else:
-        time = seconds_since_1970(number(begun), f"{path}: StartTestTime") if tests else 0.0
-    machine = " ".join(site[key] for key in ("Name", "BuildName") if site.get(key))
-    yield from _of_tests(tests, machine or source.folder_machine, time, path)
-
-
-def _add(
-    test: _CTest, measurement: dict[str, str], text: str, path: Path, remarks: Remarks
-) -> None:
-    """Take in a measurement of a test."""
-    name = measurement.get("name", "")
-    if not measurement.get("type", "").startswith("numeric/"):
-        test.words[name] = text
-    elif name == EXECUTION:
-        test.values[TIMER] = number(text)
-    elif name not in BY_CTEST:
-        remarks.add(
-            "measurements that tests printed",
-            f"{path}: {test.name}: the measurement {name!r} is left out, because the file does not "
-            "say whether it should be small or large.",
-        )
-
-
-def _of_tests(tests: list[_CTest], machine: str, time: float, path: Path) -> Iterator[HistoryEntry]:
-    """Yield the results; tests of the same name are distinguished by their folders."""
-    names = Counter(test.name for test in tests)
+    path, root = source.path, read_xml(source.path)
+    tests = root.findall("Testing/Test")
+    if not tests:
+        return
+    begun = root.findtext("Testing/StartTestTime", "").strip()
+    where = f"{path}: StartTestTime"
+    time = seconds_since_1970(number(begun), where) if begun else dated(path, remarks)
+    machine = " ".join(root.get(key, "") for key in ("Name", "BuildName")).strip()
+    machine = machine or source.folder_machine
+    names = Counter(text_in(test, "Name") for test in tests)
     for test in tests:
-        if not test.name:
+        name, status = text_in(test, "Name"), test.get("Status", "")
+        if not name:
             raise DataError(f"{path} has a test without a name: this is not a Test.xml of ctest.")
-        case = test.name if names[test.name] == 1 else f"{test.path}/{test.name}"
-        if test.failure:
-            yield FailedRun(
-                time=time, machine=machine, case=case, reason=test.failure, file=str(path)
+        case = name if names[name] == 1 else f"{text_in(test, 'Path')}/{name}"
+        words, values = measurements_of(test, f"{path}: {name}", remarks)
+        failure = ""
+        said = words.get("Completion Status", "")
+        if status == "failed":
+            failure = words.get("Exit Code", "").lower() or "failed"
+        elif status == "notrun" and said != "Disabled" and not said.startswith(SKIPPED_BY):
+            failure = f"not run: {said}".removesuffix(": ")
+        if failure:
+            yield FailedRun(time=time, machine=machine, case=case, reason=failure, file=str(path))
+        elif status == "passed":
+            yield CaseResult(machine=machine, case=case, time=time, file=str(path), values=values)
+
+
+def text_in(element: Element, name: str) -> str:
+    """Return the text of an inner element."""
+    return element.findtext(name, "").strip()
+
+
+def measurements_of(
+    test: Element, where: str, remarks: Remarks
+) -> tuple[dict[str, str], dict[str, Any]]:
+    """Return what a test says of itself in words, and its time."""
+    words: dict[str, str] = {}
+    values: dict[str, Any] = {}
+    for each in test.iter("NamedMeasurement"):
+        name, text = each.get("name", ""), text_in(each, "Value")
+        if not each.get("type", "").startswith("numeric/"):
+            words[name] = text
+        elif name == EXECUTION:
+            values[TIMER] = number(text)
+        elif name not in BY_CTEST:
+            remarks.add(
+                "measurements that tests printed",
+                f"{where}: the measurement {name!r} is left out, because the file does not "
+                "say whether it should be small or large.",
             )
-        elif test.status == "passed":
-            yield CaseResult(
-                machine=machine,
-                case=case,
-                time=time,
-                file=str(path),
-                values=test.values,
-            )
-
-
-def refuse_listing(path: Path) -> None:
-    """Refuse the output of ``ctest --show-only=json-v1``.
-
-    Raises
-    ------
-    DataError
-        Always.
-    """
-    raise DataError(
-        f"{path} lists tests (ctest --show-only=json-v1) and contains no times. "
-        "Run them with 'ctest --output-junit FILE', or 'ctest -T Test' for Testing/*/Test.xml."
-    )
+    return words, values
 
 
 _JUNIT = re.compile(rb"<testsuites?[\s/>]")
@@ -314,7 +247,10 @@ _LISTING = re.compile(rb'\{\s*"backtraceGraph"\s*:|"kind"\s*:\s*"ctestInfo"')
 def _read(source: HistoryFile, remarks: Remarks) -> Iterable[HistoryEntry]:
     head = head_of(source.path)
     if _LISTING.search(head):
-        refuse_listing(source.path)
+        raise DataError(
+            f"{source.path} lists tests (ctest --show-only=json-v1) and contains no times. Run "
+            "them with 'ctest --output-junit FILE', or 'ctest -T Test' for Testing/*/Test.xml."
+        )
     return (read_dashboard if _DASHBOARD.search(head) else read_junit)(source, remarks)
 
 

@@ -308,11 +308,6 @@ def of_profiles(run: Run) -> RunEfficiencies:
     )
 
 
-def read_block(run: Run, rows: slice) -> BodyBlock:
-    """Read some bodies of a run file."""
-    return body_block(Block(run, rows))
-
-
 def body_block(block: Block) -> BodyBlock:
     """Return some bodies of a run as their efficiencies are counted."""
     run, start, duration = block.run, block.start, block.duration

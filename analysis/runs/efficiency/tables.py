@@ -1,15 +1,93 @@
-"""Tables of efficiencies: over numbers of ranks, and over the parts of a run."""
+"""Efficiencies as tables and parts of a page: POP's metrics, graded, of kernels and of runs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
 
-from hindmost.analysis.runs.efficiency.metrics import METRICS, OF_RUN, Metric, share
 from hindmost.analysis.runs.efficiency.of_run import RunEfficiencies
 from hindmost.analysis.runs.efficiency.scaling import KernelEfficiencies
-from hindmost.analysis.show.table import RIGHT, Column, Table
+from hindmost.analysis.runs.finding import OF_RANKS, Finding, caution_parts
+from hindmost.analysis.show.page import Heading, Paragraph, Part
+from hindmost.analysis.show.table import RIGHT, Column, Graded, Table
 from hindmost.models.ranks.efficiencies import Efficiencies
-from hindmost.text import seconds
+from hindmost.text import percent, seconds
+
+GOOD, FAIR = 0.9, 0.8
+"""An efficiency is good from the first on; below the second POP looks for the cause."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metric:
+    """A metric: its name in JSON, its label in tables, and its level in the hierarchy."""
+
+    name: str
+    label: str
+    level: int
+
+    @property
+    def indented(self) -> str:
+        """The label, indented by its level."""
+        return "  " * self.level + self.label
+
+
+METRICS = (
+    Metric(name="global", label="global efficiency", level=0),
+    Metric(name="parallel", label="parallel efficiency", level=1),
+    Metric(name="load_balance", label="load balance", level=2),
+    Metric(name="communication", label="communication efficiency", level=2),
+    Metric(name="serialisation", label="serialisation efficiency", level=3),
+    Metric(name="transfer", label="transfer efficiency", level=3),
+    Metric(name="computation", label="computation scaling", level=1),
+    Metric(name="instructions", label="instruction scaling", level=2),
+    Metric(name="ipc", label="IPC scaling", level=2),
+    Metric(name="frequency", label="frequency scaling", level=2),
+    Metric(name="counted_share", label="waiting that was counted", level=2),
+)
+OF_RUN = tuple(each for each in METRICS if each.name in {
+    "parallel", "load_balance", "communication", "serialisation", "transfer",
+})  # fmt: skip
+"""Metrics that need no reference run."""
+
+
+class Grade(StrEnum):
+    """How good an efficiency is; the values are classes of the page's style sheet."""
+
+    GOOD = "good"
+    FAIR = "fair"
+    POOR = "poor"
+
+    @classmethod
+    def of(cls, value: float) -> Grade:
+        """Return the grade of an efficiency, rounded to tenths of a percent as in tables."""
+        value = round(value, 3)
+        return cls.GOOD if value >= GOOD else cls.FAIR if value >= FAIR else cls.POOR
+
+    @property
+    def mark(self) -> str:
+        """A character that shows the grade without colour."""
+        return {Grade.GOOD: " ", Grade.FAIR: "~", Grade.POOR: "!"}[self]
+
+
+GRADES = "~ below 90\u00a0%, ! below 80\u00a0%, where POP looks for the cause."
+LEGEND = f"Indented efficiencies multiply to the one above them. {GRADES}"
+LEGEND_ACROSS = (
+    "parallel = load balance x communication; communication = serialisation x transfer. " + GRADES
+)
+"""For tables with an efficiency in each column."""
+OF_SCALING = (
+    "Scaling is relative to the first column, for work of the same size; above 100\u00a0% all "
+    "ranks together spend less time on the same work."
+)
+
+
+def share(value: float | None) -> str:
+    """Write an efficiency in percent with its mark; unknown ones are left empty."""
+    if value is None:
+        return ""
+    grade = Grade.of(value)
+    return Graded(percent(value), grade, grade.mark)
 
 
 def known_metrics(kernel: KernelEfficiencies) -> list[Metric]:
@@ -75,3 +153,53 @@ def part_tables(of: RunEfficiencies, *, windows: bool, places: bool) -> list[Tab
         parts = [(str(place), each) for place, each in of.places.items()]
         tables.append(parts_table("place", parts, f"{name} through the restart cycle"))
     return tables
+
+
+MOST_NODES = 64
+"""Nodes in a table."""
+
+
+def scaling_parts(
+    kernels: Sequence[KernelEfficiencies], findings: Sequence[Finding] = ()
+) -> list[Part]:
+    """Return the section on kernels on several numbers of ranks; empty without any."""
+    several = [kernel for kernel in kernels if len(kernel.columns) > 1]
+    if not several:
+        return []
+    parts: list[Part] = [Heading("Efficiencies over numbers of ranks")]
+    for kernel in several:
+        shown = {str(column.of.run.path) for column in kernel.columns}
+        parts.append(efficiency_table(kernel))
+        parts += [Paragraph(column.of.explain()) for column in kernel.columns if column.of.withheld]
+        parts += caution_parts((each for each in findings if each.file in shown), OF_RANKS)
+    return [*parts, Paragraph(f"{LEGEND} {OF_SCALING}", quiet=True)]
+
+
+def run_parts(runs: Sequence[RunEfficiencies], middle: RunEfficiencies) -> list[Part]:
+    """Return the parts on the runs of a configuration, and on the nodes of the median one."""
+    parts: list[Part] = [
+        shares_table(
+            "efficiencies of run",
+            ((each.run.path.name, each.whole.run_time_s, each.shares) for each in runs),
+        ),
+        Paragraph(middle.explain()),
+    ]
+    if len(middle.nodes) > 1 and not middle.withheld:
+        parts += node_parts(middle)
+    return [*parts, Paragraph(LEGEND_ACROSS, quiet=True)]
+
+
+def node_parts(of: RunEfficiencies) -> list[Part]:
+    """Return the table of nodes; of many, those with most work, for which the others wait."""
+    nodes = sorted(of.nodes.items(), key=lambda item: -item[1].parallel)
+    shown = nodes[:MOST_NODES]
+    left = len(nodes) - len(shown)
+    return [
+        parts_table("node (ranks)", ((f"{name} ({each.ranks})", each) for name, each in shown)),
+        Paragraph(
+            "Ranks of each node, relative to the run time: a node with high parallel efficiency "
+            "spends more time on work than the others."
+            + (f" {left:,} more nodes have less work." if left else ""),
+            quiet=True,
+        ),
+    ]

@@ -23,6 +23,7 @@ from hindmost.analysis.runs.figures.distributions import (
     laws_over_each_other,
 )
 from hindmost.analysis.runs.figures.one_run import fitted_bodies
+from hindmost.analysis.runs.figures.run_figure import Figure
 from hindmost.analysis.runs.groups import Group, group_runs
 from hindmost.analysis.runs.model_input import solve_times
 from hindmost.analysis.show.chart import Chart
@@ -30,7 +31,6 @@ from hindmost.errors import UsageError
 from hindmost.harness.runfile.reader import Run
 from hindmost.text import counted
 
-LONGEST_WORD = 40
 SEEN = "mpi_seen"
 """Part of a configuration that needs words only where MPI was not seen."""
 WITH_THE_SOLVER = (*OF_THE_SOLVER, *STRUCTURE)
@@ -38,14 +38,10 @@ WITH_THE_SOLVER = (*OF_THE_SOLVER, *STRUCTURE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ComparisonFigure:
-    """A figure of several runs; names and words as of a `RunFigure`."""
+class ComparisonFigure(Figure):
+    """A figure of several runs."""
 
-    name: str
-    summary: str
-    caption: str
     make: Callable[[Sequence[Run]], Chart]
-    default: bool = False
 
 
 def make_overlay(runs: Sequence[Run]) -> Chart:
@@ -145,8 +141,8 @@ def words_for(key: str, value: str | None) -> str:
     if key in ("unknowns", "ranks", "iterations") and value.isdigit():
         return counted(int(value), key.removesuffix("s"))
     if key == OWN_SOLVER:
-        return value[:LONGEST_WORD]
-    return f"restart {value}" if key == "restart" else part_words(key, value)[:LONGEST_WORD]
+        return value
+    return f"restart {value}" if key == "restart" else part_words(key, value)
 
 
 COMPARISON_FIGURES = (

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,27 +27,12 @@ MOST_WITH_LAWS = 0.9
 """Share of the times that a figure of laws shows."""
 
 
-class DrawnLaw(Protocol):
-    """What can be drawn over a histogram of times."""
-
-    @property
-    def name(self) -> str:
-        """The name in the legend."""
-
-    def pdf(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the density, in 1/s, at times in seconds."""
-
-
 @dataclass(frozen=True, slots=True)
 class NamedLaw:
-    """A density and the name it goes by."""
+    """A density, in 1/s at times in seconds, and the name it goes by."""
 
     name: str
-    density: Density
-
-    def pdf(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the density, in 1/s, at times in seconds."""
-        return self.density(x)
+    pdf: Density
 
 
 def normal_law(times: NDArray[np.float64]) -> NamedLaw:
@@ -63,14 +47,14 @@ def normal_law(times: NDArray[np.float64]) -> NamedLaw:
     return NamedLaw("normal", density)
 
 
-def fitted_laws(times: NDArray[np.float64], *, normal: bool = True) -> list[DrawnLaw]:
+def fitted_laws(times: NDArray[np.float64], *, normal: bool = True) -> list[NamedLaw]:
     """Return the laws that times allow: Johnson SU, and a normal one if asked for.
 
     Parameters
     ----------
     times : float64 array, any shape, seconds
     """
-    laws: list[DrawnLaw] = []
+    laws: list[NamedLaw] = []
     with suppress(DataError):  # draw the histogram alone
         laws.append(NamedLaw(JOHNSON_SU, fit_johnsonsu(times).pdf))
     if normal and times.std() > 1e-12 * abs(times.mean()):
@@ -93,7 +77,7 @@ class NamedTimes:
 
 def histogram(
     times: NDArray[np.float64],
-    laws: Sequence[DrawnLaw],
+    laws: Sequence[NamedLaw],
     *,
     title: str,
     what: str = "time of an iteration",
@@ -105,8 +89,7 @@ def histogram(
     Parameters
     ----------
     times : float64 array, any shape, seconds
-    laws : sequence of DrawnLaw
-        Anything with a ``name`` and ``pdf(x)``, x in seconds.
+    laws : sequence of NamedLaw
     edges_s : float64 array, shape (bin + 1,), seconds, optional
         Of the bins; by default from the smallest value to where nearly all end.
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,13 +15,6 @@ from hindmost.analysis.show.heat_map import HeatMap
 from hindmost.errors import UsageError
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.adaptive.machine import Machine
-
-if TYPE_CHECKING:
-    pass
-
-
-MOST_TOLD = 24
-"""Kept ranks that an error names."""
 
 Position = int | Literal["middle", "all"]
 Content = Chart | HeatMap
@@ -130,44 +123,53 @@ def column_of(run: Run, rank: int) -> int:
     numbers = run.kept_ranks
     at = int(np.searchsorted(numbers, rank))
     if at == numbers.size or numbers[at] != rank:
-        some = ", ".join(map(str, numbers[:MOST_TOLD].tolist()))
         raise UsageError(
             f"{run.path} kept no full record of rank {rank}; it kept {numbers.size} of "
-            f"{run.header.ranks} ranks: {some}{', ...' if numbers.size > MOST_TOLD else ''}."
+            f"{run.header.ranks} ranks: {', '.join(map(str, numbers.tolist()))}."
         )
     return at
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunFigure:
-    """A figure that can be drawn of a run.
+class Figure:
+    """A figure that can be drawn.
 
     Attributes
     ----------
     name : str
         On the command line, and part of the file's name.
-    heading : str
-        Over the figure on a page.
     summary : str
         One line for the help.
     caption : str
         What is to be seen in it.
-    make : callable
-        From a run and what was chosen of it; raises UsageError where the run does not allow it.
     default : bool
         Whether it is drawn if nothing else is asked for.
+    """
+
+    name: str
+    summary: str
+    caption: str
+    default: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunFigure(Figure):
+    """A figure that can be drawn of a run.
+
+    Attributes
+    ----------
+    heading : str
+        Over the figure on a page.
+    make : callable
+        From a run and what was chosen of it; raises UsageError where the run does not allow it.
     by_rank : bool
         Whether it grows with the number of ranks.
     of_ranks : bool
         Whether an axis is of ranks, so that one can be pointed at.
     """
 
-    name: str
     heading: str
-    summary: str
-    caption: str
     make: Callable[[Run, FigureChoice], Content]
-    default: bool = False
     by_rank: bool = False
     of_ranks: bool = False
 
@@ -194,19 +196,13 @@ class SeriesChoice:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FileFigure:
+class FileFigure(Figure):
     """A figure of nightly results or of a scaling experiment, one for each series.
 
     Attributes
     ----------
-    name, summary, caption : str
-        As of a `RunFigure`.
     make : callable
         From files, and what was chosen of them; yields the name of each series and its chart.
     """
 
-    name: str
-    summary: str
-    caption: str
     make: Callable[[Sequence[Path], SeriesChoice], Iterator[tuple[str, Chart]]]
-    default: bool = False

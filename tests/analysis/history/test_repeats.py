@@ -29,6 +29,8 @@ def covered(repeats: tuple[int, int], noises: tuple[float, float], level: float)
             for middle, noise, count in zip((0.0, math.log(1.1)), noises, repeats, strict=True)
         ]
         (first, one), (second, other) = each
+        assert one is not None
+        assert other is not None
         ratio = ratio_by_spread(
             first, second, (one.error, other.error), (one.freedom, other.freedom), level
         )

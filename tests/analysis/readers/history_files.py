@@ -206,26 +206,6 @@ def asv(
     }
 
 
-def asv_first_version() -> dict[str, Any]:
-    """Return a file of the first version, in the order of keys in which asv writes it."""
-    return {
-        "results": {
-            "b.Suite.time_sort": {
-                "result": [2.5e-6, None],
-                "stats": [{"ci_99": [2e-6, 3e-6], "q_25": 2.4e-6, "repeat": 3, "number": 4}, None],
-                "params": [["10", "1000"], ["'a'"]],
-            },
-            "b.track_size": 42.0,
-        },
-        "params": {"machine": "m1", "python": "3.11"},
-        "commit_hash": "c3b9" * 10,
-        "date": 1611466451000,
-        "python": "3.11",
-        "benchmark_version": {"b.Suite.time_sort": "b71d", "b.track_size": "f95a"},
-        "version": 1,
-    }
-
-
 def write_asv(folder: Path, name: str = "c3b9c3b9-virtualenv-py3.11", **others: Any) -> Path:
     machine = folder / "m1"
     machine.mkdir(parents=True, exist_ok=True)

@@ -48,22 +48,6 @@ def test_a_wrongly_named_format_is_a_plain_error(tmp_path: Path, written: str, n
             read_history(path, format=name)
 
 
-def test_the_table_of_collected_runs_is_passed_over_in_silence(tmp_path: Path) -> None:
-    write_night(tmp_path)
-    (tmp_path / "collected.json").write_text(
-        '{\n "version": 1,\n "study_sha256": "0", "files": []}'
-    )
-    assert read_history(tmp_path).warnings == ()
-
-
-def test_the_numbers_of_a_figure_are_passed_over_in_silence(tmp_path: Path) -> None:
-    write_night(tmp_path)
-    (tmp_path / "scaling").mkdir()
-    (tmp_path / "scaling" / "plot.png").write_bytes(b"\x89PNG\r\n")
-    (tmp_path / "scaling" / "plot.csv").write_text("ranks,seconds\n1,2\n2,3\n")
-    assert read_history(tmp_path).warnings == ()
-
-
 def test_formats_are_mixed_only_if_all_are_named(tmp_path: Path) -> None:
     write_night(tmp_path)
     (tmp_path / "a.csv").write_text(TABLE)
@@ -256,17 +240,3 @@ def test_requests_that_are_not_possible(tmp_path: Path) -> None:
         DataError, match=r"contains no file of a known format\. Known formats are runs: "
     ):
         read_history(tmp_path)
-
-
-@pytest.mark.parametrize("content", [b"nothing\n", b"\0\1" * 300, b"1,2\n3,4\n", b"{}", b"a,b\n"])
-def test_a_file_of_no_known_format_lists_them(tmp_path: Path, content: bytes) -> None:
-    (tmp_path / "a").write_bytes(content)
-    with pytest.raises(DataError, match=r"format of .*a is unknown") as raised:
-        read_history(tmp_path / "a")
-    assert all(f"{name}: " in str(raised.value) for name in HISTORY_FORMATS.names)
-
-
-def test_an_empty_file_is_said_to_be_empty(tmp_path: Path) -> None:
-    (tmp_path / "a").write_bytes(b"")
-    with pytest.raises(DataError, match="a is empty; it contains no results"):
-        read_history(tmp_path / "a")

@@ -36,7 +36,7 @@ def test_two_ranks_are_compared_with_each_other(
     assert metric_text(1.0, "bodies") == "1 iteration"
 
 
-def test_injected_noise_is_apart_from_other_noise_and_from_stalls_in_it(
+def test_injected_noise_is_apart_from_other_noise(
     tmp_path: Path, own: Header, alike: NDArray[np.float64]
 ) -> None:
     law = "exponential:mean=20us"
@@ -60,11 +60,6 @@ def test_injected_noise_is_apart_from_other_noise_and_from_stalls_in_it(
     assert "Without injected noise the replay takes" in said
     assert "Other variation of iterations" in said
     assert "Noise costs" not in said
-    assert re.search(
-        r"1\.00 ms of it is an injected detour; the longest of 1,600 draws from the law is about "
-        r"14\d us, so the machine likely stopped the rank in it\.",
-        said,
-    )
 
 
 def test_a_loss_in_an_interval_is_shown_at_its_estimate(

@@ -18,7 +18,7 @@ from tests.analysis.report.first_screens import of_work
 from hindmost.analysis.report.rank_orders import by_group, by_node
 from hindmost.analysis.show.heat_map import heat_map, slowest_first
 from hindmost.analysis.show.html_charts import live_chart
-from hindmost.analysis.show.html_maps import map_data, map_legend, order_choices
+from hindmost.analysis.show.html_maps import map_data, map_legend, orders_of
 from hindmost.analysis.show.html_renderer import write_page
 from hindmost.analysis.show.page import Page
 from hindmost.cli import main
@@ -40,15 +40,15 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 
 def test_ranks_of_a_node_or_group_are_neighbours() -> None:
     nodes = by_node(["b", "a", "b", "a"])
-    assert nodes.places is not None
+    assert nodes is not None
     assert nodes.places.tolist() == [0, 2, 1, 3]
     assert nodes.sections == ((0, "b"), (2, "a"))
-    assert by_node(["b", "b"]).places is None
+    assert by_node(["b", "b"]) is None
     groups = by_group(np.array([1, 0, 1]), ["like rank 1", "like rank 0"])
-    assert groups.places is not None
+    assert groups is not None
     assert groups.places.tolist() == [1, 0, 2]
     assert groups.sections == ((0, "like rank 1"), (1, "like rank 0"))
-    assert by_group(np.array([0, 0]), ["like rank 0"]).places is None
+    assert by_group(np.array([0, 0]), ["like rank 0"]) is None
 
 
 def test_a_detour_survives_pooling_in_every_order() -> None:
@@ -57,13 +57,13 @@ def test_a_detour_survives_pooling_in_every_order() -> None:
     times[1717, 333] = 5e-3
     whole = heat_map(times, title="")
     nodes = by_node([f"node-{rank % 7}" for rank in range(1024)])
+    assert nodes is not None
     data = map_data(replace(whole, orders=(nodes, slowest_first(whole))))
     assert [each["matrix"] for each in data["orders"]] == [1, 2]
     codes = np.frombuffer(zlib.decompress(base64.b64decode(data["times"])), "<u2")
     cells = data["columns"] * data["rows"]
     assert codes.size == 3 * cells + 2 * 1024
     for number, places in enumerate((np.arange(1024), nodes.places, np.argsort(times.sum(axis=0)))):
-        assert places is not None
         matrix = codes[number * cells : (number + 1) * cells].reshape(data["columns"], data["rows"])
         column, row = np.unravel_index(matrix.argmax(), matrix.shape)
         assert column == 1717 // data["bodies_a_column"]
@@ -94,7 +94,7 @@ def test_a_cell_beyond_the_colours_is_marked(browser: Browser, tmp_path: Path) -
 
 def test_few_ranks_are_not_put_in_order() -> None:
     two = heat_map(np.ones((4, 2)), title="")
-    assert order_choices(replace(two, orders=(slowest_first(two),))) == []
+    assert orders_of(replace(two, orders=(slowest_first(two),))) == ()
 
 
 def test_the_order_is_chosen_by_pointer_key_and_address(

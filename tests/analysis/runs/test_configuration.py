@@ -254,23 +254,3 @@ def test_an_unreadable_file_does_not_hide_the_others_in_its_folder(
     run.path.unlink()
     with pytest.raises(DataError, match="is HDF5 but"):
         main(["show", str(tmp_path)])
-
-
-def test_a_value_given_as_text_and_as_a_number_is_a_finding(
-    write: Write, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    runs = [write(spec={**LOOP, "parameters": {"width": width}}) for width in ("1", 1, 1)]
-    assert len(group_runs(runs)) == 1
-    main(["check", str(tmp_path), "--json"])
-    found = json.loads(capsys.readouterr().out)["findings"]
-    (mixed,) = [each for each in found if each["code"] == "mixed-types"]
-    assert mixed["file"] == str(runs[0].path)
-    first, second = (run.path for run in runs[:2])
-    assert mixed["text"] == (
-        f"width is the text '1' in {first} and the number 1 in {second}; both count as 1"
-    )
-    assert main(["compare", str(runs[0].path), str(runs[1].path), "--json"]) == 0
-    codes = [each["code"] for each in json.loads(capsys.readouterr().out)["findings"]]
-    assert "mixed-types" in codes
-    assert main(["compare", str(runs[1].path), str(runs[2].path), "--json"]) == 0
-    assert "mixed-types" not in capsys.readouterr().out

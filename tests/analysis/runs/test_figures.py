@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import csv
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from hindmost.analysis.runs.figures.compare_runs import samples_of
 from hindmost.analysis.runs.figures.distributions import (
+    NamedLaw,
     NamedTimes,
     ecdf,
     fitted_laws,
@@ -34,17 +34,7 @@ from hindmost.harness.runfile.reader import open_run
 from hindmost.harness.runfile.writer import write_whole
 from hindmost.text import unit_for
 
-
-@dataclass(frozen=True)
-class Exponential:
-    """A law as a stranger would bring it: a name and a density."""
-
-    name: str
-    mean_s: float
-
-    def pdf(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
-        density: NDArray[np.float64] = np.exp(-x / self.mean_s) / self.mean_s
-        return density
+EXPONENTIAL = NamedLaw("mine", lambda x: np.exp(-x / 9e-5) / 9e-5)
 
 
 @pytest.mark.parametrize("length", [1, 7, 100, 1001])
@@ -91,7 +81,7 @@ def test_a_coarser_map_knows_which_bodies_it_pooled(columns: int, rows: int) -> 
 def test_histogram_counts_what_lies_beyond_its_axis() -> None:
     times = np.random.default_rng(0).gamma(9.0, 1e-5, 4000)
     times[:5] = 1.0
-    laws = [*fitted_laws(times[5:]), Exponential("mine", 9e-5)]
+    laws = [*fitted_laws(times[5:]), EXPONENTIAL]
     with new_figure(3.0) as (_, axes):
         chart = histogram(times, laws, title="times")
         draw(chart, axes)
@@ -168,7 +158,7 @@ def test_stacked_shares_are_those_of_sums() -> None:
 
 def test_csv_holds_what_is_drawn(tmp_path: Path) -> None:
     times = np.random.default_rng(5).gamma(9.0, 1e-5, 1000)
-    chart = histogram(times, [Exponential("mine", 9e-5)], title="")
+    chart = histogram(times, [EXPONENTIAL], title="")
     with write_csv(tmp_path / "a.csv", chart.columns()).open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert list(rows[0]) == [

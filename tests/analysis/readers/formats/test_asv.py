@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from scipy import stats
-from tests.analysis.readers.history_files import asv_first_version, by_name, write_asv
+from tests.analysis.readers.history_files import by_name, write_asv
 
 from hindmost.analysis.readers.read import read_history
 from hindmost.errors import DataError
@@ -61,47 +61,13 @@ def test_what_failed_and_what_was_skipped(tmp_path: Path) -> None:
     assert "b.peakmem_odd has 2 results for 1 combinations of parameters." in told
 
 
-def test_the_first_version_of_the_format(tmp_path: Path) -> None:
+def test_the_first_version_of_the_format_is_refused_with_a_remedy(tmp_path: Path) -> None:
     path = write_asv(tmp_path)
-    path.write_text(json.dumps(asv_first_version()))
-    history = read_history(tmp_path)
-    found = by_name(history)
-    assert {key[1:] for key in found} == {
-        (SORT.format(10), "time"),
-        ("b.track_size [virtualenv-py3.11]", "track"),
-    }
-    small = found["m1", SORT.format(10), "time"]
-    assert small.spread == pytest.approx([1e-6 / (2 * stats.t.ppf(0.995, 2))])
-    assert small.freedom == pytest.approx([2.0])
-    assert [each.case for each in history.failures] == [SORT.format(1000)]
-    assert history.warnings == ()
-
-
-def test_the_first_version_with_a_benchmark_that_was_something_else(tmp_path: Path) -> None:
-    path = write_asv(tmp_path)
-    document = asv_first_version()
-    document["benchmark_version"]["b.track_size"] = "0000"
+    document = json.loads(path.read_text())
+    del document["result_columns"]
     path.write_text(json.dumps(document))
-    history = read_history(tmp_path)
-    assert [each.name.timer for each in history.series] == ["time"]
-    assert "b.track_size was measured in a version other than that in" in history.warnings[0]
-    del document["benchmark_version"]
-    path.write_text(json.dumps(document))
-    assert len(read_history(tmp_path).series) == 2
-
-
-@pytest.mark.parametrize("first", ["results", "benchmark_version"])
-def test_a_large_file_of_the_first_version(tmp_path: Path, first: str) -> None:
-    """asv writes the results, or the versions, before or far from the commit."""
-    path = write_asv(tmp_path)
-    document = asv_first_version()
-    many = {f"b.time_{at:05}": 1.0 for at in range(4000)}
-    document["results"] = many | document["results"]
-    document["benchmark_version"] = dict.fromkeys(many, "v") | document["benchmark_version"]
-    path.write_text(json.dumps({first: document.pop(first), **document}))
-    history = read_history(tmp_path)
-    assert len(history.series) == 4002
-    assert history.warnings == ()
+    with pytest.raises(DataError, match="run 'asv update'"):
+        read_history(path)
 
 
 def test_a_benchmark_that_was_something_else(tmp_path: Path) -> None:

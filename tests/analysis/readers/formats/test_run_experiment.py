@@ -235,20 +235,3 @@ def test_a_number_that_separates_kernels_is_offered_as_a_parameter(
     assert "runs that differ in unknowns are separate kernels" in warning
     assert warning.endswith("--parameter unknowns.")
     assert read_experiment(tmp_path, parameters="unknowns").warnings == ()
-
-
-def test_a_value_given_as_text_and_as_a_number_is_remarked_on(
-    tmp_path: Path, header: Header
-) -> None:
-    for seed, (name, size) in enumerate((("a", 1), ("b", "1"), ("c", 2), ("d", 2))):
-        spec = {"mpi_seen": True, "parameters": {"n": size}}
-        values = run_values(iterations=40, ranks=2, restart=10, seed=seed)
-        made = replace(header, ranks=2, workload="own", solver="lu", spec=spec)
-        (tmp_path / name).mkdir()
-        write_whole(tmp_path / name, made, values)
-    experiment = read_experiment(tmp_path, parameters="n")
-    (series,) = experiment.series
-    assert series.points.ravel().tolist() == [1, 2]
-    (warning,) = experiment.warnings
-    assert warning.startswith(f"n is the text '1' in {tmp_path / 'b'}")
-    assert f"and the number 1 in {tmp_path / 'a'}" in warning
