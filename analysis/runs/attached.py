@@ -7,9 +7,10 @@ where they do not allow it, the sentence says so. What a change would save is to
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -83,6 +84,8 @@ MOST_OF_EXCESS = 0.5
 """Share of a straggler's additional work that its typical iteration must have to be its own."""
 MATTERS = 0.05
 """Share of the time from which on something is worth advice."""
+TAKEN = "cores-taken"
+"""Code of the finding that ranks waited for cores."""
 MOST_LOOPS = 2
 """Other loops that are named; 'show --loops' has all."""
 LEAST_SHARE = 0.005
@@ -242,6 +245,17 @@ class AttachedRun:
             self.next(),
         ]
 
+    @property
+    def said(self) -> set[str]:
+        """Codes of findings that the sentences contain, so that no list below repeats them."""
+        found = {"recurring"} if self.recurring else set()
+        taken = core_wait(self.run)
+        if self.crowded:
+            found.add("crowded")
+        elif taken is not None and taken.most >= MATTERS:
+            found.add(TAKEN)
+        return found | ({"drift"} if self.grown() else set())
+
     def why_incomplete(self) -> list[str]:
         """Say that this is not all of it, and why."""
         if self.run.header.complete:
@@ -309,9 +323,9 @@ class AttachedRun:
         said = f"Where the time goes, over all ranks: {', '.join(causes or words)}."
         if causes and words:
             said += f" By call: {', '.join(words)}."
-        taken = core_wait(self.run)
-        codes = {"crowded"} | ({"cores-taken"} if taken and taken.most >= MATTERS else set())
-        without = [each.text for each in self.findings if each.code in codes]
+        without = [
+            each.text for each in self.findings if each.code in self.said & {"crowded", TAKEN}
+        ]
         if without:
             said += f" Each of these includes time without a core: {without[0]}."
         return said
@@ -439,6 +453,8 @@ class AttachedRun:
                     if first.code in DISTURBED
                     else first.advice
                 )
+            if first.code in self.said:
+                return f"Next: {remedy}."
             return f"Next: {remedy}: {first.text}."
         prefix = self.attached.get("prefix", "")
         variants = [each for each in self.attached.get("pipelined", []) if isinstance(each, str)]
@@ -511,8 +527,14 @@ class AttachedProgram:
     name: str
     runs: tuple[AttachedRun, ...]
 
-    def lines(self) -> list[str]:
-        """Return the title and the sentences."""
+    def lines(self, below: Mapping[Path, Sequence[str]] = MappingProxyType({})) -> list[str]:
+        """Return the title and the sentences.
+
+        Parameters
+        ----------
+        below : mapping of Path to sequence of str
+            What else is said of each run, below its sentences.
+        """
         first = self.runs[0]
         attached, header = first.attached, first.run.header
         command = " ".join(attached.get("program", [])) or self.name
@@ -528,14 +550,14 @@ class AttachedProgram:
             )
         if len(self.runs) > 1:
             total = sum(each.solves for each in self.runs)
-            lines.append(
-                f"  {counted(total, 'solve')} in {len(self.runs)} files, by solver, options prefix "
-                "and size. The longest first:"
-            )
+            what = counted(total, "solve") + " by solver, options prefix and size"
+            what = what if total else counted(len(self.runs), "loop")
+            lines.append(f"  {what}, in {len(self.runs)} files. The longest first:")
         for each in self.runs[:MOST_RUNS]:
-            lines += [f"  {line}" for line in each.lines()]
             if len(self.runs) > 1:
-                lines.append(f"  In {shell_word(each.run.path)}")
+                lines.append(f"  {each.run.path.name}:")
+            own = (*each.lines(), *below.get(each.run.path, ()))
+            lines += [f"  {line.strip()}" for line in own]
         if len(self.runs) > MOST_RUNS:
             lines.append(f"  {counted(len(self.runs) - MOST_RUNS, 'file')} more, of less time.")
         skipped = attached.get("solves_skipped", 0)

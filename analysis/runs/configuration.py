@@ -166,6 +166,7 @@ def spec_of(run: Run) -> dict[str, Any]:
     if is_attached(run):
         said = run.header.spec["attached"]
         spec |= {"solves": said.get("solves"), "ranks_of_program": said.get("ranks")}
+        spec["loop"] = (said.get("loop") or {}).get("name")  # a program may have several
     if "mat_type" not in spec:  # they follow from the problem and its size
         spec.pop("nonzeros", None)
     own = spec.pop("parameters", None)

@@ -91,17 +91,24 @@ def by_code(findings: Iterable[Finding]) -> list[list[Finding]]:
     return list(alike.values())
 
 
-def cautions(findings: Iterable[Finding], topics: Collection[Topic]) -> list[str]:
+def cautions(
+    findings: Iterable[Finding], topics: Collection[Topic], said: Collection[str] = ()
+) -> list[str]:
     """Return the findings below a table whose numbers depend on some topics.
 
     Findings of one code in several files are one line. What is in doubt is said once, in the last.
+
+    Parameters
+    ----------
+    said : collection of str
+        Codes of findings that the lines above contain.
     """
     chosen = about(findings, topics)
     several = len({each.file for each in chosen}) > 1
-    lines = [line(each, several=several) for each in by_code(chosen)]
+    lines = [line(each, several=several) for each in by_code(chosen) if each[0].code not in said]
     if len(lines) > MOST_SHOWN:
         lines[MOST_SHOWN:] = [f"{counted(len(lines) - MOST_SHOWN, 'more finding')}."]
-    if lines:
+    if chosen:
         doubted = [topic for topic in Topic if any(topic in each.doubts for each in chosen)]
         named = ", ".join(str(topic) for topic in doubted if topic in topics)
         lines.append(f"In doubt: {named}. 'hindmost check' gives advice.")

@@ -159,7 +159,8 @@ def course(work: NDArray[np.float64]) -> tuple[float, float, float, bool]:
     if not third:
         return beyond_s, 0.0, 0.0, False
     first, end_s = work[:third], float(np.median(work[-third:]))
-    return beyond_s, float(np.median(first)), end_s, end_s > float(np.quantile(first, USUAL))
+    begin_s = float(np.median(first))  # none: the program went another way at first
+    return beyond_s, begin_s, end_s, 0.0 < begin_s < float(np.quantile(first, USUAL)) < end_s
 
 
 MOST_OF_EXTRA = 0.6

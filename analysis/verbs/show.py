@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 
 from hindmost.analysis.runs.attached import attached_programs
@@ -15,7 +16,9 @@ from hindmost.analysis.runs.trace_file import read_window, write_trace
 from hindmost.errors import UsageError
 from hindmost.harness.runfile.damaged import lines_of_damaged
 from hindmost.harness.runfile.hdf5 import kept_open
+from hindmost.harness.runfile.reader import Run
 from hindmost.output import write_json, write_lines
+from hindmost.text import seconds
 
 EXAMPLES = """\
 examples:
@@ -25,6 +28,7 @@ examples:
   hindmost show runs/laplacian-1d-gmres-p2-0.h5 --trace trace.json --window 0..29
   hindmost show runs/ --ranks                   # stragglers, outliers and groups of ranks
   hindmost show runs/big.h5 --ranks --out ranks.html   # charts; click a rank for its timeline
+  hindmost show runs/ --loops                   # which loops the program has, and in which others
   hindmost show metrics.csv --ranks             # rank,host,compute [s],messages; CUBE, Caliper, TAU
   hindmost show runs/ --efficiency              # a table per kernel, a column per rank count
   hindmost show runs/laplacian-1d-gmres-p2-0.h5 --efficiency --windows 8
@@ -35,6 +39,7 @@ the repeat with the median solve time; docs/efficiencies.md has the formulas.
 OF_SECTIONS = {
     "ranks": ("out",),
     "efficiency": ("windows", "places"),
+    "loops": (),
     "": ("damaged", "trace", "window"),
 }
 """Which options go with which section; those of the last one with no section."""
@@ -61,6 +66,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--window", metavar="A..B", help="iterations of the trace (default: all of them)"
     )
     sections = parser.add_mutually_exclusive_group()
+    sections.add_argument(
+        "--loops",
+        action="store_true",
+        help="the loops of attached programs, by the code: how often and how long they iterate",
+    )
     sections.add_argument(
         "--ranks",
         action="store_true",
@@ -107,6 +117,9 @@ def perform(arguments: argparse.Namespace) -> int:
             write_lines(*lines_of_damaged(path))
         return 0
     runs = find_runs(arguments.file)
+    if arguments.loops:
+        show_loops(runs)
+        return 0
     if arguments.trace is not None:
         if len(runs) != 1:
             raise UsageError(f"--trace shows one run, and these are {len(runs)}: name one file.")
@@ -126,19 +139,43 @@ def perform(arguments: argparse.Namespace) -> int:
         known = {"programs": [each.to_json() for each in programs]} if programs else {}
         write_json({"version": JSON_VERSION, **known, "runs": entries})
         return 0
-    below_program = bool(programs) and len(runs) == 1
-    for program in programs:
-        write_lines(*folded(program.lines()), *([] if below_program else [""]))
-    for number, (summary, findings) in enumerate(shown):
-        lines = summary.lines(below_program=below_program)
-        lines += folded(cautions(findings, OF_SHOW), indent="  ")
+    said = {each.run.path: each.said for program in programs for each in program.runs}
+    below = {}
+    for run, (summary, findings) in zip(runs, shown, strict=True):
+        lines = summary.lines(below_program=run.path in said)
+        below[run.path] = [*lines, *cautions(findings, OF_SHOW, said.get(run.path, ()))]
+    parts = [folded(program.lines(below)) for program in programs]
+    parts += [folded(below[run.path]) for run in runs if run.path not in said]
+    for number, lines in enumerate(parts):
         write_lines(*([""] if number else []), *lines)
     return 0
 
 
+def show_loops(runs: Sequence[Run]) -> None:
+    """Print the loops of programs, each below those that it is in.
+
+    Raises
+    ------
+    UsageError
+        No run knows them.
+    """
+    known = [run for run in runs if run.header.loops(every=True)]
+    if not known:
+        raise UsageError(
+            "--loops shows the loops of programs that 'hindmost attach' found in their code; no "
+            "run here has any."
+        )
+    for number, run in enumerate(known):
+        write_lines(
+            *([""] if number else []),
+            f"{run.path.name}: {run.header.ranks} ranks, {seconds(run.solve_time_s)}",
+            *(f"  {each}" for each in run.header.loops(every=True)),
+        )
+
+
 def refuse_options_of_other_sections(arguments: argparse.Namespace) -> None:
     """Refuse an option that the section asked for would ignore."""
-    asked = "ranks" if arguments.ranks else "efficiency" if arguments.efficiency else ""
+    asked = next((each for each in OF_SECTIONS if each and getattr(arguments, each)), "")
     for section, names in OF_SECTIONS.items():
         given = [name for name in names if getattr(arguments, name) not in (None, False)]
         if given and section != asked:
