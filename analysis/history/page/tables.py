@@ -14,10 +14,7 @@ from hindmost.analysis.history.change_groups import (
 )
 from hindmost.analysis.history.change_sentences import ended_drift_lines, open_lines
 from hindmost.analysis.history.dates import date_of
-from hindmost.analysis.history.headline import (
-    insignificant_line,
-    silence_lines,
-)
+from hindmost.analysis.history.headline import silence_lines
 from hindmost.analysis.history.page.badges import (
     BADGES,
     SECTIONS,
@@ -250,8 +247,7 @@ def failures(failed: Sequence[FailedRun]) -> list[Part]:
 def remarks(study: HistoryStudy) -> list[Part]:
     """Return remarks on what was refused, omitted or assumed."""
     refused = [f"{name}: {reason}" for name, reason in study.refused.items()]
-    dropped = insignificant_line(study)
-    lines = [*([dropped] if dropped else []), *study.remarks, *study.history.warnings, *refused]
+    lines = [*study.remarks, *study.history.warnings, *refused]
     if not lines:
         return []
     rows = [(line,) for line in lines]
