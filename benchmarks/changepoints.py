@@ -213,7 +213,7 @@ def real_series(folder: Path) -> dict[tuple[str, str], tuple[Series, Series]]:
 def quiet_for_report(values: Series) -> list[tuple[int, int]]:
     """Return the stretches of 40 nights or more in which the report's method sees no change."""
     found = detect(values, method="report", alpha=1e-4)
-    places = [change.index for change in (*found.changes, *found.insignificant)]
+    places = [change.index for change in found.changes]
     bounds = pairwise(sorted([0, *places, values.size]))
     return [(start, stop) for start, stop in bounds if stop - start >= 40]
 

@@ -79,7 +79,6 @@ def runs(header: Header, tmp_path: Path) -> Path:
         "scale HOMME",
         "scale HOMME --method paper --kernel laplace_sphere_wk --expect 1",
         "history NIGHTLY",
-        "history NIGHTLY --method report --ratio c.a c.b",
         "compare NIGHTLY NIGHTLY",
         f"study plan {' '.join(STUDY)}",
         f"study submit {' '.join(STUDY)} --dry-run",

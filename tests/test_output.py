@@ -212,8 +212,8 @@ def test_names_in_nightly_results_do_nothing_to_a_terminal(tmp_path: Path, say: 
     before = history_table(tmp_path / "before\udcff[bold].csv")
     after = history_table(tmp_path / "after.csv", shift=1.3)
     for words in (
-        ["history", before, "--days", "20"],
-        ["history", before, "--days", "20", "--mail", "-"],
+        ["history", before, "--since", "20"],
+        ["history", before, "--since", "20", "--mail", "-"],
         ["compare", before, after],
         ["history", "ack", before, "--date", "2026-01-20", "--reason", HOSTILE],
     ):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from hindmost.analysis.history.contributions import Contribution, largest_parts
 from hindmost.analysis.history.judged_series import JudgedSeries
 from hindmost.analysis.history.study import HistoryStudy
 from hindmost.models.changepoint import ChangePoint
@@ -20,16 +19,18 @@ class SeriesChange:
     ----------
     judged : JudgedSeries
     change : ChangePoint
-    parts : tuple of Contribution
-        The largest contributions to it: each timer is a part of the one before.
     within : tuple of SeriesChange
         Changes of the timers below it, of the same case and group.
     """
 
     judged: JudgedSeries
     change: ChangePoint
-    parts: tuple[Contribution, ...] = ()
     within: tuple[SeriesChange, ...] = ()
+
+    @property
+    def difference(self) -> float:
+        """The new level less the old one, in the unit of the series."""
+        return self.change.after - self.change.before
 
     @property
     def badge(self) -> str:
@@ -119,7 +120,6 @@ def grouped(study: HistoryStudy, findings: Sequence[SeriesChange]) -> tuple[Chan
     left = sorted(
         findings, key=lambda each: (span(each), each.change.p_value, each.judged.series.name)
     )
-    families = families_of(study.judged)
     groups = []
     while left:
         leading = left[0]
@@ -127,7 +127,7 @@ def grouped(study: HistoryStudy, findings: Sequence[SeriesChange]) -> tuple[Chan
         taken = {id(each) for each in members}
         left = [each for each in left if id(each) not in taken]
         findings = [
-            finding for case in by_case(members) for finding in nested(case, study, families)
+            finding for case in by_case(members) for finding in nested(case, study.history.parents)
         ]
         findings.sort(key=weight)
         groups.append(ChangeGroup(leading=leading, findings=tuple(findings)))
@@ -168,15 +168,6 @@ def lies_in(finding: SeriesChange, other: SeriesChange) -> bool:
     return first[:10] <= finding.date[:10] <= last[:10]
 
 
-def families_of(judged: Iterable[JudgedSeries]) -> dict[tuple[str, str], dict[str, JudgedSeries]]:
-    """Return the series of every machine and case by timer."""
-    families: dict[tuple[str, str], dict[str, JudgedSeries]] = {}
-    for each in judged:
-        name = each.series.name
-        families.setdefault((name.machine, name.case), {})[name.timer] = each
-    return families
-
-
 def by_case(findings: Iterable[SeriesChange]) -> list[list[SeriesChange]]:
     """Split changes by machine and case."""
     cases: dict[tuple[str, str], list[SeriesChange]] = {}
@@ -186,16 +177,11 @@ def by_case(findings: Iterable[SeriesChange]) -> list[list[SeriesChange]]:
     return list(cases.values())
 
 
-def nested(
-    case: list[SeriesChange],
-    study: HistoryStudy,
-    families: Mapping[tuple[str, str], Mapping[str, JudgedSeries]],
-) -> list[SeriesChange]:
+def nested(case: list[SeriesChange], parents: Mapping[str, str]) -> list[SeriesChange]:
     """Put the changes of one case below those of the timers that contain them.
 
     A part that changed in the opposite direction stays at the top.
     """
-    parents = study.history.parents
     of_timer: dict[str, SeriesChange] = {}
     for finding in case:
         of_timer.setdefault(finding.judged.series.name.timer, finding)
@@ -216,16 +202,8 @@ def nested(
             below.setdefault(id(above), []).append(finding)
 
     def whole(finding: SeriesChange) -> SeriesChange:
-        name = finding.judged.series.name
         inside = sorted((whole(each) for each in below.get(id(finding), ())), key=weight)
-        return SeriesChange(
-            judged=finding.judged,
-            change=finding.change,
-            parts=largest_parts(
-                finding.judged, finding.change, families[name.machine, name.case], parents
-            ),
-            within=tuple(inside),
-        )
+        return SeriesChange(judged=finding.judged, change=finding.change, within=tuple(inside))
 
     return [whole(root) for root in roots]
 

@@ -75,21 +75,17 @@ def details_of(finding: SeriesChange) -> Iterator[str]:
     elif judged.is_worse(change) and not change.confirmed:
         yield f"not confirmed yet: found on {change.seen} of {change.needed} consecutive nights"
     yield from worse_within(finding)
-    if finding.parts:
-        whole = change.after - change.before
-        path = ", of which ".join(
-            f"{signed(part.difference, judged.series.unit)} ({percent(part.share, 0)}) in "
-            f"{timer_name(part.timer)}"
-            for part in finding.parts
-        )
-        yield f"of {signed(whole, judged.series.unit)}, {path}"
     inside = list(finding.descendants())
     if inside:
         names = [
-            f"{timer_name(each.judged.series.name.timer)} {signed_percent(each.change.effect)}"
+            f"{timer_name(each.judged.series.name.timer)} "
+            f"{signed(each.difference, each.judged.series.unit)} "
+            f"({percent(each.difference / finding.difference, 0)})"
             for each in inside[:MOST_NAMES]
         ]
-        yield f"parts that changed: {', '.join(names)}{more(len(inside) - MOST_NAMES)}"
+        whole = signed(finding.difference, judged.series.unit)
+        left = more(len(inside) - MOST_NAMES)
+        yield f"parts that changed, of {whole}: {', '.join(names)}{left}"
 
 
 def worse_within(finding: SeriesChange) -> Iterator[str]:
@@ -99,13 +95,8 @@ def worse_within(finding: SeriesChange) -> Iterator[str]:
         badge = each.judged.verdict_on(each.change)
         if VERDICTS.index(badge) < own:
             timer = timer_name(each.judged.series.name.timer)
-            yield f"{badge} in its part {timer}: {short_sentence(each)}"
-
-
-def short_sentence(finding: SeriesChange) -> str:
-    """Return by how much a series changed, without its name."""
-    change = finding.change
-    return f"{signed_percent(change.effect)}, {p_words(change.p_value, 1)}, on {finding.date}"
+            size = f"{signed_percent(each.change.effect)}, {p_words(each.change.p_value, 1)}"
+            yield f"{badge} in its part {timer}: {size}, on {each.date}"
 
 
 def open_lines(study: HistoryStudy, most: int = MOST_OPEN) -> Iterator[str]:

@@ -21,8 +21,7 @@ from hindmost.analysis.runs.figures.run_figure import FileFigure, SeriesChoice
 from hindmost.analysis.show.chart import Chart, Quantity, Series
 from hindmost.errors import DataError, UsageError
 from hindmost.models.changepoint.observations import check
-from hindmost.models.changepoint.report.candidates import candidate_p_values
-from hindmost.models.changepoint.report.method import ALPHA, LARGEST_STEPS
+from hindmost.models.changepoint.report.method import ALPHA, LARGEST_STEPS, candidate_p_values
 from hindmost.text import counted, unit_for
 
 MOST_SERIES = 12

@@ -91,7 +91,7 @@ def not_judged(study: HistoryStudy) -> Iterator[str]:
 def scope(study: HistoryStudy) -> str:
     """Return what was judged: machines, series, cases and nights."""
     names = [each.series.name for each in study.judged]
-    machines = sorted({name.machine for name in names if not name.is_ratio})
+    machines = sorted({name.machine for name in names})
     if machines[:1] == [""]:  # nothing to say where no machine has a name
         machines = [*machines[1:], "the unnamed machine"] if machines[1:] else []
     cases = {(name.machine, name.case) for name in names}
@@ -223,15 +223,4 @@ def newest_line(study: HistoryStudy) -> str:
         f"{named(each.series.name)}: {quantity(value, unit)} on {each.labels[-1]}, "
         f"{signed_percent(effect)} from its level of "
         f"{quantity(each.detection.level_now, unit)}"
-    )
-
-
-def insignificant_line(study: HistoryStudy) -> str:
-    """Return how many places of the method are not significant; empty if all are."""
-    dropped = sum(len(each.detection.insignificant) for each in study.judged)
-    if not dropped:
-        return ""
-    return (
-        f"not significant: {counted(dropped, 'place')} chosen by the method, where the levels do "
-        "not differ (p > 0.05); --json lists them"
     )

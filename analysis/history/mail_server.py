@@ -8,10 +8,8 @@ import ssl
 from collections.abc import Callable
 from dataclasses import dataclass
 from email.message import EmailMessage
-from pathlib import Path
 
-from hindmost.errors import DataError, MissingError, UsageError
-from hindmost.files import read_text
+from hindmost.errors import MissingError, UsageError
 from hindmost.text import choose
 
 TIMEOUT_S = 30.0
@@ -112,7 +110,7 @@ def mail_server(words: str) -> MailServer:
     if ":" in user:
         raise UsageError(
             "--smtp contains a password, which others on this machine can read in the list of "
-            f"processes: omit it, and set {PASSWORD} or give --smtp-password-file."
+            f"processes: omit it, and set {PASSWORD}."
         )
     host, colon, number = place.rpartition(":")
     if not colon or place.endswith("]"):
@@ -130,39 +128,17 @@ def mail_server(words: str) -> MailServer:
     return MailServer(host=host.strip("[]"), port=int(number), way=way, user=user)
 
 
-def password_for(server: MailServer, file: Path | None) -> str:
-    """Return the password of the login: the first line of a file, or from the environment.
-
-    It is empty for a server without a login.
+def password_for(server: MailServer) -> str:
+    """Return the password of the login, from the environment; empty for a server without a login.
 
     Raises
     ------
     UsageError
-        There is no password, or a file is given for a server without a login.
-    DataError
-        The file cannot be read, or contains no password.
+        There is no password.
     """
-    if not server.user:
-        if file is not None:
-            raise UsageError(
-                "--smtp-password-file is for a server with a login: --smtp smtps://USER@HOST."
-            )
-        return ""
-    if file is None:
-        if not os.environ.get(PASSWORD):
-            raise UsageError(
-                f"There is no password for {server.user}: set {PASSWORD}, or give "
-                "--smtp-password-file."
-            )
-        return os.environ[PASSWORD]
-    try:
-        lines = read_text(file).splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not text"
-        raise DataError(f"{file} cannot be read: {reason}.") from error
-    if not lines or not lines[0]:
-        raise DataError(f"{file} has no password in its first line.")
-    return lines[0]
+    if server.user and not os.environ.get(PASSWORD):
+        raise UsageError(f"There is no password for {server.user}: set {PASSWORD}.")
+    return os.environ[PASSWORD] if server.user else ""
 
 
 def send(message: EmailMessage, server: MailServer, password: str = "") -> None:
@@ -194,7 +170,7 @@ def send(message: EmailMessage, server: MailServer, password: str = "") -> None:
     except smtplib.SMTPAuthenticationError as error:
         raise MissingError(
             f"The mail server {server} refused the login of {server.user} ({error.smtp_code}): "
-            f"check the name in --smtp and the password in {PASSWORD} or --smtp-password-file."
+            f"check the name in --smtp and the password in {PASSWORD}."
         ) from error
     except UnicodeError:  # its message would show the password
         raise MissingError(

@@ -6,18 +6,37 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from hindmost.analysis.history.dates import SECONDS_A_DAY
-from hindmost.analysis.history.detecting import detect_in
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.analysis.history.dates import SECONDS_A_DAY, days_of
 from hindmost.analysis.history.mail_record import MailRecord
-from hindmost.analysis.history.merging import KeptSeries, merge, moved, same_past
 from hindmost.analysis.readers.history import FailedRun, History, NightlySeries, SeriesName
 from hindmost.errors import DataError, UsageError
-from hindmost.models.changepoint import Detection
+from hindmost.models.changepoint import Detection, Event, detect
 from hindmost.models.changepoint.revisions import ReportedChange, compare_with_reported
 
 FAILURES_KEPT_DAYS = 60.0
 ONE_BY_ONE = 30
 """The last new nights that are added one at a time; those before are added at once."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptSeries:
+    """A series, and what was reported of it.
+
+    Attributes
+    ----------
+    series : NightlySeries
+    verdicts : tuple of ReportedChange
+        As they were last reported.
+    log : tuple of Event
+        How they came about.
+    """
+
+    series: NightlySeries
+    verdicts: tuple[ReportedChange, ...] = ()
+    log: tuple[Event, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +49,6 @@ class HistoryState:
         Empty in a new state.
     settings : mapping
         Of the method.
-    only_between : str or None
     series : mapping
         Name to series, verdicts and log.
     parents : mapping
@@ -43,7 +61,6 @@ class HistoryState:
 
     method: str = ""
     settings: Mapping[str, Any] = field(default_factory=dict)
-    only_between: str | None = None
     series: Mapping[SeriesName, KeptSeries] = field(default_factory=dict)
     parents: Mapping[str, str] = field(default_factory=dict)
     failures: tuple[FailedRun, ...] = ()
@@ -54,7 +71,6 @@ class HistoryState:
         history: History,
         method: str,
         settings: Mapping[str, Any],
-        only_between: str | None,
     ) -> Following:
         """Add what is new in a history, which has all nights or only the last ones.
 
@@ -63,8 +79,7 @@ class HistoryState:
         UsageError
             The state was kept with another method or settings.
         """
-        asked = (method, dict(settings), only_between)
-        kept = (self.method, dict(self.settings), self.only_between)
+        asked, kept = (method, dict(settings)), (self.method, dict(self.settings))
         if self.method and asked != kept:
             raise UsageError(
                 f"The state was kept with {method_words(*kept)}, but this uses "
@@ -92,7 +107,6 @@ class HistoryState:
             ),
             method=method,
             settings=dict(settings),
-            only_between=only_between,
             remarks=tuple(remarks),
             kept={},
         )
@@ -137,7 +151,6 @@ class Following:
     history: History
     method: str
     settings: dict[str, Any]
-    only_between: str | None
     remarks: tuple[str, ...]
     kept: dict[SeriesName, KeptSeries]
 
@@ -146,12 +159,7 @@ class Following:
         return HistoryState(
             method=self.method,
             settings=self.settings,
-            only_between=self.only_between,
-            series={
-                name: kept
-                for name, kept in {**self.before.series, **self.kept}.items()
-                if name in self.kept or not name.is_ratio
-            },
+            series={**self.before.series, **self.kept},
             parents=self.history.parents,
             failures=tuple(
                 each
@@ -167,7 +175,6 @@ def follow_series(
     kept: KeptSeries | None,
     method: str,
     settings: Mapping[str, Any],
-    only_between: str | None,
 ) -> tuple[Detection, KeptSeries]:
     """Compare a series with what was reported of it.
 
@@ -179,7 +186,7 @@ def follow_series(
     series : NightlySeries
     kept : KeptSeries or None
         What the state has of it.
-    method, settings, only_between
+    method, settings
         See `detect_in`.
 
     Returns
@@ -203,12 +210,11 @@ def follow_series(
     verdicts, log = (kept.verdicts, kept.log) if kept else ((), ())
     detection = None
     for end in ends:
-        detection = detect_in(series, method, settings, only_between, end, confirmed_of(verdicts))
+        detection = detect_in(series, method, settings, end, confirmed_of(verdicts))
         now, events = compare_with_reported(verdicts, detection)
         verdicts, log = tuple(now), log + tuple(events)
     if detection is None:
-        known = confirmed_of(verdicts)
-        detection = detect_in(series, method, settings, only_between, size, known)
+        detection = detect_in(series, method, settings, size, confirmed_of(verdicts))
     return detection, KeptSeries(series=series, verdicts=verdicts, log=log)
 
 
@@ -224,7 +230,6 @@ def judge_series(
     follows: bool,
     method: str,
     settings: Mapping[str, Any],
-    only_between: str | None,
 ) -> tuple[Detection | str, KeptSeries | None]:
     """Judge a series; with a state, compare it with what that has of it.
 
@@ -237,15 +242,148 @@ def judge_series(
     """
     try:
         if follows:
-            return follow_series(series, kept, method, settings, only_between)
-        return detect_in(series, method, settings, only_between), None
+            return follow_series(series, kept, method, settings)
+        return detect_in(series, method, settings), None
     except UsageError:
         raise
     except DataError as error:
         return str(error), None
 
 
-def method_words(method: str, settings: Mapping[str, Any], only_between: str | None) -> str:
+def method_words(method: str, settings: Mapping[str, Any]) -> str:
     """Return a method with its settings, in words."""
-    words = [f"{key} {value}" for key, value in sorted(settings.items())]
-    return ", ".join([method, *words, *([f"only between {only_between}"] if only_between else [])])
+    return ", ".join([method, *(f"{key} {value}" for key, value in sorted(settings.items()))])
+
+
+def detect_in(
+    series: NightlySeries,
+    method: str,
+    settings: Mapping[str, Any],
+    stop: int | None = None,
+    confirmed: Sequence[int] = (),
+) -> Detection:
+    """Do one pass of a method over a series, or over its first observations.
+
+    Parameters
+    ----------
+    series : NightlySeries
+    method : str
+    settings : mapping
+        Of the method.
+    stop : int, optional
+        The first observation that is left out.
+    confirmed : sequence of int
+        First observations of the changes that were confirmed before.
+
+    Raises
+    ------
+    UsageError
+        There is no such method or setting.
+    DataError
+        The series is invalid.
+    """
+    return detect(
+        series.values[:stop],
+        times=series.times[:stop] / SECONDS_A_DAY,
+        nights=days_of(series.times[:stop]),
+        confirmed=list(confirmed),
+        smaller_is_better=series.smaller_is_better,
+        method=method,
+        **settings,
+    )
+
+
+def merge(kept: NightlySeries | None, given: NightlySeries | None) -> NightlySeries:
+    """Return a series with all its nights.
+
+    Files that begin with the state or before replace all its nights up to their last one; later
+    nights of the state stay. Files that begin later add their nights to the state.
+    """
+    if kept is None or given is None:
+        whole = given if given is not None else kept
+        assert whole is not None
+        return whole
+    if not kept.times.size or (given.times.size and given.times[0] <= kept.times[0]):
+        later = kept.times > given.times[-1]
+        return merge(given, part(kept, later)) if later.any() else given
+    there = set(zip(kept.times.tolist(), kept.values.tolist(), strict=True))
+    pairs = zip(given.times.tolist(), given.values.tolist(), strict=True)
+    new = [place for place, pair in enumerate(pairs) if pair not in there]
+    times = np.concatenate([kept.times, given.times[new]])
+    order = np.argsort(times, kind="stable")
+    commits = (*kept.commits, *(given.commits[place] for place in new))
+    parts = (*kept.commit_parts, *(given.commit_parts[place] for place in new))
+
+    def joined(
+        mine: NDArray[np.float64] | None, theirs: NDArray[np.float64] | None, unknown: float
+    ) -> NDArray[np.float64] | None:
+        if mine is None and theirs is None:
+            return None
+        first = np.full(kept.times.size, unknown) if mine is None else mine
+        second = np.full(given.times.size, unknown) if theirs is None else theirs
+        return frozen(np.concatenate([first, second[new]])[order])
+
+    return replace(
+        given,
+        times=frozen(times[order]),
+        values=frozen(np.concatenate([kept.values, given.values[new]])[order]),
+        commits=tuple(commits[place] for place in order),
+        commit_parts=tuple(parts[place] for place in order),
+        spread=joined(kept.spread, given.spread, np.nan),
+        freedom=joined(kept.freedom, given.freedom, np.inf),
+    )
+
+
+def part(series: NightlySeries, chosen: NDArray[np.bool_]) -> NightlySeries:
+    """Return some nights of a series."""
+    places = np.flatnonzero(chosen).tolist()
+    return replace(
+        series,
+        times=frozen(series.times[chosen]),
+        values=frozen(series.values[chosen]),
+        commits=tuple(series.commits[place] for place in places),
+        commit_parts=tuple(series.commit_parts[place] for place in places),
+        spread=None if series.spread is None else frozen(series.spread[chosen]),
+        freedom=None if series.freedom is None else frozen(series.freedom[chosen]),
+    )
+
+
+def frozen(array: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return an array as read-only."""
+    array.flags.writeable = False
+    return array
+
+
+def same_past(kept: NightlySeries, now: NightlySeries) -> bool:
+    """Tell whether a series only grew at its end."""
+    size = kept.times.size
+    return np.array_equal(kept.times, now.times[:size]) and np.array_equal(
+        kept.values, now.values[:size]
+    )
+
+
+def moved(kept: KeptSeries, now: NightlySeries) -> KeptSeries:
+    """Return what was reported, with the current places of its observations."""
+    last = now.times.size - 1
+    at = np.minimum(np.searchsorted(now.times, kept.series.times), last).tolist()
+    return replace(
+        kept,
+        verdicts=tuple(
+            replace(
+                verdict,
+                index=at[verdict.index],
+                interval=(at[verdict.interval[0]], at[verdict.interval[1]]),
+                since=at[verdict.since],
+            )
+            for verdict in kept.verdicts
+        ),
+        log=tuple(
+            replace(
+                event,
+                at=at[event.at],
+                index=at[event.index],
+                was=None if event.was is None else at[event.was],
+            )
+            for event in kept.log
+        ),
+    )

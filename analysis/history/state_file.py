@@ -1,75 +1,84 @@
-"""The state of a history as a file of JSON."""
+"""The state of a history as a file of JSON, with a checksum at its end."""
 
 from __future__ import annotations
 
 import json
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from hindmost.analysis.history.acknowledgements import replace_file
-from hindmost.analysis.history.detecting import BETWEEN
 from hindmost.analysis.history.mail_record import MailRecord
-from hindmost.analysis.history.merging import KeptSeries
-from hindmost.analysis.history.state import HistoryState
-from hindmost.analysis.history.state_series import (
-    CommitRecord,
-    CommitTable,
-    SeriesRecord,
-    kept_from,
-    kept_to,
-)
-from hindmost.analysis.readers.history import FailedRun, SeriesName
+from hindmost.analysis.history.state import HistoryState, KeptSeries, frozen
+from hindmost.analysis.readers.history import FailedRun, NightlySeries, SeriesName
 from hindmost.errors import DamagedFileError, DataError, UnknownSchemaError
 from hindmost.files import read_text
-from hindmost.models.changepoint import METHODS
+from hindmost.models.changepoint import Event
+from hindmost.models.changepoint.revisions import ReportedChange
 from hindmost.parsing import parse_json
 from hindmost.records import RecordError, from_document, to_document
-from hindmost.text import choose
 
-VERSION = 1
+VERSION = 2
 KIND = "hindmost-history-state"
-MAILED, JOINT = "mailed", "joint"
-"""A key that older files lack, and what older files have in addition: it is ignored."""
+SUM = ',"sha256":"'
+"""What precedes the sum of all that stands before it; files of version 1 have none."""
 
 
-def are_no_circle(parents: dict[str, str]) -> bool:
-    """Tell whether no timer is a part of itself."""
-    whole: set[str] = set()
-    for timer in parents:
-        above = {timer}
-        while (timer := parents.get(timer, "")) and timer not in whole:
-            if timer in above:
-                return False
-            above.add(timer)
-        whole |= above
-    return True
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommitRecord:
+    """What was measured, in words and by repository."""
+
+    text: str
+    parts: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SeriesRecord:
+    """A series as a state file holds it.
+
+    Attributes
+    ----------
+    times, values : list of float, one for each observation
+        Seconds since 1970, and the unit's.
+    commits : list of int
+        Places in the table of commits.
+    spread, freedom : list of float or None, one for each observation; or None
+        None stands for a number that is unknown.
+    """
+
+    machine: str
+    case: str
+    timer: str
+    unit: str
+    smaller_is_better: bool
+    times: list[float]
+    values: list[float]
+    commits: list[int]
+    spread: list[float | None] | None
+    freedom: list[float | None] | None = None
+    verdicts: tuple[ReportedChange, ...]
+    log: tuple[Event, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StateRecord:
-    """What a state file holds; `kept_from` looks into its series."""
+    """What a state file holds."""
 
     kind: str
     version: int
     method: str
     settings: dict[str, str | int | float | bool | None]
-    only_between: str | None
     parents: dict[str, str]
     commits: tuple[CommitRecord, ...]
     failures: tuple[FailedRun, ...]
     series: tuple[SeriesRecord, ...]
     mailed: MailRecord = field(default_factory=MailRecord)
-
-    def __post_init__(self) -> None:
-        if self.method not in ("", *METHODS):
-            raise RecordError(choose(METHODS, self.method), "method", found=self.method)
-        if self.only_between not in (None, *BETWEEN):
-            why = choose(BETWEEN, self.only_between)
-            raise RecordError(why, "only_between", found=self.only_between)
-        if not are_no_circle(self.parents):
-            why = "allowed: timers, none of which is a part of itself"
-            raise RecordError(why, "parents", found=self.parents)
 
 
 def read_state(path: Path) -> HistoryState:
@@ -87,62 +96,53 @@ def read_state(path: Path) -> HistoryState:
     if not path.exists():
         return HistoryState()
     try:
-        record = parse_json(read_text(path))
+        text = read_text(path)
+        document = parse_json(text)
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror or error}.") from error
     except ValueError as error:
         raise damaged_file(path, error) from error
-    if not isinstance(record, dict) or record.get("kind") != KIND:
+    if not isinstance(document, dict) or document.get("kind") != KIND:
         raise DataError(f"{path} is no state of a history: name another file with --state.")
-    version = record.get("version")
+    version = document.get("version")
     if type(version) is int and version > VERSION:
         raise UnknownSchemaError(
             f"{path} has version {version}, and this hindmost reads up to {VERSION}: use "
             "the one that wrote it, or a newer one."
         )
+    whole, there, found = text.rpartition(SUM)
+    if (there or version != 1) and digest(whole) != found[:64]:
+        raise damaged_file(path, "its checksum is not that of its contents")
+    if version == 1:
+        document = of_version_1(document)
+    document.pop("sha256", None)
     try:
-        if type(version) is not int or version < 1:
-            raise RecordError("allowed: a whole number of at least 1", "version", found=version)
-        return state_from(from_document(StateRecord, without_joint(record)))
+        record = from_document(StateRecord, document)
     except RecordError as error:
         raise damaged_file(path, str(error).rstrip(".")) from error
-
-
-def without_joint(record: dict[str, Any]) -> dict[str, Any]:
-    """Return the record of a state without the joint changes that older versions kept."""
-    kept = {key: value for key, value in record.items() if key != JOINT}
-    mailed = kept.get(MAILED)
-    if isinstance(mailed, dict) and isinstance(mailed.get("items"), list):
-        items = [
-            each
-            for each in mailed["items"]
-            if not isinstance(each, dict) or each.get("kind") != JOINT
-        ]
-        kept[MAILED] = {**mailed, "items": items}
-    return kept
-
-
-def state_from(record: StateRecord) -> HistoryState:
-    """Return the state of a file, or raise a RecordError where parts do not go together."""
-    series: dict[SeriesName, KeptSeries] = {}
-    for at, each in enumerate(record.series):
-        try:
-            kept = kept_from(each, record.commits)
-        except RecordError as error:
-            raise error.below("series", at) from None
-        if kept.series.name in series:
-            why = "it stands in the file before"
-            raise RecordError(why, "series", at, found=str(kept.series.name))
-        series[kept.series.name] = kept
+    kept = [kept_from(each, record.commits) for each in record.series]
     return HistoryState(
         method=record.method,
         settings=record.settings,
-        only_between=record.only_between,
-        series=series,
+        series={each.series.name: each for each in kept},
         parents=record.parents,
         failures=record.failures,
         mailed=record.mailed,
     )
+
+
+def of_version_1(document: dict[str, Any]) -> dict[str, Any]:
+    """Return a document without what version 1 had in addition: ratios, joint changes, places."""
+    kept = {key: each for key, each in document.items() if key not in ("joint", "only_between")}
+    kept["series"] = [each for each in kept["series"] if not each["timer"].endswith(" (ratio)")]
+    if items := kept.get("mailed", {}).get("items"):
+        kept["mailed"]["items"] = [each for each in items if each["kind"] != "joint"]
+    return kept
+
+
+def digest(text: str) -> str:
+    """Return the checksum of a text."""
+    return sha256(text.encode()).hexdigest()
 
 
 def damaged_file(path: Path, why: object) -> DamagedFileError:
@@ -161,19 +161,77 @@ def write_state(path: Path, state: HistoryState) -> None:
     DataError
         It cannot be written.
     """
-    table = CommitTable()
-    series = [kept_to(kept, table) for kept in state.series.values()]
+    numbers: dict[tuple[str, tuple[tuple[str, str], ...]], int] = {}
+    series = [kept_to(kept, numbers) for kept in state.series.values()]
     record = {
         "kind": KIND,
         "version": VERSION,
         "method": state.method,
         "settings": dict(state.settings),
-        "only_between": state.only_between,
         "parents": dict(state.parents),
-        "commits": table.records(),
+        "commits": [{"text": text, "parts": dict(parts)} for text, parts in numbers],
         "failures": to_document(state.failures),
         "series": series,
+        "mailed": to_document(state.mailed),
     }
-    if state.mailed != MailRecord():
-        record[MAILED] = to_document(state.mailed)
-    replace_file(path, json.dumps(record, allow_nan=False, separators=(",", ":")) + "\n")
+    text = json.dumps(record, allow_nan=False, separators=(",", ":"))[:-1]
+    replace_file(path, f'{text}{SUM}{digest(text)}"}}\n')
+
+
+def kept_to(
+    kept: KeptSeries, numbers: dict[tuple[str, tuple[tuple[str, str], ...]], int]
+) -> dict[str, Any]:
+    """Return a series as plain data; its commits get numbers that all series share."""
+    series = kept.series
+    known: dict[int, int] = {}  # many observations share one mapping
+    for text, parts in zip(series.commits, series.commit_parts, strict=True):
+        if id(parts) not in known:
+            known[id(parts)] = numbers.setdefault((text, tuple(parts.items())), len(numbers))
+    return {
+        "machine": series.name.machine,
+        "case": series.name.case,
+        "timer": series.name.timer,
+        "unit": series.unit,
+        "smaller_is_better": series.smaller_is_better,
+        "times": series.times.tolist(),
+        "values": series.values.tolist(),
+        "commits": [known[id(parts)] for parts in series.commit_parts],
+        "spread": unknown_as_none(series.spread),
+        "freedom": unknown_as_none(series.freedom),
+        "verdicts": to_document(kept.verdicts),
+        "log": to_document(kept.log),
+    }
+
+
+def unknown_as_none(array: NDArray[np.float64] | None) -> list[float | None] | None:
+    """Return numbers as JSON has them."""
+    if array is None:
+        return None
+    return [each if math.isfinite(each) else None for each in array.tolist()]
+
+
+def kept_from(record: SeriesRecord, table: Sequence[CommitRecord]) -> KeptSeries:
+    """Return the series of a record."""
+    commits = [table[number] for number in record.commits]
+    return KeptSeries(
+        series=NightlySeries(
+            name=SeriesName(machine=record.machine, case=record.case, timer=record.timer),
+            unit=record.unit,
+            smaller_is_better=record.smaller_is_better,
+            times=frozen(np.array(record.times)),
+            values=frozen(np.array(record.values)),
+            commits=tuple(each.text for each in commits),
+            commit_parts=tuple(each.parts for each in commits),
+            spread=filled(record.spread, math.nan),
+            freedom=filled(record.freedom, math.inf),
+        ),
+        verdicts=record.verdicts,
+        log=record.log,
+    )
+
+
+def filled(values: Sequence[float | None] | None, unknown: float) -> NDArray[np.float64] | None:
+    """Return an array with a number in place of those that are unknown."""
+    if values is None:
+        return None
+    return frozen(np.array([unknown if each is None else each for each in values]))

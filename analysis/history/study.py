@@ -15,7 +15,6 @@ from typing import Any
 from hindmost.analysis.history.acknowledgements import Acknowledgement, about
 from hindmost.analysis.history.dates import SECONDS_A_DAY, date_labels, newest
 from hindmost.analysis.history.judged_series import JudgedSeries
-from hindmost.analysis.history.ratio_series import with_ratios
 from hindmost.analysis.history.state import HistoryState, judge_series
 from hindmost.analysis.readers.history import History, SeriesName
 from hindmost.analysis.show.templates import rendered
@@ -97,8 +96,6 @@ class HistoryStudy:
         """
         last: dict[str, float] = {}
         for each in self.judged:
-            if each.series.name.is_ratio:
-                continue
             machine = each.series.name.machine
             last[machine] = max(last.get(machine, 0.0), float(each.series.times[-1]))
         for failure in self.history.failures:
@@ -114,10 +111,8 @@ class HistoryStudy:
         """
         last: dict[tuple[str, str], float] = {}
         for each in self.judged:
-            name = each.series.name
-            if not name.is_ratio:
-                case = (name.machine, name.case)
-                last[case] = max(last.get(case, 0.0), float(each.series.times[-1]))
+            case = (each.series.name.machine, each.series.name.case)
+            last[case] = max(last.get(case, 0.0), float(each.series.times[-1]))
         failed, machines = self.failed_cases(since), self.silent_machines(since)
         earliest = since - SILENT_DAYS * SECONDS_A_DAY
         return {
@@ -130,7 +125,7 @@ class HistoryStudy:
     def cases(self) -> tuple[tuple[str, str], ...]:
         """The machine and name of each case."""
         names = [each.series.name for each in self.judged]
-        return tuple(dict.fromkeys((n.machine, n.case) for n in names if not n.is_ratio))
+        return tuple(dict.fromkeys((n.machine, n.case) for n in names))
 
     def of_case(self, case: tuple[str, str]) -> list[JudgedSeries]:
         """Return the series of a case of a machine."""
@@ -138,7 +133,6 @@ class HistoryStudy:
             each
             for each in self.judged
             if (each.series.name.machine, each.series.name.case) == case
-            and not each.series.name.is_ratio
         ]
 
     def new_cases(self, since: float) -> dict[tuple[str, str], float]:
@@ -236,10 +230,8 @@ def judge_history(
     *,
     method: str = "robust",
     last_days: float = LAST_DAYS,
-    only_between: str | None = None,
     state: HistoryState | None = None,
     acknowledged: Sequence[Acknowledgement] = (),
-    ratios: Sequence[tuple[str, str]] = (),
     executor: Executor | None = None,
     now: float = math.inf,
     **settings: Any,
@@ -253,14 +245,10 @@ def judge_history(
         Of `hindmost.models.changepoint.METHODS`.
     last_days : float
         Number of days before the newest night that the report covers.
-    only_between : {"days", "commits"}, optional
-        Where a change may lie.
     state : HistoryState, optional
         What was reported up to last night, with its series; the new nights are added, and
         `HistoryStudy.state` is the next state.
     acknowledged : sequence of Acknowledgement
-    ratios : sequence of (str, str)
-        Cases, machines or timers whose ratios are judged too: see `ratio_series.with_ratios`.
     executor : Executor, optional
         Judges the series; None: threads of this process.
     now : float
@@ -271,8 +259,7 @@ def judge_history(
     Raises
     ------
     UsageError
-        The method or a setting is unknown or out of range, the state was kept with others, or
-        changes are to lie between commits and no result names any.
+        The method or a setting is unknown or out of range, or the state was kept with others.
     DataError
         There is no series to judge.
     """
@@ -280,25 +267,12 @@ def judge_history(
         raise UsageError(f"last_days = {last_days} must be larger than 0.")
     following = None
     if state is not None:
-        following = state.follow(history, method, settings, only_between)
+        following = state.follow(history, method, settings)
         history = following.history
-    history = with_ratios(history, ratios)
     if not history.series:
         raise DataError(f"{history.source} contains no series to judge: no run has a result.")
-
-    if only_between == "commits" and not any(any(series.commits) for series in history.series):
-        raise UsageError(
-            f"--only-between commits: no result of {history.source} names a commit. Add the "
-            "commits to the data, or leave the option out."
-        )
-
-    judge = partial(
-        judge_series,
-        follows=following is not None,
-        method=method,
-        settings=settings,
-        only_between=only_between,
-    )
+    follows = following is not None
+    judge = partial(judge_series, follows=follows, method=method, settings=settings)
     known = {} if state is None else state.series
     given = [(series, known.get(series.name)) for series in history.series]
     # Compiled loops release the lock. The first series runs alone, as it may compile them.

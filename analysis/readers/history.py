@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 FIRST_TIME, LAST_TIME = -62135596800.0, 253402300799.0
 """Seconds since 1970 of the first and the last day that a date can be written for."""
 Time = Annotated[float, Meta(ge=FIRST_TIME, le=LAST_TIME)]
-RATIO = " (ratio)"
-"""The end of the timer's name of a ratio of two series."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
@@ -34,11 +32,6 @@ class SeriesName:
     machine: str
     case: str
     timer: str
-
-    @property
-    def is_ratio(self) -> bool:
-        """Whether it names the ratio of two series."""
-        return self.timer.endswith(RATIO)
 
     def __str__(self) -> str:
         """Write the name for a person."""

@@ -142,7 +142,7 @@ PAPER_FIGURES = (
     _of("Albany", "fig. 3", "p-values of several changes", "p-values", command="--algorithm 2"),
     _of("Albany", "fig. 4", "p-values among outliers", "p-values", command="--algorithm 3"),
     _of("Albany", "fig. 5", "page of a series", "nights", command="history --report"),
-    _of("Albany", "fig. 6", "two cases compared", command="history --ratio A B --report"),
+    _of("Albany", "fig. 6", "two cases compared", command="history --report; compare A B"),
     _of("Albany", "fig. 7", "levels of real series", "nights"),
     _of("Albany", "fig. A.1 to A.3", "cases and timers", command="history --json"),
 )

@@ -131,10 +131,7 @@ def judged_data(
         state = read_state(arguments.state)
     return judge_history(
         read_history(target, format=arguments.format),
-        method=arguments.method,
-        only_between=arguments.only_between,
         state=state,
-        ratios=[tuple(pair) for pair in arguments.ratio or ()],
         acknowledged=read_acknowledgements(path) if path.exists() else (),
         **settings,
     )

@@ -23,7 +23,6 @@ from hindmost.analysis.history.headline import (
     data_remarks,
     failure_line,
     headline,
-    insignificant_line,
     newest_line,
     scope,
     silence_lines,
@@ -54,7 +53,6 @@ COMMON = (
     "--format",
     "--case",
     "--since",
-    "--days",
     "--state",
     "--report",
     "--mail",
@@ -87,14 +85,14 @@ def judge_and_report(arguments: argparse.Namespace) -> int:
         return acknowledge(arguments, settings_of(arguments))
     check_options(arguments)
     study = study_of(arguments)
-    if arguments.since is not None:  # one cutoff for the whole report and the exit status
-        since = newer_than(arguments.since, study.until)
-        if since >= study.until:
-            raise UsageError(
-                f"--since {arguments.since} is not before the newest result "
-                f"({date_of(study.until)}): give an earlier date."
-            )
-        study = replace(study, last_days=(study.until - since) / SECONDS_A_DAY)
+    since = newer_than(arguments.since, study.until)
+    if since >= study.until:
+        raise UsageError(
+            f"--since {arguments.since} is not before the newest result "
+            f"({date_of(study.until)}): give an earlier date."
+        )
+    # One cutoff for the whole report and the exit status.
+    study = replace(study, last_days=(study.until - since) / SECONDS_A_DAY)
     groups = group_changes(study)
     now = time.time()
     for remark in (age_line(study, now), *data_remarks(study)):
@@ -137,8 +135,7 @@ def study_of(arguments: argparse.Namespace) -> HistoryStudy:
 
         state = read_state(arguments.state)
     known = known_changes(arguments.file, arguments.ack)
-    # A state continues all series, also those that are not selected; a ratio needs two.
-    whole = state is not None or bool(arguments.ratio)
+    whole = state is not None  # it continues all series, also those that are not selected
     history = read_history(
         arguments.file,
         format=arguments.format,
@@ -147,12 +144,8 @@ def study_of(arguments: argparse.Namespace) -> HistoryStudy:
     )
     study = judge_history(
         history,
-        method=arguments.method,
-        last_days=arguments.days,
-        only_between=arguments.only_between,
         state=state,
         acknowledged=known,
-        ratios=[tuple(pair) for pair in arguments.ratio or ()],
         executor=arguments.executor,
         now=time.time(),
         **settings,
@@ -164,9 +157,7 @@ def report(study: HistoryStudy, groups: tuple[ChangeGroup, ...]) -> None:
     """Print what changed, and the table of the series."""
     write_lines(scope(study), headline(study), *open_lines(study), *silence_lines(study))
     write_lines(*group_lines(groups), *drift_lines(study), *revision_lines(study, MOST_SERIES))
-    told = (newest_line(study), failure_line(study), insignificant_line(study))
-    last = [line for line in told if line]
-    write_lines(*last, "")
+    write_lines(*filter(None, (newest_line(study), failure_line(study))), "")
     print_table(series_table(study))
     left = len(study.judged) - MOST_SERIES
     if left > 0:
@@ -196,7 +187,7 @@ def deliver(
     )
     if arguments.smtp and (plan is None or plan.is_due):
         server = mail_server(arguments.smtp)
-        send(message, server, password_for(server, arguments.smtp_password_file))
+        send(message, server, password_for(server))
     elif arguments.smtp and plan is not None:
         warn(f"nothing new to mail; the next digest is due on {plan.next_digest}")
     if arguments.mail:

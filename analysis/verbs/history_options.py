@@ -9,14 +9,15 @@ from typing import Any
 
 from hindmost.analysis.history.acknowledgements import FILE_NAME
 from hindmost.analysis.history.dates import SECONDS_A_DAY
+from hindmost.analysis.history.study import LAST_DAYS
 from hindmost.errors import UsageError
-from hindmost.models.changepoint import METHODS, effective_settings
+from hindmost.models.changepoint import effective_settings
 from hindmost.models.changepoint.observations import check_probability
 
 EXAMPLES = """\
 examples:
   hindmost history nightly/
-  hindmost history nightly/ --days 30 --timer '*Total*' --report history.html
+  hindmost history nightly/ --since 30 --timer '*Total*' --report history.html
   hindmost history tonight.json --state history.state --mail - --to team@example.org | sendmail -t
   hindmost history ack nightly/ --case 'green-*' --date 2021-07-17 --reason "new compiler"
 
@@ -57,29 +58,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "repeatable (default: rates, recognised by name and unit)",
     )
     judging = parser.add_argument_group("how to judge")
+    default = effective_settings("robust", {})["alpha"]
     judging.add_argument(
-        "--method",
-        default="robust",
-        help="detect changes by this method: robust, or report, that of the Albany report "
-        "(%(default)s)",
-    )
-    defaults = ", ".join(
-        f"{effective_settings(name, {})['alpha']:g} for {name}" for name in METHODS
-    )
-    judging.add_argument(
-        "--alpha", type=float, help=f"set the significance level of the tests ({defaults})"
-    )
-    judging.add_argument(
-        "--ratio",
-        nargs=2,
-        action="append",
-        metavar=("A", "B"),
-        help="also judge the ratio of two cases, machines or timers, paired by nights",
-    )
-    judging.add_argument(
-        "--only-between",
-        metavar="days|commits",
-        help="allow changes only there (default: anywhere)",
+        "--alpha", type=float, help=f"set the significance level of the tests ({default:g})"
     )
     judging.add_argument(
         "--state",
@@ -96,17 +77,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     telling = parser.add_argument_group("what to report")
     telling.add_argument(
-        "--days",
-        type=float,
-        default=10.0,
-        metavar="N",
-        help="report on the last N days (%(default)g)",
-    )
-    telling.add_argument(
         "--since",
         metavar="DATE|DAYS",
-        help="report from this day on, or on these last days, instead of --days; the exit status "
-        "covers them",
+        default=f"{LAST_DAYS:g}",
+        help="report from this day on, or on these last days (%(default)s); the exit status covers "
+        "them",
     )
     telling.add_argument(
         "--json", action="store_true", help="print JSON with an entry for each series"
@@ -121,12 +96,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="SERVER",
         help="send it through this mail server: HOST:PORT, or smtps://USER@HOST or "
         "smtp+starttls://USER@HOST with TLS and the password in HINDMOST_SMTP_PASSWORD",
-    )
-    mailing.add_argument(
-        "--smtp-password-file",
-        type=Path,
-        metavar="FILE",
-        help="read the password from the first line of FILE",
     )
     mailing.add_argument(
         "--to", action="append", metavar="ADDRESS", help="set a recipient; repeatable"
@@ -161,23 +130,19 @@ def check_options(arguments: argparse.Namespace) -> None:
         )
     if arguments.smtp and not (arguments.to and arguments.sender):
         raise UsageError("--smtp needs --to and --from: the recipients and the sender of the mail.")
-    if arguments.smtp_password_file and not arguments.smtp:
-        raise UsageError("--smtp-password-file needs --smtp: the server to log in to.")
     if arguments.smtp:
         from hindmost.analysis.history.mail_server import mail_server, password_for
 
         # An invalid server should be refused before the nights are judged.
-        password_for(mail_server(arguments.smtp), arguments.smtp_password_file)
+        password_for(mail_server(arguments.smtp))
     if arguments.json and arguments.mail == "-":
         raise UsageError("--json and --mail - both write to stdout: name a file for the mail.")
-    if not 0.0 < arguments.days < float("inf"):
-        raise UsageError(f"--days {arguments.days:g}: give a number of days above 0.")
     if arguments.alpha is not None:
         check_probability("--alpha", arguments.alpha)
 
 
 def settings_of(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return the given settings of the method; those of the report's are set in Python."""
+    """Return the given settings of the method; others are set in Python."""
     return {} if arguments.alpha is None else {"alpha": arguments.alpha}
 
 

@@ -55,8 +55,6 @@ def detect(
     values: ArrayLike,
     *,
     times: ArrayLike | None = None,
-    days: Labels | None = None,
-    commits: Labels | None = None,
     nights: Labels | None = None,
     confirmed: ArrayLike = (),
     smaller_is_better: bool = True,
@@ -71,13 +69,9 @@ def detect(
         Positive, in the order of time.
     times : float array, shape (observation,), days, optional
         Ascending; they date the results, and define the recent days.
-    days : sequence, shape (observation,), optional
-        Labels: changes lie only between days, and all runs of a day are one night.
-    commits : sequence, shape (observation,), optional
-        Labels: changes lie only between commits.
     nights : sequence, shape (observation,), optional
         Labels: all runs of a night count as one night for minimum lengths and for confirmation,
-        but changes may lie between them. By default, ``days``, else every observation is a night.
+        but changes may lie between them. By default, every observation is a night.
     confirmed : int array, shape (change,), optional
         First observations of the changes that an earlier pass, of fewer nights, confirmed. They
         stay unless the evidence against them is clear (``keep`` of the robust method).
@@ -96,5 +90,5 @@ def detect(
     known = effective_settings(method, {})
     for name in settings.keys() - known.keys():
         raise UsageError(f"The {method} method has no setting {name!r}; {choose(known)}.")
-    found = chosen(method)(check(values, times, days, commits, nights, confirmed), **settings)
+    found = chosen(method)(check(values, times, nights, confirmed), **settings)
     return found if smaller_is_better else replace(found, smaller_is_better=False)

@@ -43,9 +43,6 @@ class Detection:
         Places that may become changes: found, but in too few passes (the report's method).
     correlation : float
         AR(1) coefficient of the noise.
-    insignificant : tuple of ChangePoint
-        Places that the method chose although the levels do not differ significantly: they are not
-        reported as changes, and the regimes on both sides are merged (the report's method).
     too_short : int
         The observations that the method needs, if there are fewer; else 0.
     """
@@ -61,7 +58,6 @@ class Detection:
     suspects: tuple[int, ...] = ()
     correlation: float = 0.0
     too_short: int = 0
-    insignificant: tuple[ChangePoint, ...] = ()
 
     @property
     def level_now(self) -> float:
@@ -156,11 +152,6 @@ class Detection:
             "trend": self.trends[-1].to_json(names) if self.trends else None,
             "trends": [trend.to_json(names) for trend in self.trends],
             "regimes": [regime.to_json(names) for regime in self.regimes],
-            "places": [
-                names[place]
-                for place in sorted(change.index for change in (*self.changes, *self.insignificant))
-            ],
-            "insignificant": [change.to_json(names) for change in self.insignificant],
             "level_now": self.level_now if self.regimes else None,
             "too_short": self.too_short,
             "status": self.status(),

@@ -26,8 +26,6 @@ class CheckedSeries:
         Or the indices, where no times were given.
     day : int64 array, shape (observation,)
         Number of the night: its runs share it.
-    may_change : bool array, shape (observation,)
-        Whether a new level may begin at an observation.
     confirmed : int64 array, shape (change,)
         First observations of the changes that were confirmed before.
     """
@@ -36,7 +34,6 @@ class CheckedSeries:
     logs: NDArray[np.float64]
     times: NDArray[np.float64]
     day: NDArray[np.int64]
-    may_change: NDArray[np.bool_]
     confirmed: NDArray[np.int64]
 
     @property
@@ -60,8 +57,6 @@ class CheckedSeries:
 def check(
     values: ArrayLike,
     times: ArrayLike | None = None,
-    days: Labels | None = None,
-    commits: Labels | None = None,
     nights: Labels | None = None,
     confirmed: ArrayLike = (),
 ) -> CheckedSeries:
@@ -72,10 +67,8 @@ def check(
     values : float array, shape (observation,), seconds
     times : float array, shape (observation,), days, optional
         Ascending.
-    days, commits : sequences, shape (observation,), optional
-        A change lies only where the label differs from the previous one.
     nights : sequence, shape (observation,), optional
-        All runs of a label are one night, but changes may lie between them; by default, ``days``.
+        All runs of a label are one night, but changes may lie between them.
     confirmed : int array, shape (change,)
         First observations of the changes that were confirmed before.
 
@@ -99,22 +92,15 @@ def check(
         when = np.arange(seconds.size, dtype=np.float64)
     else:
         when = check_times(as_series(times, "times"), seconds.size)
-    may_change = np.ones(seconds.size, np.bool_)
     day = np.arange(seconds.size)
-    if days is not None:
-        differs = label_differs(days, seconds.size, "days")
-        may_change &= differs
-        day = np.cumsum(differs) - 1
-    if commits is not None:
-        may_change &= label_differs(commits, seconds.size, "commits")
     if nights is not None:
-        day = np.cumsum(label_differs(nights, seconds.size, "nights")) - 1
+        same_length(nights, seconds.size, "nights")
+        day = np.cumsum([nights[i] != nights[max(i - 1, 0)] for i in range(seconds.size)])
     return CheckedSeries(
         values=seconds,
         logs=np.log(seconds),
         times=when,
         day=day.astype(np.int64),
-        may_change=may_change,
         confirmed=check_places(confirmed, seconds.size),
     )
 
@@ -162,13 +148,6 @@ def same_length(labels: Labels | NDArray[np.float64], size: int, name: str) -> N
     """Refuse labels that are not as many as the values."""
     if len(labels) != size:
         raise DataError(f"There are {len(labels)} {name} for {size} values: give one for each.")
-
-
-def label_differs(labels: Labels, size: int, name: str) -> NDArray[np.bool_]:
-    """Tell where a label differs from the previous one; the first one does."""
-    same_length(labels, size, name)
-    differs = [True, *(labels[i] != labels[i - 1] for i in range(1, size))]
-    return np.array(differs, np.bool_)
 
 
 def check_probability(name: str, value: float) -> None:

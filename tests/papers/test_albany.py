@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.analysis.history.planted import TOTAL, write_nights
+from tests.analysis.history.planted import TOTAL, day, write_nights
 from tests.papers.conftest import Told, Values, drawn, holds, mean_of
 
 NIGHTS = 90
@@ -107,13 +107,15 @@ def test_the_ratio_of_two_cases_loses_the_weather_that_they_share(
 ) -> None:
     weather = np.exp(np.cumsum(np.random.default_rng(3).normal(0.0, 0.03, NIGHTS)))
     baseline, slower = planted_nights() * weather, planted_nights((60, 1.1), seed=2) * weather
-    folder = write_case(tmp_path / "nights", ml=baseline, mu=slower)
-    words = ("history", folder, "--ratio", "mu", "ml", "--since", "2026-01-01")
-    [ratio] = [each for each in told(*words, status=1)["series"] if "/" in each["case"]]
-    [(night, effect)] = steps_in(ratio)
-    assert night == 60
-    assert effect == pytest.approx(10.0, abs=1.0)
-    low, high = ratio["regimes"][-1]["interval"]
+    folders = [
+        write_case(tmp_path / case, **{case: values})
+        for case, values in (("ml", baseline), ("mu", slower))
+    ]
+    [ratio] = told("compare", *folders)["series"]
+    [change] = ratio["ratio_changes"]
+    assert change["date"] == day(60)
+    assert change["after"] / change["before"] == pytest.approx(1.1, abs=0.01)
+    low, high = ratio["interval"]
     assert low <= 1.1 <= high
 
 

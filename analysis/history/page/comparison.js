@@ -63,7 +63,7 @@ class ComparisonPanel {
     if (!result.found) {
       delete this.panel.dataset.numbers;
       words.replaceChildren(...named, `${result.pairs.length} paired nights. This page does not contain this ratio; ` +
-        "'hindmost history ... --ratio A B --report PAGE' adds it, where A and B are two cases, machines or timers.");
+        "'hindmost compare A B' gives it; a page of fewer series, as with --timer, contains it.");
     } else {
       this.panel.dataset.numbers = JSON.stringify([result.last.mean, result.last.low, result.last.high, result.found.freedom, result.found.p]);
       words.replaceChildren(...named, sayCompared(first, result));

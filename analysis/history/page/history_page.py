@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from hindmost.analysis.history.headline import scope
-from hindmost.analysis.history.page.badges import BADGES, SECTIONS
+from hindmost.analysis.history.page.badges import SECTIONS
 from hindmost.analysis.history.page.data import history_data, packed
 from hindmost.analysis.history.page.overview import HINT, history_overview
 from hindmost.analysis.history.page.tables import events, failures, remarks, still_open, summary
@@ -23,7 +23,6 @@ OWN = (
     "regimes",
     "pairs",
     "comparison",
-    "grid",
     "matrix",
     "start",
 )
@@ -77,7 +76,7 @@ def history_parts(study: HistoryStudy) -> list[Part]:
         *still_open(study),
     ]
     if study.judged:
-        parts += [explorer(study), comparison(), grid()]
+        parts += [explorer(study), comparison()]
     return [
         *parts,
         *failures(study.history.failures),
@@ -107,8 +106,3 @@ def comparison() -> Widget:
 def matrix() -> Widget:
     """Return the map of all series over time."""
     return Widget(anchor="matrix", begins="All series over time", html=rendered(SECTIONS, "matrix"))
-
-
-def grid() -> Widget:
-    """Return small charts of all series, the newest change first."""
-    return Widget(anchor="all", begins="All series", html=rendered(SECTIONS, "grid", BADGES))

@@ -1,7 +1,7 @@
 /* All series over time, a cell a night: how much worse than the best level that the series had. */
 
 const WORST = 0.3; // logarithm of the ratio from which on a cell is as dark as can be
-const MOST_ROWS = 80, ROW = 11; // pixels
+const MOST_ROWS = 400, ROW = 11; // pixels
 const RANKED = ["fail", "warn", "open", "known", "pass", "unknown"];
 
 class Matrix {
@@ -19,7 +19,7 @@ class Matrix {
     });
     this.span = spanOfAll(page.series);
     this.canvas.style.height = `${this.series.length * ROW + 26}px`;
-    if (page.series.length > MOST_ROWS) byId("matrix-left").textContent = ` ${page.series.length - MOST_ROWS} more series are in the charts below.`;
+    if (page.series.length > MOST_ROWS) byId("matrix-left").textContent = ` ${page.series.length - MOST_ROWS} more series are found by the search below.`;
     this.figure.classList.add("live");
     this.canvas.addEventListener("pointermove", (event) => this.point(event));
     this.canvas.addEventListener("pointerleave", () => { this.words.textContent = this.hint; });

@@ -24,14 +24,13 @@ def pairs_to_find(judged: Sequence[JudgedSeries]) -> list[tuple[int, int]]:
     """Return the pairs of series whose ratios a page contains.
 
     All pairs with the same unit; if these are more than `MOST_PAIRS`, those with the same timer; if
-    these are too many as well, none: ``--ratio`` selects some.
+    these are too many as well, none: ``hindmost compare`` gives them.
     """
     series = [each.series for each in judged]
     alike = [
         pair
         for pair in combinations(range(len(series)), 2)
         if series[pair[0]].unit == series[pair[1]].unit
-        and not any(series[place].name.is_ratio for place in pair)
     ]
     if len(alike) <= MOST_PAIRS:
         return alike

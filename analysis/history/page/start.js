@@ -6,7 +6,6 @@ class HistoryPage {
     this.byAddress = new Map(page.series.map((series) => [series.address, series]));
     this.chart = new DatedChart(byId("series-chart"));
     this.comparison = new ComparisonPanel(page);
-    this.grid = new Grid(page.series);
     this.matrix = new Matrix(page, (series) => { this.go(series, this.other); byId("explorer").scrollIntoView(); });
     this.leading = [...document.querySelectorAll("figure[data-series]")].map((figure) => this.lead(figure));
     this.chosen = new Chooser("chosen", page.series, (series) => this.go(series, this.other));
@@ -14,9 +13,9 @@ class HistoryPage {
     byId("level").addEventListener("change", () => this.show());
     window.addEventListener("hashchange", () => this.follow(true));
     window.addEventListener("resize", () => this.draw());
-    for (const event of ["beforeprint", "afterprint"]) window.addEventListener(event, () => this.draw(true));
-    matchMedia("print").addEventListener("change", () => this.draw(true)); // with the colours and sizes of paper
-    window.addEventListener("appearance", () => this.draw(true));
+    for (const event of ["beforeprint", "afterprint"]) window.addEventListener(event, () => this.draw());
+    matchMedia("print").addEventListener("change", () => this.draw()); // with the colours and sizes of paper
+    window.addEventListener("appearance", () => this.draw());
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.draw());
     document.addEventListener("keydown", (event) => {
       if (event.key !== "/" || event.ctrlKey || event.metaKey || event.target.closest("input, select")) return;
@@ -35,14 +34,13 @@ class HistoryPage {
     const [first, second] = chosenIn(location.hash), found = this.byAddress.get(first);
     if (called && !found) return;
     const other = this.byAddress.get(second) ?? (called ? this.other : null);
-    this.set(found ?? this.grid.cells[0].series, other);
+    this.set(found ?? this.page.series.reduce((best, each) => each.newest > best.newest ? each : best), other);
     if (found) byId("explorer").scrollIntoView();
   }
   set(series, other) {
     Object.assign(this, { series, other });
     this.chosen.set(series);
     this.second.set(other);
-    this.grid.choose(series);
     this.comparison.show(series, other);
     this.show();
   }
@@ -70,11 +68,10 @@ class HistoryPage {
     const drifts = series.trends.map((trend) => make("p", {}, `Drifts by ${effect(trend.effect)} in ${dates(series, [trend.start, trend.stop - 1])}, p ${probability(trend.p)}.`));
     return [...drifts, ...series.log.map((event) => make("p", { class: "quiet" }, `${day(series.times[event.at])}: ${event.text}`))];
   }
-  draw(everything = false) {
+  draw() {
     this.chart.draw();
     this.regimes.draw();
     this.comparison.draw();
-    this.grid.redraw(everything);
     this.matrix.draw();
     for (const chart of this.leading) chart.draw();
   }

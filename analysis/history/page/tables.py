@@ -14,10 +14,7 @@ from hindmost.analysis.history.change_groups import (
 )
 from hindmost.analysis.history.change_sentences import ended_drift_lines, open_lines
 from hindmost.analysis.history.dates import date_of
-from hindmost.analysis.history.headline import (
-    insignificant_line,
-    silence_lines,
-)
+from hindmost.analysis.history.headline import silence_lines
 from hindmost.analysis.history.page.badges import (
     BADGES,
     SECTIONS,
@@ -29,7 +26,7 @@ from hindmost.analysis.history.page.badges import (
     series_badge,
 )
 from hindmost.analysis.history.study import HistoryStudy
-from hindmost.analysis.history.terms import signed, timer_name
+from hindmost.analysis.history.terms import timer_name
 from hindmost.analysis.readers.history import FailedRun
 from hindmost.analysis.show.page import Folded, Heading, Paragraph, Part
 from hindmost.analysis.show.table import Column, Table
@@ -171,10 +168,11 @@ def change_rows(
     timer = link_html(name, timer_name(name.timer))
     case = " ".join(part for part in (name.machine, name.case) if part)
     label = rendered(SECTIONS, "timer", timer, len(within), case)
+    note = judged.acknowledgement(change)
+    explained = [] if note is None else [f"acknowledged: {note.reason}"]
     if within:
-        remarks_on = [f"{percent(difference(finding) / difference(within[-1]), 0)} of the above"]
-    else:
-        remarks_on = list(parts_words(finding))
+        share = percent(finding.difference / within[-1].difference, 0)
+        explained.append(f"{share} of the above")
     yield (
         badge_html(change_badge(judged, change, since)),
         label,
@@ -182,33 +180,10 @@ def change_rows(
         factor_words(judged, change.before, change.after),
         signed_percent(change.effect, change.effect_interval),
         p_number(change.p_value, 1),
-        "; ".join([*note_words(finding), *remarks_on]),
+        "; ".join(explained),
     )
     for each in finding.within:
         yield from change_rows(each, since, [*within, finding])
-
-
-def note_words(finding: SeriesChange) -> Iterator[str]:
-    """Yield the reason of a change's acknowledgement, if there is one."""
-    note = finding.judged.acknowledgement(finding.change)
-    if note is not None:
-        yield f"acknowledged: {note.reason}"
-
-
-def parts_words(finding: SeriesChange) -> Iterator[str]:
-    """Yield the parts that contribute most to a change."""
-    if finding.parts:
-        unit = finding.judged.series.unit
-        yield ", of which ".join(
-            f"{percent(part.share, 0)} ({signed(part.difference, unit)}) "
-            f"in {timer_name(part.timer)}"
-            for part in finding.parts
-        )
-
-
-def difference(finding: SeriesChange) -> float:
-    """Return a change in the unit of its series."""
-    return finding.change.after - finding.change.before
 
 
 def group_badge(group: ChangeGroup, since: float) -> str:
@@ -250,8 +225,7 @@ def failures(failed: Sequence[FailedRun]) -> list[Part]:
 def remarks(study: HistoryStudy) -> list[Part]:
     """Return remarks on what was refused, omitted or assumed."""
     refused = [f"{name}: {reason}" for name, reason in study.refused.items()]
-    dropped = insignificant_line(study)
-    lines = [*([dropped] if dropped else []), *study.remarks, *study.history.warnings, *refused]
+    lines = [*study.remarks, *study.history.warnings, *refused]
     if not lines:
         return []
     rows = [(line,) for line in lines]

@@ -1,6 +1,9 @@
 """The loops of the report's algorithms 1 to 3; they need numba: import them inside functions.
 
-Kyle Shan, Performance Variation of the Albany Land-Ice Code (2020), section 3.
+Kyle Shan, Performance Variation of the Albany Land-Ice Code (2020), section 3. Where its text and
+its pseudocode differ, they do what reproduces the published page: the level is divided by k however
+many places are tested, only sides of ten observations or more are trimmed, by a tenth of the side,
+and the statistic counts the trimmed observations too.
 """
 
 from __future__ import annotations
@@ -8,46 +11,30 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.models.changepoint.student import two_sided
 from hindmost.models.compiled import declared, part
 
 MAD_TO_SIGMA = 1.4826
 """The median absolute deviation of a normal law times this is its standard deviation."""
 BOUND = 3.0
 """In standard deviations: an outlier lies farther from the median."""
+TRIMMED_FROM = 10
+"""Sides with fewer observations have no outliers."""
 ROUNDING = 1e-11
 """Difference of the means of logarithms that may be an error of rounding."""
-DIVISOR_K, DIVISOR_TESTED, DIVISOR_LARGER = 0, 1, 2
-RULES = "Tuple((b1, i8, i8, b1, b1, i8))"
-"""Types of the rules of a variant."""
 
 
 @part
-def trimmed(
-    x: NDArray[np.float64], trims_from: int, most: int, less: int
-) -> tuple[float, float, int]:
-    """Return the mean, the variance and the count of a side without its outliers.
-
-    Parameters
-    ----------
-    x : float64 array, shape (observation,)
-    trims_from : int
-        Shorter sides are left as they are.
-    most : int
-        Observations that may go, the farthest from the median first.
-    less : int
-        0 or 1: what is taken from the count to divide the squares by.
-    """
-    n = x.size
-    stays = n
+def moments(x: NDArray[np.float64], trims: bool) -> tuple[float, float]:
+    """Return the mean and the variance of a side, without its outliers where it is trimmed."""
+    stays = n = x.size
     order = np.arange(n)
-    if n >= trims_from and most > 0:
+    if trims and n >= TRIMMED_FROM:
         # Section 3.3: remove what lies beyond 3 standard deviations by the median absolute
         # deviation, the farthest first, up to a tenth of the data.
         distance = np.abs(x - np.median(x))
         bound = BOUND * MAD_TO_SIGMA * np.median(distance)
         order = np.argsort(distance, kind="mergesort")
-        while stays > n - most and distance[order[stays - 1]] > bound:
+        while stays > n - n // 10 and distance[order[stays - 1]] > bound:
             stays -= 1
     mean = 0.0
     for i in order[:stays]:
@@ -56,92 +43,51 @@ def trimmed(
     square = 0.0
     for i in order[:stays]:
         square += (x[i] - mean) ** 2
-    return mean, square / max(stays - less, 1), stays
+    return mean, square / stays
 
 
 @part
-def t_test(
-    left: tuple[float, float, int], right: tuple[float, float, int], welch: bool
-) -> tuple[float, float]:
-    """Return the t statistic of two sides without its sign, and its two-sided p-value.
+def t_statistic(left: tuple[float, float], right: tuple[float, float], n: int, m: int) -> float:
+    """Return Student's t statistic of two sides of n and m observations, without its sign.
 
     Parameters
     ----------
-    left, right : (mean, variance, count)
-    welch : bool
-        Whether the variances may differ; each side then needs two observations.
+    left, right : (mean, variance)
+    n, m : int
     """
-    n, m = left[2], right[2]
-    # Student's t-test pools the variances (section 3.1); Welch's does not (section 5.1).
-    if n + m < 3 or (welch and min(n, m) < 2):
-        return 0.0, 1.0
-    if welch:
-        a, b = left[1] / n, right[1] / m
-        square = a + b
-        freedom = 1.0
-        if square > 0.0:
-            freedom = square * square / (a * a / (n - 1) + b * b / (m - 1))
-    else:
-        freedom = n + m - 2.0
-        square = ((n - 1) * left[1] + (m - 1) * right[1]) / freedom * (1.0 / n + 1.0 / m)
     difference = abs(right[0] - left[0])
-    if difference < ROUNDING:
-        return 0.0, 1.0
-    if square <= 0.0:
-        return (np.inf, 0.0) if difference > 0.0 else (0.0, 1.0)
-    t = difference / np.sqrt(square)
-    return t, two_sided(t, freedom)
+    if n + m < 3 or difference < ROUNDING:
+        return 0.0
+    # The variances are pooled (section 3.1); n + m - 2 degrees of freedom.
+    square = ((n - 1) * left[1] + (m - 1) * right[1]) / (n + m - 2.0) * (1.0 / n + 1.0 / m)
+    t: float = difference / np.sqrt(square) if square > 0.0 else np.inf
+    return t
 
 
 @part
-def test_at(
-    x: NDArray[np.float64],
-    place: int,
-    rules: tuple[bool, int, int, bool, bool, int],
-    welch: bool,
-) -> tuple[float, float]:
-    """Return the t statistic and the p-value of x_1 .. x_(nu-1) against x_nu .. x_n.
-
-    Parameters
-    ----------
-    x : float64 array, shape (observation,)
-    place : int
-        nu, from 0 on.
-    rules : tuple
-        Of `Variant`, as for `single`.
-    """
-    _, _, trims_from, of_both, keeps_count, less = rules
-    n = x.size
-    size = (place, n - place)
-    left = trimmed(x[:place], trims_from, (n if of_both else size[0]) // 10, less)
-    right = trimmed(x[place:], trims_from, (n if of_both else size[1]) // 10, less)
-    if keeps_count:
-        left = (left[0], left[1], size[0])
-        right = (right[0], right[1], size[1])
-    t, p = t_test(left, right, welch)
-    return t, p
+def statistic_at(x: NDArray[np.float64], place: int, trims: bool) -> float:
+    """Return the statistic of x_1 .. x_(nu-1) against x_nu .. x_n; place is nu, from 0 on."""
+    t: float = t_statistic(
+        moments(x[:place], trims), moments(x[place:], trims), place, x.size - place
+    )
+    return t
 
 
-@declared(f"(f8[::1], {RULES}, b1, f8[::1])")
-def candidate_p(
-    x: NDArray[np.float64],
-    rules: tuple[bool, int, int, bool, bool, int],
-    welch: bool,
-    p: NDArray[np.float64],
-) -> None:
-    """Write the p-value of a change at every place but the first."""
+@declared("(f8[::1], b1)")
+def statistics(x: NDArray[np.float64], trims: bool) -> NDArray[np.float64]:
+    """Return the statistic of a change at every place; 0 at the first."""
+    t = np.zeros(x.size)
     for place in range(1, x.size):
-        p[place] = test_at(x, place, rules, welch)[1]
+        t[place] = statistic_at(x, place, trims)
+    return t
 
 
 @part
 def single(
     x: NDArray[np.float64],
-    may_change: NDArray[np.bool_],
-    alpha: float,
+    critical: NDArray[np.float64],
     k: int,
-    rules: tuple[bool, int, int, bool, bool, int],
-    welch: bool,
+    trims: bool,
     statistic: NDArray[np.float64],
 ) -> None:
     """Run algorithm 1: write the t statistic of every viable candidate, and 0 elsewhere.
@@ -150,55 +96,38 @@ def single(
     ----------
     x : float64 array, shape (observation,)
         Logarithms of times.
-    may_change : bool array, shape (observation,)
-        Whether a regime may begin at an observation.
-    alpha : float
-        Before it is divided by the number of tests.
+    critical : float64 array, shape (freedom,)
+        t* by the degrees of freedom.
     k : int
         Largest first differences to look at.
-    rules : tuple
-        Of `Variant`: tests all places, divisor, trims from, trims a tenth of both sides, keeps the
-        full count, and what is taken from it for the variance.
-    welch : bool
+    trims : bool
     statistic : float64 array, shape (observation,)
         Is overwritten.
     """
-    tests_all, divisor = rules[0], rules[1]
     n = x.size
     statistic[:] = 0.0
     if n < 3:
         return
-    # K: the places in descending order of |x_nu - x_(nu-1)|, where a regime may begin.
+    # K: the k places with the largest |x_nu - x_(nu-1)|; viable where |t| > t*.
     order = np.argsort(-np.abs(x[1:] - x[:-1]), kind="mergesort") + 1
-    order = order[may_change[order]]
-    # Bonferroni: alpha is divided by the number of tests, which the readings count differently.
-    tested = order.size if tests_all else min(k, order.size)
-    tests = k
-    if divisor == DIVISOR_TESTED:
-        tests = max(tested, 1)
-    elif divisor == DIVISOR_LARGER:
-        tests = max(n, k)
-    for place in order[:tested]:
-        # t-test of x_1 .. x_(nu-1) against x_nu .. x_n; viable where |t| > t*.
-        t, p = test_at(x, place, rules, welch)
-        if p < alpha / tests:
+    for place in order[:k]:
+        t = statistic_at(x, place, trims)
+        if t > critical[n - 2]:
             statistic[place] = t
 
 
-run_single = declared(f"(f8[::1], b1[::1], f8, i8, {RULES}, b1, f8[::1])")(single)
+run_single = declared("(f8[::1], f8[::1], i8, b1, f8[::1])")(single)
 """`single`, for those that are no loop."""
 
 
-@declared(f"(f8[::1], b1[::1], f8, i8, i8, i8, {RULES}, b1)")
+@declared("(f8[::1], f8[::1], i8, i8, i8, b1)")
 def several(
     x: NDArray[np.float64],
-    may_change: NDArray[np.bool_],
-    alpha: float,
+    critical: NDArray[np.float64],
     k: int,
     confirmations: int,
     window: int,
-    rules: tuple[bool, int, int, bool, bool, int],
-    welch: bool,
+    trims: bool,
 ) -> tuple[list[int], list[int], list[bool]]:
     """Run algorithm 2 or 3: read night by night, and mark changes as they are detected.
 
@@ -223,7 +152,7 @@ def several(
         row = recent[j % confirmations]
         row[:] = 0.0
         # C_j, S_j: the candidates of x_i .. x_j with their statistics.
-        single(x[i : j + 1], may_change[i : j + 1], alpha, k, rules, welch, row[i : j + 1])
+        single(x[i : j + 1], critical, k, trims, row[i : j + 1])
         # V: the candidates in all of the last m passes; nu* has the largest sum of statistics.
         best, most = -1, 0.0
         for place in range(i + 1, j + 1):

@@ -1,18 +1,22 @@
-"""The report's algorithms, from checked observations to a detection."""
+"""Algorithms 1, 2 and 3 of the report on the Albany Land-Ice code, and the p-values behind them.
+
+Kyle Shan, Performance Variation of the Albany Land-Ice Code (2020), section 3.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import special
 
-from hindmost.errors import UsageError
+from hindmost.errors import DataError, UsageError
 from hindmost.models.changepoint.changes import ChangePoint, Regime, relative
 from hindmost.models.changepoint.detection import Detection
 from hindmost.models.changepoint.observations import CheckedSeries, check_probability
-from hindmost.models.changepoint.report.variants import VARIANTS, Variant
-from hindmost.text import choose
+from hindmost.models.changepoint.robust.placement import place_interval
 
 ALPHA = 0.005
 LARGEST_STEPS = 10
@@ -20,16 +24,14 @@ CONFIRMATIONS = 3
 WINDOW = 30
 LEVEL = 0.95
 FEWEST = 3
-SIGNIFICANT = 0.05
-"""Largest p-value at which a change between two regimes is reported."""
+LEAST_VARIANCE = 1e-12
+"""Of the logarithms around a change, where the interval of its place is computed."""
 
 
 def detect_as_report(
     series: CheckedSeries,
     *,
     algorithm: int = 3,
-    variant: str = "published",
-    test: str = "student",
     alpha: float = ALPHA,
     k: int = LARGEST_STEPS,
     confirmations: int = CONFIRMATIONS,
@@ -44,12 +46,8 @@ def detect_as_report(
     algorithm : int
         1 looks for one change in the whole series, 2 for several, night by night, and 3 for several
         among outliers.
-    variant : str
-        One of `VARIANTS`: what was published, what the text says, or what the pseudocode does.
-    test : str
-        "student", or "welch" for unequal variances, as section 5.1 proposes.
     alpha : float
-        Before it is divided by the number of tests.
+        Before it is divided by ``k``, the number of tests.
     k : int
         Largest first differences that are candidates.
     confirmations : int
@@ -62,80 +60,55 @@ def detect_as_report(
     Returns
     -------
     Detection
-        The algorithm tests a place within its window. Where the two complete regimes do not differ
-        (p > 0.05, or the interval of the effect contains zero), the place is in ``insignificant``
-        and its regimes are merged; ``changes`` and ``insignificant`` together are the result of the
-        algorithm.
+        All places that the algorithm marks. It tests a place within its window; the p-value and the
+        interval are of the two complete regimes, which may differ less.
 
     Raises
     ------
     UsageError
         A setting is out of range.
     """
-    check_settings(algorithm, variant, test, alpha, k, confirmations, window, level)
+    check_settings(algorithm, alpha, k, confirmations, window)
+    check_probability("level", level)
     times = tuple(series.times.tolist())
     if series.size < FEWEST:
         return Detection(method="report", observations=series.size, times=times, too_short=FEWEST)
-    from hindmost.models.changepoint.report import loops
-
-    rules = rules_of(VARIANTS[variant], trims=algorithm == 3)
-    welch = test == "welch"
-    suspects: tuple[int, ...] = ()
-    if algorithm == 1:
-        statistic = np.empty(series.size)
-        loops.run_single(series.logs, series.may_change, alpha, k, rules, welch, statistic)
-        places = [int(np.argmax(statistic))] if statistic.max() > 0.0 else []
-    else:
-        last = VARIANTS[variant].extra + window if algorithm == 3 else series.size
-        votes = confirmations if algorithm == 3 else 1
-        places, _, suspected = loops.several(
-            series.logs, series.may_change, alpha, k, votes, last, rules, welch
-        )
-        suspects = tuple(int(place) for place in np.flatnonzero(suspected))
-    # The loops test a place within their window; the complete regimes may differ less.
-    insignificant: list[ChangePoint] = []
-    while True:
-        bounds = [0, *places, series.size]
-        moments = [side_moments(series, a, b, rules) for a, b in pairwise(bounds)]
-        changes = [
-            change_of(series, bounds[i : i + 3], moments[i : i + 2], welch, level, confirmations)
-            for i in range(len(places))
-        ]
-        failing = [change for change in changes if not is_significant(change)]
-        if not failing:
-            break
-        worst = max(failing, key=lambda change: change.p_value)
-        insignificant.append(worst)
-        places.remove(worst.index)
+    places, _, suspects = search(series, algorithm, alpha, k, confirmations, window)
+    bounds = [0, *places, series.size]
+    sides = [side_of(series, begin, end, algorithm == 3) for begin, end in pairwise(bounds)]
     return Detection(
         method="report",
         observations=series.size,
         times=times,
-        changes=tuple(changes),
-        regimes=tuple(
-            regime_of(bounds[i], bounds[i + 1], moments[i], level) for i in range(len(moments))
+        changes=tuple(
+            change_of(series, left, right, level, confirmations) for left, right in pairwise(sides)
         ),
+        regimes=tuple(regime_of(side, level) for side in sides),
         suspects=suspects,
-        insignificant=tuple(sorted(insignificant, key=lambda change: change.index)),
     )
 
 
-def is_significant(change: ChangePoint) -> bool:
-    """Tell whether the levels on both sides of a change differ, by the test and the interval."""
-    low, high = change.effect_interval
-    return change.p_value <= SIGNIFICANT and not low <= 0.0 <= high
+def search(
+    series: CheckedSeries, algorithm: int, alpha: float, k: int, confirmations: int, window: int
+) -> tuple[list[int], list[int], tuple[int, ...]]:
+    """Return the places of changes, the observations that detected them, and the suspects."""
+    from hindmost.models.changepoint.report import loops
+
+    # alpha is divided by the number of tests (Bonferroni), and by 2 for both sides of the law.
+    freedom = np.maximum(np.arange(series.size), 1)
+    critical = special.stdtrit(freedom, 1.0 - 0.5 * alpha / k)
+    if algorithm == 1:
+        statistic = np.empty(series.size)
+        loops.run_single(series.logs, critical, k, False, statistic)
+        places = [int(np.argmax(statistic))] if statistic.max() > 0.0 else []
+        return places, [series.size - 1] * len(places), ()
+    robust = algorithm == 3
+    votes, last = (confirmations, window) if robust else (1, series.size)
+    places, seen, suspected = loops.several(series.logs, critical, k, votes, last, robust)
+    return places, seen, tuple(int(place) for place in np.flatnonzero(suspected))
 
 
-def check_settings(
-    algorithm: int,
-    variant: str,
-    test: str,
-    alpha: float,
-    k: int,
-    confirmations: int,
-    window: int,
-    level: float,
-) -> None:
+def check_settings(algorithm: int, alpha: float, k: int, confirmations: int, window: int) -> None:
     """Refuse settings that are out of range, or that the algorithm does not use."""
     if algorithm not in (1, 2, 3):
         raise UsageError(f"The report has no algorithm {algorithm}: choose 1, 2 or 3.")
@@ -148,97 +121,153 @@ def check_settings(
                 f"{name} = {count} is a setting of algorithm 3, and algorithm = {algorithm} does "
                 "not use it: leave it out."
             )
-    if variant not in VARIANTS:
-        raise UsageError(f"Unknown variant {variant!r}; {choose(VARIANTS)}.")
-    if test not in ("student", "welch"):
-        raise UsageError(f"Unknown test {test!r}; choose student or welch.")
     check_probability("alpha", alpha)
-    check_probability("level", level)
-    for name, count, least in (("k", k, 1), ("confirmations", confirmations, 1)):
-        if count < least:
-            raise UsageError(f"{name} = {count} must be {least} or more.")
+    for name, count in (("k", k), ("confirmations", confirmations)):
+        if count < 1:
+            raise UsageError(f"{name} = {count} must be 1 or more.")
     if window < FEWEST:
         raise UsageError(f"window = {window}: a test needs at least {FEWEST} observations.")
 
 
-def rules_of(variant: Variant, *, trims: bool) -> tuple[bool, int, int, bool, bool, int]:
-    """Return a variant as the tuple that the loops read; algorithms 1 and 2 trim nothing."""
-    return (
-        variant.tested == "all",
-        ("k", "tested", "larger").index(variant.divisor),
-        variant.trims_from if trims else np.iinfo(np.int64).max,
-        variant.share_of == "both",
-        variant.keeps_count,
-        variant.less,
-    )
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Side:
+    """Observations ``begin`` to ``end - 1``: mean and variance of the logarithms, trimmed."""
+
+    begin: int
+    end: int
+    mean: float
+    variance: float
+
+    @property
+    def count(self) -> int:
+        """The number of observations, with those that are trimmed."""
+        return self.end - self.begin
 
 
-def side_moments(
-    series: CheckedSeries, begin: int, end: int, rules: tuple[bool, int, int, bool, bool, int]
-) -> tuple[float, float, int]:
-    """Return the trimmed mean and variance of a regime, and its count."""
+def side_of(series: CheckedSeries, begin: int, end: int, trims: bool) -> Side:
+    """Return the observations between two changes."""
     from hindmost.models.changepoint.report import loops
 
-    mean, variance, count = loops.trimmed(
-        series.logs[begin:end], rules[2], (end - begin) // 10, rules[5]
-    )
-    return float(mean), float(variance), end - begin if rules[4] else int(count)
+    mean, variance = loops.moments(series.logs[begin:end], trims)
+    return Side(begin=begin, end=end, mean=float(mean), variance=float(variance))
 
 
 def change_of(
-    series: CheckedSeries,
-    bounds: list[int],
-    moments: list[tuple[float, float, int]],
-    welch: bool,
-    level: float,
-    needed: int,
+    series: CheckedSeries, left: Side, right: Side, level: float, needed: int
 ) -> ChangePoint:
-    """Describe a change between two neighbouring regimes."""
+    """Describe the change between two neighbouring regimes."""
     from hindmost.models.changepoint.report import loops
-    from hindmost.models.changepoint.robust.placement import place_interval
 
-    begin, index, end = bounds
-    (before, a, n), (after, b, m) = moments
-    statistic, p = loops.t_test(moments[0], moments[1], welch)
-    difference = after - before
+    n, m = left.count, right.count
+    sides = (left.mean, left.variance), (right.mean, right.variance)
+    statistic = float(loops.t_statistic(*sides, n, m))
+    freedom = max(n + m - 2, 1)
+    p_value = float(2.0 * special.stdtr(freedom, -statistic)) if n + m > FEWEST - 1 else 1.0
+    difference = right.mean - left.mean
     error = abs(difference) / statistic if 0.0 < statistic < np.inf else 0.0
-    freedom = float(max(n + m - 2, 1))
-    if welch and min(n, m) > 1 and a + b > 0.0:
-        freedom = (a / n + b / m) ** 2 / ((a / n) ** 2 / (n - 1) + (b / m) ** 2 / (m - 1))
     reach = float(special.stdtrit(freedom, 0.5 + 0.5 * level)) * error
-    pooled = np.sqrt(max((n * a + m * b) / (n + m), 1e-12))
-    sigma = np.full(series.size, pooled)
+    pooled = max((n * left.variance + m * right.variance) / (n + m), LEAST_VARIANCE)
     interval = place_interval(
-        series.logs, (begin, index, end), (before, after), sigma, series.may_change, level
+        series.logs,
+        (left.begin, right.begin, right.end),
+        (left.mean, right.mean),
+        np.full(series.size, np.sqrt(pooled)),
+        level,
     )
     return ChangePoint(
-        index=index,
-        time=float(series.times[index]),
+        index=right.begin,
+        time=float(series.times[right.begin]),
         interval=interval,
         level=level,
-        before=float(np.exp(before)),
-        after=float(np.exp(after)),
+        before=float(np.exp(left.mean)),
+        after=float(np.exp(right.mean)),
         effect=relative(difference),
         effect_interval=(relative(difference - reach), relative(difference + reach)),
-        p_value=float(p),
-        p_anywhere=min(1.0, float(p) * int(series.may_change[1:].sum())),
+        p_value=p_value,
+        p_anywhere=min(1.0, p_value * (series.size - 1)),
         seen=needed,
         needed=needed,
     )
 
 
-def regime_of(begin: int, end: int, moments: tuple[float, float, int], level: float) -> Regime:
+def regime_of(side: Side, level: float) -> Regime:
     """Describe a regime by its trimmed mean; the interval of one observation has no width."""
-    mean, variance, count = moments
+    freedom = max(side.count - 1, 1)
     reach = 0.0
-    if count > 1:
-        reach = float(special.stdtrit(count - 1, 0.5 + 0.5 * level)) * np.sqrt(variance / count)
+    if side.count > 1:
+        error = np.sqrt(side.variance / side.count)
+        reach = float(special.stdtrit(freedom, 0.5 + 0.5 * level) * error)
     return Regime(
-        start=begin,
-        stop=end,
-        mean=float(np.exp(mean)),
-        interval=(float(np.exp(mean - reach)), float(np.exp(mean + reach))),
-        n=count,
-        freedom=max(count - 1.0, 1.0),
-        deviation=relative(float(np.sqrt(variance))),
+        start=side.begin,
+        stop=side.end,
+        mean=float(np.exp(side.mean)),
+        interval=(float(np.exp(side.mean - reach)), float(np.exp(side.mean + reach))),
+        n=side.count,
+        freedom=float(freedom),
+        deviation=relative(float(np.sqrt(side.variance))),
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CandidatePValues:
+    """The tests of one moment.
+
+    Attributes
+    ----------
+    first : int
+        The first observation in the window.
+    p_values : float64 array, shape (candidate,)
+        Of a change that begins at observations ``first + 1``, ``first + 2``, ...
+    change : int or None
+        Where the change was detected; None for the last moment, if nothing was.
+    """
+
+    first: int
+    p_values: NDArray[np.float64]
+    change: int | None
+
+    @property
+    def places(self) -> NDArray[np.int64]:
+        """The observations at which a change may begin: int64 array, shape (candidate,)."""
+        return np.arange(self.first + 1, self.first + 1 + self.p_values.size)
+
+
+def candidate_p_values(series: CheckedSeries, *, algorithm: int = 3) -> list[CandidatePValues]:
+    """Return the p-values of all candidates at each detection, and at the end of the series.
+
+    Parameters
+    ----------
+    series : CheckedSeries
+    algorithm : int
+        As for `detect_as_report`; algorithm 1 has one moment, the end.
+
+    Raises
+    ------
+    UsageError
+        There is no such algorithm.
+    DataError
+        The series is too short for a test.
+    """
+    check_settings(algorithm, ALPHA, LARGEST_STEPS, CONFIRMATIONS, WINDOW)
+    if series.size < FEWEST:
+        raise DataError(
+            f"There are {series.size} observations, and a test needs at least {FEWEST}."
+        )
+    from hindmost.models.changepoint.report import loops
+
+    places, seen, _ = search(series, algorithm, ALPHA, LARGEST_STEPS, CONFIRMATIONS, WINDOW)
+    window = WINDOW if algorithm == 3 else series.size
+    moments: list[tuple[int, int, int | None]] = []
+    begin = 0
+    for place, last in zip(places, seen, strict=True):
+        moments.append((max(begin, last + 1 - window), last, place))
+        begin = place
+    if algorithm != 1 or not places:
+        moments.append((max(begin, series.size - window), series.size - 1, None))
+    found = []
+    for first, last, change in moments:
+        if last > first:
+            t = loops.statistics(series.logs[first : last + 1], algorithm == 3)[1:]
+            p_values = 2.0 * special.stdtr(max(last - first - 1, 1), -t)
+            found.append(CandidatePValues(first=first, p_values=p_values, change=change))
+    return found

@@ -92,7 +92,7 @@ def detect_robustly(
         least=least,
         is_kept=series.is_confirmed(MOVE),
     )
-    segments, noise = find_segments(series.logs, series.may_change, series.day, rules)
+    segments, noise = find_segments(series.logs, series.day, rules)
     seams = [compare(left, right) for left, right in pairwise(segments)]
     found = [
         (left, right, seam)
@@ -166,8 +166,7 @@ def starts_of(series: CheckedSeries, stop: int, rules: Rules) -> list[int]:
     shorter = Rules(
         alpha=rules.alpha, keep=rules.keep, least=rules.least, is_kept=rules.is_kept[:stop]
     )
-    parts = (series.logs[:stop], series.may_change[:stop], series.day[:stop])
-    segments, _ = find_segments(*parts, shorter)
+    segments, _ = find_segments(series.logs[:stop], series.day[:stop], shorter)
     return [each.fit.begin for each in segments[1:]]
 
 
@@ -185,20 +184,17 @@ def change_of(
     index, difference = right.fit.begin, seam.after - seam.before
     reach = float(special.stdtrit(seam.freedom, 0.5 + 0.5 * level)) * seam.error
     bounds = (left.fit.begin, index, right.fit.end)
-    places = max(int(np.count_nonzero(series.may_change)) - 1, 1)
     return ChangePoint(
         index=index,
         time=float(series.times[index]),
-        interval=place_interval(
-            series.logs, bounds, (seam.before, seam.after), noise.wide, series.may_change, level
-        ),
+        interval=place_interval(series.logs, bounds, (seam.before, seam.after), noise.wide, level),
         level=level,
         before=math.exp(seam.before),
         after=math.exp(seam.after),
         effect=relative(difference),
         effect_interval=(relative(difference - reach), relative(difference + reach)),
         p_value=seam.p_value,
-        p_anywhere=min(1.0, seam.p_value * places),
+        p_anywhere=min(1.0, seam.p_value * (series.size - 1)),
         seen=seen,
         needed=needed,
     )

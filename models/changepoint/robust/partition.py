@@ -44,7 +44,7 @@ def level_grid(y: NDArray[np.float64], sigma: float, reach: float) -> NDArray[np
     return useful
 
 
-@declared("(f8[::1], f8[::1], f8[::1], f8, f8[::1], i8, b1[::1])")
+@declared("(f8[::1], f8[::1], f8[::1], f8, f8[::1], i8)")
 def partition(
     y: NDArray[np.float64],
     sigma: NDArray[np.float64],
@@ -52,7 +52,6 @@ def partition(
     bound: float,
     penalty: NDArray[np.float64],
     shortest: int,
-    may_change: NDArray[np.bool_],
 ) -> NDArray[np.int64]:
     """Return the first nights of the segments that minimise the sum of losses and penalties.
 
@@ -68,8 +67,6 @@ def partition(
         Cost of a segment that begins at a night, in addition to its losses.
     shortest : int
         Nights that a segment has at least.
-    may_change : bool array, shape (night,)
-        Whether a segment may begin at a night.
 
     Returns
     -------
@@ -90,7 +87,7 @@ def partition(
         # A segment of the minimum length that ends at t begins at ``start``.
         scale = 1.0 / sigma[t]
         start = t - shortest + 1
-        opens = start >= 0 and (start == 0 or may_change[start]) and best[max(start, 0)] < np.inf
+        opens = start >= 0 and best[max(start, 0)] < np.inf
         enter = best[max(start, 0)] + penalty[max(start, 0)]
         if t >= shortest:
             for g in range(m):

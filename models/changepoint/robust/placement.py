@@ -23,7 +23,6 @@ def place_interval(
     bounds: tuple[int, int, int],
     levels: tuple[float, float],
     sigma: NDArray[np.float64],
-    may_change: NDArray[np.bool_],
     level: float,
 ) -> tuple[int, int]:
     """Return the first and the last place at which the new level may begin.
@@ -36,7 +35,6 @@ def place_interval(
         Where the old level begins, where the new one does, and where it ends.
     levels : (float, float)
         The old and the new one.
-    may_change : bool array, shape (observation,)
     level : float
         Probability that the interval contains.
     """
@@ -48,17 +46,15 @@ def place_interval(
     # A place one night later has that night at the old level.
     old, new = (losses((y[near] - each) / sigma[near]) for each in levels)
     cost = np.concatenate(([0.0], np.cumsum(old - new)))
-    places = np.arange(first, last + 1)
-    cost[~may_change[places] & (places != change)] = np.inf
     # The loss is -2 log likelihood; a flat prior makes the weights probabilities.
     weight = np.exp(-0.5 * (cost - cost.min()))
     weight /= weight.sum()
     # Widen the interval on the more probable side until it contains the level.
     low = high = change - first
     held = weight[low]
-    while held < level and (weight[:low].any() or weight[high + 1 :].any()):
-        more_low = weight[low - 1] if weight[:low].any() else -1.0
-        more_high = weight[high + 1] if weight[high + 1 :].any() else -1.0
+    while held < level and (low > 0 or high < last - first):
+        more_low = weight[low - 1] if low > 0 else -1.0
+        more_high = weight[high + 1] if high < last - first else -1.0
         if more_high >= more_low:
             high += 1
             held += weight[high]

@@ -167,7 +167,7 @@ def compare(left: Segment, right: Segment) -> Seam:
 
 
 def find_segments(
-    y: NDArray[np.float64], may_change: NDArray[np.bool_], day: NDArray[np.int64], rules: Rules
+    y: NDArray[np.float64], day: NDArray[np.int64], rules: Rules
 ) -> tuple[list[Segment], Noise]:
     """Find the segments of a series.
 
@@ -175,8 +175,6 @@ def find_segments(
     ----------
     y : float64 array, shape (observation,)
         Logarithms.
-    may_change : bool array, shape (observation,)
-        Whether a segment may begin at an observation.
     day : int64 array, shape (observation,)
         Runs of one night have one number.
     rules : Rules
@@ -196,7 +194,7 @@ def find_segments(
         wide = noise.wide
         levels = level_grid(y, float(wide.min()), BOUND)
         if levels.size:  # else nights far from one another: they have no level
-            starts = partition(y, wide, levels, BOUND, rules.penalty, SHORTEST, may_change)
+            starts = partition(y, wide, levels, BOUND, rules.penalty, SHORTEST)
         bounds = pairwise([*starts.tolist(), y.size])
         fitted = np.concatenate([fit(y, begin, end, wide).values for begin, end in bounds])
         noise = noise_of_residuals(y, y - fitted, starts)

@@ -93,8 +93,6 @@ class Series(TypedDict):
     trend: Drift | None
     trends: list[Drift]
     regimes: list[Regime]
-    places: list[str]
-    insignificant: list[Change]
     level_now: float
     too_short: int
     status: str

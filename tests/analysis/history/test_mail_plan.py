@@ -20,7 +20,7 @@ from tests.analysis.history.planted import FIRST, NIGHTS, STEP, day, noise, step
 from hindmost.analysis.history.mail_record import MailRecord, is_digest_due
 from hindmost.analysis.history.state_file import read_state
 from hindmost.cli import main
-from hindmost.errors import DamagedFileError, MissingError
+from hindmost.errors import MissingError
 
 LONG = NIGHTS + 20
 VERB = "hindmost.analysis.verbs.history.time.time"
@@ -189,18 +189,3 @@ def test_without_a_state_everything_is_mailed(
 def test_digests_are_due_by_dates(last: str, now: str, due: bool) -> None:
     at = [datetime.fromisoformat(each).replace(tzinfo=UTC).timestamp() for each in (last, now)]
     assert is_digest_due(at[0], at[1]) == due
-
-
-def test_an_edited_record_is_refused_by_its_field(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    nightly = Nightly(tmp_path, monkeypatch, ice=stepped(0, nights=LONG))
-    nightly.night(STEP + 5)
-    record = json.loads(nightly.state.read_text())
-    record["mailed"]["items"][0]["mailed"] = "yesterday"
-    nightly.state.write_text(json.dumps(record))
-    with pytest.raises(DamagedFileError, match=r"mailed\.items\[0\]\.mailed"):
-        nightly.night(STEP + 6)
-    del record["mailed"]  # as earlier versions wrote it
-    nightly.state.write_text(json.dumps(record))
-    assert is_told(nightly.night(STEP + 6))

@@ -18,7 +18,7 @@ from tests.analysis.history.planted import NIGHTS, stepped, write_nights
 
 from hindmost.analysis.history.mail_server import PASSWORD, mail_server, password_for, send
 from hindmost.cli import main
-from hindmost.errors import DataError, MissingError, UsageError
+from hindmost.errors import MissingError, UsageError
 
 USER, SECRET = "nightly@example.org", "s3cr3t-of-tests"
 
@@ -197,36 +197,22 @@ def test_a_wrong_password_is_told_and_not_shown(secure: TlsServer) -> None:
 
 
 @pytest.mark.usefixtures("trusted")
-@pytest.mark.parametrize("by_file", [True, False])
 def test_the_verb_takes_the_password_from_where_no_one_looks(
-    secure: TlsServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by_file: bool
+    secure: TlsServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_nights(tmp_path / "nights", {"ice": {"t": stepped(0)}}, range(NIGHTS))
     words = ["history", str(tmp_path / "nights"), "--to", "a@example.org", "--from", USER]
     words += ["--smtp", secure.name("smtps")]
-    monkeypatch.delenv(PASSWORD, raising=False)
-    if by_file:
-        (tmp_path / "password").write_text(f"{SECRET}\n")
-        words += ["--smtp-password-file", str(tmp_path / "password")]
-    else:
-        monkeypatch.setenv(PASSWORD, SECRET)
+    monkeypatch.setenv(PASSWORD, SECRET)
     assert main(words) == 1
     assert b"Subject: hindmost: fail: 1 slowdown" in secure.mails[0]
 
 
-def test_passwords_that_are_missing_are_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_passwords_that_are_missing_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(PASSWORD, raising=False)
-    server = mail_server("smtps://me@mail.example.org")
     with pytest.raises(UsageError, match=PASSWORD):
-        password_for(server, None)
-    (tmp_path / "empty").write_text("\n")
-    for name in ("empty", "missing"):
-        with pytest.raises(DataError, match=name):
-            password_for(server, tmp_path / name)
-    with pytest.raises(UsageError, match="login"):
-        password_for(mail_server("mail.example.org"), tmp_path / "empty")
+        password_for(mail_server("smtps://me@mail.example.org"))
+    assert password_for(mail_server("mail.example.org")) == ""
 
 
 @pytest.mark.parametrize(

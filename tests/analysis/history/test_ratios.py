@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 from tests.analysis.history.planted import (
-    NIGHTS,
     TOTAL,
     day,
     history,
     noise,
     series,
     stepped,
-    write_nights,
 )
 
 from hindmost.analysis.history.compare import compare_histories
 from hindmost.analysis.history.pairing import pair_series
 from hindmost.analysis.history.ratio import paired_ratio
 from hindmost.analysis.history.ratio_history import ratio_history
-from hindmost.analysis.history.study import judge_history
-from hindmost.cli import main
-from hindmost.errors import UsageError
 
 LONG, STEP, BY = 90, 60, 0.05
 
@@ -93,78 +85,3 @@ def test_compare_gives_the_ratio_since_its_last_change() -> None:
     assert len(compare_histories(history(quick), history(slow)).beyond(0.28)) == 1
     over_all = paired_ratio(quick.values, slow.values).value
     assert over_all < 1.28 < each.ratio.value
-
-
-def test_the_verb_judges_ratios_as_series(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    folder = tmp_path / "blake-nightly"
-    write_nights(folder, cases(), range(STEP + 8))
-    words = ["history", str(folder)]
-    assert main(words) == 0
-    assert "(ratio)" not in capsys.readouterr().out
-    assert main([*words, "--ratio", "gmres", "pgmres"]) == 1
-    printed = capsys.readouterr().out
-    assert "fail  blake, gmres / pgmres, Total (ratio): 1.2" in printed
-    assert main([*words, "--ratio", "gmres", "pgmres", "--json"]) == 1
-    answer = json.loads(capsys.readouterr().out)
-    (ratio,) = [each for each in answer["series"] if each["timer"].endswith("(ratio)")]
-    assert ratio["changes"][0]["date"] == day(STEP)
-    assert ratio["status"] == "fail"
-    # The other way round, the same change is one for the better.
-    assert main([*words, "--ratio", "pgmres", "gmres"]) == 0
-    chosen = [*words, "--ratio", "gmres", "pgmres", "--case", "gmres*", "--json"]
-    capsys.readouterr()
-    assert main(chosen) == 1
-    told = [each["case"] for each in json.loads(capsys.readouterr().out)["series"]]
-    assert told == ["gmres", "gmres / pgmres"]
-    note = ["--case", "gmres / pgmres", "--date", day(STEP), "--reason", "r"]
-    assert main(["history", "ack", str(folder), *note, "--ratio", "gmres", "pgmres"]) == 0
-    assert main([*words, "--ratio", "gmres", "pgmres"]) == 0
-
-
-def test_a_state_keeps_ratios_that_are_asked_for(tmp_path: Path) -> None:
-    nights = write_nights(tmp_path / "blake-nightly", cases(), range(STEP + 8))
-    state = tmp_path / "state"
-    ratio = ["--ratio", "gmres", "pgmres", "--state", str(state)]
-    assert main(["history", *map(str, nights[: STEP + 2]), *ratio]) == 0
-    results = [main(["history", str(night), *ratio]) for night in nights[STEP + 2 :]]
-    assert results[-1] == 1
-    told = [each for each in json.loads(state.read_text())["series"] if "/" in each["case"]]
-    kinds = [event["kind"] for event in told[0]["log"]]
-    assert kinds[0] == "seen"
-    assert kinds[-1] == "confirmed"
-    assert main(["history", str(nights[-1]), "--state", str(state)]) == 0
-    assert all("/" not in each["case"] for each in json.loads(state.read_text())["series"])
-
-
-@pytest.mark.parametrize(
-    ("pair", "said"),
-    [
-        (("gmres", "pgmras"), r"'pgmras'.*nearest are: 'pgmres'"),
-        (("gmres", "Total"), "name two cases"),
-        (("gmres", "gmres"), "share 3 nights"),
-    ],
-)
-def test_pairs_that_there_are_not_are_refused(pair: tuple[str, str], said: str) -> None:
-    members = [series(values[TOTAL], case=case) for case, values in cases().items()]
-    with pytest.raises(UsageError, match=said):
-        judge_history(history(*members), ratios=[pair])
-
-
-def test_machines_timers_and_whole_names_are_paired() -> None:
-    members = [
-        series(noise(seed, NIGHTS), case="ice", machine=machine, timer=timer)
-        for seed, (machine, timer) in enumerate(
-            [("blake", "Fill"), ("blake", "Solve"), ("weaver", "Fill"), ("weaver", "Solve")]
-        )
-    ]
-    names = {
-        ("blake", "weaver"): ["ice, Fill (ratio)", "ice, Solve (ratio)"],
-        ("Fill", "Solve"): ["ice, Fill / Solve (ratio)"] * 2,
-        ("blake, ice, Fill", "weaver, ice, Solve"): ["ice, Fill / Solve (ratio)"],
-    }
-    for pair, expected in names.items():
-        study = judge_history(history(*members), ratios=[pair])
-        told = [each.series.name for each in study.judged if each.series.name.is_ratio]
-        assert [f"{name.case}, {name.timer}" for name in told] == expected

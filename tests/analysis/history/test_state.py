@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ from tests.analysis.history.planted import (
     stepped,
 )
 
+from hindmost.analysis.history.selection import select_series
 from hindmost.analysis.history.state import HistoryState
 from hindmost.analysis.history.state_file import read_state, write_state
 from hindmost.analysis.history.study import HistoryStudy, judge_history
@@ -195,7 +197,7 @@ def test_failures_and_spreads_are_kept(tmp_path: Path) -> None:
 def test_another_method_does_not_go_on_with_a_state(tmp_path: Path) -> None:
     path = tmp_path / "state"
     after(series(stepped(0)), path)
-    for request in ({"method": "report"}, {"alpha": 0.01}, {"only_between": "days"}):
+    for request in ({"method": "report"}, {"alpha": 0.01}):
         with pytest.raises(UsageError, match="another state file"):
             judge_history(history(series(stepped(0))), state=read_state(path), **request)
 
@@ -205,22 +207,29 @@ def test_states_that_are_none_are_refused_by_name(tmp_path: Path) -> None:
     after(series(stepped(0)), path)
     text = path.read_text()
     record = json.loads(text)
-    moved = json.loads(text)
-    moved["series"][0]["verdicts"][0]["index"] = 1000
-    short = json.loads(text)
-    short["series"][0]["values"].pop()
-    damaged = [text[: len(text) // 2], json.dumps(moved), json.dumps(short), "\udcff"]
-    damaged.append(json.dumps({key: value for key, value in record.items() if key != "commits"}))
-    for wrong in damaged:
+    without = {key: value for key, value in record.items() if key != "commits"}
+    places = np.linspace(1, len(text) - 2, 40).astype(int)
+    changed = [f"{text[:at]}{'8' if text[at] != '8' else '9'}{text[at + 1 :]}" for at in places]
+    for wrong in (*changed, text[: len(text) // 2], json.dumps(without), "\udcff", "[" * 100_000):
         path.write_bytes(wrong.encode("utf-8", "surrogateescape"))
         with pytest.raises(DamagedFileError, match=str(path)):
             read_state(path)
-    path.write_text(json.dumps({**record, "version": 2}))
-    with pytest.raises(UnknownSchemaError, match="version 2"):
+    path.write_text(json.dumps({**record, "version": 3}))
+    with pytest.raises(UnknownSchemaError, match="version 3"):
         read_state(path)
     path.write_text("[1, 2]")
     with pytest.raises(DataError, match="no state"):
         read_state(path)
+
+
+def test_a_state_of_version_1_goes_on_without_ratios_and_joint_changes(tmp_path: Path) -> None:
+    path = tmp_path / "state"
+    state = kept(after(series(stepped(0)), path))
+    record = {**json.loads(path.read_text()), "version": 1, "only_between": None, "joint": []}
+    del record["sha256"]
+    ratio = {**record["series"][0], "timer": "Total (ratio)"}
+    path.write_text(json.dumps({**record, "series": [*record["series"], ratio]}))
+    assert read_state(path) == state
 
 
 def test_a_state_that_cannot_be_replaced_stays(tmp_path: Path) -> None:
@@ -234,3 +243,11 @@ def test_a_state_that_cannot_be_replaced_stays(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="cannot be written"):
         write_state(tmp_path / "missing" / "state", kept(study))
     assert [each.name for each in tmp_path.iterdir()] == ["state"]
+
+
+def test_a_choice_without_a_series_names_some_that_there_are() -> None:
+    study = judge_history(history(series(stepped(0))))
+    name = study.judged[0].series.name
+    with pytest.raises(UsageError, match=re.escape(f"There are {name}.")):
+        select_series(study, case="-1")
+    assert select_series(study) is study

@@ -94,23 +94,6 @@ def test_several_runs_a_day_are_told_apart() -> None:
     assert date_labels(twice)[:2] == (f"{day(0)}T05:30:00", f"{day(0)}T06:30:00")
 
 
-def test_changes_lie_only_between_commits_if_that_is_asked_for() -> None:
-    free = series(stepped(0))
-    parts = tuple({"Albany": "old" if night < STEP + 2 else "new"} for night in range(NIGHTS))
-    kept = series(stepped(0)).__class__(
-        name=free.name,
-        unit="s",
-        smaller_is_better=True,
-        times=free.times,
-        values=free.values,
-        commits=tuple(part["Albany"] for part in parts),
-        commit_parts=parts,
-        spread=None,
-    )
-    (judged,) = judge_history(history(kept), only_between="commits").judged
-    assert [change.index for change in judged.detection.changes] == [STEP + 2]
-
-
 def test_the_methods_of_the_report_can_be_asked_for() -> None:
     study = judge_history(history(series(stepped(0))), method="report", alpha=0.001)
     assert study.judged[0].detection.method == "report"
@@ -119,7 +102,7 @@ def test_the_methods_of_the_report_can_be_asked_for() -> None:
 
 def test_requests_that_mean_nothing_are_refused() -> None:
     planted = history(series(noise(0, 20)))
-    for request in ({"method": "guess"}, {"last_days": 0.0}, {"only_between": "weeks"}, {"foo": 1}):
+    for request in ({"method": "guess"}, {"last_days": 0.0}, {"foo": 1}):
         with pytest.raises(UsageError):
             judge_history(planted, **request)
     with pytest.raises(DataError, match="no series"):

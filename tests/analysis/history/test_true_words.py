@@ -131,16 +131,6 @@ def test_a_drift_that_ended_at_a_worse_level_is_open() -> None:
     assert not list(open_lines(study_of(back)))
 
 
-def test_only_between_commits_needs_commits(tmp_path: Path) -> None:
-    rows = [(f"{NEWEST - timedelta(days=19 - i):%Y-%m-%d}", 10.0 + 2 * (i > 9)) for i in range(20)]
-    data = write_rows(tmp_path / "data", rows)
-    with pytest.raises(UsageError, match=r"--only-between commits: no result of .* names a commit"):
-        main(["history", str(data), "--only-between", "commits"])
-    bare = replace(series(noise(0, 30), case="sea"), commits=("",) * 30)
-    study = judge_history(history(series(noise(0, 30)), bare), only_between="commits")
-    assert [name.case for name in study.refused] == ["sea"]
-
-
 def test_remarks_that_are_left_out_are_counted() -> None:
     found = Remarks()
     for row in range(60):

@@ -41,8 +41,8 @@ def test_bad_times_and_labels_are_refused() -> None:
         detect(values, times=[1.0, np.nan, 2.0, 4.0])
     with pytest.raises(DataError, match="3 times for 4 values"):
         detect(values, times=[1.0, 2.0, 3.0])
-    with pytest.raises(DataError, match="2 commits for 4 values"):
-        detect(values, commits=["a", "b"])
+    with pytest.raises(DataError, match="2 nights for 4 values"):
+        detect(values, nights=["a", "b"])
     with pytest.raises(UsageError, match="robust or report"):
         detect(values, method="other")
 
@@ -66,25 +66,12 @@ def test_equal_times_have_no_change_and_one_step_is_found(method: str) -> None:
     assert change.interval[0] <= 25 <= change.interval[1]
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_changes_lie_between_days_or_commits_only(method: str) -> None:
-    values = noisy(60)
-    values[31:] *= 1.3
-    days = np.repeat(np.arange(20), 3)
-    for labels in ({"days": days}, {"commits": [f"c{day}" for day in days]}):
-        found = detect(values, method=method, **labels)
-        assert found.changes
-        assert all(change.index % 3 == 0 for change in found.changes)
-        assert abs(found.changes[0].index - 31) <= 2
-    assert 31 in [change.index for change in detect(values, method=method).changes]
-
-
 def test_runs_of_one_day_are_one_night() -> None:
     values = noisy(60)
     values[30:33] *= 1.5
     values[57:] *= 1.5
     days = np.repeat(np.arange(20), 3)
-    assert not detect(values, days=days).changes
+    assert not detect(values, nights=days).changes
     assert 57 in [change.index for change in detect(values).changes]
 
 

@@ -105,5 +105,5 @@ def test_pairs_that_nobody_asked_for_are_drawn_and_not_judged(
     show(browser, tmp_path / "page.html", "#blake/beam/Jacobian&with=blake/other/Jacobian")
     words = text(browser, "#pair-words")
     assert f"{NIGHTS} paired nights" in words
-    assert "--ratio" in words
+    assert "hindmost compare" in words
     assert not browser.evaluate("document.querySelector('#comparison').dataset.numbers")
