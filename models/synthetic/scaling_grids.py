@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
+from hindmost.models.pmnf.segments.one_behaviour import coefficients, growing
 from numpy.typing import NDArray
 
 from hindmost.errors import UsageError
-from hindmost.models.pmnf.segments.one_behaviour import coefficients, growing
 from hindmost.models.pmnf.space import PAPER
 from hindmost.models.pmnf.term import ABSENT, Exponents, columns
 

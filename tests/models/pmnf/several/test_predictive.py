@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from hindmost.models.pmnf.criterion import MOST_PRODUCTS
-from hindmost.models.pmnf.segments.one_behaviour import measured
 from hindmost.models.pmnf.several import fit_parameters
 from hindmost.models.pmnf.several.continuum import likeliest
 from hindmost.models.pmnf.several.hypothesis import aim
+from hindmost.models.synthetic.scaling import measured
 from hindmost.models.synthetic.scaling_grids import AXES, FAMILIES, draw, grid
 
 GRID = grid(*AXES[:2])
