@@ -138,7 +138,7 @@ class Batch:
         beyond = np.atleast_1d(np.array(at) > self.points.max(axis=0))
         if self.held_out is None or not beyond.any():
             return low[kernels], high[kernels]
-        from hindmost.models.pmnf.several.held_out import widened
+        from hindmost.models.pmnf.several.averaging import widened
 
         predicted = self.predict(at)[kernels]
         wider = self.held_out.wider_beyond(beyond)

@@ -279,7 +279,7 @@ def thresholds(points: NDArray[np.float64]) -> NDArray[np.float64]:
     simulations of 6 to 60 points over 0.5 to 19 octaves (``make ablation PART=scaling``).
     """
     count, octaves = points.size, float(np.log2(points[-1] / points[0]))
-    chance = max(16.0, 22.0 - 0.6 * count), min(3.6 + 0.2 * count, 6.2)
+    chance = max(16.0, 22.0 - 0.6 * count), min(3.5 + 0.2 * count, 6.2)
     misfit = 0.17 * count * octaves, 0.1 * count * max(octaves - 7.0, 0.0)
     return np.maximum(chance, misfit)
 

@@ -98,11 +98,6 @@ def digits(terms: NDArray[np.int64], base: int, parameters: int) -> NDArray[np.i
     return np.asarray(terms[..., None] // base ** np.arange(parameters) % base)
 
 
-def coded(numbers: NDArray[np.int16], base: int) -> NDArray[np.int64]:
-    """Return terms as one number each, as `hypothesis` explains: the reverse of `digits`."""
-    return np.asarray(numbers @ base ** np.arange(numbers.shape[-1]))
-
-
 @declared(
     "(f8[:,::1], f8[:,::1], f8[:,:,::1], f8[:,:,::1], i4[:,::1], i8[::1], i8, f8, f8[:,:,:,::1], "
     "b1[::1], i8[:,:,::1], f8[:,:,::1], f8[:,::1], f8[:,::1])",
