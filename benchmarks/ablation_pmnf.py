@@ -253,13 +253,15 @@ def one_parameter() -> Outcomes:
             values[np.arange(300), random.integers(1, 9, 300)] *= 30.0
         predicted = fit(TEN, values, noise="multiplicative").predict(at)[:, 0]
         found[f"loss, {name}"] = [loss(predicted, truth[:, -1])]
+    beyond = np.append(LINE, 4.0 * LINE[-1])
     for draw in FAMILIES.values():
-        truth = draw(random, further, 100)
+        truth = draw(random, beyond, 100)
         values, new = (measured(random, truth, noise=0.05)[..., 0] for _ in range(2))
-        models = fit(TEN, values[:, :-1], noise="multiplicative")
-        score_intervals(found, *(side[:, 0] for side in models.interval(at)), new[:, -1])
+        models = fit(LINE, values[:, :-1], noise="multiplicative")
+        low, high = models.interval(beyond[-1:])
+        score_intervals(found, low[:, 0], high[:, 0], new[:, -1])
     values, new = (measured(random, np.full((300, 11), 5.0), noise=0.05)[..., 0] for _ in range(2))
-    low, high = fit(TEN, values[:, :-1], noise="multiplicative").interval(at)
+    low, high = fit(LINE, values[:, :-1], noise="multiplicative").interval(beyond[-1:])
     constant: dict[str, Any] = {}
     score_intervals(constant, low[:, 0], high[:, 0], new[:, -1])
     return joined(found | {f"{name}, constants": each for name, each in constant.items()})

@@ -64,7 +64,7 @@ class Formula:
 def evaluate(node: ast.expr, values: Mapping[str, float]) -> float:
     """Return the value of a node at a point; NaN or infinite where it has none."""
     match node:
-        case ast.Constant(value):
+        case ast.Constant(int() | float() as value):
             return float(value)
         case ast.Name(name):
             return values[name]
@@ -140,7 +140,8 @@ def parse(text: str, parameters: Sequence[str]) -> Formula:
     names = {word_of(name): name for name in parameters}
     longest = sorted(map(re.escape, parameters), key=len, reverse=True)
     plain = re.sub(rf"(?<!\w)({'|'.join(longest)})(?!\w)", lambda found: word_of(found[0]), text)
-    source, places = "", []
+    source = ""
+    places: list[int] = []
     for place, letter in enumerate(plain):
         written = "**" if letter == "^" else " " if letter.isspace() else letter
         source, places = source + written, places + [place] * len(written)
