@@ -24,19 +24,19 @@ from hindmost.models.compiled import part
 from hindmost.models.pmnf import detect_segments, fit
 from hindmost.models.pmnf.models import ScalingModels
 from hindmost.models.pmnf.noise import NoiseKind
-from hindmost.models.pmnf.several import fit_parameters, foretell_outermost
-from hindmost.models.pmnf.several.averaging import widened
-from hindmost.models.pmnf.space import PAPER
-from hindmost.models.pmnf.term import ABSENT
-from hindmost.models.synthetic import scaling_grids
-from hindmost.models.synthetic.scaling import (
+from hindmost.models.pmnf.segments.one_behaviour import (
     FAMILIES,
     draw_terms,
     inside,
     measured,
     outside,
-    two_functions,
 )
+from hindmost.models.pmnf.several import fit_parameters, foretell_outermost
+from hindmost.models.pmnf.several.averaging import widened
+from hindmost.models.pmnf.space import PAPER
+from hindmost.models.pmnf.term import ABSENT
+from hindmost.models.synthetic import scaling_grids
+from hindmost.models.synthetic.scaling import two_functions
 
 Values = NDArray[np.float64]
 Outcomes = dict[str, list[float]]
@@ -78,9 +78,9 @@ def of_residuals(evidence: Any) -> Any:
     return found
 
 
-def without_misfit(thresholds: Any) -> Any:
-    """Return thresholds as of narrow ranges of points."""
-    return lambda points: thresholds(np.linspace(1.0, 1.5, points.size))
+def of_one_number(_: Any) -> Any:
+    """Return the same thresholds for all points, by floor, that fit 10 points."""
+    return lambda points, gamma: np.tile((15.0, 6.0), (points.size - 3, 1))
 
 
 def of_single_terms(candidates: Any) -> Any:
@@ -111,9 +111,9 @@ MECHANISMS = (
         Mechanism(part=SEGMENTS, name=name, at=at, off=off)
         for name, at, off in (
             (
-                "thresholds: misfit over many octaves",
+                "thresholds simulated for the points",
                 "segments.likelihood:thresholds",
-                without_misfit,
+                of_one_number,
             ),
             ("parts of long stretches", "segments.likelihood:LEAST_WINDOWED", lambda _: NEVER),
             ("noise as repetitions tell it", "segments.likelihood:CALIBRATED", lambda _: NEVER),

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from hindmost.analysis.readers.experiment import Experiment, KernelSeries
 from hindmost.analysis.scaling.study import study_scaling
 from hindmost.models.pmnf.noise import NoiseKind
-from hindmost.models.synthetic.scaling import FAMILIES, measured
+from hindmost.models.pmnf.segments.one_behaviour import FAMILIES, measured
 
 DRAWN = ("inside", "two-terms", "outside", "strong")
 LEVELS = (0.01, 0.05, 0.15)

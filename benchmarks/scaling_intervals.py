@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from hindmost.models.pmnf import fit
 from hindmost.models.pmnf.noise import NoiseKind
-from hindmost.models.synthetic.scaling import FAMILIES, Draw, measured
+from hindmost.models.pmnf.segments.one_behaviour import FAMILIES, Draw, measured
 
 GRIDS = {
     "1..10": np.arange(1.0, 11.0),

@@ -24,16 +24,16 @@ from hindmost.models.pmnf import detect_segments, fit, fit_segments
 from hindmost.models.pmnf.criterion import penalties
 from hindmost.models.pmnf.noise import NoiseKind
 from hindmost.models.pmnf.search import ABSENT, search
-from hindmost.models.pmnf.space import EXTRAP, PAPER, SearchSpace
-from hindmost.models.pmnf.term import columns
-from hindmost.models.synthetic.scaling import (
+from hindmost.models.pmnf.segments.one_behaviour import (
     FAMILIES,
     draw_terms,
     draw_two_terms,
     inside,
     measured,
-    two_functions,
 )
+from hindmost.models.pmnf.space import EXTRAP, PAPER, SearchSpace
+from hindmost.models.pmnf.term import columns
+from hindmost.models.synthetic.scaling import two_functions
 
 LEVELS = (0.0, 0.02, 0.05, 0.10, 0.15)
 GRIDS = {"1..10": np.arange(1.0, 11.0), "2..1024": 2.0 ** np.arange(1, 11)}

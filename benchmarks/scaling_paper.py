@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.models.pmnf import detect_segments
-from hindmost.models.synthetic.scaling import Draw, inside, measured, outside, two_functions
+from hindmost.models.pmnf.segments.one_behaviour import Draw, inside, measured, outside
+from hindmost.models.synthetic.scaling import two_functions
 
 FAMILIES: dict[str, Draw] = {"inside": inside, "outside": outside}
 LEVELS = (0.0, 0.01, 0.02, 0.05, 0.10, 0.15)

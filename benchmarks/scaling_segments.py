@@ -17,14 +17,8 @@ from numpy.typing import NDArray
 
 from hindmost.models.pmnf import detect_segments
 from hindmost.models.pmnf.noise import NoiseKind
-from hindmost.models.synthetic.scaling import (
-    FAMILIES,
-    inside,
-    measured,
-    outside,
-    strong,
-    two_functions,
-)
+from hindmost.models.pmnf.segments.one_behaviour import FAMILIES, inside, measured, outside, strong
+from hindmost.models.synthetic.scaling import two_functions
 
 Values = NDArray[np.float64]
 Judged = tuple[NDArray[np.bool_], NDArray[np.bool_]]

@@ -22,9 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.models.pmnf.noise import NoiseKind
+from hindmost.models.pmnf.segments.one_behaviour import measured
 from hindmost.models.pmnf.several import fit_parameters
 from hindmost.models.pmnf.term import ABSENT, Exponents
-from hindmost.models.synthetic.scaling import measured
 from hindmost.models.synthetic.scaling_grids import (
     AXES,
     FAMILIES,

@@ -1,7 +1,7 @@
 """Synthetic experiments over several parameters: functions with known terms, and designs.
 
 Coefficients are log-uniform from 1e-3 to 1e3, exponents those of growing terms of the paper's set;
-`measured` of `hindmost.models.synthetic.scaling` adds the noise.
+`measured` of `hindmost.models.pmnf.segments.one_behaviour` adds the noise.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import UsageError
+from hindmost.models.pmnf.segments.one_behaviour import coefficients, growing
 from hindmost.models.pmnf.space import PAPER
 from hindmost.models.pmnf.term import ABSENT, Exponents, columns
-from hindmost.models.synthetic.scaling import coefficients, growing
 
 AXES = (
     (4.0, 8.0, 16.0, 32.0, 64.0),

@@ -13,7 +13,8 @@ from tests.papers.conftest import Ran, Told, Values, drawn, holds
 
 import hindmost
 from hindmost.models.pmnf import detect_segments
-from hindmost.models.synthetic.scaling import inside, measured, two_functions
+from hindmost.models.pmnf.segments.one_behaviour import inside, measured
+from hindmost.models.synthetic.scaling import two_functions
 
 
 def write_experiment(path: Path, points: Values, series: Mapping[str, Values]) -> Path:

@@ -4,7 +4,7 @@ A change is found where the evidence at any floor exceeds its threshold, and pla
 largest marginal likelihood. Each side is then searched in the same way. Where the kind of noise is
 not known, a change must be found under multiplicative and additive noise alike.
 
-Thresholds are valid for noise of up to 15 %; larger noise makes evidence where nothing changes.
+Thresholds are simulated at noise of up to 15 %; larger noise makes evidence where nothing changes.
 Repetitions tell how large it is. Without them, two things do for whole experiments: what the best
 two growths of each kernel leave unexplained, and how far values lie from the line between their
 neighbours. The former includes changes that are more than one, the latter every bend. So the lesser
@@ -28,6 +28,7 @@ from hindmost.models.pmnf.segments.segmentation import (
     Segmentation,
     SegmentVerdict,
 )
+from hindmost.models.pmnf.segments.thresholds import thresholds
 from hindmost.models.pmnf.space import PAPER
 
 LIKELY = 0.9
@@ -41,8 +42,8 @@ LEAST_WINDOWED = 2 * LEAST_TOLD
 MARGIN = 2.0
 """By what evidence in a part must exceed its threshold, as there are several parts."""
 CALIBRATED = 0.07
-"""Standard error of values up to which thresholds are valid: somewhat less than that of uniform
-noise of 15 % (0.087), as other noise has longer tails."""
+"""Standard error of values up to which thresholds are valid: somewhat less than that of the uniform
+noise of 15 % at which they are simulated (0.087), as other noise has longer tails."""
 NEAR = 2.0
 """Log likelihood short of the threshold from which a verdict is left open."""
 FREE = 7
@@ -266,22 +267,9 @@ def judge_whole(
     for gamma in observations.noise.gammas:
         wider = granted(observations, stretch, kernels, gamma)
         found = evidence(points, values, shares, gamma, wider=wider)
-        excess = np.minimum(excess, (found.ratio - thresholds(points)).max(axis=(1, 2)))
+        excess = np.minimum(excess, (found.ratio - thresholds(points, gamma)).max(axis=(1, 2)))
         places.append(found.place)
     return StretchEvidence(excess=excess, place=np.mean(places, axis=0))
-
-
-def thresholds(points: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return what evidence a change must exceed: float64 array, shape (floor,).
-
-    What chance reaches in 1 % of series of the worst family with noise of 15 %, and what misfit
-    does over many octaves, where a smooth function is far from every normal form. Read off
-    simulations of 6 to 60 points over 0.5 to 19 octaves (``make ablation PART=scaling``).
-    """
-    count, octaves = points.size, float(np.log2(points[-1] / points[0]))
-    chance = max(16.0, 22.0 - 0.6 * count), min(3.5 + 0.2 * count, 6.2)
-    misfit = 0.17 * count * octaves, 0.1 * count * max(octaves - 7.0, 0.0)
-    return np.maximum(chance, misfit)
 
 
 def granted(

@@ -8,8 +8,8 @@ import pytest
 from hindmost.errors import DataError, UsageError
 from hindmost.models.pmnf import fit
 from hindmost.models.pmnf.noise import NoiseKind
+from hindmost.models.pmnf.segments.one_behaviour import draw_terms, measured, outside
 from hindmost.models.pmnf.space import PAPER, SEARCH_SPACES, search_space
-from hindmost.models.synthetic.scaling import draw_terms, measured, outside
 
 POINTS = 2.0 ** np.arange(1, 11)
 

@@ -9,9 +9,9 @@ import pytest
 from numpy.typing import NDArray
 
 from hindmost.models.pmnf import fit, fit_segments
+from hindmost.models.pmnf.segments.one_behaviour import measured
 from hindmost.models.pmnf.several import fit_parameters
 from hindmost.models.pmnf.space import SEARCH_SPACES
-from hindmost.models.synthetic.scaling import measured
 
 CUBE = (Fraction(3), Fraction(0))
 SIZES = {

@@ -8,18 +8,19 @@ from hindmost.errors import UsageError
 from hindmost.models.pmnf import detect_segments, fit_segments
 from hindmost.models.pmnf.evidence import LEAST, evidence, smooth_columns
 from hindmost.models.pmnf.noise import NoiseKind
-from hindmost.models.pmnf.segments.segmentation import SegmentVerdict
-from hindmost.models.pmnf.space import FINE, PAPER
-from hindmost.models.pmnf.term import columns
-from hindmost.models.synthetic.scaling import (
+from hindmost.models.pmnf.segments.one_behaviour import (
     FAMILIES,
     inside,
     measured,
     outside,
     strong,
-    two_functions,
     two_terms,
 )
+from hindmost.models.pmnf.segments.segmentation import SegmentVerdict
+from hindmost.models.pmnf.segments.thresholds import thresholds
+from hindmost.models.pmnf.space import FINE, PAPER
+from hindmost.models.pmnf.term import columns
+from hindmost.models.synthetic.scaling import two_functions
 
 LINE, POWERS = np.arange(1.0, 11.0), 2.0 ** np.arange(1, 11)
 GRIDS = pytest.mark.parametrize("points", [LINE, POWERS], ids=["lines", "powers"])
@@ -297,6 +298,13 @@ def test_missing_points_are_judged_on_what_is_there() -> None:
         assert found[kernel].changes == whole[kernel].changes
     assert found.between(5.0, 6.0)[::2].mean() > 0.85
     assert 8.0 not in found[0].points
+
+
+def test_thresholds_are_the_same_each_time_and_cannot_be_written_to() -> None:
+    first = thresholds(LINE[:6], 1.0)
+    assert first is thresholds(LINE[:6].copy(), 1.0)
+    with pytest.raises(ValueError, match="read-only"):
+        first[0, 0] = 0.0
 
 
 def test_an_unknown_method_is_refused() -> None:

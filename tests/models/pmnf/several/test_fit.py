@@ -10,10 +10,10 @@ from hindmost.errors import DataError, UsageError
 from hindmost.models.pmnf import fit
 from hindmost.models.pmnf.models import ScalingModels
 from hindmost.models.pmnf.noise import NoiseKind
+from hindmost.models.pmnf.segments.one_behaviour import inside, measured
 from hindmost.models.pmnf.several import fit_parameters
 from hindmost.models.pmnf.space import PAPER
 from hindmost.models.pmnf.term import ABSENT, Exponents
-from hindmost.models.synthetic.scaling import inside, measured
 from hindmost.models.synthetic.scaling_grids import (
     AXES,
     FAMILIES,

@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from hindmost.models.pmnf.segments.one_behaviour import measured
 from hindmost.models.pmnf.several import fit_parameters
-from hindmost.models.synthetic.scaling import measured
 from hindmost.models.synthetic.scaling_grids import AXES, FAMILIES, draw, grid
 
 GRID = grid(*AXES[:2])
