@@ -30,8 +30,8 @@ class ScalingOptions:
     Attributes
     ----------
     method : str
-        ``likelihood`` or ``paper``: how changes of behaviour are found. By the latter, models are
-        chosen as Extra-P does and have at most one term.
+        ``likelihood`` or ``paper``: how changes of behaviour are found. By the latter, models
+        have at most one term, by least squares without weights.
     space : str or None
         ``paper``, ``extrap`` or ``fine``: the exponents that models may have. None for ``extrap``
         with the method ``paper``, and for ``paper`` with the other.
