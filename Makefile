@@ -181,6 +181,7 @@ ablation: setup-demo
 	@$(if $(filter-out history,$(PART)),true,$(BIN)/python -m benchmarks.ablation_history $(DATA))
 	@$(if $(filter-out adaptive,$(PART)),true,$(BIN)/python -m benchmarks.ablation_adaptive)
 	@$(if $(filter-out noise,$(PART)),true,$(BIN)/python -m benchmarks.ablation_noise $(wildcard demo/*.h5))
+	@$(if $(filter-out scaling,$(PART)),true,$(BIN)/python -m benchmarks.ablation_pmnf)
 	@$(if $(filter-out scaling,$(PART)),true,$(BIN)/python -m benchmarks.ablation_scaling $(DATA))
 
 bench-history-nightly: setup-demo

@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 
 from hindmost.models.pmnf.models import ScalingModels
 from hindmost.models.pmnf.several import fit_parameters, foretell_outermost
+from hindmost.models.pmnf.several.averaging import widened
 from hindmost.models.pmnf.several.changes import fit_part
-from hindmost.models.pmnf.several.held_out import widened
 
 FIFTHS = 3
 """How many times a random fifth is left out."""

@@ -30,8 +30,8 @@ class ScalingOptions:
     Attributes
     ----------
     method : str
-        ``likelihood`` or ``paper``: how changes of behaviour are found. By the latter, models are
-        chosen as Extra-P does and have at most one term.
+        ``likelihood`` or ``paper``: how changes of behaviour are found. By the latter, models
+        have at most one term, by least squares without weights.
     space : str or None
         ``paper``, ``extrap`` or ``fine``: the exponents that models may have. None for ``extrap``
         with the method ``paper``, and for ``paper`` with the other.
@@ -138,7 +138,7 @@ class Batch:
         beyond = np.atleast_1d(np.array(at) > self.points.max(axis=0))
         if self.held_out is None or not beyond.any():
             return low[kernels], high[kernels]
-        from hindmost.models.pmnf.several.held_out import widened
+        from hindmost.models.pmnf.several.averaging import widened
 
         predicted = self.predict(at)[kernels]
         wider = self.held_out.wider_beyond(beyond)

@@ -151,7 +151,7 @@ def scaling_chart(
     low = np.maximum(_broken([side[0] for side in sides]), 0.0)
     high = _broken([side[1] for side in sides])
     if kernel.held_out is not None:
-        from hindmost.models.pmnf.several.held_out import widened
+        from hindmost.models.pmnf.several.averaging import widened
 
         outside = x_model > measured[-1]
         ends = _broken(predicted)[outside], low[outside], high[outside]

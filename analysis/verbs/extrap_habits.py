@@ -25,7 +25,7 @@ HABITS: Mapping[str, str] = {
     "--keep-values": "all repetitions are kept; omit it",
     "--modeler": (
         "changes of behaviour and several parameters need no option; '--method paper' has "
-        "Extra-P's models and the segmented modeler's rule"
+        "models of one term and the segmented modeler's rule"
     ),
     "--options": "'--space', '--terms' and '--noise' choose what models may be",
     "--help-modeler": "'--space', '--terms', '--noise' and '--method' choose what models may be",

@@ -109,7 +109,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=METHODS,
         default="likelihood",
         help="how to find changes: by likelihood, or by the windows of five points of Ilyas et al. "
-        "(2017) with Extra-P's models (default: %(default)s)",
+        "(2017) with models of one term (default: %(default)s)",
     )
     parser.add_argument(
         "--space",

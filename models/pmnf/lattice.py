@@ -8,22 +8,15 @@ Where the values are a constant and noise, the interval is that of the constant.
 
 from __future__ import annotations
 
-from dataclasses import replace
-from functools import cache
-
 import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.models.compiled import declared, part
 from hindmost.models.pmnf.predictive import LEAST_SHARE, KernelFits, cut, student_nodes
 from hindmost.models.pmnf.search import DIGITS, LEAST_ANGLE
-from hindmost.models.pmnf.space import SearchSpace, lattice
-from hindmost.models.pmnf.term import Exponents, columns
+from hindmost.models.pmnf.space import FINE
+from hindmost.models.pmnf.term import columns
 
-COARSE, FINE = (24, 8), (48, 16)
-"""Steps of the lattice from one whole exponent to the next: of powers, of logarithms."""
-FEW = 40
-"""Components of the coarse lattice that matter, below which the fine one is used."""
 SHARE_OF_SPACE = 0.4
 """Prior probability of the search space's terms, of all single terms."""
 OF_CONSTANT, OF_PAIRS = 0.05, 1.0
@@ -36,25 +29,6 @@ NODES = (41, 7)
 """Most and fewest points of equal probability in place of a component's law."""
 MOST_OUTCOMES = 16384
 """Points of all components together, beyond which each has fewer."""
-
-
-@cache
-def components(
-    space: SearchSpace, steps: tuple[int, int]
-) -> tuple[tuple[Exponents, ...], NDArray[np.float64]]:
-    """Return the exponents of all single terms and the logarithms of their prior shares.
-
-    The terms of the search space come first.
-
-    Parameters
-    ----------
-    steps : (int, int)
-        Of an exponent, from one whole number to the next: of powers and of logarithms.
-    """
-    even = lattice(*steps)
-    of_space = np.full(len(space.exponents), SHARE_OF_SPACE / len(space.exponents))
-    of_even = np.full(len(even), (1.0 - SHARE_OF_SPACE) / len(even))
-    return (*space.exponents, *even), np.log(np.concatenate([of_space, of_even]))
 
 
 def average_over_lattice(
@@ -72,21 +46,14 @@ def average_over_lattice(
     -------
     low, high : float64 array, shape (kernel, target)
     """
-    low, high, kept = cut_intervals(fits, at[:, 0], level, COARSE)
-    few = np.flatnonzero(kept < FEW)
-    if few.size:
-        some = replace(fits, values=fits.values[few], hypotheses=fits.hypotheses.rows(few))
-        low[few], high[few], _ = cut_intervals(some, at[:, 0], level, FINE)
-    # The average over all terms may differ from the best one, which must lie in its interval.
-    return np.minimum(low, fits.predicted), np.maximum(high, fits.predicted)
-
-
-def cut_intervals(
-    fits: KernelFits, at: NDArray[np.float64], level: float, steps: tuple[int, int]
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
-    """Return the intervals by a lattice, and how many components each comes from."""
-    exponents, prior = components(fits.space, steps)
-    here, there = columns(exponents, fits.points[:, 0]), columns(exponents, at)
+    # All single terms, those of the search space first, and the logarithms of their prior shares.
+    own, even = fits.space.exponents, FINE.exponents
+    prior = np.log(
+        np.repeat(
+            [SHARE_OF_SPACE / len(own), (1.0 - SHARE_OF_SPACE) / len(even)], [len(own), len(even)]
+        )
+    )
+    here, there = columns([*own, *even], fits.points[:, 0]), columns([*own, *even], at[:, 0])
     scale = np.abs(here).max(axis=1)
     scale[scale == 0.0] = 1.0
     kernels, count = fits.values.shape
@@ -95,8 +62,7 @@ def cut_intervals(
         for used in range(3):
             if count - used - 1 > 0:
                 nodes[many, used, :many] = student_nodes(count - used - 1, many)
-    intervals = np.empty((2, kernels, at.size))
-    kept = np.empty(kernels, np.int64)
+    intervals = np.empty((2, kernels, at.shape[0]))
     interval_loop(
         fits.values,
         fits.hypotheses.weights,
@@ -104,19 +70,19 @@ def cut_intervals(
         np.ascontiguousarray(here / scale[:, None]),
         np.ascontiguousarray(there / scale[:, None]),
         prior,
-        len(fits.space.exponents),
+        len(own),
         fits.hypotheses.constant,
         nodes,
         level,
         intervals,
-        kept,
     )
-    return intervals[0], intervals[1], kept
+    # The average over all terms may differ from the best one, which must lie in its interval.
+    return np.minimum(intervals[0], fits.predicted), np.maximum(intervals[1], fits.predicted)
 
 
 @declared(
     "(f8[:,::1], f8[:,::1], f8, f8[:,::1], f8[:,::1], f8[::1], i8, b1[::1], f8[:,:,::1], f8, "
-    "f8[:,:,::1], i8[::1])",
+    "f8[:,:,::1])",
     division="numpy",
 )
 def interval_loop(
@@ -131,9 +97,8 @@ def interval_loop(
     nodes: NDArray[np.float64],
     level: float,
     intervals: NDArray[np.float64],
-    number: NDArray[np.int64],
 ) -> None:
-    """Fill the results of `cut_intervals`, kernel by kernel.
+    """Fill the results of `average_over_lattice`, kernel by kernel.
 
     Components are the terms, then the constant, then every pair of terms of the search space.
     """
@@ -217,7 +182,6 @@ def interval_loop(
             if share[c] > best + np.log(LEAST_SHARE):
                 kept[components] = c
                 components += 1
-        number[k] = components
         if components == 0:  # nothing but zeros
             for t in range(targets):
                 intervals[0, k, t] = intervals[1, k, t] = mean

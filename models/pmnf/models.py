@@ -10,8 +10,14 @@ from numpy.typing import NDArray
 
 from hindmost.errors import UsageError
 from hindmost.models.pmnf.hypotheses import Hypotheses, patterns
-from hindmost.models.pmnf.misfit import Misfit, misfit
-from hindmost.models.pmnf.model import Alternative, Form, LoneValue, ScalingModel
+from hindmost.models.pmnf.model import (
+    Alternative,
+    Form,
+    LoneValue,
+    Misfit,
+    ScalingModel,
+    misfit,
+)
 from hindmost.models.pmnf.observations import Observations
 from hindmost.models.pmnf.predictive import Average, KernelFits
 from hindmost.models.pmnf.space import SearchSpace, tabulate

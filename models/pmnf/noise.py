@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import UsageError
-from hindmost.models.pmnf.evidence import LEAST, evidence
 from hindmost.models.pmnf.search import search
 from hindmost.models.pmnf.space import FINE
 from hindmost.models.pmnf.term import columns
@@ -26,10 +25,6 @@ Likelihoods = Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.fl
 LEAST_POOLED = 20
 """Kernels that tell the kind of noise together."""
 LEAST_REPETITIONS = 3
-MOST_SAID = 4.0
-"""Log likelihood that one kernel may add for a kind: misfits say more than they know."""
-SEGMENTED = 6.0
-"""Evidence for a change, at the largest floor, from which a kernel's residuals are no noise."""
 MOST_ASKED = 400
 """Kernels whose residuals are looked at; more say the same."""
 ROUNDING = 1e-9
@@ -149,8 +144,7 @@ def from_kernels(
 ) -> Noise | None:
     """Tell the kind of noise from the residuals of all kernels together.
 
-    The likelihoods of each kernel's best one-term models under each kind are multiplied; kernels
-    that look segmented under each kind are left out, as their residuals are no noise.
+    The likelihoods of each kernel's best one-term models under each kind are multiplied.
 
     Parameters
     ----------
@@ -168,14 +162,7 @@ def from_kernels(
 def likelihoods(
     points: NDArray[np.float64], values: NDArray[np.float64], shares: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return the log likelihoods of smooth kernels under each kind, shape (kind, kernel)."""
-    if points.size >= 2 * LEAST + 2:
-        apart = [
-            evidence(points, values, shares, gamma, placed=False).ratio[..., -1].max(axis=1)
-            for gamma in (0.0, 1.0)
-        ]
-        smooth = np.min(apart, axis=0) < SEGMENTED
-        values, shares = values[smooth], shares[smooth]
+    """Return the log likelihoods of kernels under each kind, shape (kind, kernel)."""
     one_term = np.array([0.0, 0.0, np.inf])
     terms = columns(FINE.exponents, points)
     found = [
@@ -235,8 +222,7 @@ def likeliest(likelihood: NDArray[np.float64]) -> Noise | None:
     Noise or None
         None where no kind is much likelier than the others.
     """
-    apart = likelihood - np.mean(likelihood, axis=0)
-    said = np.clip(apart, -MOST_SAID, MOST_SAID).sum(axis=1)
+    said = likelihood.sum(axis=1)
     best, second = np.sort(said)[::-1][:2]
     if best - second < SURE:
         return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from hindmost.errors import UsageError
 from hindmost.models.pmnf.fit import fit_observations, of_one_parameter
-from hindmost.models.pmnf.left_out import fit_left_out
 from hindmost.models.pmnf.model import ScalingModel
 from hindmost.models.pmnf.models import ScalingModels
 from hindmost.models.pmnf.observations import LEAST_POINTS, Observations, observe
@@ -178,8 +177,8 @@ def fit_segments(
     ----------
     method : str
         ``likelihood``, or ``paper`` for the rule of Ilyas, Calotoiu and Wolf (2017). By the latter,
-        models are those of Extra-P: the mean of all repetitions, at most one term, which must
-        grow, chosen by leave-one-out error; space ``extrap`` has Extra-P's terms.
+        models are of at most one term, by least squares without weights, whatever the noise; space
+        ``extrap`` has Extra-P's terms.
     points, values, space, noise, parameter, terms
         As of `fit`.
 
@@ -188,16 +187,11 @@ def fit_segments(
     DataError, UsageError
         As `fit`; UsageError for an unknown method as well.
     """
-    observations = observe(points, values, noise, whole=method == "paper")
-    of_one_parameter(observations)
-    if method == "paper":
-        observations = replace(observations, values=means(values))
+    observations = observed_for(method, points, values, noise)
     found = segment_observations(observations, method)
-    how: dict[str, Any] = {"space": space, "parameter": parameter}
-    if method == "paper":
-        whole = fit_left_out(observations, **how)
-    else:
-        whole = fit_observations(observations, terms=terms, **how)
+    most = min(terms, 1) if method == "paper" else terms
+    how: dict[str, Any] = {"space": space, "parameter": parameter, "terms": most}
+    whole = fit_observations(observations, **how)
     groups: dict[tuple[int, int], list[int]] = {}
     for kernel in np.flatnonzero(found.segmented):
         there = np.flatnonzero(np.isfinite(observations.values[kernel]))
@@ -220,10 +214,7 @@ def fit_segments(
             if observations.own_scatter is None
             else observations.own_scatter[kernels],
         )
-        if method == "paper" and end - begin >= LEAST_POINTS:
-            models = fit_left_out(part, **how)
-        else:
-            models = fit_observations(part, terms=terms, least_points=FEWEST, **how)
+        models = fit_observations(part, least_points=FEWEST, **how)
         kept = np.flatnonzero(explained(models) | (end - begin >= LEAST_POINTS))
         stretches[begin, end] = (kernels[kept], models.rows(kept))
     return KernelModels(whole=whole, segmentations=found, stretches=stretches)
@@ -237,10 +228,14 @@ def explained(models: ScalingModels) -> NDArray[np.bool_]:
     return np.asarray(~(models.hypotheses.constant & far))
 
 
-def means(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the mean of all repetitions, shape (kernel, point)."""
-    values = np.atleast_2d(np.asarray(values, np.float64))
-    return values if values.ndim == 2 else np.asarray(np.nanmean(values, axis=2))
+def observed_for(
+    method: str, points: NDArray[np.float64], values: NDArray[np.float64], noise: str | None
+) -> Observations:
+    """Return what a method takes: the paper's all values, and least squares without weights."""
+    paper = method == "paper"
+    observations = observe(points, values, "additive" if paper else noise, whole=paper)
+    of_one_parameter(observations)
+    return observations
 
 
 def detect_segments(
@@ -251,9 +246,7 @@ def detect_segments(
     noise: str | None = None,
 ) -> Segmentations | PaperSegmentations:
     """Find the changes of many kernels; arguments and errors as those of `fit_segments`."""
-    observations = observe(points, values, noise, whole=method == "paper")
-    of_one_parameter(observations)
-    return segment_observations(observations, method)
+    return segment_observations(observed_for(method, points, values, noise), method)
 
 
 def segment_observations(

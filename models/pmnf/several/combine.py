@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 from hindmost.models.compiled import part
 from hindmost.models.pmnf.criterion import MOST_PRODUCTS
 from hindmost.models.pmnf.several.hypothesis import (
-    KEPT,
     NO_TERM,
     Best,
     Target,
@@ -48,21 +47,20 @@ def combine(
     # The constant, then one term each.
     offer(trial, axes, table, target, best, room, 0.0)
     doubt = DOUBT * spread
-    cheapest = least_of(table[1])
+    cheapest = table[1].min()
     limit = np.inf
     for q in along.argsort()[::-1]:  # the best first: those after them need not be fitted
         rss = spread - along[q] * along[q]
         if along[q] > 0.0 and rss < limit:
-            set_terms(trial, ids[q], NO_TERM, NO_TERM)
+            set_terms(trial, ids[q], NO_TERM)
             offer(trial, axes, table, target, best, room, rss - doubt)
             limit = np.exp((criterion[last] - cheapest) / points) + doubt
-    cheapest = least_of(table[2])
+    cheapest = table[2].min()
     if cheapest == np.inf:
         return
     # Pairs: the normal equations of two columns of length 1, whose cosine is `alike`.
-    gram = gram_of(centred)
-    pairs = np.zeros((KEPT, 2), np.int64)
-    rest = np.full(KEPT, np.inf)
+    gram = np.zeros((many, many))
+    multiply(centred, centred.T.copy(), gram, False)
     left = np.full((many, many), np.inf)
     for q in range(1, many):
         for r in range(q):
@@ -74,66 +72,40 @@ def combine(
             on_r = along[r] - alike * along[q]
             if on_q <= 0.0 or on_r <= 0.0:
                 continue
-            rss = spread - (on_q * along[q] + on_r * along[r]) / apart
-            left[q, r] = rss
-            if rss < rest[KEPT - 1]:
-                at = KEPT - 1
-                while at > 0 and rss < rest[at - 1]:
-                    rest[at] = rest[at - 1]
-                    pairs[at, 0], pairs[at, 1] = pairs[at - 1, 0], pairs[at - 1, 1]
-                    at -= 1
-                rest[at] = rss
-                pairs[at, 0], pairs[at, 1] = q, r
-    # Those with the least residuals first: they fill the list, and few others are left to fit.
-    for at in range(KEPT):
-        if rest[at] < np.inf:
-            q, r = pairs[at, 0], pairs[at, 1]
-            left[q, r] = np.inf
-            set_terms(trial, ids[q], ids[r], NO_TERM)
-            offer(trial, axes, table, target, best, room, rest[at] - doubt)
-    limit = np.exp((criterion[last] - cheapest) / points) + doubt
-    for q in range(1, many):
-        for r in range(q):
-            if left[q, r] < limit:
-                set_terms(trial, ids[q], ids[r], NO_TERM)
-                offer(trial, axes, table, target, best, room, left[q, r] - doubt)
-                limit = np.exp((criterion[last] - cheapest) / points) + doubt
-    cheapest = least_of(table[3])
+            left[q, r] = spread - (on_q * along[q] + on_r * along[r]) / apart
+    limit = np.inf
+    order = left.ravel().argsort()
+    for at in order:
+        q, r = at // many, at % many
+        if left[q, r] >= limit:
+            break
+        set_terms(trial, ids[q], ids[r])
+        offer(trial, axes, table, target, best, room, left[q, r] - doubt)
+        limit = np.exp((criterion[last] - cheapest) / points) + doubt
+    cheapest = table[3].min()
     if not thorough or cheapest == np.inf:
         return
     offer_partitions(axes, chosen, table, target, best, room)
     limit = np.exp((criterion[last] - cheapest) / points) + doubt
     # The best pairs with a third term.
-    for at in range(PAIRS):
-        if rest[at] == np.inf:
-            break
-        q, r = pairs[at, 0], pairs[at, 1]
-        for s in range(many):
+    for at in order[:PAIRS]:
+        q, r = at // many, at % many
+        for s in range(many if left[q, r] < np.inf else 0):
             if s in (q, r):
                 continue
             rss = rest_of_three(gram, along, q, r, s, spread)
             if rss < limit:
-                set_terms(trial, ids[q], ids[r], ids[s])
+                set_terms(trial, ids[q], ids[r])
+                trial[2] = ids[s]
                 offer(trial, axes, table, target, best, room, rss - doubt)
                 limit = np.exp((criterion[last] - cheapest) / points) + doubt
 
 
 @part
-def least_of(table: NDArray[np.float64]) -> float:
-    """Return the least price of a number of terms."""
-    least = np.inf
-    for row in range(table.shape[0]):
-        for column in range(table.shape[1]):
-            least = min(least, table[row, column])
-    return least
-
-
-@part
-def set_terms(terms: NDArray[np.int64], first: int, second: int, third: int) -> None:
+def set_terms(terms: NDArray[np.int64], first: int, second: int) -> None:
     """Write the terms of a hypothesis; of MOST_PRODUCTS, the others are absent."""
-    for one in range(MOST_PRODUCTS):
-        terms[one] = NO_TERM
-    terms[0], terms[1], terms[2] = first, second, third
+    terms[:] = NO_TERM
+    terms[0], terms[1] = first, second
 
 
 @part
@@ -152,7 +124,7 @@ def offer_partitions(
     many, base = axes.shape[0], axes.shape[1]
     trial = np.zeros(MOST_PRODUCTS, np.int64)
     for code in range((many + 1) ** many):
-        set_terms(trial, NO_TERM, NO_TERM, NO_TERM)
+        set_terms(trial, NO_TERM, NO_TERM)
         rest = code
         most = 0
         new = True
@@ -165,18 +137,6 @@ def offer_partitions(
                 trial[label - 1] += chosen[axis, 0] * base**axis
         if new:
             offer(trial, axes, table, target, best, room, 0.0)
-
-
-@part
-def gram_of(rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the products of all rows with each other, and 0 with themselves."""
-    many = rows.shape[0]
-    gram = np.zeros((many, many))
-    multiply(rows, rows.T.copy(), gram, True)
-    for q in range(many):
-        for r in range(q):
-            gram[r, q] = gram[q, r]
-    return gram
 
 
 @part

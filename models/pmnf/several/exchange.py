@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from hindmost.models.compiled import part
 from hindmost.models.pmnf.criterion import MOST_PRODUCTS
-from hindmost.models.pmnf.several.combine import DOUBT, least_of
+from hindmost.models.pmnf.several.combine import DOUBT
 from hindmost.models.pmnf.several.hypothesis import (
     NO_TERM,
     Best,
@@ -71,7 +71,7 @@ def exchange(
             count = 1
             for other in range(MOST_PRODUCTS):
                 count += other != one and centre[other] != NO_TERM
-            cheapest = least_of(table[count])
+            cheapest = table[count].min()
             if cheapest < np.inf:
                 least_residuals(centre, one, axes, turned, target, room, least)
             for axis in range(many):

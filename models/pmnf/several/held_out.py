@@ -153,17 +153,3 @@ def foretell_outermost(models: ScalingModels) -> HeldOut | None:
         reach=reach,
         largest=(table == table.max(axis=0))[outer],
     )
-
-
-def widened(
-    predicted: NDArray[np.float64],
-    low: NDArray[np.float64],
-    high: NDArray[np.float64],
-    wider: float,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return intervals that are several times as wide in logarithms, where these are numbers."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        below = predicted * (np.maximum(low, 0.0) / predicted) ** wider
-        above = predicted * (high / predicted) ** wider
-    right = (predicted > 0.0) & (low <= predicted) & (predicted <= high)
-    return np.where(right, below, low), np.where(right, above, high)

@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from hindmost.models.pmnf.several import fit_parameters, foretell_outermost
-from hindmost.models.pmnf.several.held_out import widened
+from hindmost.models.pmnf.several.averaging import widened
 from hindmost.models.synthetic.scaling_grids import AXES, cross, grid
 
 GRID = grid(*AXES[:2])

@@ -3,11 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hindmost.models.pmnf.criterion import MOST_PRODUCTS
 from hindmost.models.pmnf.segments.one_behaviour import measured
 from hindmost.models.pmnf.several import fit_parameters
-from hindmost.models.pmnf.several.continuum import likeliest
-from hindmost.models.pmnf.several.hypothesis import aim
 from hindmost.models.synthetic.scaling_grids import AXES, FAMILIES, draw, grid
 
 GRID = grid(*AXES[:2])
@@ -38,16 +35,3 @@ def test_of_constants_few_get_a_term() -> None:
     values = measured(np.random.default_rng(22), np.ones((300, 25)), noise=0.05)
     models = fit_parameters(GRID, values, noise="multiplicative")
     assert (~models.hypotheses.constant).mean() <= 0.08  # 0.04 measured
-
-
-def test_values_without_noise_leave_a_root_of_the_precision() -> None:
-    """Two exponents that change the function alike, and a precision that drowns the prior."""
-    points = np.array([4.0, 8.0, 16.0, 32.0, 64.0])
-    target = aim(3.0 * points, np.full(5, 0.2), np.zeros(2, bool))
-    columns = np.tile(points / points[-1], (MOST_PRODUCTS, 1))
-    slopes = np.tile(np.log(points), (2, 1, 1))
-    directions = np.array([[0, 1, 0], [1, 1, 0]])
-    step, lower, scale = likeliest(columns, slopes, directions, 1, target, True)
-    assert np.isfinite(step).all()
-    assert (np.diag(lower) > 0.0).all()
-    assert np.isfinite(scale)
