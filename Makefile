@@ -5,8 +5,8 @@
 #   make test-slow         more draws and data of what the tests try already (ten minutes)
 #   make papers            every figure and table of the papers, small, held to known values (a minute, 2 ranks)
 #   make test-recorder     only the tests of set-up, of the recorder and of the kernel on ranks
-#   make test-blas         the tests of ranks and models with the BLAS library that the machine does not use;
-#                          BLAS=other: only those of the ranks
+#   make test-blas         the tests of ranks and models with other BLAS libraries and processors (half an hour);
+#                          BLAS=other: only with the library that this machine does not use by default
 #   make test-oldest       the models' tests with the oldest dependencies that pyproject.toml allows
 #   make test-slurm        what takes minutes of a private Slurm: time limits, nodes that die, accounts
 #   make test-pbs OPENPBS=FOLDER   studies and states on a private OpenPBS of two nodes, for root
@@ -107,7 +107,7 @@ test-recorder: setup-test
 	@$(PYTEST) -n 2 --dist loadgroup $(ON_STACKS)
 
 test-blas: setup-blas
-	@PYTHONDONTWRITEBYTECODE= $(BIN)/python setup/blas.py $(if $(filter other,$(BLAS)),tests/mpi)
+	@PYTHONDONTWRITEBYTECODE= $(BIN)/python setup/blas.py $(if $(filter other,$(BLAS)),tests/mpi,--all)
 
 test-slurm: setup-slurm
 	@$(BIN)/python -m pytest tests/jobs/slurm -m slurm_slow

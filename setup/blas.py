@@ -1,12 +1,14 @@
-"""Tests under the BLAS that the machine does not use: ``.venv/bin/python setup/blas.py``.
+"""Tests under other BLAS libraries, processors and threads: ``.venv/bin/python setup/blas.py``.
 
 What passes here and fails there hangs on rounding: it needs another problem, or a bound with a
 reason. ``python3 setup --blas`` fetches the libraries, ``LD_LIBRARY_PATH`` chooses one: the machine
-keeps its own.
+keeps its own. Without ``--all`` only the BLAS that the machine does not use is tried (the reference
+one where it uses another).
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import shutil
 import subprocess
@@ -24,6 +26,11 @@ BLAS_PACKAGES = {
 }
 """Of Debian and Ubuntu: what holds the libblas.so.3 and liblapack.so.3 of either kind."""
 LIBRARIES = Path(sys.prefix) / "blas"
+TESTS = ("tests/mpi", "tests/models")
+WITHOUT = "AVX2 FMA3 AVX512F AVX512CD AVX512_SKX AVX512_CLX AVX512_CNL AVX512_ICL AVX512_SPR"
+CORES = {"Haswell": "avx2", "SkylakeX": "avx512f", "Zen": "avx2", "Prescott": "pni"}
+"""Kernels of OpenBLAS, and the flag of a processor that can run them."""
+THREADS = {"Haswell": 1, "SkylakeX": 2, "Zen": 8, "Prescott": 1}
 
 
 def prepare(environment: Environment) -> None:
@@ -72,12 +79,40 @@ def used_by_default() -> str:
     return "reference" if "reference BLAS" in line else line.split("BLAS", 1)[-1].strip()
 
 
+def settings(*, every: bool) -> dict[str, dict[str, str]]:
+    """Return variables of the environment by what they are for."""
+    if not every:
+        other = "openblas" if used_by_default() == "reference" else "reference"
+        return {other: blas(other)}
+    flags = Path("/proc/cpuinfo").read_text().split()
+    asked = {"reference": blas("reference")}
+    for core, flag in CORES.items():
+        if flag not in flags:
+            print(f"OpenBLAS for {core} is left out: this processor has no {flag}", flush=True)
+            continue
+        words = {"OPENBLAS_CORETYPE": core, "OPENBLAS_NUM_THREADS": str(THREADS[core])}
+        asked[f"openblas for {core}, threads: {THREADS[core]}"] = blas("openblas") | words
+    asked["numpy without wide vectors"] = {"NPY_DISABLE_CPU_FEATURES": WITHOUT}
+    asked["numba for any processor"] = {"NUMBA_CPU_NAME": "generic"}
+    return asked
+
+
 def main() -> int:
-    tests = sys.argv[1:] or ("tests/mpi", "tests/models")
-    kind = "openblas" if used_by_default() == "reference" else "reference"
-    print(f"== {kind}", flush=True)
-    command = [sys.executable, "-m", "pytest", "-n", "2", "--dist", "loadgroup", *tests]
-    return subprocess.run(command, cwd=ROOT, env=os.environ | blas(kind), check=False).returncode
+    parser = argparse.ArgumentParser(prog="other_blas", description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--all", action="store_true", help="every library, processor and thread")
+    parser.add_argument("tests", nargs="*", default=TESTS, help="files or folders of tests")
+    arguments = parser.parse_args()
+    failed = []
+    for name, variables in settings(every=arguments.all).items():
+        print(f"== {name}: {variables}", flush=True)
+        command = [sys.executable, "-m", "pytest", "-n", "2", "--dist", "loadgroup"]
+        process = subprocess.run(
+            [*command, *arguments.tests], cwd=ROOT, env=os.environ | variables, check=False
+        )
+        if process.returncode != 0:
+            failed.append(name)
+    print(f"failed: {'; '.join(failed) or 'none'}")
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":

@@ -144,6 +144,7 @@ def study_of(arguments: argparse.Namespace) -> HistoryStudy:
     )
     study = judge_history(
         history,
+        method=arguments.method,
         state=state,
         acknowledged=known,
         executor=arguments.executor,

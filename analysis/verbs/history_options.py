@@ -11,7 +11,7 @@ from hindmost.analysis.history.acknowledgements import FILE_NAME
 from hindmost.analysis.history.dates import SECONDS_A_DAY
 from hindmost.analysis.history.study import LAST_DAYS
 from hindmost.errors import UsageError
-from hindmost.models.changepoint import effective_settings
+from hindmost.models.changepoint import METHODS, effective_settings
 from hindmost.models.changepoint.observations import check_probability
 
 EXAMPLES = """\
@@ -58,9 +58,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "repeatable (default: rates, recognised by name and unit)",
     )
     judging = parser.add_argument_group("how to judge")
-    default = effective_settings("robust", {})["alpha"]
     judging.add_argument(
-        "--alpha", type=float, help=f"set the significance level of the tests ({default:g})"
+        "--method",
+        default="robust",
+        help="detect changes by this method: robust, or report, that of the Albany report "
+        "(%(default)s)",
+    )
+    defaults = ", ".join(
+        f"{effective_settings(name, {})['alpha']:g} for {name}" for name in METHODS
+    )
+    judging.add_argument(
+        "--alpha", type=float, help=f"set the significance level of the tests ({defaults})"
     )
     judging.add_argument(
         "--state",

@@ -159,7 +159,7 @@ def test_more_work_that_costs_nothing_makes_no_straggler(write: Any) -> None:
     ("code", "remedy"),
     [
         ("load", "Next: repeat on a quiet machine before anything else: busy."),
-        ("crowded", "Next: repeat with a core for every rank before anything else: busy."),
+        ("crowded", "Next: repeat with a core for every rank before anything else."),
         ("outliers", "Next: if these iterations do no more than others"),
     ],
 )
@@ -170,6 +170,7 @@ def test_a_disturbed_run_is_to_be_repeated_first(write: Any, code: str, remedy: 
     )
     (program,) = attached_programs([run], [finding])
     assert remedy in program.lines()[-1]
+    assert "\n".join(program.lines()).count("busy") == 1
     assert "The run was disturbed: this may not be its work." in "\n".join(program.lines())
 
 
@@ -332,7 +333,7 @@ def test_runs_of_one_program_stand_together(write: Any, header: Header) -> None:
     first, second = attached_programs(runs)
     assert [each.run for each in first.runs] == [runs[1], runs[0]]  # the longest first
     assert [each.run for each in second.runs] == [runs[2]]
-    assert "8 solves in 2 files" in "\n".join(first.lines())
+    assert "8 solves by solver, options prefix and size, in 2 files" in "\n".join(first.lines())
 
 
 def test_show_says_it_first(write: Any, capsys: pytest.CaptureFixture[str]) -> None:
