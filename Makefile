@@ -14,6 +14,7 @@
 #   make bench-recorder    measure what recording costs a solve (about 3 min, wants an idle machine)
 #   make bench-programs SOURCES=FOLDER   loops found in programs of others, next to their own counts
 #   make bench-attach      measure what 'hindmost attach' costs a program (about 3 min, wants an idle machine)
+#   make bench-attach-ranks  convert made raw files of up to 10,000 ranks: time and memory (2 min)
 #   make bench-live        measure what a live feed costs a solve (about 10 min, wants an idle machine)
 #   make bench-show        time 'hindmost show' on a file of 41 million bodies (1.3 GB of disk)
 #   make bench-report      a report on a file of 41 million bodies: time, memory, size, first paint (1.5 GB of disk)
@@ -55,7 +56,7 @@ ON_STACKS = $(addprefix tests/setup/test_, choice.py clones.py) \
     $(addprefix tests/harness/test_, bodies.py build.py clock.py experiment.py pattern.py) \
     $(addprefix tests/mpi/test_, adaptive_kernel.py any_solver.py attach.py attach_fortran.py \
     attach_linked.py attached_runs.py counters.py failures.py killed.py \
-    left_loops.py own_loops.py own_loops_apart.py record.py record_ksp.py recorder.py recording.py solvers.py systems.py totals.py)
+    left_loops.py own_loops.py own_loops_apart.py record.py record_ksp.py recorder.py recording.py solvers.py systems.py)
 
 # Every target is a command, none a file.
 .PHONY: $(shell sed -n 's/^\([a-z0-9-]*\):.*/\1/p' $(firstword $(MAKEFILE_LIST)))
@@ -134,6 +135,9 @@ bench-recorder: setup-demo
 
 bench-attach: setup-demo
 	@$(BIN)/python -m benchmarks.attach
+
+bench-attach-ranks: setup-test
+	@$(BIN)/python -m benchmarks.attach_ranks
 
 bench-live: setup-demo
 	@for solver in gmres pgmres; do for ranks in 1 2; do \

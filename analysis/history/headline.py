@@ -20,7 +20,6 @@ SAME_LEVEL = 0.1
 """Logarithm of the ratio of two cases' times up to which one may be the other, renamed."""
 NIGHTS_OF_LEVEL = 10
 """The last ones of a case, which are its level then."""
-MOST_OPEN = 5
 MOST_REMARKS = 5
 OLD_DAYS = 3.0
 """A newest night older than this gets a warning."""

@@ -89,7 +89,7 @@ def read_state(path: Path) -> HistoryState:
     DamagedFileError
         It is cut off or altered.
     UnknownSchemaError
-        A newer hindmost wrote it.
+        An older or newer hindmost wrote it.
     DataError
         It is another file, or cannot be read.
     """
@@ -111,10 +111,13 @@ def read_state(path: Path) -> HistoryState:
             "the one that wrote it, or a newer one."
         )
     whole, there, found = text.rpartition(SUM)
-    if (there or version != 1) and digest(whole) != found[:64]:
-        raise damaged_file(path, "its checksum is not that of its contents")
     if version == 1:
-        document = of_version_1(document)
+        raise UnknownSchemaError(
+            f"{path} has version 1, which this hindmost does not read: name a new file with "
+            "--state."
+        )
+    if not there or digest(whole) != found[:64]:
+        raise damaged_file(path, "its checksum is not that of its contents")
     document.pop("sha256", None)
     try:
         record = from_document(StateRecord, document)
@@ -129,15 +132,6 @@ def read_state(path: Path) -> HistoryState:
         failures=record.failures,
         mailed=record.mailed,
     )
-
-
-def of_version_1(document: dict[str, Any]) -> dict[str, Any]:
-    """Return a document without what version 1 had in addition: ratios, joint changes, places."""
-    kept = {key: each for key, each in document.items() if key not in ("joint", "only_between")}
-    kept["series"] = [each for each in kept["series"] if not each["timer"].endswith(" (ratio)")]
-    if items := kept.get("mailed", {}).get("items"):
-        kept["mailed"]["items"] = [each for each in items if each["kind"] != "joint"]
-    return kept
 
 
 def digest(text: str) -> str:

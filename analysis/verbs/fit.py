@@ -38,7 +38,7 @@ Fit noise models to run files and compare them with the solve times; repeats sha
   stationary-nct         the same with a non-central t law
   stationary-best        the same with the best of scipy's families (with --families)
   nonstationary-uniform  a separate uniform law for each iteration
-  redrawn-uniform        the same with laws drawn from laws: a simulation
+  redrawn-uniform        the same with laws drawn from laws, in closed form
   mean-work              number of iterations times their mean: an identity
   cramer, bertsimas      bounds on the expected maximum, from mean and standard deviation
 

@@ -18,7 +18,7 @@ from hindmost.harness.runfile.damaged import lines_of_damaged
 from hindmost.harness.runfile.hdf5 import kept_open
 from hindmost.harness.runfile.reader import Run
 from hindmost.output import write_json, write_lines
-from hindmost.text import seconds
+from hindmost.text import counted, seconds
 
 EXAMPLES = """\
 examples:
@@ -118,7 +118,7 @@ def perform(arguments: argparse.Namespace) -> int:
         return 0
     runs = find_runs(arguments.file)
     if arguments.loops:
-        show_loops(runs)
+        show_loops(runs, as_json=arguments.json)
         return 0
     if arguments.trace is not None:
         if len(runs) != 1:
@@ -151,7 +151,7 @@ def perform(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def show_loops(runs: Sequence[Run]) -> None:
+def show_loops(runs: Sequence[Run], *, as_json: bool) -> None:
     """Print the loops of programs, each below those that it is in.
 
     Raises
@@ -165,10 +165,17 @@ def show_loops(runs: Sequence[Run]) -> None:
             "--loops shows the loops of programs that 'hindmost attach' found in their code; no "
             "run here has any."
         )
+    if as_json:
+        entries = [
+            {"file": str(run.path), "loops": run.header.spec["attached"]["loop"]["loops"]}
+            for run in known
+        ]
+        write_json({"version": JSON_VERSION, "runs": entries})
+        return
     for number, run in enumerate(known):
         write_lines(
             *([""] if number else []),
-            f"{run.path.name}: {run.header.ranks} ranks, {seconds(run.solve_time_s)}",
+            f"{run.path.name}: {counted(run.header.ranks, 'rank')}, {seconds(run.solve_time_s)}",
             *(f"  {each}" for each in run.header.loops(every=True)),
         )
 

@@ -51,8 +51,8 @@ def convert_ended(process: Recorded, out: Path, iterate_at: str, *, over: bool) 
     with undisturbed():
         if not process.finished:
             later = (
-                f" The first command that reads {out} when all ranks have ended writes its run "
-                f"files, or: hindmost attach --convert {shell_word(out)}"
+                f" The first command on this machine that reads {out} when all ranks have ended "
+                f"writes its run files, or: hindmost attach --convert {shell_word(out)}"
             )
             warn(f"The program ended without MPI_Finalize.{'' if over else later}")
             if not over:  # other ranks may still write

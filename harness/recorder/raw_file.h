@@ -59,12 +59,13 @@ static uint32_t crc_of(uint32_t crc, const void *memory, size_t bytes) {
 
 static void raw_frame(enum raw_kind kind, const void *payload, size_t bytes) {
   if (raw.fd < 0 || raw.failure) return;
-  struct raw_head head = {{'H', 'M', 'R', 'N'}, kind, bytes, raw.frames++, raw.rank, 0, 0};
+  struct raw_head head = {{'H', 'M', 'R', 'N'}, kind, bytes, raw.frames, raw.rank, 0, 0};
   struct iovec parts[] = {{&head, sizeof head}, {(void *)payload, bytes}};
   ssize_t written;
   head.crc = crc_of(crc_of(0, &head, offsetof(struct raw_head, crc)), payload, bytes);
   do written = writev(raw.fd, parts, 2);
   while (written < 0 && errno == EINTR);
+  raw.frames++; /* not before: a signal that ends the program may have written its frames meanwhile */
   if (written != (ssize_t)(sizeof head + bytes)) raw.failure = written < 0 ? errno : ENOSPC;
 }
 

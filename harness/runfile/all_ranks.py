@@ -35,14 +35,6 @@ def most_of(run: Run, name: str) -> NDArray[np.int64]:
     return most
 
 
-def least_phase(run: Run, name: str) -> NDArray[np.float64]:
-    """Return the least time of a phase over the ranks: float64, shape (cycle,), seconds."""
-    if run.reduced:
-        return np.asarray(run.variable("phase_least")[:, run.phases.index(name)], np.float64)
-    least: NDArray[np.float64] = run.phase(name).min(axis=1)
-    return least
-
-
 def counted(run: Run, variable: str, name: str) -> NDArray[np.int64]:
     """Return the column of a count; raise a DataError if the file has none."""
     names = run.texts("count")

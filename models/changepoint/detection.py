@@ -76,6 +76,8 @@ class Detection:
 
         After a spike, half is not enough: the level must be near that before it.
         """
+        if after == before:
+            return True
         kept = (self.level_now - before) / (after - before)
         ratio = self.level_now / before
         return kept <= 0.0 or (kept <= RECOVERED and max(ratio, 1.0 / ratio) < 1.0 + LASTING)

@@ -56,11 +56,6 @@ class ParetoTail:
     xi: float
     share: float
 
-    @property
-    def has_mean(self) -> bool:
-        """Whether the law has a finite mean."""
-        return self.xi < 1.0
-
     def beyond(self, exceeding: Values) -> Values:
         """Return the values that are exceeded with some probabilities, at most `share`."""
         ratio = np.log(self.share / exceeding)
@@ -137,11 +132,6 @@ def fit_tail(excess: Values) -> tuple[float, float]:
     best = float(theta @ weight / weight.sum())
     found = float(np.log1p(-best * excess).mean())
     return found, -unit * found / best
-
-
-def fit_tailed(values: Values) -> TailedLaw:
-    """Return the law of some values, of any shape and order."""
-    return fit_together([values])[0]
 
 
 def fit_together(

@@ -294,28 +294,6 @@ def read_text(
     return read_bytes(path, most).decode("utf-8", errors).replace("\r\n", "\n").replace("\r", "\n")
 
 
-def read_regular(path: Path, most: int = -1, *, owner: int | None = None) -> bytes:
-    """Read a regular file; a pipe or a device, which could block for good, is refused.
-
-    Parameters
-    ----------
-    most : int
-        Bytes to read; all by default.
-    owner : int, optional
-        The user whose file it must be; anybody's by default.
-
-    Raises
-    ------
-    OSError
-        It is not a regular file, belongs to another user, or cannot be read.
-    """
-    with open_regular(path) as file:
-        user = os.fstat(file.fileno()).st_uid
-        if owner is not None and user != owner:
-            raise PermissionError(errno.EPERM, f"a file of user {user}", str(path))
-        return file.read(most)
-
-
 def is_ours(facts: os.stat_result) -> bool:
     """Tell whether only this user or root can have written a file or a folder."""
     return facts.st_uid in (os.geteuid(), 0) and not facts.st_mode & WRITABLE_BY_OTHERS

@@ -18,7 +18,7 @@ from hindmost.analysis.ranks.tables import summary_lines
 from hindmost.analysis.runs.cycles import read_adaptive
 from hindmost.analysis.runs.efficiency.of_run import efficiencies_of
 from hindmost.cli import main
-from hindmost.harness.runfile.all_ranks import least_phase, most_of, total_of
+from hindmost.harness.runfile.all_ranks import most_of, total_of
 from hindmost.harness.runfile.bodies import PHASES
 from hindmost.harness.runfile.cycles import COUNTS
 from hindmost.harness.runfile.reader import Run
@@ -330,7 +330,6 @@ def test_what_all_ranks_counted_is_kept_as_sums_and_extremes(both: tuple[Run, Ru
     least = some.variable("phase_least")
     assert (least <= phases.min(axis=1)).all()
     assert (least > 0).any()
-    np.testing.assert_allclose(least_phase(some, "hydro"), least[:, some.phases.index("hydro")])
 
 
 def test_verbs_take_a_reduced_adaptive_run_or_refuse_it(

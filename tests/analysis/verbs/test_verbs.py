@@ -331,8 +331,6 @@ def test_predict_says_how_long_a_later_solve_takes(
     assert main(["whatif", *files, "--iterations", "80", "--json"]) == 0
     (twice,) = json.loads(capsys.readouterr().out)["predictions"]
     assert twice["predicted_s"] == pytest.approx(2 * same["predicted_s"], rel=0.05)
-    assert main(["whatif", *files, "--restart", "20"]) == 0
-    assert "With restart 20: predicted" in capsys.readouterr().out
     with pytest.raises(UsageError, match="at least 1"):
         main(["whatif", *files, "--iterations", "0"])
 
