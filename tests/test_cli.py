@@ -43,7 +43,7 @@ from hindmost.errors import UsageError
         (
             "probe nose",
             "argument probe: invalid choice: 'nose'; did you mean noise? choose speed, noise, "
-            "network, memory, grind, checkpoint or all. See: hindmost probe --help",
+            "network, grind, checkpoint or all. See: hindmost probe --help",
         ),
         (
             "attach --out=",

@@ -23,7 +23,6 @@ from hindmost.harness.probes.machine_file import (
     updated,
     write_document,
 )
-from hindmost.harness.probes.memory import MEMORY
 from hindmost.harness.probes.network import NETWORK
 from hindmost.harness.probes.noise import NOISE
 from hindmost.harness.probes.sections.cell_times import GRIND
@@ -44,9 +43,7 @@ from hindmost.output import write_json, write_lines
 from hindmost.registry import Registry
 from hindmost.text import counted
 
-SECTIONS: Registry[ProbeSection] = Registry(
-    "probe", (SPEED, NOISE, NETWORK, MEMORY, GRIND, CHECKPOINT)
-)
+SECTIONS: Registry[ProbeSection] = Registry("probe", (SPEED, NOISE, NETWORK, GRIND, CHECKPOINT))
 """The probes, in the order of ``all``; each fills a section of the machine file."""
 ALL = "all"
 QUICK_CELLS = "1400,20000"

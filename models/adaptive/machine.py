@@ -110,23 +110,6 @@ class SpeedPoint:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MemoryPoint:
-    """The time per byte of vectors that a rank reads again and again, by their bytes in all.
-
-    Attributes
-    ----------
-    ranks_per_node : int
-        Ranks that read at the same time on the node.
-    bytes : int
-    seconds_per_byte : float
-    """
-
-    ranks_per_node: Count
-    bytes: Count
-    seconds_per_byte: Positive
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class SystemNoise:
     """System noise: detours of a rank on an idle machine.
 
@@ -159,7 +142,6 @@ class Machine:
     ranks_per_node : int
         Cores of a node that ranks can use.
     network : Network or None
-    memory : tuple of MemoryPoint
     grind : tuple of GrindPoint
     events : tuple of EventCost
     noise : SystemNoise or None
@@ -174,7 +156,6 @@ class Machine:
     name: Name
     ranks_per_node: Count
     network: Network | None = None
-    memory: tuple[MemoryPoint, ...] = ()
     grind: tuple[GrindPoint, ...] = ()
     events: tuple[EventCost, ...] = ()
     noise: SystemNoise | None = None

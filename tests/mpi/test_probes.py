@@ -78,7 +78,7 @@ def test_all_probes_fill_the_machine_file(
         assert unit in done.stdout
 
     content = json.loads((tmp_path / "machine.json").read_text())
-    sections = {"speed", "noise", "network", "memory", "grind", "checkpoint"}
+    sections = {"speed", "noise", "network", "grind", "checkpoint"}
     assert set(content["samples"]) == set(content["provenance"]) == sections
     assert [each["rank"] for each in content["samples"]["noise"]["ranks"]] == [0, 1]
     sizes = content["samples"]["network"]["within"]["sizes"]
