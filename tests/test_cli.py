@@ -42,7 +42,7 @@ from hindmost.errors import UsageError
         ),
         (
             "probe nose",
-            "argument probe: invalid choice: 'nose'; did you mean noise? choose speed, noise, "
+            "argument probe: invalid choice: 'nose'; did you mean noise? choose noise, "
             "network, grind, checkpoint or all. See: hindmost probe --help",
         ),
         (
