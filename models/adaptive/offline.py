@@ -23,13 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hindmost.errors import DataError, UsageError
-from hindmost.models.adaptive.machine import (
-    GrindPoint,
-    Machine,
-    Network,
-    SystemNoise,
-    pace_of,
-)
+from hindmost.models.adaptive.machine import GrindPoint, Machine, Network, SystemNoise, pace_of
 from hindmost.models.adaptive.work import Work
 from hindmost.models.simulation.network import Link
 
@@ -83,6 +77,8 @@ class Application:
         Expected share of the cells of a rank that move to another one, per adaption.
     bytes_moved : float
         Bytes of a cell that moves to another rank.
+    imbalance : float
+        Increase of max / mean - 1 of the cells per rank by an adaption, if none move.
     """
 
     name: str
@@ -92,6 +88,7 @@ class Application:
     solves: float = 0.0
     moved_share: float = 0.0
     bytes_moved: float = 0.0
+    imbalance: float = 0.0
 
 
 class Surface(NamedTuple):
@@ -478,7 +475,7 @@ class OfflineModel:
         adaption = balance = 0.0
         if work.adapts:
             adaption = pace * cells * cost_s["adaption"]
-            balance = self._balance_s + self._load_s(app.moved_share * cells)
+            balance = self.balance_s(app.moved_share * cells)
         exchanges = messages = 0.0
         for each, each_s in zip(app.exchanges, self._messages_s(work), strict=True):
             count = each.count.of(steps, iterations)
@@ -510,8 +507,8 @@ class OfflineModel:
             found.append(shared * directions * surface.messages * message_s)
         return found
 
-    def _load_s(self, moved: float) -> float:
-        """T_load: one message with all cells that move."""
+    def balance_s(self, moved: float) -> float:
+        """Return the time of a balance check and T_load, one message with all cells that move."""
         if self._one_way is None or self.ranks == 1 or moved <= 0.0:
-            return 0.0
-        return self._one_way.time_s(moved * self.application.bytes_moved)
+            return self._balance_s
+        return self._balance_s + self._one_way.time_s(moved * self.application.bytes_moved)
