@@ -31,6 +31,8 @@ examples:
 """
 JSON_VERSION = 1
 SHOWN = 8
+MOST = 10_000_000
+"""Ranks, and cycles."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -73,9 +75,16 @@ def perform(arguments: argparse.Namespace) -> int:
         if not 0.0 <= arguments.iterations < math.inf:
             raise UsageError(f"--iterations {arguments.iterations:g}: it must be at least 0.")
         application = replace(application, iterations=arguments.iterations)
-    if not 1.0 <= arguments.growth < math.inf:
-        raise UsageError(f"--growth {arguments.growth:g}: it must be at least 1.")
+    if not 1.0 <= arguments.growth <= deck.growth:
+        raise UsageError(
+            f"--growth {arguments.growth:g}: it must be from 1 to {deck.growth:g}, the most that "
+            "the deck allows."
+        )
+    for option in ("ranks", "cycles"):
+        if not 1 <= (asked := getattr(arguments, option)) <= MOST:
+            raise UsageError(f"--{option} {asked}: it must be from 1 to {MOST:,}.")
     ranks, budget_s = arguments.ranks, seconds_of(arguments.budget)
+    base = deck.base(ranks)
     choices = choose(
         OfflineModel(machine=machine, application=application, ranks=ranks),
         Work(cells=1.0, steps=deck.steps, iterations=application.iterations, adapts=True),
@@ -98,7 +107,7 @@ def perform(arguments: argparse.Namespace) -> int:
                 "growth": arguments.growth,
                 "remarks": [remark],
                 "choices": [
-                    {**to_document(each), "base": base_of(each, deck, ranks, arguments.growth)}
+                    {**to_document(each), "base": base_of(each, base, ranks, arguments.growth)}
                     for each in choices
                 ],
             }
@@ -113,7 +122,7 @@ def perform(arguments: argparse.Namespace) -> int:
         best.setdefault(each.cells, each)
     write_lines(*(f"  {each.explain()}" for each in list(best.values())[:SHOWN]))
     if choices[0].fits:
-        columns, rows = base_of(choices[0], deck, ranks, arguments.growth)
+        columns, rows = base_of(choices[0], base, ranks, arguments.growth)
         write_lines(
             f"Take the first: hindmost run adaptive --deck {shell_word(arguments.deck)} --cycles "
             f"{arguments.cycles} --base {columns}x{rows} --threshold {1 + choices[0].threshold:g}"
@@ -140,9 +149,9 @@ def cells_of(text: str) -> tuple[float, ...]:
         raise UsageError(f"--cells {text}: give numbers, as 4000,80000.") from error
 
 
-def base_of(choice: Choice, deck: Deck, ranks: int, growth: float) -> tuple[int, int]:
-    """Return the base mesh, in the deck's shape, with this number of cells on average."""
-    columns, rows = deck.base(ranks)
+def base_of(choice: Choice, shape: tuple[int, int], ranks: int, growth: float) -> tuple[int, int]:
+    """Return the base mesh, in a shape, with this number of cells on average."""
+    columns, rows = shape
     scale = math.sqrt(choice.cells * ranks / growth / (columns * rows))
     return max(2, 2 * round(0.5 * scale * columns)), max(2, 2 * round(0.5 * scale * rows))
 
