@@ -42,8 +42,8 @@ from hindmost.errors import UsageError
         ),
         (
             "probe nose",
-            "argument probe: invalid choice: 'nose'; did you mean noise? choose speed, noise, "
-            "network, memory, grind, checkpoint or all. See: hindmost probe --help",
+            "argument probe: invalid choice: 'nose'; did you mean noise? choose noise, "
+            "network, grind, checkpoint or all. See: hindmost probe --help",
         ),
         (
             "attach --out=",

@@ -144,7 +144,7 @@ def why_not_alike(run: Run) -> str:
     return (
         f"{run.path}: the cycles of an adaptive run do different work, so they do not follow one "
         "law, and noise models do not apply. For their predictions use `hindmost report` and "
-        "`hindmost show`."
+        "`hindmost show`; for the time of a later run `hindmost whatif --adaptive`."
     )
 
 

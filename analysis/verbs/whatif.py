@@ -64,6 +64,7 @@ examples:
   hindmost whatif adaptive/ --balance greedy,refine,none
   hindmost whatif trace.ti --machine machine.json --flops-per-second 1e9 --latency x2
 
+To run the adaptive kernel within a time budget, see: hindmost whatif --adaptive --help
 docs/whatif.md says what is assumed, what intervals cover, and how to read a result.
 """
 JSON_VERSION = 1

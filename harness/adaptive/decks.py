@@ -28,8 +28,9 @@ MOST_LEVELS = 10
 DOUBLE, STATE_BYTES = 8, 32
 CELL_BYTES = STATE_BYTES + 9
 """Of a cell that moves or is kept: its state, two indices and a level."""
-ITERATIONS, MOVED_SHARE = 8.0, 0.015
-"""Of a heat solve, and of the cells of a rank in a cycle: typical of the built-in decks."""
+ITERATIONS, MOVED_SHARE, IMBALANCE = 8.0, 0.015, 0.015
+"""Of a heat solve; of the cells of a rank in a cycle; what an adaption adds to max / mean - 1 of
+cells per rank: typical of the built-in decks."""
 
 
 Name = Annotated[
@@ -300,4 +301,5 @@ def application_of(deck: Deck) -> Application:
         solves=solves,
         moved_share=MOVED_SHARE if deck.levels else 0.0,
         bytes_moved=CELL_BYTES,
+        imbalance=IMBALANCE if deck.levels else 0.0,
     )

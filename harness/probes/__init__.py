@@ -1,1 +1,1 @@
-"""Measurements of a machine: network, grind time, noise, speed and checkpoints."""
+"""Measurements of a machine: network, grind time, noise and checkpoints."""

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from hindmost.errors import DataError, HindmostError, MissingError, UsageError
 from hindmost.harness.probes.speed import readings
 from hindmost.harness.probes.turns import among, nodes_of
-from hindmost.models.adaptive.machine import EventCost, GrindPoint, SpeedPoint, pace_of
+from hindmost.models.adaptive.machine import EventCost, GrindPoint, pace_of
 from hindmost.text import plural
 
 
@@ -153,12 +153,6 @@ class NodeTimes:
         return slowest_s(self.after) / slowest_s(self.before) - 1.0
 
     @property
-    def speed(self) -> SpeedPoint:
-        """The speed at which the curve was measured."""
-        both = [first + last for first, last in zip(self.before, self.after, strict=True)]
-        return SpeedPoint(ranks_per_node=self.ranks_per_node, seconds=slowest_s(both))
-
-    @property
     def events(self) -> list[EventCost]:
         """The median of every event over ranks and repeats, and over sizes but for calls."""
         medians: dict[str, list[tuple[float, float]]] = {}
@@ -180,7 +174,7 @@ class NodeTimes:
 
 
 def slowest_s(readings: Iterable[Sequence[float]]) -> float:
-    """Return the slowest rank's median, as `hindmost.harness.probes.speed.speed` does."""
+    """Return the slowest rank's median."""
     return max(float(np.median(each)) for each in readings)
 
 

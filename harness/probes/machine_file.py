@@ -72,8 +72,6 @@ def updated(
 ) -> dict[str, Any]:
     """Return a document with the measured sections replaced.
 
-    A reading of the speed alone does not replace the one that belongs to grind curves.
-
     Parameters
     ----------
     document : mapping or None
@@ -89,9 +87,7 @@ def updated(
         before = Machine.from_json(document)
         cores = max(before.ranks_per_node, machine.ranks_per_node)
         machine = replace(before, ranks_per_node=cores)
-    for name, outcome in outcomes.items():
-        if name == "speed" and machine.grind:
-            continue
+    for outcome in outcomes.values():
         machine = replace(machine, **outcome.changes)
     kept = dict(document or {})
     samples = {name: outcome.samples for name, outcome in outcomes.items()}

@@ -1,9 +1,9 @@
 """The current speed of a rank: a reference kernel of fixed work.
 
-Time per cell depends on the state of the machine (frequency, shared caches), so grind curves are
-scaled by the ratio of two readings of this kernel. Its work resembles a finite-volume code: fluxes
-over the faces of 5,000 cells, which fit into a core's private cache, and one pass over arrays that
-do not.
+Time per cell depends on the state of the machine (frequency, shared caches); two readings of this
+kernel show whether it changed while grind was measured. Its work resembles a finite-volume code:
+fluxes over the faces of 5,000 cells, which fit into a core's private cache, and one pass over
+arrays that do not.
 """
 
 from __future__ import annotations
@@ -15,11 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.harness.probes.sections.contract import ProbeResult, ProbeSection, ProbeSetting
-from hindmost.harness.probes.turns import among, in_turn
-from hindmost.models.adaptive.machine import SpeedPoint
 from hindmost.models.compiled import compiled
-from hindmost.text import seconds
 
 CELLS = (100, 50)
 STREAM = 2**20
@@ -122,65 +118,3 @@ def readings() -> tuple[float, ...]:
         kernel(*with_what)
         found.append(time.perf_counter() - begin)
     return tuple(found)
-
-
-def speed(communicator: Any = None) -> float:
-    """Return the current time of the reference kernel, in seconds; less is faster.
-
-    Parameters
-    ----------
-    communicator : MPI.Intracomm, optional
-        Collective with it: all ranks compute at once, as they will in a run, and the slowest
-        rank's median counts. Without it, this process alone.
-
-    Notes
-    -----
-    Ranks of a node share caches and memory: compare readings with equal numbers of ranks per node.
-    """
-    if communicator is None:
-        return float(np.median(readings()))
-    from mpi4py import MPI
-
-    in_turn(communicator, warm_up)
-    communicator.Barrier()
-    slowest: float = communicator.allreduce(float(np.median(readings())), op=MPI.MAX)
-    return slowest
-
-
-def take(setting: ProbeSetting) -> ProbeResult | None:
-    """Read the speed; collective.
-
-    The first node's readings are stored: of a single rank, and of all its ranks at once.
-    """
-    communicator = setting.communicator
-    alone = readings_alone(communicator)
-    communicator.Barrier()
-    together = communicator.gather(readings())
-    if together is None:
-        return None
-    medians = [float(np.median(each)) for each in together]
-    here = [median for median, node in zip(medians, setting.nodes, strict=True) if node == 0]
-    own = float(np.median(alone))
-    slowest = {1: own, len(here): max(here) if len(here) > 1 else own}
-    rows = [("reference kernel, one rank", seconds(own))]
-    samples = {"alone_s": list(alone), "together_s": [list(each) for each in together]}
-    if len(medians) > 1:
-        told = f"{seconds(max(medians))} on the slowest, {seconds(min(medians))} on the fastest"
-        rows.append((f"reference kernel, {len(medians)} ranks at once", told))
-    points = tuple(
-        SpeedPoint(ranks_per_node=count, seconds=each) for count, each in slowest.items()
-    )
-    return ProbeResult(changes={"speed": points}, samples=samples, rows=tuple(rows))
-
-
-def readings_alone(communicator: Any) -> tuple[float, ...]:
-    """Read the speed of the first rank while the others sleep; collective."""
-    in_turn(communicator, warm_up)
-    with among(communicator, [0]) as alone:
-        mine = readings() if alone is not None else ()
-    return communicator.bcast(mine)  # type: ignore[no-any-return]
-
-
-SPEED = ProbeSection(
-    name="speed", summary="a reference kernel, to see the state of the machine", take=take
-)

@@ -23,12 +23,10 @@ from hindmost.harness.probes.machine_file import (
     updated,
     write_document,
 )
-from hindmost.harness.probes.memory import MEMORY
 from hindmost.harness.probes.network import NETWORK
 from hindmost.harness.probes.noise import NOISE
 from hindmost.harness.probes.sections.cell_times import GRIND
 from hindmost.harness.probes.sections.contract import ProbeResult, ProbeSection, ProbeSetting
-from hindmost.harness.probes.speed import SPEED
 from hindmost.harness.probes.turns import nodes_of
 from hindmost.harness.rank_failures import end_alone, on_root, perform_together, reporter
 from hindmost.harness.runfile.machine_file import read_document
@@ -44,9 +42,7 @@ from hindmost.output import write_json, write_lines
 from hindmost.registry import Registry
 from hindmost.text import counted
 
-SECTIONS: Registry[ProbeSection] = Registry(
-    "probe", (SPEED, NOISE, NETWORK, MEMORY, GRIND, CHECKPOINT)
-)
+SECTIONS: Registry[ProbeSection] = Registry("probe", (NOISE, NETWORK, GRIND, CHECKPOINT))
 """The probes, in the order of ``all``; each fills a section of the machine file."""
 ALL = "all"
 QUICK_CELLS = "1400,20000"
@@ -240,10 +236,6 @@ def keep_and_tell(
     """Write the file and print what was found."""
     new = updated(document, found.machine, found.outcomes, found.provenance)
     warnings = [text for outcome in found.outcomes.values() for text in outcome.warnings]
-    if document is not None and document.get("grind") and set(found.outcomes) == {"speed"}:
-        warnings.append(
-            "the file keeps the speed from when grind was measured; this reading is in the samples"
-        )
     if arguments.out is not None:
         write_document(arguments.out, new)
     for warning in warnings:

@@ -96,7 +96,7 @@ class EventCost:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpeedPoint:
-    """The time of the reference kernel on a number of ranks of a node at once.
+    """The time of a fixed computation on a number of ranks of a node at once.
 
     Attributes
     ----------
@@ -107,23 +107,6 @@ class SpeedPoint:
 
     ranks_per_node: Count
     seconds: Positive
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MemoryPoint:
-    """The time per byte of vectors that a rank reads again and again, by their bytes in all.
-
-    Attributes
-    ----------
-    ranks_per_node : int
-        Ranks that read at the same time on the node.
-    bytes : int
-    seconds_per_byte : float
-    """
-
-    ranks_per_node: Count
-    bytes: Count
-    seconds_per_byte: Positive
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,36 +142,30 @@ class Machine:
     ranks_per_node : int
         Cores of a node that ranks can use.
     network : Network or None
-    memory : tuple of MemoryPoint
     grind : tuple of GrindPoint
     events : tuple of EventCost
     noise : SystemNoise or None
-    speed : tuple of SpeedPoint
-        Time of the reference kernel when grind was measured: one reading for each number of ranks
-        per node, because ranks that share memory slow each other down.
     pulse : tuple of SpeedPoint
-        A pulse, a much shorter reading, at the speed to which the grind curves are scaled.
+        A pulse at the speed to which the grind curves are scaled: one for each number of ranks per
+        node, because ranks that share memory slow each other down.
     checkpoint_latency_s, checkpoint_bytes_per_s : float or None
     """
 
     name: Name
     ranks_per_node: Count
     network: Network | None = None
-    memory: tuple[MemoryPoint, ...] = ()
     grind: tuple[GrindPoint, ...] = ()
     events: tuple[EventCost, ...] = ()
     noise: SystemNoise | None = None
-    speed: tuple[SpeedPoint, ...] = ()
     pulse: tuple[SpeedPoint, ...] = ()
     checkpoint_latency_s: Amount | None = None
     checkpoint_bytes_per_s: Positive | None = None
 
     def __post_init__(self) -> None:
-        for name in ("speed", "pulse"):
-            ranks = [each.ranks_per_node for each in getattr(self, name)]
-            if len(set(ranks)) < len(ranks):
-                why = f"allowed: one {name} for each number of ranks_per_node"
-                raise RecordError(why, name, found=ranks)
+        ranks = [each.ranks_per_node for each in self.pulse]
+        if len(set(ranks)) < len(ranks):
+            why = "allowed: one pulse for each number of ranks_per_node"
+            raise RecordError(why, "pulse", found=ranks)
 
     def pulse_of(self, ranks_per_node: int) -> float | None:
         """Return the time of a pulse on these ranks per node; None if not measured."""

@@ -2,7 +2,8 @@
 
 T_cycle = T_comp + T_memcon + T_GScomm + T_allreduce + T_adapt + T_load (section 2, and the model of
 SAGE that it cites). T_memcon is part of the grind curve for several ranks per node. Ranks wait for
-the one with most cells, therefore its cells are those of T_comp.
+the one with most cells, therefore its cells are those of T_comp; and wherever they meet, for the
+one whose detours took longest, which the halo's time contains.
 
 With E cells per rank on P ranks SAGE's domain is a cube of side L = (E P)^(1/3), in whose row order
 a rank owns a slab, layer by layer, in blocks of 2 x 2 x 2 cells. That of the kernel is a square of
@@ -22,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hindmost.errors import DataError, UsageError
-from hindmost.models.adaptive.machine import GrindPoint, Machine, Network, pace_of
+from hindmost.models.adaptive.machine import GrindPoint, Machine, Network, SystemNoise, pace_of
 from hindmost.models.adaptive.work import Work
 from hindmost.models.simulation.network import Link
 
@@ -76,6 +77,8 @@ class Application:
         Expected share of the cells of a rank that move to another one, per adaption.
     bytes_moved : float
         Bytes of a cell that moves to another rank.
+    imbalance : float
+        Increase of max / mean - 1 of the cells per rank by an adaption, if none move.
     """
 
     name: str
@@ -85,6 +88,7 @@ class Application:
     solves: float = 0.0
     moved_share: float = 0.0
     bytes_moved: float = 0.0
+    imbalance: float = 0.0
 
 
 class Surface(NamedTuple):
@@ -293,6 +297,67 @@ def over_bytes(points: list[tuple[float, float]], bytes: float) -> float:
     return float(np.interp(bytes, sizes, times))
 
 
+DETOUR_PARTS = (0.5, 0.4, 0.09, 0.01)
+"""Shares of the detours up to and between the quantiles of `SystemNoise`."""
+MANY = 2000.0
+"""Mean count from which on a Poisson law is as good as normal."""
+INTERVALS_S = np.geomspace(1e-6, 10.0, 57)
+"""Lengths of intervals for which waiting is tabulated."""
+
+
+def detour_parts(noise: SystemNoise) -> list[tuple[float, float]]:
+    """Return detours per second and their mean length, in seconds, of each of `DETOUR_PARTS`.
+
+    Lengths below the median are uniform, and their logarithm is between quantiles; the longest ones
+    have what is left of the share of time that all detours took.
+    """
+    median_s, *others, _ = noise.detour_quantiles_s
+    means = [0.5 * median_s]
+    for low, high in zip((median_s, *others), others, strict=False):
+        spread = math.log(high / low) if 0.0 < low < high else 0.0
+        means.append((high - low) / spread if spread else 0.5 * (low + high))
+    known_s = sum(part * mean_s for part, mean_s in zip(DETOUR_PARTS, means, strict=False))
+    means.append(max(0.0, noise.share / noise.detours_per_s - known_s) / DETOUR_PARTS[-1])
+    return [
+        (part * noise.detours_per_s, each) for part, each in zip(DETOUR_PARTS, means, strict=True)
+    ]
+
+
+def excess_of_maximum(mean: float, ranks: int) -> float:
+    """Return E[max of P counts] - E[count], for independent counts of a Poisson law."""
+    if mean > MANY:  # a normal law by now, whose deviation is the root of the mean
+        return excess_of_maximum(MANY, ranks) * math.sqrt(mean / MANY)
+    count = np.arange(1.0, mean + 12.0 * math.sqrt(mean) + 30.0)
+    # F(n), from the logarithms of mean / 1, mean / 2, ...
+    below = np.exp(np.cumsum(np.append(-mean, np.log(mean / count)))).cumsum()
+    below = np.minimum(below, 1.0)
+    # The sum over n of P(max > n) = 1 - F(n)^P; of the mean alike, with P = 1.
+    return float(np.sum(below - below**ranks))
+
+
+def waiting_curve(noise: SystemNoise | None, ranks: int) -> GrindCurve:
+    """Return the waiting for detours, against the logarithm of the time between two meetings.
+
+    With X(L) the detours of a rank in a time L, all wait for E[max of P X(L)] - E[X(L)]; the grind
+    curves, which are measured times of whole cycles, contain the mean. Detours are independent and
+    come at random. Each part of them has one length, and the parts are added up: they are of such
+    different lengths that the longest one decides where there is one.
+
+    Returns
+    -------
+    GrindCurve
+        Seconds of waiting for each second of work; 0 if detours are unknown or nobody waits.
+    """
+    if noise is None or ranks < 2 or not noise.detour_quantiles_s or not noise.detours_per_s:
+        return NOTHING
+    waits_s = sum(
+        length_s
+        * np.array([excess_of_maximum(rate * each, ranks) for each in INTERVALS_S.tolist()])
+        for rate, length_s in detour_parts(noise)
+    )
+    return GrindCurve(tuple(np.log(INTERVALS_S).tolist()), tuple((waits_s / INTERVALS_S).tolist()))
+
+
 class OfflineModel:
     """The time of a cycle, from measurements made before the run.
 
@@ -355,6 +420,7 @@ class OfflineModel:
         }
         self._balance_s = median(event_curve(machine, "balance", self.on_node).seconds)
         self._allreduce_s = allreduce_s(machine, ranks)
+        self._waiting = waiting_curve(machine.noise, ranks)
         self._link = self._one_way = None
         if network is not None:
             self._link = link_between(network, across=across, both_ways=True)
@@ -409,14 +475,17 @@ class OfflineModel:
         adaption = balance = 0.0
         if work.adapts:
             adaption = pace * cells * cost_s["adaption"]
-            balance = self._balance_s + self._load_s(app.moved_share * cells)
+            balance = self.balance_s(app.moved_share * cells)
         exchanges = messages = 0.0
         for each, each_s in zip(app.exchanges, self._messages_s(work), strict=True):
             count = each.count.of(steps, iterations)
             exchanges += count
             messages += count * each_s
-        halo = pace * cost_s["exchange"] * exchanges + messages
         reductions = app.reductions.of(steps, iterations)
+        work_s = hydro + heat + adaption
+        between_s = work_s / max(1.0, exchanges, reductions)
+        halo = pace * cost_s["exchange"] * exchanges + messages
+        halo += work_s * self._waiting.seconds_per_cell(between_s)
         reduction = reductions * (cost_s["reduce"] + self._allreduce_s)
         return hydro, halo, heat, reduction, adaption, balance
 
@@ -438,8 +507,8 @@ class OfflineModel:
             found.append(shared * directions * surface.messages * message_s)
         return found
 
-    def _load_s(self, moved: float) -> float:
-        """T_load: one message with all cells that move."""
+    def balance_s(self, moved: float) -> float:
+        """Return the time of a balance check and T_load, one message with all cells that move."""
         if self._one_way is None or self.ranks == 1 or moved <= 0.0:
-            return 0.0
-        return self._one_way.time_s(moved * self.application.bytes_moved)
+            return self._balance_s
+        return self._balance_s + self._one_way.time_s(moved * self.application.bytes_moved)

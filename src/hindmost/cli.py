@@ -47,6 +47,7 @@ VERBS = {
 BRANCHES = {
     ("run", "adaptive"): "hindmost.harness.verbs.run_adaptive",
     ("run", "collectives"): "hindmost.harness.verbs.run_collectives",
+    ("whatif", "--adaptive"): "hindmost.harness.verbs.predict_adaptive",
     ("study", "plan"): "hindmost.jobs.verbs.plan",
     ("study", "submit"): "hindmost.jobs.verbs.submit",
     ("study", "status"): "hindmost.jobs.verbs.status",

@@ -29,14 +29,12 @@ from hindmost.analysis.readers.read import read_experiment, read_history
 from hindmost.cli import main
 from hindmost.errors import HindmostError
 from hindmost.harness.adaptive.checkpoint import read_part, read_setting
-from hindmost.harness.adaptive.decks import application_of, find_deck, parse_deck
+from hindmost.harness.adaptive.decks import parse_deck
 from hindmost.harness.runfile.checksum import append_checksum
-from hindmost.harness.runfile.machine_file import read_machine
 from hindmost.harness.solo import Solo
 from hindmost.jobs.folder import StudyFolder
 from hindmost.jobs.outcomes import Cause, RunOutcome, write_outcome
 from hindmost.jobs.study.read import shipped_studies
-from hindmost.models.adaptive.offline import OfflineModel
 
 EARLIER = Path(__file__).parent.parent / "harness" / "earlier_files"
 Call = Callable[[], Any]
@@ -175,13 +173,13 @@ def feed(folder: Path) -> Specimen:
 def machine(folder: Path) -> Specimen:
     """Return files of machines, and decks."""
     path, deck = write_machine(folder / "machine.json"), folder / "deck.toml"
+    words = ("whatif", "--adaptive", "--machine", path, "--deck", deck, "--ranks", "4")
     whole = {path: path.read_text(), deck: DECK}
     deck.write_text(DECK)
-
-    def read() -> None:
-        OfflineModel(machine=read_machine(path), application=application_of(find_deck(str(deck))))
-
-    return Specimen(change=lambda random: change_one(whole, random), calls={"read": read})
+    return Specimen(
+        change=lambda random: change_one(whole, random),
+        calls={"whatif --adaptive": verb(*words, "--cycles", "10", "--budget", "10m")},
+    )
 
 
 def study(folder: Path) -> Specimen:

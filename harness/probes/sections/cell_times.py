@@ -1,4 +1,4 @@
-"""The section ``grind``: time per cell over cells, and the speed at which it was measured."""
+"""The section ``grind``: time per cell over cells, and a pulse at the speed of the curves."""
 
 from __future__ import annotations
 
@@ -89,7 +89,6 @@ def described(times: Sequence[NodeTimes], kernel: str) -> ProbeResult:
         changes={
             "grind": points,
             "events": events,
-            "speed": tuple(each.speed for each in times),
             "pulse": tuple(
                 SpeedPoint(ranks_per_node=each.ranks_per_node, seconds=each.pulse_s)
                 for each in times

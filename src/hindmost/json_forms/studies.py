@@ -10,6 +10,8 @@ from hindmost.jobs.collection import Collected
 from hindmost.jobs.core.plan import Cost, Plan
 from hindmost.jobs.folder import Submitted
 from hindmost.jobs.state import StudyState
+from hindmost.models.adaptive.choose import Choice
+from hindmost.models.adaptive.offline import Application
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +77,27 @@ class Probe(TypedDict):
     version: int
     probes: list[str]
     machine: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdaptiveChoice(Choice):
+    """A configuration, with the base mesh of all ranks."""
+
+    base: tuple[int, int]
+
+
+class PredictAdaptive(TypedDict):
+    """What ``hindmost whatif --adaptive --json`` prints."""
+
+    version: int
+    deck: str
+    ranks: int
+    cycles: int
+    budget_s: float
+    application: Application
+    growth: float
+    remarks: list[str]
+    choices: list[AdaptiveChoice]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

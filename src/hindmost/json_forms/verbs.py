@@ -20,6 +20,7 @@ FORMS: dict[str, type] = {
     "scale": scaling.Scale,
     "history": nights.History,
     "compare": nights.Compare,
+    "whatif --adaptive": studies.PredictAdaptive,
     "study plan": studies.StudyPlan,
     "study submit": studies.Submit,
     "study status": studies.Status,

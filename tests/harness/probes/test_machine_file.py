@@ -17,12 +17,11 @@ from hindmost.harness.probes.machine_file import (
 )
 from hindmost.harness.probes.sections.contract import ProbeResult
 from hindmost.harness.runfile.machine_file import read_document, read_machine
-from hindmost.models.adaptive.machine import GrindPoint, Machine, SpeedPoint, SystemNoise
+from hindmost.models.adaptive.machine import Machine, SpeedPoint, SystemNoise
 
 HERE = {"host": "büro", "cpu_model": "fast", "cores": 4}
 NEW = Machine(name="büro", ranks_per_node=2)
 NOISE = SystemNoise(detours_per_s=10.0, share=0.01, detour_quantiles_s=(1e-6, 2e-6, 3e-6, 4e-6))
-POINT = GrindPoint(phase="hydro", ranks_per_node=1, cells=1400.0, seconds_per_cell=3e-8)
 
 
 def outcome(samples: Any = None, **changes: Any) -> ProbeResult:
@@ -41,7 +40,7 @@ def test_a_probe_replaces_its_own_section(tmp_path: Path) -> None:
     path = tmp_path / "machine.json"
     first = updated(
         None, NEW,
-        {"noise": outcome({"ranks": [1]}, noise=NOISE), "speed": outcome(speed=alone(1.0))},
+        {"noise": outcome({"ranks": [1]}, noise=NOISE), "grind": outcome(pulse=alone(1.0))},
         origin(),
     )  # fmt: skip
     first["note"] = "of the user's own"
@@ -49,31 +48,23 @@ def test_a_probe_replaces_its_own_section(tmp_path: Path) -> None:
     second = updated(
         read_document(path),
         Machine(name="other", ranks_per_node=4),
-        {"speed": outcome({"alone_s": [2.0, 2.0000001234]}, speed=alone(2.0))},
+        {"grind": outcome({"pulses_s": [2.0, 2.0000001234]}, pulse=alone(2.0))},
         origin(date="later"),
     )
     write_document(path, second)
     machine = read_machine(path)
-    assert machine == Machine(name="büro", ranks_per_node=4, noise=NOISE, speed=alone(2.0))
+    assert machine == Machine(name="büro", ranks_per_node=4, noise=NOISE, pulse=alone(2.0))
     content = json.loads(path.read_text(encoding="utf-8"))
-    assert content["samples"] == {"noise": {"ranks": [1]}, "speed": {"alone_s": [2.0, 2.0]}}
+    assert content["samples"] == {"noise": {"ranks": [1]}, "grind": {"pulses_s": [2.0, 2.0]}}
     assert content["provenance"]["noise"] == origin()
-    assert content["provenance"]["speed"] == origin(date="later")
+    assert content["provenance"]["grind"] == origin(date="later")
     assert content["note"] == "of the user's own"
     assert [each.name for each in tmp_path.iterdir()] == ["machine.json"]
 
 
-def test_the_speed_of_a_curve_stays_with_it() -> None:
-    first = updated(None, NEW, {"grind": outcome(grind=(POINT,), speed=alone(1.0))}, origin())
-    later = updated(first, NEW, {"speed": outcome({"alone_s": [3.0]}, speed=alone(3.0))}, origin())
-    assert Machine.from_json(later).speed == alone(1.0)
-    assert later["samples"]["speed"] == {"alone_s": [3.0]}
-    again = updated(
-        later, NEW,
-        {"speed": outcome(speed=alone(5.0)), "grind": outcome(grind=(), speed=alone(4.0))},
-        origin(),
-    )  # fmt: skip
-    assert Machine.from_json(again).speed == alone(4.0)
+def test_files_with_sections_of_older_versions_are_read() -> None:
+    older = {**NEW.to_json(), "speed": [{"ranks_per_node": 1, "seconds": 0.01}], "memory": [3]}
+    assert Machine.from_json(older) == NEW
 
 
 @pytest.mark.parametrize(
@@ -81,10 +72,10 @@ def test_the_speed_of_a_curve_stays_with_it() -> None:
     [({"host": "elsewhere"}, "elsewhere"), ({"cpu_model": "slow"}, "slow"), ({"cores": 8}, "8")],
 )
 def test_machines_are_not_mixed(tmp_path: Path, unlike: dict[str, Any], word: str) -> None:
-    document = updated(None, NEW, {"speed": outcome(speed=alone(1.0))}, origin(**unlike))
-    with pytest.raises(UsageError, match=f"speed.*{word}.*--force"):
+    document = updated(None, NEW, {"noise": outcome(noise=NOISE)}, origin(**unlike))
+    with pytest.raises(UsageError, match=f"noise.*{word}.*--force"):
         check_same_machine(tmp_path / "m.json", document, HERE)
-    same = updated(None, NEW, {"speed": outcome(speed=alone(1.0))}, origin())
+    same = updated(None, NEW, {"noise": outcome(noise=NOISE)}, origin())
     check_same_machine(tmp_path / "m.json", same, HERE)
 
 

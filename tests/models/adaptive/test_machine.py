@@ -43,10 +43,6 @@ FULL = Machine(
     grind=(GrindPoint(phase="hydro", ranks_per_node=1, cells=1e3, seconds_per_cell=3e-8),),
     noise=SystemNoise(detours_per_s=10.0, share=0.01, detour_quantiles_s=(1e-6, 1e-5, 1e-4, 1e-3)),
     events=(EventCost(event="move", ranks_per_node=2, seconds=2e-7),),
-    speed=(
-        SpeedPoint(ranks_per_node=1, seconds=0.01),
-        SpeedPoint(ranks_per_node=2, seconds=0.013),
-    ),
     pulse=(
         SpeedPoint(ranks_per_node=1, seconds=4e-6),
         SpeedPoint(ranks_per_node=2, seconds=5e-6),
@@ -78,9 +74,9 @@ def test_keys_of_others_at_the_top_are_left_alone() -> None:
             "machine.ranks_per_node is 0; allowed: a whole number of at",
         ),
         (("ranks_per_node",), True, "ranks_per_node is true"),
-        (("speed", 0, "seconds"), 0, "machine.speed[0].seconds is 0; allowed: a finite number"),
-        (("speed", 1, "seconds"), float("nan"), "machine.speed[1].seconds is NaN"),
-        (("speed", 1, "ranks_per_node"), 1, "one speed for each number of ranks_per_node"),
+        (("pulse", 0, "seconds"), 0, "machine.pulse[0].seconds is 0; allowed: a finite number"),
+        (("pulse", 1, "seconds"), float("nan"), "machine.pulse[1].seconds is NaN"),
+        (("pulse", 1, "ranks_per_node"), 1, "one pulse for each number of ranks_per_node"),
         (("events", 0, "seconds"), -1.0, "machine.events[0].seconds is -1.0"),
         (("network", "within"), None, "machine.network.within is null"),
         (("network", "within", "pieces"), [], "pieces whose from_bytes begin at 0 and rise"),

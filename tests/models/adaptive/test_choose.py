@@ -1,0 +1,131 @@
+"""Which mesh and threshold to choose, held against times by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.models.adaptive.machines import DECK, PLAIN, link
+
+from hindmost.errors import UsageError
+from hindmost.models.adaptive.choose import THRESHOLDS, Choice, choose
+from hindmost.models.adaptive.machine import EventCost, GrindPoint, Machine, Network
+from hindmost.models.adaptive.offline import Application, Count, Exchange, OfflineModel
+from hindmost.models.adaptive.work import Work
+
+CYCLE = Work(cells=1.0, steps=10, adapts=True)
+WITH_HEAT = Work(cells=1.0, steps=40, iterations=80, adapts=True)
+
+
+def chosen(
+    machine: Machine, deck: Application, budget_s: float, *, ranks: int, cycles: int,
+    work: Work = CYCLE, **values: Any,
+) -> tuple[Choice, ...]:  # fmt: skip
+    model = OfflineModel(machine=machine, application=deck, ranks=ranks)
+    return choose(model, work, budget_s, cycles=cycles, **values)
+
+
+def test_a_choice_takes_most_cells_within_the_budget() -> None:
+    deck = Application(name="deck")
+    how: dict[str, Any] = {"ranks": 1, "cycles": 100, "work": Work(cells=1.0, steps=10)}
+    best = chosen(PLAIN, deck, 0.35, **how, cells=(1000, 10_000, 100_000))[0]
+    # 100 cycles of 10 steps at 30 ns: 0.3 s for 10,000 cells, 3 s for 100,000.
+    assert (best.cells, best.fits) == (10_000, True)
+    assert best.seconds == pytest.approx(0.3)
+    none = chosen(PLAIN, deck, 1e-6, **how, cells=(10_000, 1000))
+    assert [one.cells for one in none[:1]] == [1000]
+    assert not any(one.fits for one in none)
+    assert "beyond the budget" in none[0].explain()
+
+
+def test_a_choice_weighs_imbalance_against_balancing() -> None:
+    # Balancing that costs nothing is done at once; moves that cost much are put off.
+    deck = Application(name="deck", imbalance=0.02)
+    how: dict[str, Any] = {"ranks": 2, "cycles": 100, "cells": (10_000,)}
+    assert chosen(PLAIN, deck, 100.0, **how)[0].threshold == 0.02
+    costly = Machine(
+        name="slow network",
+        ranks_per_node=2,
+        network=Network(within=link(5e-2, 0.0), within_both_ways=link(1e-6, 0.0)),
+        grind=PLAIN.grind,
+    )
+    deck = Application(name="deck", imbalance=0.02, bytes_moved=64.0)
+    assert chosen(costly, deck, 1e3, **how)[0].threshold == 0.5
+
+
+def memory_bound(balance_s: float) -> Machine:
+    """Return a machine whose cells cost twice as much beyond the cache, and more on a full node."""
+    grind = tuple(
+        GrindPoint(phase=phase, ranks_per_node=count, cells=cells, seconds_per_cell=cost * factor)
+        for phase, cost in (("hydro", 3e-8), ("heat", 4e-9), ("adaption", 3e-8))
+        for count, busy in ((1, 1.0), (4, 1.5))
+        for cells, factor in ((4e3, 1.0), (16e3, 2.0 * busy))
+    )
+    events = tuple(
+        EventCost(event="balance", ranks_per_node=count, seconds=1e-5) for count in (1, 4)
+    )
+    network = Network(within=link(balance_s, 0.0), within_both_ways=link(2e-6, 1e-9))
+    return Machine(name="memory", ranks_per_node=4, network=network, grind=grind, events=events)
+
+
+@pytest.mark.parametrize("growth", [0.005, 0.02])
+@pytest.mark.parametrize("balance_s", [1e-4, 1e-2])
+def test_the_threshold_that_is_chosen_is_the_best_by_hand(growth: float, balance_s: float) -> None:
+    deck = Application(name="deck", solves=10, imbalance=growth, bytes_moved=41.0)
+    found = chosen(
+        memory_bound(balance_s), deck, 1e3, ranks=4, cycles=100, work=WITH_HEAT, cells=(16_000,)
+    )
+    # After n adaptions the threshold is exceeded: g (n - 1) / 2 too much until then, on average,
+    # and the message, whatever its size here, once in n cycles.
+    compute_s = 16e3 * 3.0 * (40 * 3e-8 + 80 * 4e-9 + 3e-8)
+
+    def by_hand(threshold: float) -> float:
+        looks = np.floor(threshold / growth + 1e-9) + 1
+        return float(compute_s * (1 + growth * (looks - 1) / 2) + balance_s / looks)
+
+    assert len({one.seconds for one in found}) == len(found)
+    assert found[0].threshold == min(THRESHOLDS, key=by_hand)
+    times = {one.threshold: one.seconds / 100 for one in found}
+    lowest, highest = min(THRESHOLDS), max(THRESHOLDS)
+    assert times[highest] - times[lowest] == pytest.approx(
+        by_hand(highest) - by_hand(lowest), rel=0.1
+    )
+
+
+def test_a_choice_counts_what_is_exchanged() -> None:
+    deck = Application(
+        name="deck",
+        exchanges=(Exchange(count=Count(per_step=1, per_iteration=1), bytes_per_cell=32.0),),
+        solves=10, imbalance=0.02, bytes_moved=41.0,
+    )  # fmt: skip
+    found = chosen(
+        memory_bound(1e-4), deck, 1e3, ranks=4, cycles=1, work=WITH_HEAT,
+        cells=(4000, 16_000), thresholds=(0.0,),
+    )  # fmt: skip
+    cycle = {one.cells: one.cycle_s for one in found}
+    for cells in (4000, 16_000):
+        # Two sides of sqrt(E), from three ranks.
+        side_s = 32 * cells**0.5 * 1e-9
+        assert cycle[cells]["halo"] == pytest.approx(120 * (3 * 2e-6 + 2 * side_s))
+    # Beyond the cache a cell costs twice as much, on a full node three times.
+    few, many = (cycle[cells]["hydro"] for cells in (4000, 16_000))
+    assert many / few == pytest.approx(4 * 3.0)
+
+
+def test_a_choice_refuses_what_it_does_not_know() -> None:
+    for budget_s, values, word in (
+        (0.0, {}, "budget"), (1.0, {"cells": ()}, "above 0"), (1.0, {"cells": (-1.0,)}, "above 0"),
+    ):  # fmt: skip
+        with pytest.raises(UsageError, match=word):
+            chosen(PLAIN, DECK, budget_s, ranks=1, cycles=1, **values)
+
+
+def test_calls_between_the_phases_are_part_of_the_time() -> None:
+    calls = (EventCost(event="loop", ranks_per_node=1, seconds=1e-3),)
+    machine = Machine(name="calls", ranks_per_node=1, grind=PLAIN.grind, events=calls)
+    deck = Application(name="deck")
+    (one,) = chosen(machine, deck, 1.0, ranks=1, cycles=5, cells=(1e4,), thresholds=(0.0,))
+    # 10 steps of 30 ns a cell and 1 ms, and adaption of 50 ns a cell.
+    assert one.cycle_s["loop"] == pytest.approx(10e-3)
+    assert one.seconds == pytest.approx(5 * (1e4 * (10 * 3e-8 + 5e-8) + 10e-3))
