@@ -1,7 +1,7 @@
 """The time of a checkpoint: a file written and flushed to the disk, against its size.
 
-One rank writes, as in hindmost's checkpoints: into a new file, fsync, rename over the previous one,
-fsync of the folder. The bytes are random, because some file systems compress.
+One rank writes, as in hindmost's checkpoints: into a new file, which is on the disk before it takes
+the name of the previous one. The bytes are random, because some file systems compress.
 """
 
 from __future__ import annotations
