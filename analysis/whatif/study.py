@@ -379,10 +379,8 @@ def program_of(run: Run) -> Program:
         raise DataError(f"{run.path}: {error}") from error
 
 
-def shape_of(run: Run) -> SolveShape | None:
-    """Return what a solve consists of; None for several solves, whose cycles end within."""
-    if solves_in(run) > 1:
-        return None
+def shape_of(run: Run) -> SolveShape:
+    """Return what the solves of a run consist of."""
     header = run.header
     # A solve of a program of one's own says which preconditioner it has. For others without an
     # option it is that of the problem, as `hindmost run` chose it.
@@ -399,6 +397,7 @@ def shape_of(run: Run) -> SolveShape | None:
         drain=np.asarray(run.kind == BodyKind.DRAIN),
         extra=(run.bodies - header.iterations) // max(np.count_nonzero(run.position == 0), 1),
         preconditioner=PRECONDITIONERS.get(chosen, 0.0),
+        solves=solves_in(run),
     )
 
 

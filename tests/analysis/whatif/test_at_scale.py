@@ -80,8 +80,8 @@ def write(
     )
 
 
-def write_solve(folder: Path, header: Header) -> Path:
-    """Write a solve by CG on 2 ranks, without halos: 0.2 us a vector, reductions of 3 us."""
+def write_solve(folder: Path, header: Header, solves: int = 1) -> Path:
+    """Write solves by CG on 2 ranks, without halos: 0.2 us a vector, reductions of 3 us."""
     ranks, cost_s = 2, 3e-6
     steps = list(steps_of(RECIPES["cg"].body, halo=False, preconditioner=3.0))
     unit_s = np.zeros(len(Unit))
@@ -94,16 +94,20 @@ def write_solve(folder: Path, header: Header) -> Path:
     values = run_values(iterations=BODIES, ranks=ranks, restart=BODIES, seed=1)
     phases = np.zeros_like(np.asarray(values["phase_duration"]))
     phases[:, :, LOCAL] = duration
+    about = replace(header, solver="cg", ranks=ranks, iterations=BODIES, restart=0)
+    if solves > 1:
+        spec = {"mpi_seen": True, "pid": 7, "pc_type": "jacobi", "attached": {"solves": solves}}
+        about = replace(about, spec={**spec, "petsc_options": []})
     return write_whole(
         folder,
-        replace(header, solver="cg", ranks=ranks, iterations=BODIES, restart=0),
+        about,
         {
             **values,
             "duration": duration,
             "start": 10e-6 + np.cumsum(duration, axis=0) - duration,
             "phase_duration": phases,
-            "position": np.arange(BODIES, dtype=np.int32),
-            "restart_duration": np.zeros((0, ranks)),
+            "position": np.arange(BODIES, dtype=np.int32) % (BODIES // solves),
+            "restart_duration": np.zeros((solves - 1, ranks)),
             "solve_time": 20e-6 + duration.sum(axis=0),
             "event_kind": np.full((BODIES, 3), EventKind.REDUCE, np.uint8),
             "event_work": work.astype(np.float32),
@@ -225,11 +229,12 @@ def test_without_noise_nothing_rests_on_its_tail(
     assert not any("rests on the fitted tail" in each for each in found["assumptions"])
 
 
+@pytest.mark.parametrize("solves", [1, 4])
 def test_both_solvers_are_simulated_and_compared(
-    tmp_path: Path, header: Header, capsys: pytest.CaptureFixture[str]
+    solves: int, tmp_path: Path, header: Header, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Of CG's three reductions on many ranks, PIPECG has one, behind a product."""
-    run = write_solve(tmp_path, header)
+    run = write_solve(tmp_path, header, solves)
     assert main(["whatif", str(run), "--ranks", "64", *WEAK, "--solver", "pipecg"]) == 0
     printed = " ".join(capsys.readouterr().out.split())
     assert "pipecg pays off on 64 ranks: an iteration takes 0." in printed
