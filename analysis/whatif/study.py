@@ -245,11 +245,11 @@ def assumptions(
     if change.of_network and nonblocking and change.progress:
         yield "Reductions progress while ranks work. An MPI without progress hides less."
     if change.noise != 1.0:
+        by_place = " at each place of the restart cycle" if header.restart else ""
         yield (
-            "Undisturbed work is the median at each place of the restart cycle on each rank; "
-            "the interval goes from the lower to the upper quartile. Iterations that come back "
-            "longer after every so many, as with output, are such places: the program does "
-            "this, and it stays."
+            f"Undisturbed work is the median{by_place} on each rank; the interval goes from the "
+            "lower to the upper quartile. Iterations that come back longer after every so many, "
+            "as with output, have a median of their own: the program does this, and it stays."
         )
     if change.uninjected:
         yield "Injected noise is removed; the noise of the machine stays."

@@ -183,7 +183,8 @@ def test_sentences_come_first_and_say_what_is_extrapolated(
     printed = " ".join(capsys.readouterr().out.split())
     assert "On 256 ranks (64 nodes; extrapolated from 3 ranks) with noise x2: predicted " in printed
     assert "messages between nodes take longer, so the network's part is a lower bound" in printed
-    assert "rests on the fitted tail of the laws" in printed
+    assert f"what {BODIES} iterations of 3 ranks show, so it rests on the fitted tail" in printed
+    assert f"fitted to {BODIES} recorded iterations of 3 ranks, by place in the res" in printed
     assert "Assumed: Weak scaling: every rank has the work of a recorded one." in printed
 
 
@@ -197,6 +198,7 @@ def test_laws_that_do_not_describe_the_run_tell_nothing(
     assert "256 no change - undecided - -" in printed
     assert "undisturbed work" not in printed
     assert "On 256 ranks (64 nodes; extrapolated from 3 ranks): undecided. On the" in printed
+    assert "Left out" not in printed  # the answer has said why
     (found,) = answer(capsys, run, "--ranks", "64", *WEAK)
     assert found["interval_s"] == [None, None]
 
@@ -238,6 +240,7 @@ def test_both_solvers_are_simulated_and_compared(
     assert main(["whatif", str(run), "--ranks", "64", *WEAK, "--solver", "pipecg"]) == 0
     printed = " ".join(capsys.readouterr().out.split())
     assert "pipecg pays off on 64 ranks: an iteration takes 0." in printed
+    assert "restart cycle" not in printed
     one, two = answer(capsys, run, "--ranks", "64", *WEAK, "--solver", "pipecg")
     assert (one["changes"], two["changes"]) == ({}, {"solver": "pipecg"})
     assert one["recorded_s"] == two["recorded_s"]
@@ -331,7 +334,7 @@ def test_a_prediction_says_which_repeats_the_laws_miss(
     printed = " ".join(capsys.readouterr().out.split())
     assert "extrapolated from 3 ranks): undecided. In 2 of 3 repeats: On the recorded" in printed
     assert "(at most 25.0 % is accepted)" in printed
-    assert "iterations of all ranks (here: " in printed
+    assert f"Record at least {4 * BODIES} iterations (here: {BODIES})" in printed
     assert "at least" not in printed.partition("Record at least")[0]
     assert main(["whatif", *words, "--json"]) == 0
     (found,) = json.loads(capsys.readouterr().out)["predictions"]
