@@ -84,7 +84,7 @@ MOST_OF_EXCESS = 0.5
 MATTERS = 0.05
 """Share of the time from which on something is worth advice."""
 MOST_LOOPS = 2
-"""Other loops that are named; 'show --loops' has all."""
+"""Other loops that are named."""
 LEAST_SHARE = 0.005
 """Smaller shares are not mentioned."""
 MUCH_HALO = 0.20
@@ -355,7 +355,8 @@ class AttachedRun:
             return (
                 f"{whole}: the rank with the most time outside MPI has "
                 f"{percent(self.excess)} more than the mean, which is {percent(self.imbalance)} "
-                f"of the solve time. The ranks wait {percent(waiting, 0)} of their iterations."
+                f"of the {'solve' if self.solves else 'loop'} time. The ranks wait "
+                f"{percent(waiting, 0)} of their iterations."
                 f"{self.of_recurring('But ')}"
             )
         others = np.delete(share, worst)
@@ -528,10 +529,9 @@ class AttachedProgram:
             )
         if len(self.runs) > 1:
             total = sum(each.solves for each in self.runs)
-            lines.append(
-                f"  {counted(total, 'solve')} in {len(self.runs)} files, by solver, options prefix "
-                "and size. The longest first:"
-            )
+            of_solves = f"{counted(total, 'solve')} in {len(self.runs)} files, by solver, options "
+            what = f"{of_solves}prefix and size" if total else f"{len(self.runs)} of its loops"
+            lines.append(f"  {what}. The longest first:")
         for each in self.runs[:MOST_RUNS]:
             lines += [f"  {line}" for line in each.lines()]
             if len(self.runs) > 1:

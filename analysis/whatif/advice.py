@@ -468,8 +468,8 @@ class Advice:
                 yield (
                     f"To be surer of the noise, record about {wanted:,} iterations in one run on "
                     f"{counted(result.recorded_ranks, 'rank')} (now: {have:,}; each repeat is "
-                    f"simulated by itself), or fewer on more ranks and nodes: the slowest of {result.ranks:,} ranks is "
-                    "rarer than what was recorded."
+                    "simulated by itself), or fewer on more ranks and nodes: the slowest of "
+                    f"{result.ranks:,} ranks is rarer than what was recorded."
                 )
         lower = any("lower bound" in each for each in last.blocking[0].assumed)
         if lower or any(each.ratio.typical is None for each in self.compared):

@@ -172,8 +172,8 @@ def simulation_assumes(
     if TIMES_RARER * result.ranks > result.samples and result.case.noise > 0.0:
         yield (
             f"The slowest of {result.ranks:,} ranks is rarer than what {have} iterations of "
-            f"{counted(result.recorded_ranks, 'rank')} show, so it rests on the fitted tail of the laws. The interval has the "
-            "case that nothing exceeds the longest recorded detour."
+            f"{counted(result.recorded_ranks, 'rank')} show, so it rests on the fitted tail of "
+            "the laws. The interval has the case that nothing exceeds the longest recorded detour."
         )
     if result.recorded_ranks < FEW_RANKS:
         yield (
