@@ -162,7 +162,7 @@ def simulation_assumes(
     """Yield what a simulation assumes; see `simulated`."""
     depends, change, shape = work.dependence, named.change, work.program.shape
     have = f"{recorded_iterations(result):,}"
-    by_place = ", by place in the restart cycle" if shape is not None and shape.restart else ""
+    by_place = f", by place in the {shape.cycle}" if shape is not None and shape.cycle else ""
     yield (
         f"Local work is drawn from laws fitted to {have} recorded iterations of "
         f"{counted(result.recorded_ranks, 'rank')}{by_place}. On a node, "

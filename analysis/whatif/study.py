@@ -245,7 +245,8 @@ def assumptions(
     if change.of_network and nonblocking and change.progress:
         yield "Reductions progress while ranks work. An MPI without progress hides less."
     if change.noise != 1.0:
-        by_place = " at each place of the restart cycle" if header.restart else ""
+        cycle = shape_of(run).cycle
+        by_place = f" at each place of the {cycle}" if cycle else ""
         yield (
             f"Undisturbed work is the median{by_place} on each rank; the interval goes from the "
             "lower to the upper quartile. Iterations that come back longer after every so many, "

@@ -48,6 +48,11 @@ class SolveShape:
     preconditioner: float = 0.0
     solves: int = 1
 
+    @property
+    def cycle(self) -> str:
+        """What its places are places of, in words; empty if no iteration comes again."""
+        return "restart cycle" if self.restart else "solve" if self.solves > 1 else ""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CycleCounts:

@@ -241,6 +241,7 @@ def test_both_solvers_are_simulated_and_compared(
     printed = " ".join(capsys.readouterr().out.split())
     assert "pipecg pays off on 64 ranks: an iteration takes 0." in printed
     assert "restart cycle" not in printed
+    assert ("by place in the solve" in printed) == (solves > 1)
     one, two = answer(capsys, run, "--ranks", "64", *WEAK, "--solver", "pipecg")
     assert (one["changes"], two["changes"]) == ({}, {"solver": "pipecg"})
     assert one["recorded_s"] == two["recorded_s"]
