@@ -463,11 +463,11 @@ class Advice:
             yield f"To be surer, record {counted(REPEATS, 'repeat')} of each solver (now: {have})."
         result = last.simulated
         if result is not None and result.case.noise > 0.0:
-            wanted, have = fewest_iterations(result), recorded_iterations(result)
-            if have < wanted:
+            wanted, recorded = fewest_iterations(result), recorded_iterations(result)
+            if recorded < wanted:
                 yield (
                     f"To be surer of the noise, record about {wanted:,} iterations in one run on "
-                    f"{counted(result.recorded_ranks, 'rank')} (now: {have:,}; each repeat is "
+                    f"{counted(result.recorded_ranks, 'rank')} (now: {recorded:,}; each repeat is "
                     "simulated by itself), or fewer on more ranks and nodes: the slowest of "
                     f"{result.ranks:,} ranks is rarer than what was recorded."
                 )

@@ -322,6 +322,7 @@ def test_a_loop_is_not_called_a_solve(write: Any, header: Header) -> None:
     assert group.time_name == "loop time"
     text = "\n".join(summarise_run(run).lines())
     assert "loop time " in text
+    assert "fastest" not in text
     assert "solve" not in text
     assert "restart" not in text
     (found,) = predict_solves(group)
