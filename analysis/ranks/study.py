@@ -225,7 +225,8 @@ class RankReport:
         """Return the ranks to inspect among those that are allowed."""
         found: dict[int, list[str]] = {}
         groups = [(place, "typical of a group") for place in self.exemplar_places()]
-        for turn in range(MOST_NAMED):
+        # Of two ranks, the second by a criterion is the other end of it.
+        for turn in range(min(MOST_NAMED, max(self.numbers.size // 2, 1))):
             of_turn = [(each.ranks[turn : turn + 1], each.criterion) for each in self.extrema]
             chosen = [(int(rank), criterion) for ranks, criterion in of_turn for rank in ranks]
             for place, reason in [*chosen, *(groups if turn == 0 else [])]:

@@ -197,7 +197,8 @@ def noise(looked: LookedAt) -> Iterator[Conclusion]:
     Injected noise is no part of it where the replay can remove that alone.
     """
     quiet, turn_s = looked.remedies.quiet, looked.balance.parts_s.get("waiting in turn", 0.0)
-    shown = "Map of one place of the cycle" if looked.run.restarts else "Map of iterations"
+    cycle = "cycle" if looked.run.header.restart else "solve"
+    shown = f"Map of one place of the {cycle}" if looked.run.restarts else "Map of iterations"
     links = (*slowest_link(looked), *looked.links(map=shown, histogram="Distribution"))
     if quiet is None:
         if turn_s > 0.0:
@@ -225,7 +226,7 @@ def noise(looked: LookedAt) -> Iterator[Conclusion]:
     range_s = max(low_s - shared_s, 0.0), high_s
     known = quiet.predicted_s is not None and not shared_s
     sure = quiet.sure and low_s > 0.0 and not shared_s
-    typical = "every place in the cycle" if looked.run.restarts else "an iteration"
+    typical = f"every place in the {cycle}" if looked.run.restarts else "an iteration"
     basis = f"replay with the median work and costs of {typical}"
     if not (quiet.sure and low_s > 0.0):
         basis += "; its interval includes no saving"

@@ -369,7 +369,8 @@ class AttachedRun:
             return (
                 f"{whole}: the rank with the most time outside MPI has "
                 f"{percent(self.excess)} more than the mean, which is {percent(self.imbalance)} "
-                f"of the solve time. The ranks wait {percent(waiting, 0)} of their iterations."
+                f"of the {'solve' if self.solves else 'loop'} time. The ranks wait "
+                f"{percent(waiting, 0)} of their iterations."
                 f"{self.of_recurring('But ')}"
             )
         others = np.delete(share, worst)
@@ -550,9 +551,9 @@ class AttachedProgram:
             )
         if len(self.runs) > 1:
             total = sum(each.solves for each in self.runs)
-            what = counted(total, "solve") + " by solver, options prefix and size"
-            what = what if total else counted(len(self.runs), "loop")
-            lines.append(f"  {what}, in {len(self.runs)} files. The longest first:")
+            of_solves = f"{counted(total, 'solve')} in {len(self.runs)} files, by solver, options "
+            what = f"{of_solves}prefix and size" if total else f"{len(self.runs)} of its loops"
+            lines.append(f"  {what}. The longest first:")
         for each in self.runs[:MOST_RUNS]:
             if len(self.runs) > 1:
                 lines.append(f"  {each.run.path.name}:")

@@ -242,7 +242,7 @@ def look_at_repeats(group: Group) -> Iterator[Finding]:
             file=str(group.runs[int(np.argmax(times))].path),
             code="repeats-differ",
             severity="error",
-            text=f"solve times of {len(times)} repeats differ by {difference(spread)}",
+            text=f"times of {len(times)} repeats differ by {difference(spread)}",
             advice=advice,
             doubts=(Topic.TIMES, Topic.MODELS, Topic.COMPARISON),
         )

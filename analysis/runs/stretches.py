@@ -59,7 +59,9 @@ class Stretch:
         return float(self.work_s[rank] - np.delete(self.work_s, rank).mean())
 
     def __str__(self) -> str:
-        """Write its ends."""
+        """Write its ends; an iteration may have one call."""
+        if self.after == self.before:
+            return f"between {self.after} and the next time there"
         return f"between {self.after} and {self.before}"
 
     def to_json(self) -> dict[str, Any]:

@@ -16,9 +16,10 @@ from hindmost.analysis.runs.finding import OF_MODELS, Finding, about, findings_j
 from hindmost.analysis.runs.groups import Group, group_runs
 from hindmost.analysis.show.table import LEFT, RIGHT, Column, Table
 from hindmost.analysis.whatif.at_scale import (
-    TIMES_RARER,
     extrapolated_from,
+    fewest_iterations,
     fitted_work,
+    recorded_iterations,
     scale_runs,
 )
 from hindmost.analysis.whatif.options import Named, dict_of
@@ -462,13 +463,13 @@ class Advice:
             yield f"To be surer, record {counted(REPEATS, 'repeat')} of each solver (now: {have})."
         result = last.simulated
         if result is not None and result.case.noise > 0.0:
-            wanted = TIMES_RARER * result.ranks
-            if result.samples < wanted:
+            wanted, recorded = fewest_iterations(result), recorded_iterations(result)
+            if recorded < wanted:
                 yield (
-                    f"To be surer of the noise, record about {wanted:,} iterations of all ranks in "
-                    f"one run (now: {result.samples:,}; each repeat is simulated by itself), on as "
-                    f"many ranks and nodes as you can: the slowest of {result.ranks:,} ranks is "
-                    "rarer than what was recorded."
+                    f"To be surer of the noise, record about {wanted:,} iterations in one run on "
+                    f"{counted(result.recorded_ranks, 'rank')} (now: {recorded:,}; each repeat is "
+                    "simulated by itself), or fewer on more ranks and nodes: the slowest of "
+                    f"{result.ranks:,} ranks is rarer than what was recorded."
                 )
         lower = any("lower bound" in each for each in last.blocking[0].assumed)
         if lower or any(each.ratio.typical is None for each in self.compared):

@@ -41,7 +41,8 @@ from hindmost.text import counted, percent, seconds, signed_percent
 FEWEST_REPLICAS = 5
 """Of each repeat, which share the replicas."""
 TIMES_RARER = 20
-"""Recorded iterations for every rank of a target, to know its slowest rank without the tail."""
+"""Iterations of a recorded rank for every rank of a target, to know its slowest one without the
+tail."""
 SEGMENTS_PER_S = 5e6
 """Parts of bodies of all ranks that a replica passes in a second, with its share of the other
 scenarios, measured on one core."""
@@ -137,29 +138,42 @@ def why_withheld(result: SimulatedSolve, work: LocalWork) -> str:
             f"the tail fitted to the noise has no mean (index {work.tail_index:.2g}; a mean needs "
             "less than 1), and its rarest detours decide"
         )
-    wanted = TIMES_RARER * result.ranks
-    record = f"Record at least {wanted:,} iterations of all ranks in one run"
-    if result.samples >= wanted:
+    wanted, have = fewest_iterations(result), recorded_iterations(result)
+    record = f"Record at least {wanted:,} iterations in one run"
+    if have >= wanted:
         record = "Record longer runs"
-    return f"{why}. {capped} {record} (here: {result.samples:,}) on a quieter machine."
+    on = counted(result.recorded_ranks, "rank")
+    return f"{why}. {capped} {record} on {on} (here: {have:,}), on a quieter machine."
+
+
+def recorded_iterations(result: SimulatedSolve) -> int:
+    """Return how many iterations the laws of a simulation are fitted to, each of all ranks."""
+    return result.samples // result.recorded_ranks
+
+
+def fewest_iterations(result: SimulatedSolve) -> int:
+    """Return how many of them would show the slowest rank of a target without the tail."""
+    return -(-TIMES_RARER * result.ranks // result.recorded_ranks)
 
 
 def simulation_assumes(
     named: Named, result: SimulatedSolve, work: LocalWork, basis: Sequence[str]
 ) -> Iterator[str]:
     """Yield what a simulation assumes; see `simulated`."""
-    depends, change = work.dependence, named.change
+    depends, change, shape = work.dependence, named.change, work.program.shape
+    have = f"{recorded_iterations(result):,}"
+    by_place = f", by place in the {shape.cycle}" if shape is not None and shape.cycle else ""
     yield (
-        f"Local work is drawn from laws fitted to {result.samples:,} recorded iterations of "
-        f"{counted(result.recorded_ranks, 'rank')}, by place in the restart cycle. On a node, "
+        f"Local work is drawn from laws fitted to {have} recorded iterations of "
+        f"{counted(result.recorded_ranks, 'rank')}{by_place}. On a node, "
         f"{percent(depends.node)} of the variance is common to its ranks; an iteration "
         f"correlates by {depends.time:.2f} with the next."
     )
     if TIMES_RARER * result.ranks > result.samples and result.case.noise > 0.0:
         yield (
-            f"The slowest of {result.ranks:,} ranks is rarer than what {result.samples:,} "
-            "iterations show, so it rests on the fitted tail of the laws. The interval has the "
-            "case that nothing exceeds the longest recorded detour."
+            f"The slowest of {result.ranks:,} ranks is rarer than what {have} iterations of "
+            f"{counted(result.recorded_ranks, 'rank')} show, so it rests on the fitted tail of "
+            "the laws. The interval has the case that nothing exceeds the longest recorded detour."
         )
     if result.recorded_ranks < FEW_RANKS:
         yield (

@@ -118,7 +118,7 @@ class Remedies:
     partner : Remedy or None
         The pipelined partner of a blocking solver, with its own vector operations.
     refused : str
-        Why the run cannot be replayed; may be empty.
+        Why the run cannot be replayed at all; may be empty.
     """
 
     quiet: Remedy | None = None
@@ -133,6 +133,11 @@ class Remedies:
         found = [(name, getattr(self, name)) for name in NAMES]
         known = [(NAMES[name], each) for name, each in found if each is not None]
         return sorted(known, key=lambda each: -each[1].saved_s)
+
+    @property
+    def why_none(self) -> str:
+        """Why nothing was replayed with a change, if so: most need typical iterations."""
+        return self.refused or "too few iterations do the same to tell what is typical of them"
 
     def gains_json(self) -> list[dict[str, Any]]:
         """Return what each change would save, the largest gain first."""
@@ -290,7 +295,7 @@ def gain_lines(remedies: Remedies) -> list[str]:
     """Return what each change would save, the largest gain first, or why nothing is known."""
     found = remedies.largest_first()
     if not found:
-        return [f"What a change would save is unknown: {remedies.refused}."]
+        return [f"What a change would save is unknown: {remedies.why_none}."]
     return [f"With {name} the replay takes {each.words}{each.verdict}." for name, each in found]
 
 
@@ -306,8 +311,7 @@ def remedy_parts(remedies: Remedies) -> list[Part]:
         for name, each in remedies.largest_first()
     ]
     if not rows:
-        why = remedies.refused
-        return [Paragraph(f"Not replayed: {why}.", quiet=True)] if why else []
+        return [Paragraph(f"Not replayed: {remedies.why_none}.", quiet=True)]
     columns = (
         Column("replayed with"),
         Column("predicted", RIGHT),

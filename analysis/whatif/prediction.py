@@ -21,7 +21,7 @@ from hindmost.analysis.runs.groups import Group, group_runs
 from hindmost.analysis.runs.model_input import solve_times
 from hindmost.analysis.runs.read import of_how_many
 from hindmost.analysis.show.table import LEFT, RIGHT, Column, Table
-from hindmost.analysis.whatif.at_scale import scaled
+from hindmost.analysis.whatif.at_scale import recorded_iterations, scaled
 from hindmost.analysis.whatif.baseline import Baseline, baselines
 from hindmost.analysis.whatif.options import Named
 from hindmost.analysis.whatif.study import (
@@ -383,7 +383,11 @@ def predict_at_scale(
                 no_interval=why_none,
                 found=found,
                 places=None,
-                left_out=tuple(f"{each.run.path.name}. {misses_of([each])}" for each in missed),
+                left_out=tuple(
+                    f"{each.run.path.name}. {misses_of([each])}"
+                    for each in missed
+                    if len(found) > 1  # of one run, the answer says it
+                ),
                 others=tuple(baselines(times, found[0].named.change, ranks=ranks, work=share)),
                 findings=findings,
             )
@@ -413,11 +417,11 @@ def undecided(simulated: Sequence[Outcome]) -> str:
     """Return why nothing can be said, and what to record, in sentences."""
     missed = [each for each in simulated if each.missed]
     runs = "" if len(simulated) == 1 else f"In {len(missed)} of {len(simulated)} repeats: "
-    samples = min(each.simulated.samples for each in missed if each.simulated)
+    have = min(recorded_iterations(each.simulated) for each in missed if each.simulated)
     return (
         f"{runs}{misses_of(missed)} The laws take disturbances as short and random; long or rare "
-        f"ones do not repeat as recorded. Record at least {4 * samples:,} iterations of all ranks "
-        f"(here: {samples:,}) on cores that nothing else uses; the findings below say what "
+        f"ones do not repeat as recorded. Record at least {4 * have:,} iterations (here: "
+        f"{have:,}) on cores that nothing else uses; the findings below say what "
         "disturbed these."
     )
 

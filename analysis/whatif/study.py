@@ -245,11 +245,12 @@ def assumptions(
     if change.of_network and nonblocking and change.progress:
         yield "Reductions progress while ranks work. An MPI without progress hides less."
     if change.noise != 1.0:
+        cycle = shape_of(run).cycle
+        by_place = f" at each place of the {cycle}" if cycle else ""
         yield (
-            "Undisturbed work is the median at each place of the restart cycle on each rank; "
-            "the interval goes from the lower to the upper quartile. Iterations that come back "
-            "longer after every so many, as with output, are such places: the program does "
-            "this, and it stays."
+            f"Undisturbed work is the median{by_place} on each rank; the interval goes from the "
+            "lower to the upper quartile. Iterations that come back longer after every so many, "
+            "as with output, have a median of their own: the program does this, and it stays."
         )
     if change.uninjected:
         yield "Injected noise is removed; the noise of the machine stays."
@@ -379,10 +380,8 @@ def program_of(run: Run) -> Program:
         raise DataError(f"{run.path}: {error}") from error
 
 
-def shape_of(run: Run) -> SolveShape | None:
-    """Return what a solve consists of; None for several solves, whose cycles end within."""
-    if solves_in(run) > 1:
-        return None
+def shape_of(run: Run) -> SolveShape:
+    """Return what the solves of a run consist of."""
     header = run.header
     # A solve of a program of one's own says which preconditioner it has. For others without an
     # option it is that of the problem, as `hindmost run` chose it.
@@ -399,6 +398,7 @@ def shape_of(run: Run) -> SolveShape | None:
         drain=np.asarray(run.kind == BodyKind.DRAIN),
         extra=(run.bodies - header.iterations) // max(np.count_nonzero(run.position == 0), 1),
         preconditioner=PRECONDITIONERS.get(chosen, 0.0),
+        solves=solves_in(run),
     )
 
 

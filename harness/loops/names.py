@@ -140,10 +140,15 @@ def _place(function: str, where: str) -> Place:
 def short(function: str, *, of_fortran: bool = False) -> str:
     """Return the name of a function without parameters and template arguments.
 
-    One of Fortran is named as in its source: without the module and the last underscore.
+    One of Fortran is named as in its source: without the module and the last underscore. The main
+    program is MAIN__.
     """
     if of_fortran:
-        return re.sub(r"^__\w+?_MOD_", "", function).removesuffix("_")
+        return (
+            function
+            if function == "MAIN__"
+            else re.sub(r"^__\w+?_MOD_", "", function).removesuffix("_")
+        )
     plain = function.replace("(anonymous namespace)::", "").replace("operator()", "operator")
     depth, kept = 0, ""
     for letter in re.sub(r"\(.*", "", plain):

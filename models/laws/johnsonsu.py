@@ -123,7 +123,7 @@ def fit_johnsonsu(sample: NDArray[np.float64] | Sample) -> JohnsonSU:
         astray = abs(law.mean - values.mean) / values.std
     if not astray <= MEAN_TOLERANCE:
         raise DataError(
-            "No Johnson SU law describes these times: too few, or too many of them equal "
+            "No Johnson SU law describes these times: that of greatest likelihood has another mean "
             f"({values.size} values, {np.unique(values.point).size} different)."
         )
     return law

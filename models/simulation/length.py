@@ -21,13 +21,13 @@ Times = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SolveShape:
-    """What a solve consists of.
+    """What a solve consists of, or several by one solver.
 
     Attributes
     ----------
     solver : str
     iterations : int
-        By the solver's own count.
+        By the solver's own count, of all solves.
     restart : int
         Length of a cycle in iterations; 0 for solvers that do not restart.
     drain : bool array, shape (iteration,)
@@ -36,6 +36,8 @@ class SolveShape:
         Bodies of a cycle beyond its iterations; a pipelined solver fills its pipeline (prologue).
     preconditioner : float
         Vectors that the preconditioner reads and writes; 0 if not known.
+    solves : int
+        Each begins a cycle, and may end within one.
     """
 
     solver: str
@@ -44,6 +46,12 @@ class SolveShape:
     drain: NDArray[np.bool_]
     extra: int = 0
     preconditioner: float = 0.0
+    solves: int = 1
+
+    @property
+    def cycle(self) -> str:
+        """What its places are places of, in words; empty if no iteration comes again."""
+        return "restart cycle" if self.restart else "solve" if self.solves > 1 else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +110,7 @@ def checked(shape: SolveShape | None, iterations: int | None) -> SolveShape:
     UsageError
         No iteration, or no solve.
     """
-    if shape is None:
+    if shape is None or shape.solves > 1:
         raise UsageError("This run is not of one solve, so no other length can be replayed.")
     count = shape.iterations if iterations is None else iterations
     if count < 1:

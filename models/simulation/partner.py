@@ -242,7 +242,7 @@ def as_partner(program: Program, solver: str) -> Program:
     """
     shape = program.shape
     if shape is None:
-        raise UsageError("This run is not of one solve, so no other solver can be predicted.")
+        raise UsageError("This run is of no solve, so no other solver can be predicted.")
     if solver == shape.solver:
         return program
     ours = RECIPES.get(shape.solver)

@@ -127,7 +127,7 @@ class Program:
     neighbours : Neighbours
     costs : TypicalCosts
     shape : SolveShape or None
-        None if the bodies are not those of one solve.
+        None if the bodies are not those of a solve.
     injected : float64 array, shape (iteration, rank), or None, seconds
         Noise that was put into the bodies, part of their work; None if none was.
     injected_at_calls : bool

@@ -144,7 +144,7 @@ class SimulatedSolve:
     beyond : float
         Share of the time that is due to deviations larger than any recorded one.
     samples : int
-        Recorded bodies of all ranks.
+        Recorded bodies, of every rank that was recorded one.
     check_s : float
         Simulated on the recorded ranks.
     recorded_s : float

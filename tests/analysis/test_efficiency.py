@@ -80,6 +80,12 @@ def test_a_run_of_known_times(
     assert "% of the solve time lies outside the iterations" in run["text"]
 
 
+def test_solves_that_do_not_restart_have_no_places_of_a_cycle(run_file: Path) -> None:
+    runs = [hindmost.open(run_file) for _ in range(2)]
+    runs[1].header = replace(runs[1].header, restart=0)
+    assert [bool(compute(run, 3).places) for run in runs] == [True, False]
+
+
 def test_a_run_is_the_same_in_blocks(run_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = hindmost.open(run_file)
     at_once = compute(run, 3)

@@ -273,7 +273,7 @@ class RunTally:
             whole=parts.whole,
             windows=parts.windows,
             nodes=parts.nodes,
-            places=parts.places,
+            places=parts.places if self._run.header.restart > 1 else {},  # solves repeat, too
             computation=self._counts.result(self._tally.local_s),
         )
 

@@ -109,6 +109,14 @@ def test_blocks_do_not_change_what_is_found(
     assert parts.slopes.to_json() == pytest.approx(whole.slopes.to_json(), rel=1e-12)
 
 
+def test_one_rank_of_two_is_first_by_a_criterion(tmp_path: Path, header: Header) -> None:
+    values = run_values(iterations=60, ranks=2, restart=30, seed=1)
+    run = hindmost.open(write_whole(tmp_path, replace(header, ranks=2, iterations=60), values))
+    reasons = report_run(run).worth_opening().values()
+    criteria = [each for one in reasons for each in one if each != "full records"]
+    assert len(criteria) == len(set(criteria)) > 0
+
+
 def test_the_verb_prints_what_json_has(run_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["show", "--ranks", str(run_path), "--json"]) == 0
     [found] = json.loads(capsys.readouterr().out)["files"]

@@ -291,6 +291,7 @@ def test_one_restart(write: Any) -> None:
 def test_a_loop_has_iterations_and_no_solver(write: Any) -> None:
     _, text = story(write((30.0, 31.0, 30.5), solves=0))
     assert "120 iterations of its loop take" in text
+    assert "% of the loop time. The ranks wait" in text
     assert "pipelined" not in text
 
 
@@ -322,6 +323,7 @@ def test_a_loop_is_not_called_a_solve(write: Any, header: Header) -> None:
     assert group.time_name == "loop time"
     text = "\n".join(summarise_run(run).lines())
     assert "loop time " in text
+    assert "fastest" not in text
     assert "solve" not in text
     assert "restart" not in text
     (found,) = predict_solves(group)
@@ -333,7 +335,9 @@ def test_runs_of_one_program_stand_together(write: Any, header: Header) -> None:
     first, second = attached_programs(runs)
     assert [each.run for each in first.runs] == [runs[1], runs[0]]  # the longest first
     assert [each.run for each in second.runs] == [runs[2]]
-    assert "8 solves by solver, options prefix and size, in 2 files" in "\n".join(first.lines())
+    assert "8 solves in 2 files" in "\n".join(first.lines())
+    (loops,) = attached_programs([write(solves=0, execution="node 9 3") for _ in range(2)])
+    assert loops.lines()[1] == "  2 of its loops. The longest first:"
 
 
 def test_show_says_it_first(write: Any, capsys: pytest.CaptureFixture[str]) -> None:

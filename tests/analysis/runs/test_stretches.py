@@ -83,6 +83,12 @@ def test_a_stretch_is_that_of_the_code_whatever_calls_end_it(
     assert "work, a.c:20 to a.c:30" in [each.name for each in chart.series]
 
 
+def test_an_iteration_with_one_call_has_one_stretch(tmp_path: Path, own_header: Header) -> None:
+    run = run_of(tmp_path, own_header, np.full((BODIES, RANKS, 2), 1e-3))
+    one = replace(stretches_of(run)[0], after="step (a.c:20)", before="step (a.c:20)")
+    assert str(one) == "between step (a.c:20) and the next time there"
+
+
 def test_growth_is_found_in_its_stretch_under_noise_elsewhere(
     tmp_path: Path, own_header: Header
 ) -> None:

@@ -8,6 +8,7 @@ import pytest
 from scipy import integrate
 
 from hindmost.errors import DataError
+from hindmost.models.laws.johnsonsu import fit_johnsonsu
 from hindmost.models.noise.fit import fit_models
 from hindmost.models.noise.moments import bertsimas_bound, cramer_bound
 from hindmost.models.noise.times import SolveTimes
@@ -103,6 +104,13 @@ def test_constant_times_refuse_only_the_models_that_need_a_spread() -> None:
     refused = {"stationary-johnsonsu", "stationary-nct", "redrawn-uniform"}
     assert set(fits.refused) == refused
     assert "equal" in fits.refused["stationary-johnsonsu"]
+
+
+def test_times_without_a_law_are_not_said_to_be_few_or_equal() -> None:
+    random = np.random.default_rng(1)
+    times = np.append(random.normal(1.0, 1e-3, 900), random.exponential(50.0, 300))
+    with pytest.raises(DataError, match=r"has another mean \(1200 values, 1200 different\)"):
+        fit_johnsonsu(times)
 
 
 def test_one_rank_and_one_iteration_are_answered() -> None:

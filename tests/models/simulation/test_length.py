@@ -142,3 +142,7 @@ def test_lengths_of_no_solve_are_refused() -> None:
         time_s(program, Change(iterations=0))
     with pytest.raises(UsageError, match="not of one solve"):
         time_s(replace(program, shape=None), Change(iterations=20))
+    assert program.shape is not None
+    several = replace(program, shape=replace(program.shape, solves=2))
+    with pytest.raises(UsageError, match="not of one solve"):
+        time_s(several, Change(iterations=20))

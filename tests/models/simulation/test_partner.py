@@ -120,6 +120,16 @@ def test_the_time_of_another_preconditioner_is_found(solver: str) -> None:
     assert work_of(found) == pytest.approx(work_of(true), rel=1e-6)
 
 
+def test_several_solves_have_a_pipeline_each() -> None:
+    # Solves of 30 iterations are cycles: each fills and drains the pipeline of the partner.
+    recorded, true = solve("cg", 90, 30), solve("pipecg", 90, 30)
+    assert recorded.shape is not None
+    several = replace(recorded, shape=replace(recorded.shape, restart=0, solves=3))
+    found = what_if(several, Change(solver="pipecg"))
+    assert as_partner(several, "pipecg").bodies == 93
+    assert found.predicted_s == pytest.approx(what_if(true, Change()).predicted_s, rel=1e-6)
+
+
 def test_noise_goes_with_the_iterations() -> None:
     # Bodies that took half as long again do so in the partner.
     factor = np.ones((90, RANKS))
@@ -167,6 +177,6 @@ def test_what_has_no_partner_is_refused() -> None:
     kind = np.full_like(recorded.block.kind, REDUCE)
     with pytest.raises(UsageError, match="0 of 90 iterations have the events of PETSc's cg"):
         as_partner(replace(recorded, block=replace(recorded.block, kind=kind)), "pipecg")
-    with pytest.raises(UsageError, match="not of one solve"):
+    with pytest.raises(UsageError, match="of no solve"):
         as_partner(replace(recorded, shape=None), "pipecg")
     assert as_partner(recorded, "cg") is recorded
