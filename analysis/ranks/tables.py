@@ -108,11 +108,12 @@ def code_lines(report: RankReport) -> list[str]:
                 f"{beyond} is beyond the median iteration)"
             )
         if wait_s >= NEGLIGIBLE * whole_s:
-            most = int(each.wait_s.argmax())
-            most_s = float(each.wait_s[most]) / bodies
+            # Who waits least is, where all meet, the one that the others wait for.
+            most, least = int(each.wait_s.argmax()), int(each.wait_s.argmin())
             said.append(
-                f"{seconds(wait_s / bodies)} in the call at the end (rank "
-                f"{report.numbers[most]}: {seconds(most_s)})"
+                f"{seconds(wait_s / bodies)} in the call at the end (most on rank "
+                f"{report.numbers[most]}: {seconds(float(each.wait_s[most]) / bodies)}; least on "
+                f"rank {report.numbers[least]}: {seconds(float(each.wait_s[least]) / bodies)})"
             )
         lines.append(f"{each}: {', '.join(said)}")
     return folded(lines, indent="  ")
