@@ -25,6 +25,7 @@ from hindmost.harness.runfile.bodies import PHASES
 from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.reader import Run, open_run
 from hindmost.harness.runfile.writer import write_whole
+from hindmost.models.events import EventKind
 
 ATTACHED = {
     "execution": "node 7 1",
@@ -139,6 +140,31 @@ def test_the_straggler_works_and_the_others_wait(write: Any) -> None:
     # With the mean work on every rank the straggler would be 9 us faster in each iteration.
     assert found.imbalance == pytest.approx(BODIES * 9e-6 / (BODIES * 60e-6 + 80e-6), rel=1e-4)
     assert "Next: see what equal work would save: hindmost whatif" in text
+
+
+def test_a_node_all_of_whose_ranks_work_longer_is_named(write: Any) -> None:
+    hosts = {"host": ["a", "b", "a", "b"]}
+    told = " ".join(story(write((40.0, 54.0, 41.0, 53.0), values=hosts))[1].split())
+    assert "Rank 1 on b is the straggler" in told
+    assert "So does every rank of b, against all ranks elsewhere" in told
+    told = " ".join(story(write((40.0, 54.0, 41.0, 41.0), values=hosts))[1].split())
+    assert "Rank 1 on b is the straggler" in told
+    assert "every rank of b" not in told
+
+
+@pytest.mark.parametrize(("slow_us", "named"), [(10.0, True), (1.0, False)])
+def test_a_link_that_takes_much_of_the_time_is_named(
+    write: Any, slow_us: float, named: bool
+) -> None:
+    work = np.tile(np.array([40.0, 41.0, 60.0 - slow_us]) * 1e-6, (BODIES, 1))[:, :, None]
+    events = {
+        "host": ["a", "a", "b"],
+        "event_kind": np.full((BODIES, 1), EventKind.REDUCE, np.uint8),
+        "event_work": work.astype(np.float32),
+        "event_duration": (60e-6 - work).astype(np.float32),
+    }
+    text = story(write((40.0, 41.0, 60.0 - slow_us), values=events))[1]
+    assert ("The network between a and b: 10.0 us a reduction (17 % of" in text) == named
 
 
 def test_no_rank_is_blamed_for_what_all_wait(write: Any) -> None:
