@@ -229,6 +229,8 @@ def test_time_without_a_core_is_a_share_of_the_time_it_was_counted_in(write: Any
     assert found.rank == 1
     assert [found.most, found.share] == pytest.approx([0.6, 0.2])
     assert "of the time between MPI_Init and MPI_Finalize, rank 1 60 %" in str(found)
+    nodes = {**waited, "host": ["a", "b", "a"]}
+    assert ", rank 1 on b 60 %" in str(core_wait(write(loop=loop, seconds=20e-3, values=nodes)))
 
 
 def finding(code: str, severity: Severity, text: str, path: Path) -> Finding:

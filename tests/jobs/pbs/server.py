@@ -63,10 +63,7 @@ def free_nodes() -> int:
 
 def start_daemon(name: str, *, on: str = "n0") -> None:
     """Start the server, its scheduler, its router of messages (comm) or a node's MoM."""
-    # A node has one of this machine's cores, so that ranks on both do not share one.
-    cores = sorted(os.sched_getaffinity(0))
-    core = str(cores[list(ADDRESSES).index(on) % len(cores)])
-    bound = ("taskset", "--cpu-list", core) if name == "mom" else ()
+    bound = ("taskset", "--cpu-list", two_nodes.core(on)) if name == "mom" else ()
     ask(*bound, Path(os.environ[INSTALLED]) / "sbin" / f"pbs_{name}", on=on)
 
 
