@@ -8,7 +8,8 @@
 #   make test-blas         the tests of ranks and models with other BLAS libraries and processors (half an hour);
 #                          BLAS=other: only with the library that this machine does not use by default
 #   make test-oldest       the models' tests with the oldest dependencies that pyproject.toml allows
-#   make test-slurm        what takes minutes of a private Slurm: time limits, nodes that die, accounts
+#   make test-slurm        what takes minutes of a private Slurm: time limits, nodes that die, accounts; as root
+#                          also two hosts with a slow link between them
 #   make test-pbs OPENPBS=FOLDER   studies and states on a private OpenPBS of two nodes, for root
 #   make test-programs     record PETSc's examples, and on the system stack LAMMPS and FEniCSx
 #   make bench-recorder    measure what recording costs a solve (about 3 min, wants an idle machine)
@@ -51,6 +52,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 # Tests start Python hundreds of times: it keeps its bytecode, even where the environment forbids it.
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest
+# Namespaces of a command's own, which end with it; for root.
+ALONE := unshare --net --uts --mount --pid --fork --mount-proc
 # What depends on the MPI and PETSc of a stack.
 ON_STACKS = $(addprefix tests/setup/test_, choice.py clones.py) \
     $(addprefix tests/harness/test_, bodies.py build.py clock.py experiment.py pattern.py) \
@@ -112,9 +115,11 @@ test-blas: setup-blas
 
 test-slurm: setup-slurm
 	@$(BIN)/python -m pytest tests/jobs/slurm -m slurm_slow
+	@if [ "$$(id -u)" = 0 ]; then $(ALONE) $(BIN)/python -m tests.jobs.two_nodes \
+	    $(BIN)/python -m pytest tests/jobs/slurm/test_two_nodes.py -m slurm_slow; fi
 
 test-pbs: setup-pbs
-	@unshare --net --uts --mount --pid --fork --mount-proc $(BIN)/python -m tests.jobs.pbs.server build/openpbs \
+	@$(ALONE) $(BIN)/python -m tests.jobs.pbs.server build/openpbs \
 	    $(BIN)/python -m pytest tests/jobs/pbs
 
 test-programs: setup-programs

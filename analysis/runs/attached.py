@@ -20,6 +20,7 @@ from hindmost.analysis.runs.configuration import is_attached
 from hindmost.analysis.runs.cores import core_wait
 from hindmost.analysis.runs.efficiency.withheld import unclassified_calls, why_withheld
 from hindmost.analysis.runs.finding import Finding, Topic, of_file
+from hindmost.analysis.runs.links import link_words, node_links
 from hindmost.analysis.runs.model_input import MOST_IN_MEMORY
 from hindmost.analysis.runs.stretches import Stretch, extra_words, growth_words, stretches_of
 from hindmost.analysis.runs.summary import efficiency_of, when
@@ -238,6 +239,7 @@ class AttachedRun:
             *self.other_loops(),
             self.where(),
             self.who(),
+            *self.network(),
             *self.grown(),
             *self.counted_work(),
             *self.inner(),
@@ -381,9 +383,30 @@ class AttachedRun:
             f"Rank {worst}{host} is the straggler: it spends {percent(self.excess, 0)} more time "
             f"outside MPI than the mean. That is {percent(working, 0)} of its iterations, and it "
             f"waits {percent(float(share[worst]), 0)}; the others wait "
-            f"{percent(float(others.mean()), 0)}.{extra_words(self.stretches, worst)}"
+            f"{percent(float(others.mean()), 0)}.{self.of_node(worst)}"
+            f"{extra_words(self.stretches, worst)}"
             f"{self.of_recurring()}{doubt}"
         )
+
+    def of_node(self, worst: int) -> str:
+        """Say if the ranks of a straggler's node all work clearly more than any other rank."""
+        here = np.array(self.run.hosts) == self.run.hosts[worst]
+        if self.times is None or here.sum() < 2 or here.all():
+            return ""
+        work = self.times.work_s
+        if work[here].min() <= (1.0 + STANDS_OUT) * work[~here].max():
+            return ""
+        return (
+            f" So does every rank of {self.run.hosts[worst]}, against all ranks elsewhere: the "
+            "node is slow, or has more to do."
+        )
+
+    def network(self) -> list[str]:
+        """Say what communication between nodes takes, if it takes much of the time."""
+        links = node_links(self.run)
+        most = max((each.share for each in links if len(each.nodes) == 2), default=0.0)
+        said = link_words(links) if most >= MATTERS else ""
+        return [f"The network {said}."] if said else []
 
     def grown(self) -> list[str]:
         """Say where work grows from iteration to iteration, if that costs time."""

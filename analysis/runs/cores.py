@@ -39,6 +39,8 @@ class CoreWait:
         That in seconds.
     rank : int
         The rank with most of it.
+    host : str
+        Where that is, in a run on several hosts.
     window : str
         The time that these are shares of, if it is not that of the iterations.
     """
@@ -47,6 +49,7 @@ class CoreWait:
     most: float
     most_s: float
     rank: int
+    host: str = ""
     window: str = ""
 
     @property
@@ -57,9 +60,10 @@ class CoreWait:
     def __str__(self) -> str:
         if not self.matters:
             return f"every rank had a core for over {percent(1.0 - WORTH_SAYING, 0)} of the time"
+        where = f" on {self.host}" if self.host else ""
         return (
             f"ranks waited for a core {percent(self.share, 0)} of the time{self.window}, "
-            f"rank {self.rank} {percent(self.most, 0)}"
+            f"rank {self.rank}{where} {percent(self.most, 0)}"
         )
 
 
@@ -82,6 +86,7 @@ def core_wait(run: Run) -> CoreWait | None:
         most=float(each[worst]),
         most_s=float(waited_s[worst]),
         rank=int(run.variable("rank")[worst]),
+        host=run.hosts[worst] if len(set(run.hosts)) > 1 else "",
         window=window,
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -15,6 +15,7 @@ from hindmost.analysis.runs.cores import CoreWait, core_wait
 from hindmost.analysis.runs.cycles import AdaptiveSummary, summarise_cycles
 from hindmost.analysis.runs.efficiency.of_run import quick_efficiencies
 from hindmost.analysis.runs.efficiency.withheld import why_withheld
+from hindmost.analysis.runs.links import NodeLink, link_words, node_links
 from hindmost.analysis.show.table import RIGHT, Column, Table
 from hindmost.errors import DataError
 from hindmost.harness.runfile.all_ranks import hosts_of_all, profiles_of
@@ -74,6 +75,8 @@ class RunSummary:
         Law of the noise that was injected; empty if there was none.
     origin : str
         ``measured``, ``simulated`` or ``synthetic``.
+    links : list of NodeLink
+        What communication within and between nodes takes; empty on one node, or if unknown.
     """
 
     file: str
@@ -113,6 +116,7 @@ class RunSummary:
     iteration_is: str = ""
     injected: str = ""
     origin: str = "measured"
+    links: list[NodeLink] = field(default_factory=list)
 
     def to_json(self) -> dict[str, Any]:
         """Return the entry of a run in ``hindmost show --json``."""
@@ -160,6 +164,7 @@ class RunSummary:
             *self._ending_lines(),
             f"  iteration   {body['median']} (median); {fastest}"
             f"99 % below {body['quantile_99']}, slowest {body['maximum']}",
+            *([] if below_program else self._network_line()),
             *self._injected_line(),
             *self._balance_line(),
             *([] if below_program else machine),
@@ -234,6 +239,11 @@ class RunSummary:
             f"{name} {percent(share)}" for name, share in self.activity_share.items()
         )
         return [f"  local work  {shares}"]
+
+    def _network_line(self) -> list[str]:
+        """Return a line on what communication between nodes takes, if that is known."""
+        said = link_words(self.links)
+        return [f"  network     {said}"] if said else []
 
     def _injected_line(self) -> list[str]:
         """Return a line on injected noise, if there was any."""
@@ -357,6 +367,7 @@ def summarise_run(run: Run, *, with_efficiency: bool = True) -> RunSummary:
         solves=header.spec["attached"].get("solves") if is_attached(run) else None,
         iteration_is=header.iteration_is,
         injected=injected_noise(run),
+        links=node_links(run),
     )
 
 

@@ -1,7 +1,9 @@
 """Two nodes on one machine: network and host names of their own, and a link that can be made slow.
 
-Only inside ``unshare --net --uts --mount --pid --fork --mount-proc``: this process is on the first
-node, and everything ends with it. The link is a relay between two virtual Ethernet devices (TAP),
+    unshare --net --uts --mount --pid --fork --mount-proc python -m tests.jobs.two_nodes COMMAND...
+
+Only inside that ``unshare``: this process is on the first node, and everything ends with it. The
+link is a relay between two virtual Ethernet devices (TAP),
 so ranks on both nodes talk over TCP.
 """
 
@@ -10,11 +12,15 @@ from __future__ import annotations
 import fcntl
 import os
 import select
+import signal
 import struct
 import subprocess
+import sys
+import threading
 import time
 from collections import deque
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 ADDRESSES = {"n0": "10.77.0.1", "n1": "10.77.0.2"}
@@ -22,8 +28,12 @@ ADDRESSES = {"n0": "10.77.0.1", "n1": "10.77.0.2"}
 HOME = Path("/srv")
 """Where servers keep their files: memory, mounted here in this namespace only."""
 
+INSIDE = "HINDMOST_TEST_NODES"
+"""The variable that says that a command is on the first node."""
 COMMAND_LIMIT_S = 60.0
 DELAY_LOOK_S = 0.1
+SLICE_S, SLICES_A_LOOK = 0.001, 50
+NETWORK = "/proc/self/ns/net"
 _TUNSETIFF, _TAP, _WITHOUT_HEADER = 0x400454CA, 0x0002, 0x1000
 
 
@@ -48,6 +58,12 @@ def enter(node: str) -> list[str]:
     if node == "n0":
         return []
     return ["nsenter", "--net", "--uts", "--target", (HOME / f"{node}.pid").read_text()]
+
+
+def core(node: str) -> str:
+    """Return the core of a node: one each, so that ranks on both do not share one."""
+    cores = sorted(os.sched_getaffinity(1))  # of this namespace's first process: never bound
+    return str(cores[list(ADDRESSES).index(node) % len(cores)])
 
 
 def begin() -> None:
@@ -80,6 +96,41 @@ def delay_link(seconds: float) -> None:
     time.sleep(2 * DELAY_LOOK_S)
 
 
+@contextmanager
+def slowed(node: str, program: str) -> Iterator[None]:
+    """Let the processes of a program on a node run a quarter of the time, as cpulimit does."""
+    end = threading.Event()
+    theirs = run("readlink", NETWORK, on=node).strip()
+
+    def here(process: Path) -> bool:
+        with suppress(OSError):
+            name = (process / "comm").read_text().strip()
+            return name == program and str((process / "ns" / "net").readlink()) == theirs
+        return False
+
+    def send(what: signal.Signals, pids: list[int]) -> None:
+        for pid in pids:
+            with suppress(ProcessLookupError):
+                os.kill(pid, what)
+
+    def limit() -> None:
+        while not end.is_set():
+            pids = [int(each.name) for each in Path("/proc").glob("[0-9]*") if here(each)]
+            for _ in range(SLICES_A_LOOK):
+                send(signal.SIGSTOP, pids)
+                time.sleep(3 * SLICE_S)
+                send(signal.SIGCONT, pids)
+                time.sleep(SLICE_S)
+
+    limiter = threading.Thread(target=limit)
+    limiter.start()
+    try:
+        yield
+    finally:
+        end.set()
+        limiter.join()
+
+
 def start_relay() -> None:
     """Make a device for each node, and start the process that carries packets between them."""
     (HOME / "delay").write_text("0")
@@ -94,6 +145,8 @@ def start_relay() -> None:
 
 def relay(ends: list[int]) -> None:
     """Carry packets from each end to the other, late by the delay of the moment; never return."""
+    with suppress(PermissionError):
+        os.nice(-20)  # it must not wait for the core of a rank
     waiting: deque[tuple[float, int, bytes]] = deque()
     delay_s, looked = 0.0, 0.0
     while True:
@@ -108,3 +161,9 @@ def relay(ends: list[int]) -> None:
             _, other, packet = waiting.popleft()
             with suppress(OSError):  # the device is down
                 os.write(other, packet)
+
+
+if __name__ == "__main__":
+    begin()
+    inside = {**os.environ, INSIDE: "1"}
+    raise SystemExit(subprocess.run(sys.argv[1:], env=inside, check=False).returncode)

@@ -25,6 +25,7 @@ from hindmost.harness.runfile.bodies import PHASES
 from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.reader import Run, open_run
 from hindmost.harness.runfile.writer import write_whole
+from hindmost.models.events import EventKind
 
 ATTACHED = {
     "execution": "node 7 1",
@@ -141,6 +142,31 @@ def test_the_straggler_works_and_the_others_wait(write: Any) -> None:
     assert "Next: see what equal work would save: hindmost whatif" in text
 
 
+def test_a_node_all_of_whose_ranks_work_longer_is_named(write: Any) -> None:
+    hosts = {"host": ["a", "b", "a", "b"]}
+    told = " ".join(story(write((40.0, 54.0, 41.0, 53.0), values=hosts))[1].split())
+    assert "Rank 1 on b is the straggler" in told
+    assert "So does every rank of b, against all ranks elsewhere" in told
+    told = " ".join(story(write((40.0, 54.0, 41.0, 41.0), values=hosts))[1].split())
+    assert "Rank 1 on b is the straggler" in told
+    assert "every rank of b" not in told
+
+
+@pytest.mark.parametrize(("slow_us", "named"), [(10.0, True), (1.0, False)])
+def test_a_link_that_takes_much_of_the_time_is_named(
+    write: Any, slow_us: float, named: bool
+) -> None:
+    work = np.tile(np.array([40.0, 41.0, 60.0 - slow_us]) * 1e-6, (BODIES, 1))[:, :, None]
+    events = {
+        "host": ["a", "a", "b"],
+        "event_kind": np.full((BODIES, 1), EventKind.REDUCE, np.uint8),
+        "event_work": work.astype(np.float32),
+        "event_duration": (60e-6 - work).astype(np.float32),
+    }
+    text = story(write((40.0, 41.0, 60.0 - slow_us), values=events))[1]
+    assert ("The network between a and b: 10.0 us a reduction (17 % of" in text) == named
+
+
 def test_no_rank_is_blamed_for_what_all_wait(write: Any) -> None:
     found, text = story(write((30.0, 31.0, 30.5)))
     assert found.straggler is None
@@ -204,6 +230,8 @@ def test_time_without_a_core_is_a_share_of_the_time_it_was_counted_in(write: Any
     assert found.rank == 1
     assert [found.most, found.share] == pytest.approx([0.6, 0.2])
     assert "of the time between MPI_Init and MPI_Finalize, rank 1 60 %" in str(found)
+    nodes = {**waited, "host": ["a", "b", "a"]}
+    assert ", rank 1 on b 60 %" in str(core_wait(write(loop=loop, seconds=20e-3, values=nodes)))
 
 
 def finding(code: str, severity: Severity, text: str, path: Path) -> Finding:

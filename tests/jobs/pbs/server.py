@@ -14,6 +14,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from tests.jobs import two_nodes
@@ -63,10 +64,7 @@ def free_nodes() -> int:
 
 def start_daemon(name: str, *, on: str = "n0") -> None:
     """Start the server, its scheduler, its router of messages (comm) or a node's MoM."""
-    # A node has one of this machine's cores, so that ranks on both do not share one.
-    cores = sorted(os.sched_getaffinity(0))
-    core = str(cores[list(ADDRESSES).index(on) % len(cores)])
-    bound = ("taskset", "--cpu-list", core) if name == "mom" else ()
+    bound = ("taskset", "--cpu-list", two_nodes.core(on)) if name == "mom" else ()
     ask(*bound, Path(os.environ[INSTALLED]) / "sbin" / f"pbs_{name}", on=on)
 
 
@@ -80,7 +78,8 @@ def kill_mom(node: str) -> None:
     """Let a node's MoM die with all that it started, without a word."""
     mom = int((HOME / node / "mom_priv" / "mom.lock").read_text())
     for pid in (*descendants(mom), mom):
-        os.kill(pid, signal.SIGKILL)
+        with suppress(ProcessLookupError):  # some end by themselves just now
+            os.kill(pid, signal.SIGKILL)
 
 
 def descendants(pid: int) -> list[int]:

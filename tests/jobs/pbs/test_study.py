@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
-from tests.conftest import BIN, ROOT
+from tests.conftest import ROOT
+from tests.jobs import across_nodes
 from tests.jobs.pbs.waiting import output, submit, wait
 from tests.jobs.two_nodes import HOME
 from tests.jobs.whole_study import STUDY, collected_after_a_stop
-from tests.programs.attaching import compiled, shared_petsc
+from tests.programs.attaching import compiled
 
 import hindmost
 from hindmost.jobs.schedulers.pbs import PBS
@@ -23,15 +23,16 @@ host=$1; shift; exec pbs_tmrsh "$host" /bin/sh -c "$*"
 """
 """Starts a command on another node of the job, as ssh does: with a shell there."""
 OPEN_MPI = {
+    **across_nodes.OPEN_MPI,
     "OMPI_MCA_plm_rsh_agent": str(HOME / "agent"),  # the distribution's Open MPI knows no PBS
-    "OMPI_MCA_btl": "self,vader,tcp",
-    "OMPI_MCA_btl_tcp_if_include": "10.77.0.0/24",
-    "OMPI_MCA_oob_tcp_if_include": "10.77.0.0/24",
 }
+REACHED = f"--hostfile $PBS_NODEFILE --mca plm_rsh_agent {HOME / 'agent'} -x PYTHONPATH"
 MACHINE = f"""
 [machine.site]
 scheduler = "pbs"
 launcher = "mpiexec"
+# What starts ranks on the other node passes no environment on. A node is a core, its MoM's.
+launch_args = ["-x", "PYTHONPATH", "--bind-to", "none"]
 cores_per_node = 1
 nodes = 2
 exclusive = false
@@ -55,7 +56,7 @@ def test_cancelled_resumed_and_collected(tmp_path: Path) -> None:
     study, files = collected_after_a_stop(tmp_path, STUDY + MACHINE, PBS, LIMIT_S)
     for row in files:
         run = hindmost.open(study.path / "collected" / row["file"])
-        assert sorted(set(run.hosts)) == ["n0", "n1"]
+        across_nodes.look_at_nodes(run)
         assert run.header.scheduler["PBS_JOBID"] == row["job"]
 
 
@@ -69,22 +70,38 @@ def test_running_and_queued_jobs_are_cancelled(tmp_path: Path) -> None:
     assert {job.state for job in wait(ids).values()} == {JobState.CANCELLED}
 
 
-def test_attach_to_a_program_on_two_nodes(tmp_path: Path) -> None:
-    petsc = shared_petsc()
-    solves = compiled(tmp_path, "solves", petsc, f"-Wl,-rpath,{petsc.parent}")
-    lines = (
-        f"cd '{tmp_path}'",
-        f"export PYTHONPATH='{ROOT / 'src'}'",
-        *(f"export {name}='{value}'" for name, value in OPEN_MPI.items()),
-        f"'{Path(sys.prefix) / 'bin' / 'mpiexec'}' -n 2 --hostfile $PBS_NODEFILE "
-        f"--map-by ppr:1:node {BIN / 'hindmost'} attach --out runs -- {solves} well",
-    )
-    folder = tmp_path / "job"
-    id = submit(folder, "\n".join(lines), "-l select=2:ncpus=1:mpiprocs=1", "-l place=scatter")
+@pytest.fixture
+def ring(tmp_path: Path) -> Path:
+    """Return a program whose ranks exchange messages and sums."""
+    return compiled(tmp_path, "ring")
+
+
+def run(folder: Path, lines: str) -> str:
+    """Run a script on both nodes, and return the id of its job."""
+    where = ("-l select=2:ncpus=1:mpiprocs=1", "-l place=scatter")
+    id = submit(folder / "job", lines, *where)
     job = wait([id], LIMIT_S)[id]
-    assert job.state is JobState.COMPLETED, (job, output(folder, id))
-    runs = [hindmost.open(path) for path in sorted((tmp_path / "runs").glob("*.h5"))]
-    assert sum(run.header.spec["attached"]["solves"] for run in runs) == 3
-    for run in runs:
-        assert sorted(set(run.hosts)) == ["n0", "n1"]
-        assert run.header.scheduler["PBS_JOBID"] == id
+    assert job.state is JobState.COMPLETED, (job, output(folder / "job", id))
+    return id
+
+
+def test_attach_to_a_program_on_two_nodes(tmp_path: Path, ring: Path) -> None:
+    id = run(tmp_path, across_nodes.attach(tmp_path, ring, "runs", REACHED))
+    (found,) = across_nodes.recorded(tmp_path, "runs")
+    assert found.header.scheduler["PBS_JOBID"] == id
+
+
+def test_a_slow_link_is_named_and_foretold(tmp_path: Path, ring: Path) -> None:
+    across_nodes.hold_to_slow_link(
+        tmp_path,
+        lambda out: across_nodes.attach(tmp_path, ring, out, REACHED),
+        lambda lines: run(tmp_path, lines),
+    )
+
+
+def test_a_slow_node_is_named(tmp_path: Path, ring: Path) -> None:
+    across_nodes.hold_to_slow_node(
+        tmp_path,
+        lambda out: across_nodes.attach(tmp_path, ring, out, REACHED),
+        lambda lines: run(tmp_path, lines),
+    )

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+from tests.jobs import two_nodes
 from tests.jobs.slurm import daemons
 from tests.jobs.slurm.configuration import CGROUP_CONF, slurm_conf, slurmdbd_conf
 
@@ -46,6 +47,8 @@ class Cluster:
         Whether jobs are held to their memory by cgroups of version 1; one node only.
     min_job_age_s : int
         How long an ended job stays in memory.
+    hosts : bool
+        Whether the nodes are those of `tests.jobs.two_nodes`, with a network between them.
 
     Raises
     ------
@@ -59,6 +62,7 @@ class Cluster:
         accounts: bool = False,
         cgroups: bool = False,
         min_job_age_s: int = 600,
+        hosts: bool = False,
     ) -> None:
         daemons.stop_orphans()
         daemons.ROOT.mkdir(exist_ok=True)
@@ -69,6 +73,7 @@ class Cluster:
         self._started: dict[str, subprocess.Popen[bytes]] = {}
         self.ports = free_ports(3 + nodes)
         # A node's cgroup has its name, and all Slurms of this machine share them.
+        self._hosts = hosts
         prefix = f"n{self.ports[0]}-" if cgroups else "n"
         self.nodes = [f"{prefix}{node}" for node in range(nodes)]
         for name in ("log", "state", "munge", *(f"spool/{node}" for node in self.nodes)):
@@ -81,6 +86,7 @@ class Cluster:
                 accounts=accounts,
                 cgroups=cgroups,
                 min_job_age_s=min_job_age_s,
+                addresses=two_nodes.ADDRESSES if hosts else {},
             )
         )
         if cgroups:
@@ -174,7 +180,10 @@ class Cluster:
 
     def start_node(self, name: str) -> None:
         """Start the slurmd of a node."""
-        self._spawn("slurmd", "-D", "-N", name, name=name)
+        there: tuple[str, ...] = ()
+        if self._hosts:
+            there = (*two_nodes.enter(name), "taskset", "--cpu-list", two_nodes.core(name))
+        self._spawn(*there, "slurmd", "-D", "-N", name, name=name)
 
     def kill_node(self, name: str) -> None:
         """Let a node die: its slurmd and all that runs there, without a word."""

@@ -5,7 +5,10 @@ from __future__ import annotations
 import os
 import pwd
 import socket
+from collections.abc import Mapping
 from pathlib import Path
+
+LOCAL = "127.0.0.1"
 
 
 def slurm_conf(
@@ -16,14 +19,18 @@ def slurm_conf(
     accounts: bool,
     cgroups: bool,
     min_job_age_s: int,
+    addresses: Mapping[str, str],
 ) -> str:
-    """Return slurm.conf: two processors and 1000 MB a node, jobs of at most an hour."""
+    """Return slurm.conf: two processors and 1000 MB a node, jobs of at most an hour.
+
+    Nodes with addresses are hosts, with one processor each, which their slurmd is bound to.
+    """
     host = socket.gethostname().split(".")[0]
     user = pwd.getpwuid(os.geteuid()).pw_name
-    cpus = len(os.sched_getaffinity(0))
+    cpus = 1 if addresses else len(os.sched_getaffinity(0))
     lines = [
         "ClusterName=hindmost",
-        f"SlurmctldHost={host}(127.0.0.1)",
+        f"SlurmctldHost={host}({addresses.get(host, LOCAL)})",
         f"SlurmUser={user}",
         f"SlurmdUser={user}",
         "AuthType=auth/munge",
@@ -62,7 +69,7 @@ def slurm_conf(
     else:
         lines += [
             "ProctrackType=proctrack/linuxproc",
-            "TaskPlugin=task/affinity",
+            f"TaskPlugin=task/{'none' if addresses else 'affinity'}",
             "JobAcctGatherType=jobacct_gather/linux",
             "SelectTypeParameters=CR_Core",
         ]
@@ -74,7 +81,8 @@ def slurm_conf(
             f"AccountingStoragePass={folder}/munge.socket",
         ]
     lines += [
-        f"NodeName={node} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} "
+        f"NodeName={node} NodeHostname={node if addresses else host} "
+        f"NodeAddr={addresses.get(node, LOCAL)} Port={port} "
         f"CPUs={cpus} Boards=1 SocketsPerBoard=1 CoresPerSocket={cpus} ThreadsPerCore=1 "
         "RealMemory=1000 State=UNKNOWN"
         for node, port in zip(nodes, ports[3:], strict=True)

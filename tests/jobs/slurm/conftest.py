@@ -7,7 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.jobs import two_nodes
 from tests.jobs.slurm.cluster import CannotStartError, Cluster, lacking
+
+collect_ignore = [] if two_nodes.INSIDE in os.environ else ["test_two_nodes.py"]
+"""That needs two hosts around it: `make test-slurm` makes them."""
 
 # The packages as in setup/choice.py.
 INSTALL = (
