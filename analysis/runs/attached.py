@@ -20,10 +20,10 @@ from hindmost.analysis.runs.configuration import is_attached
 from hindmost.analysis.runs.cores import core_wait
 from hindmost.analysis.runs.efficiency.withheld import unclassified_calls, why_withheld
 from hindmost.analysis.runs.finding import Finding, Topic, of_file
-from hindmost.analysis.runs.links import link_words, node_links
+from hindmost.analysis.runs.links import link_words
 from hindmost.analysis.runs.model_input import MOST_IN_MEMORY
 from hindmost.analysis.runs.stretches import Stretch, extra_words, growth_words, stretches_of
-from hindmost.analysis.runs.summary import efficiency_of, when
+from hindmost.analysis.runs.summary import efficiency_of, links_of, when
 from hindmost.harness.runfile.bodies import IN_MPI, WAITING, sum_of_phases
 from hindmost.harness.runfile.reader import Run
 from hindmost.printable import shell_word
@@ -403,7 +403,7 @@ class AttachedRun:
 
     def network(self) -> list[str]:
         """Say what communication between nodes takes, if it takes much of the time."""
-        links = node_links(self.run)
+        links = links_of(self.run)
         most = max((each.share for each in links if len(each.nodes) == 2), default=0.0)
         said = link_words(links) if most >= MATTERS else ""
         return [f"The network {said}."] if said else []

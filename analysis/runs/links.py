@@ -13,7 +13,8 @@ from hindmost.analysis.runs.tallies import (
     clock_uncertainty,
     exchanges_meet_in,
 )
-from hindmost.harness.runfile.reader import Run
+from hindmost.harness.runfile.reader import Run, check_values
+from hindmost.harness.runfile.schema import VARIABLE
 from hindmost.models.ranks.links import link_costs
 from hindmost.models.simulation.blocks import Neighbours
 from hindmost.text import percent, seconds
@@ -66,6 +67,8 @@ def node_links(run: Run) -> list[NodeLink]:
     bodies, events = run.shape("event_kind")
     rows = min(max(ENOUGH_TO_TELL // max(events * run.columns, 1), 1), bodies)
     block, edges = Block(run, slice(0, rows)), edges_of_columns(run)
+    for name in ("start", "duration", "event_work", "event_duration"):
+        check_values(run.path, VARIABLE[name], block.variable(name))
     found = link_costs(
         block.start,
         block.events,

@@ -367,7 +367,7 @@ def summarise_run(run: Run, *, with_efficiency: bool = True) -> RunSummary:
         solves=header.spec["attached"].get("solves") if is_attached(run) else None,
         iteration_is=header.iteration_is,
         injected=injected_noise(run),
-        links=node_links(run),
+        links=links_of(run),
     )
 
 
@@ -388,6 +388,14 @@ def efficiency_of(run: Run) -> Efficiencies | None:
         return quick_efficiencies(run)
     except DataError:  # `show` also takes runs without bodies or without work
         return None
+
+
+def links_of(run: Run) -> list[NodeLink]:
+    """Return what communication between nodes takes; nothing of events that cannot be."""
+    try:
+        return node_links(run)
+    except DataError:
+        return []
 
 
 def load_around(run: Run) -> list[float] | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from tests.conftest import made_header, run_values
 
@@ -32,6 +33,12 @@ def test_nothing_is_said_without_two_nodes_or_events(tmp_path: Path) -> None:
     without = {name: each for name, each in kept.items() if not name.startswith("event_")}
     run = open_run(write_whole(tmp_path, made_header(), {**without, "host": ["a", "b", "b"]}))
     assert summarise_run(run).links == []
+
+
+@pytest.mark.parametrize("name", ["event_work", "event_duration"])
+def test_nothing_is_said_of_impossible_events(tmp_path: Path, name: str) -> None:
+    wrong = np.full((40, 3, 1), np.nan, np.float32)
+    assert network(tmp_path, host=["a", "b", "a"], **{name: wrong}) == []
 
 
 @pytest.mark.parametrize(("clock_s", "said"), [(1e-5, False), (2e-3, True)])
