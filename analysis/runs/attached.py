@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.analysis.runs.configuration import is_attached
-from hindmost.analysis.runs.cores import core_wait
+from hindmost.analysis.runs.cores import TAKEN, core_wait
 from hindmost.analysis.runs.efficiency.withheld import unclassified_calls, why_withheld
 from hindmost.analysis.runs.finding import Finding, Topic, of_file
 from hindmost.analysis.runs.model_input import MOST_IN_MEMORY
@@ -84,8 +84,6 @@ MOST_OF_EXCESS = 0.5
 """Share of a straggler's additional work that its typical iteration must have to be its own."""
 MATTERS = 0.05
 """Share of the time from which on something is worth advice."""
-TAKEN = "cores-taken"
-"""Code of the finding that ranks waited for cores."""
 MOST_LOOPS = 2
 """Other loops that are named; 'show --loops' has all."""
 LEAST_SHARE = 0.005

@@ -21,6 +21,8 @@ from hindmost.text import counted, percent
 
 QUIET_LOAD = 0.3
 """Load of a core before the run, up to which a machine is idle."""
+TAKEN = "cores-taken"
+"""Code of the finding that ranks waited for cores."""
 MOST_UNLIKE = 1.2
 """Share of the rank that waited longest, over that of all, from which on it is named."""
 BUSY = (Topic.TIMES, Topic.MODELS, Topic.COMPARISON)

@@ -177,6 +177,17 @@ def test_what_is_wrong_with_the_times_is_found_and_nothing_else(
     assert status == (1 if severity == "error" else 0)
 
 
+def test_show_says_once_that_ranks_waited_for_cores(
+    tmp_path: Path, header: Header, good: Values, capsys: pytest.CaptureFixture[str]
+) -> None:
+    waited_long(good)
+    assert main(["show", str(write_whole(tmp_path, header, good))]) == 0
+    printed = capsys.readouterr().out
+    assert printed.count("waited for a core") == 1
+    assert "In doubt: times, models, comparisons." in printed
+    assert len(printed.splitlines()) <= 12
+
+
 @pytest.mark.parametrize("what", WORSE)
 def test_what_leaves_no_conclusion_is_an_error(
     tmp_path: Path,
