@@ -6,13 +6,14 @@ from hindmost.analysis.history.judged_series import JudgedSeries
 from hindmost.analysis.history.study import HistoryStudy
 from hindmost.analysis.history.terms import named
 from hindmost.analysis.show.table import NAME, RIGHT, Column, Table
+from hindmost.models.changepoint.verdicts import PASS
 from hindmost.text import quantity
 
 MOST_SERIES = 20
 
 
 def series_table(study: HistoryStudy, most: int = MOST_SERIES) -> Table:
-    """Return the table of all series: the worst verdict first, then the newest change."""
+    """Return the table of the series that do not pass: the worst verdict first."""
     columns = (
         Column("verdict"),
         Column("series", NAME),
@@ -23,7 +24,7 @@ def series_table(study: HistoryStudy, most: int = MOST_SERIES) -> Table:
         Column("outliers", RIGHT),
     )
     rows = []
-    for each in study.ranked()[:most]:
+    for each in [one for one in study.ranked() if one.status(study.since) != PASS][:most]:
         found = each.detection
         regime = found.regimes[-1] if found.regimes else None
         level = quantity(found.level_now, each.series.unit) if found.regimes else ""

@@ -81,11 +81,16 @@ def straggler_lines(report: RankReport, late: Lateness) -> list[str]:
             else f"; {seconds(float(lost[at]))} saved if it were as fast as the next node"
         )
         lines.append(
-            f"  node {late.nodes[at]}: last in {late.node_last[at]} of "
+            f"  {node_words(late.nodes[at])}: last in {late.node_last[at]} of "
             f"{counted(late.bodies, 'iteration')}; causes "
             f"{percent(late.node_charged_s[at] / whole, 0)} of the wait time{saved}"
         )
     return lines
+
+
+def node_words(name: str) -> str:
+    """Name a node so that a sentence says that it is one, and once."""
+    return name if name.startswith("node") else f"node {name}"
 
 
 def code_lines(report: RankReport) -> list[str]:
@@ -184,8 +189,8 @@ def straggler_wait_time(report: RankReport, late: Lateness) -> str:
             else ""
         )
         return (
-            f"{percent(waited)} of the time of all ranks is wait time for the last rank of a "
-            f"body.{more}"
+            f"{percent(waited)} of the time of all ranks is wait time for the last rank of an "
+            f"iteration.{more}"
         )
     return (
         f"Own work differs between ranks by {percent(differences)} of the time; at most "

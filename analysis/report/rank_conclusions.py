@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from hindmost.analysis.ranks.study import RankReport
-from hindmost.analysis.ranks.tables import BY_CHANCE, SHOWN
+from hindmost.analysis.ranks.tables import BY_CHANCE, SHOWN, node_words
 from hindmost.analysis.runs.check_bodies import LEAST_BODIES
 from hindmost.analysis.runs.conclusion import Certainty, Conclusion, Link, worth_saying
 from hindmost.analysis.runs.finding import OF_RANKS, Topic
@@ -118,10 +118,11 @@ def on_node(report: RankReport, late: Lateness) -> Conclusion | None:
     own = late.node_of == node
     times = float(np.median(late.work_s[own]) / np.median(late.work_s[~own]))
     brief = f"its {own.sum()} ranks work {times:.2f} times as long as those of other nodes"
+    often = how_often(int(late.node_last[node]), late.bodies)
+    last = f", and one of them is the last in {often}" if late.bodies > 1 else ""
     return Conclusion(
-        title=f"Waiting for node {late.nodes[node]}",
-        text=f"{capital(brief)} (medians), and one of them is the last in "
-        f"{how_often(int(late.node_last[node]), late.bodies)}.",
+        title=f"Waiting for {node_words(late.nodes[node])}",
+        text=f"{capital(brief)} (medians){last}.",
         brief=brief,
         remedy=f"If it were as fast as the next node: {seconds(float(late.node_lost_s[node]))} "
         "less.",

@@ -101,6 +101,7 @@ def overview_of(
             meanings=MEANINGS,
             bars=[bar_of(one) for one in configurations],
             pictures=pictures,
+            pictured=leading.of if leading is not None and leading.pictures else "",
             statements=[
                 replace(each, group=name)
                 for name, found in groups.items()

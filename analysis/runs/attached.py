@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.analysis.runs.configuration import is_attached
-from hindmost.analysis.runs.cores import core_wait
+from hindmost.analysis.runs.cores import TAKEN, core_wait
 from hindmost.analysis.runs.efficiency.withheld import unclassified_calls, why_withheld
 from hindmost.analysis.runs.finding import Finding, Topic, of_file
 from hindmost.analysis.runs.links import link_words
@@ -85,8 +85,6 @@ MOST_OF_EXCESS = 0.5
 """Share of a straggler's additional work that its typical iteration must have to be its own."""
 MATTERS = 0.05
 """Share of the time from which on something is worth advice."""
-TAKEN = "cores-taken"
-"""Code of the finding that ranks waited for cores."""
 MOST_LOOPS = 2
 """Other loops that are named; 'show --loops' has all."""
 LEAST_SHARE = 0.005
@@ -195,20 +193,32 @@ class AttachedRun:
 
     @property
     def may_be_disturbed(self) -> bool:
-        """Whether a disturbance may be what makes the straggler one.
+        """Whether a disturbance may be what makes the straggler one."""
+        return bool(self.doubt())
+
+    def doubt(self) -> str:
+        """Say how much of a straggler's additional work a disturbance may be; empty if little.
 
         It is not if its typical bodies have most of the additional work, and waiting for a core
         does not account for it.
         """
         worst, times = self.straggler, self.times
         if worst is None or times is None or not self.disturbed or self.recurring:
-            return False
+            return ""
         if core_wait(self.run) is None or self.crowded:
-            return True
+            return " The run was disturbed: this may not be its work."
         taken_s = self.run.variable("core_wait")
-        own = MOST_OF_EXCESS * float(times.work_s[worst] - times.work_s.mean())
-        typical_s = times.typical_s[worst] - times.typical_s.mean()
-        return bool(typical_s < own or taken_s[worst] - taken_s.mean() > own)
+        excess_s = float(times.work_s[worst] - times.work_s.mean())
+        waited = float(taken_s[worst] - taken_s.mean()) / excess_s
+        unusual = 1.0 - float(times.typical_s[worst] - times.typical_s.mean()) / excess_s
+        if waited > MOST_OF_EXCESS:
+            return f" Up to {percent(min(waited, 1.0), 0)} of that may be waiting for a core."
+        if unusual > 1.0 - MOST_OF_EXCESS:
+            return (
+                f" {percent(min(unusual, 1.0), 0)} of that is in unusually long iterations: "
+                "perhaps a disturbance, not its work."
+            )
+        return ""
 
     @property
     def crowded(self) -> bool:
@@ -231,12 +241,18 @@ class AttachedRun:
         work = self.times.work_s
         return float(work.max() - work.mean()) / max(self.run.solve_time_s, 1e-300)
 
-    def lines(self) -> list[str]:
-        """Return the sentences."""
+    def lines(self, *, alone: bool = True) -> list[str]:
+        """Return the sentences.
+
+        Parameters
+        ----------
+        alone : bool
+            Whether no other file has a loop or a solve of the same execution.
+        """
         return [
             *self.why_incomplete(),
             self.what(),
-            *self.other_loops(),
+            *(self.other_loops() if alone else ()),
             self.where(),
             self.who(),
             *self.network(),
@@ -269,7 +285,10 @@ class AttachedRun:
         header, attached = self.run.header, self.attached
         time = seconds(self.run.solve_time_s)
         if not self.solves:
+            name = (attached.get("loop") or {}).get("name")
             each = f" ({header.iteration_is})" if header.iteration_is else ""
+            if name and self.of_program():  # which says what part of the time that is
+                each = f" {name}"
             verb = "takes" if self.run.bodies == 1 else "take"
             return (
                 f"{counted(self.run.bodies, 'iteration')} of its loop{each} {verb} {time}"
@@ -323,7 +342,7 @@ class AttachedRun:
                 what = " (also those that were not kept)"
             (causes or words).append(f"{percent(outside, 0)} outside iterations{what}")
         said = f"Where the time goes, over all ranks: {', '.join(causes or words)}."
-        if causes and words:
+        if causes and len(words) > 1:
             said += f" By call: {', '.join(words)}."
         without = [
             each.text for each in self.findings if each.code in self.said & {"crowded", TAKEN}
@@ -377,15 +396,11 @@ class AttachedRun:
             )
         others = np.delete(share, worst)
         host = f" on {run.hosts[worst]}" if len(set(run.hosts)) > 1 else ""
-        working = float(times.work_s[worst] / max(times.time_s[worst], 1e-300))
-        doubt = " The run was disturbed: this may not be its work." if self.may_be_disturbed else ""
         return (
             f"Rank {worst}{host} is the straggler: it spends {percent(self.excess, 0)} more time "
-            f"outside MPI than the mean. That is {percent(working, 0)} of its iterations, and it "
-            f"waits {percent(float(share[worst]), 0)}; the others wait "
-            f"{percent(float(others.mean()), 0)}.{self.of_node(worst)}"
-            f"{extra_words(self.stretches, worst)}"
-            f"{self.of_recurring()}{doubt}"
+            f"outside MPI than the mean. It waits {percent(float(share[worst]), 0)} of its "
+            f"iterations; the others wait {percent(float(others.mean()), 0)}.{self.of_node(worst)}"
+            f"{extra_words(self.stretches, worst)}{self.of_recurring()}{self.doubt()}"
         )
 
     def of_node(self, worst: int) -> str:
@@ -397,7 +412,7 @@ class AttachedRun:
         if work[here].min() <= (1.0 + STANDS_OUT) * work[~here].max():
             return ""
         return (
-            f" So does every rank of {self.run.hosts[worst]}, against all ranks elsewhere: the "
+            f" Every rank of {self.run.hosts[worst]} works longer than all ranks elsewhere: the "
             "node is slow, or has more to do."
         )
 
@@ -580,7 +595,7 @@ class AttachedProgram:
         for each in self.runs[:MOST_RUNS]:
             if len(self.runs) > 1:
                 lines.append(f"  {each.run.path.name}:")
-            own = (*each.lines(), *below.get(each.run.path, ()))
+            own = (*each.lines(alone=len(self.runs) == 1), *below.get(each.run.path, ()))
             lines += [f"  {line.strip()}" for line in own]
         if len(self.runs) > MOST_RUNS:
             lines.append(f"  {counted(len(self.runs) - MOST_RUNS, 'file')} more, of less time.")

@@ -21,6 +21,10 @@ from hindmost.text import counted, percent
 
 QUIET_LOAD = 0.3
 """Load of a core before the run, up to which a machine is idle."""
+TAKEN = "cores-taken"
+"""Code of the finding that ranks waited for cores."""
+MOST_UNLIKE = 1.2
+"""Share of the rank that waited longest, over that of all, from which on it is named."""
 BUSY = (Topic.TIMES, Topic.MODELS, Topic.COMPARISON)
 REMEDY = "wait until the machine is idle, or ask for exclusive nodes"
 
@@ -42,7 +46,7 @@ class CoreWait:
     host : str
         Where that is, in a run on several hosts.
     window : str
-        The time that these are shares of, if it is not that of the iterations.
+        The time that these are shares of.
     """
 
     share: float
@@ -50,7 +54,7 @@ class CoreWait:
     most_s: float
     rank: int
     host: str = ""
-    window: str = ""
+    window: str = "time"
 
     @property
     def matters(self) -> bool:
@@ -60,25 +64,25 @@ class CoreWait:
     def __str__(self) -> str:
         if not self.matters:
             return f"every rank had a core for over {percent(1.0 - WORTH_SAYING, 0)} of the time"
+        said = f"ranks waited for a core {percent(self.share, 0)} of the {self.window}"
+        if self.most < MOST_UNLIKE * self.share:
+            return said
         where = f" on {self.host}" if self.host else ""
-        return (
-            f"ranks waited for a core {percent(self.share, 0)} of the time{self.window}, "
-            f"rank {self.rank}{where} {percent(self.most, 0)}"
-        )
+        return f"{said}, rank {self.rank}{where} {percent(self.most, 0)}"
 
 
 def core_wait(run: Run) -> CoreWait | None:
     """Return how long the ranks of a run waited for cores; None where that is not known."""
     if not run.has("core_wait"):
         return None
-    waited_s, whole_s, window = run.variable("core_wait"), run.solve_time, ""
+    waited_s, whole_s, window = run.variable("core_wait"), run.solve_time, "time"
     if not np.isfinite(waited_s).all():
         return None
     attached = run.header.spec.get("attached") or {}
     if attached.get("loop") and attached["seconds"] > run.solve_time_s:
         # The kernel's count is of the whole program, of which the loop is a part.
         whole_s = np.full(whole_s.shape, attached["seconds"])
-        window = " between MPI_Init and MPI_Finalize"
+        window = "program's time"
     each = waited_s / whole_s
     worst = int(each.argmax())
     return CoreWait(

@@ -97,6 +97,7 @@ def cautions(
     """Return the findings below a table whose numbers depend on some topics.
 
     Findings of one code in several files are one line. What is in doubt is said once, in the last.
+    Below errors, notes are only counted: they add no reason to doubt.
 
     Parameters
     ----------
@@ -105,13 +106,16 @@ def cautions(
     """
     chosen = about(findings, topics)
     several = len({each.file for each in chosen}) > 1
-    lines = [line(each, several=several) for each in by_code(chosen) if each[0].code not in said]
-    if len(lines) > MOST_SHOWN:
-        lines[MOST_SHOWN:] = [f"{counted(len(lines) - MOST_SHOWN, 'more finding')}."]
+    unsaid = [each for each in by_code(chosen) if each[0].code not in said]
+    errors = [each for each in unsaid if each[0].severity == "error"]
+    shown = (errors or unsaid)[:MOST_SHOWN]
+    lines = [line(each, several=several) for each in shown]
     if chosen:
         doubted = [topic for topic in Topic if any(topic in each.doubts for each in chosen)]
         named = ", ".join(str(topic) for topic in doubted if topic in topics)
-        lines.append(f"In doubt: {named}. 'hindmost check' gives advice.")
+        more = len(unsaid) - len(shown)
+        what = f"{counted(more, 'more finding')} and advice" if more else "advice"
+        lines.append(f"In doubt: {named}. 'hindmost check' has {what}.")
     return lines
 
 

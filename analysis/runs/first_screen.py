@@ -31,9 +31,9 @@ def judge_data(findings: Sequence[Finding], files: int) -> Judgement:
     worst = errors or list(findings)
     alike = by_code(worst)
     said = [
-        text_of_all(found)
-        + (f" (in {len({each.file for each in found})} of {files} files)" if files > 1 else "")
+        text_of_all(found) + (f" (in {bad} of {files} files)" if bad < files else "")
         for found in alike[:MOST_CODES]
+        for bad in [len({each.file for each in found})]
     ]
     more = len(alike) - len(said)
     listed = "; ".join(said) + (f"; {more} more" if more > 0 else "")
@@ -85,7 +85,8 @@ def headline_of(
         )
     of = f" of {first.of}" if first.of else ""
     maybe = "may cost" if first.certainty is Certainty.OPEN else "costs"
-    why = f": {small(first.brief)}" if first.brief else ""
+    known = not first.brief or any(first.brief.startswith(each.text) for each in errors[:1])
+    why = "" if known else f": {small(first.brief)}"
     return (
         f"{prefix}{small(first.title)} {maybe} {share_words(first, 0)} of the time{of} "
         f"({cost_words(first)}){why}."

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from hindmost.analysis.runs.configuration import LOOP, injected_noise, is_attached
-from hindmost.analysis.runs.cores import CoreWait, core_wait
+from hindmost.analysis.runs.cores import TAKEN, CoreWait, core_wait
 from hindmost.analysis.runs.cycles import AdaptiveSummary, summarise_cycles
 from hindmost.analysis.runs.efficiency.of_run import quick_efficiencies
 from hindmost.analysis.runs.efficiency.withheld import why_withheld
@@ -122,6 +122,11 @@ class RunSummary:
         """Return the entry of a run in ``hindmost show --json``."""
         efficiency = None if self.efficiency is None else self.efficiency.to_json()
         return {**asdict(self), "efficiency": efficiency}
+
+    @property
+    def said(self) -> tuple[str, ...]:
+        """Codes of findings that the lines contain."""
+        return (TAKEN,) if self.core_wait is not None and self.core_wait.matters else ()
 
     def lines(self, *, below_program: bool = False) -> list[str]:
         """Return the lines that ``hindmost show`` prints.

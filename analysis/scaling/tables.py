@@ -30,10 +30,8 @@ UNSETTLED = {
 """How a verdict that is no result reads."""
 
 LEGEND = """\
-predicted: beyond the measured points from what foretold the last ones best, which may be the model;
-the model explains the measured points. share: of the sum of all kernels at the target. growth:
-prediction at the target over the value at the largest measured point. Kernels with a significant
-share come first, the steepest at the top."""
+predicted: by the method that best predicted the last points, which may be the model. share: of all
+kernels at the target. growth: from the largest measured point. The steepest kernels come first."""
 
 
 def shortened(name: str) -> str:

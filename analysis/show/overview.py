@@ -136,6 +136,8 @@ class Overview:
     bars : sequence of Bar
     pictures : sequence of Widget
         What shows the finding; before the statements.
+    pictured : str
+        Which of several configurations they show.
     statements : sequence of Statement
         The most important first.
     folded : str
@@ -152,6 +154,7 @@ class Overview:
     meanings: Mapping[str, str] = field(default_factory=dict)
     bars: Sequence[Bar] = ()
     pictures: Sequence[Widget] = ()
+    pictured: str = ""
     statements: Sequence[Statement] = ()
     folded: str = ""
     nothing: str = ""

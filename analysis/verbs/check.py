@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import argparse
+from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 
 from hindmost.analysis.runs.check import check_group
-from hindmost.analysis.runs.finding import NUMBERS, Finding
+from hindmost.analysis.runs.finding import NUMBERS, Finding, folded
+from hindmost.analysis.runs.first_screen import capital
 from hindmost.analysis.runs.groups import group_runs
 from hindmost.analysis.runs.read import RefusedFile, open_runs
 from hindmost.harness.runfile.hdf5 import kept_open
@@ -41,12 +44,14 @@ def perform(arguments: argparse.Namespace) -> int:
     if arguments.json:
         write_json({"version": JSON_VERSION, "findings": findings})
     else:
-        for each in findings:
-            doubts = ", ".join(map(str, each.doubts))
-            write_lines(
-                f"{each.severity}: {each.file}: {each.text} ({each.code})",
-                f"    in doubt: {doubts}; {each.advice}",
-            )
+        of = attrgetter("file")
+        for file, found in groupby(sorted(findings, key=of), key=of):
+            write_lines(file)
+            for each in found:
+                said = f"{each.severity}: {each.text} ({each.code})"
+                doubts = ", ".join(map(str, each.doubts))
+                advice = f"{capital(each.advice)}. In doubt: {doubts}."
+                write_lines(*folded([said], indent="  "), *folded([advice], indent="    "))
         if not findings:
             write_lines(f"{counted(len(runs), 'run')}: no findings")
     return A_FINDING if any(each.severity == "error" for each in findings) else 0

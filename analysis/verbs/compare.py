@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from itertools import takewhile
 from pathlib import Path
 
 from hindmost.analysis.history.compare import Comparison, compare_histories, unit_words
@@ -164,7 +165,13 @@ def tell(comparison: Comparison) -> None:
     write_lines(comparison.summary(), "")
     ranked = comparison.ranked()
     columns = (Column("timer", NAME), Column("pairs", RIGHT), Column("by"), Column("B against A"))
-    rows = [(each.name, count(each), each.paired_by, each.words()) for each in ranked[:MOST]]
+    common = common_beginning([each.name for each in ranked])
+    left_out = len(common)
+    if left_out:
+        write_lines(f"{common.removesuffix(', ')}:")
+    rows = [
+        (each.name[left_out:], count(each), each.paired_by, each.words()) for each in ranked[:MOST]
+    ]
     print_table(Table(columns=columns, rows=rows))
     if len(ranked) > MOST:
         write_lines(f"{len(ranked) - MOST} more; --json has all")
@@ -172,6 +179,15 @@ def tell(comparison: Comparison) -> None:
         if names:
             more = " ..." if names[3:] else ""
             write_lines(f"only in {side}: {'; '.join(map(str, names[:3]))}{more}")
+
+
+def common_beginning(names: Sequence[str]) -> str:
+    """Return the whole parts with which several names begin, up to and with a comma."""
+    if len(names) < 2:
+        return ""
+    pairs = zip(min(names), max(names), strict=False)  # all others lie between these two
+    alike = "".join(one for one, _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+    return "".join(alike.rpartition(", ")[:2])
 
 
 def count(each: ComparedSeries) -> str:

@@ -42,8 +42,9 @@ from hindmost.analysis.verbs.history_options import (
     settings_of,
 )
 from hindmost.errors import HindmostError, UsageError
-from hindmost.models.changepoint.verdicts import FAIL
+from hindmost.models.changepoint.verdicts import FAIL, PASS
 from hindmost.output import warn, write_json, write_lines
+from hindmost.text import counted
 
 __all__ = ["add_arguments", "perform"]
 A_FINDING = 1
@@ -159,10 +160,15 @@ def report(study: HistoryStudy, groups: tuple[ChangeGroup, ...]) -> None:
     write_lines(scope(study), headline(study), *open_lines(study), *silence_lines(study))
     write_lines(*group_lines(groups), *drift_lines(study), *revision_lines(study, MOST_SERIES))
     write_lines(*filter(None, (newest_line(study), failure_line(study))), "")
-    print_table(series_table(study))
-    left = len(study.judged) - MOST_SERIES
+    table = series_table(study)
+    if table.rows:
+        print_table(table)
+    passing = sum(each.status(study.since) == PASS for each in study.judged)
+    left = len(study.judged) - passing - len(table.rows)
     if left > 0:
-        write_lines(f"{left} more series; --json lists all")
+        write_lines(f"{left} more series do not pass; --json lists all")
+    if passing:
+        write_lines(f"{counted(passing, 'series')} {'pass' if passing > 1 else 'passes'}")
 
 
 def deliver(

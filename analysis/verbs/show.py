@@ -143,7 +143,8 @@ def perform(arguments: argparse.Namespace) -> int:
     below = {}
     for run, (summary, findings) in zip(runs, shown, strict=True):
         lines = summary.lines(below_program=run.path in said)
-        below[run.path] = [*lines, *cautions(findings, OF_SHOW, said.get(run.path, ()))]
+        above = said.get(run.path, summary.said)
+        below[run.path] = [*lines, *cautions(findings, OF_SHOW, above)]
     parts = [folded(program.lines(below)) for program in programs]
     parts += [folded(below[run.path]) for run in runs if run.path not in said]
     for number, lines in enumerate(parts):

@@ -203,7 +203,7 @@ function seriesContent(series, chosenLevel, page) {
   });
   const borders = series.changes.map((change) => ({
     x: series.times[change.index], badge: change.badge, change,
-    words: ["fail", "warn", "open"].includes(change.badge) ? `${signed(change.effect[0])} %: ${series.commitRange(...change.interval)}` : "",
+    words: ["fail", "warn", "open"].includes(change.badge) ? [`${signed(change.effect[0])} %`, series.commitRange(...change.interval)].filter((word) => word !== UNKNOWN).join(": ") : "",
     span: [series.times[Math.max(change.interval[0] - 1, 0)], series.times[change.interval[1]]],
   }));
   const say = (found) => found.change ? sayChange(series, found.change, page.level) : sayNight(series, found.i);

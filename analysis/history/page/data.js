@@ -28,12 +28,13 @@ class NightlySeries {
   commitRange(first, last) { // what changed after the night before `first`, up to the night `last`
     const before = this.commits[Math.max(first - 1, 0)], after = this.commits[last];
     const names = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort();
-    if (!names.length) return "unknown commits";
+    if (!names.length) return UNKNOWN;
     const [old, now] = [before, after].map((parts) => names.map((name) => short(parts[name] ?? "unknown")));
     const told = names.map((name, i) => `${name} ${old[i] === now[i] ? now[i] : `${old[i]}..${now[i]}`}`.trim()).join(", ");
     return old.join() === now.join() ? `the same commits before and after (${told}): inspect the machine` : told;
   }
 }
+const UNKNOWN = "unknown commits";
 const bare = (timer) => timer.replace(/[: ]+$/, ""); // some end with a colon
 const short = (commit) => commit.length > 12 ? commit.slice(0, 10) : commit;
 const day = (time) => new Date(Math.floor(time) * 864e5).toISOString().slice(0, 10);

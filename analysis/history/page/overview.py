@@ -94,16 +94,21 @@ def worst_change(study: HistoryStudy) -> str:
         finding
         for group in group_changes(study)
         for finding in group.findings
-        if finding.badge == FAIL
-        and finding.judged.verdict_on(finding.change) == FAIL
-        and finding.judged.series.unit == "s"
+        if finding.badge == FAIL and finding.judged.verdict_on(finding.change) == FAIL
     ]
     if not failing:
         return ""
-    worst = max(failing, key=lambda each: each.change.after - each.change.before)
+    timed = [each for each in failing if each.judged.series.unit == "s"]
+    worst = max(
+        timed or failing,
+        key=lambda each: (
+            each.change.after - each.change.before if timed else abs(math.log1p(each.change.effect))
+        ),
+    )
     change, unit = worst.change, worst.judged.series.unit
     return (
-        f"{named(worst.judged.series.name)} is {percent(change.effect)} slower "
+        f"{named(worst.judged.series.name)} is {percent(abs(change.effect))} "
+        f"{'slower' if timed else 'worse'} "
         f"({quantity(change.before, unit)} -> {quantity(change.after, unit)}) since {worst.date}."
     )
 
@@ -171,7 +176,7 @@ def drift_conclusions(study: HistoryStudy) -> Iterator[Conclusion]:
             series = judged.series
             yield Conclusion(
                 title=named(series.name),
-                text=f"{drift_sentence(judged, trend)}.",
+                text=f"{drift_sentence(judged, trend).removeprefix(f'{named(series.name)}: ')}.",
                 cost_s=after - before if series.unit == "s" else 0.0,
                 share=trend.effect,
                 relative=True,

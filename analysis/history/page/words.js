@@ -12,7 +12,7 @@ function sayNight(series, i) {
   const off = regime ? 100 * (series.values[i] / series.expected(regime, i) - 1) : 0;
   const commits = Object.entries(series.commits[i]).map(([name, commit]) => `${name} ${short(commit)}`.trim()).join(", ");
   const kind = series.outlying.has(i) ? "outlier, " : "";
-  return `${moment(series.times[i])}: ${written(series.values[i])}${unit}, ${kind}${signed(off)} % off its level; ${commits || "unknown commits"}`;
+  return `${moment(series.times[i])}: ${written(series.values[i])}${unit}, ${kind}${signed(off)} % off its level; ${commits || UNKNOWN}`;
 }
 function dates(series, [first, last]) {
   const [from, to] = [day(series.times[first]), day(series.times[last])];

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.analysis.runs.configuration import (
+    LOOP,
     OF_THE_SOLVER,
     OWN_SOLVER,
     STRUCTURE,
@@ -35,6 +36,10 @@ SEEN = "mpi_seen"
 """Part of a configuration that needs words only where MPI was not seen."""
 WITH_THE_SOLVER = (*OF_THE_SOLVER, *STRUCTURE)
 """Parts of a configuration that need no words where the solver is named."""
+WITH_THE_LOOP = ("workload", "iterations", *STRUCTURE)
+"""Parts that need none where the loop of a program is named."""
+NAMES_FOR = {"solver": WITH_THE_SOLVER, OWN_SOLVER: WITH_THE_SOLVER, LOOP: WITH_THE_LOOP}
+"""Parts that may name a configuration, and what then needs no words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,9 +126,9 @@ def apart(groups: Sequence[Group]) -> list[str]:
     """Return for each group what distinguishes it from the others, for a legend."""
     kinds = [configuration(group.runs[0]) for group in groups]
     keys = parts_apart(kinds)
-    for name in ("solver", OWN_SOLVER):
+    for name, follow in NAMES_FOR.items():
         if name in keys and len({kind.get(name) for kind in kinds}) == len(kinds):
-            keys = [key for key in keys if key == name or key not in WITH_THE_SOLVER]
+            keys = [key for key in keys if key == name or key not in follow]
     keys.sort(key=lambda key: key != "solver")
     return [
         ", ".join(filter(None, (words_for(key, kind.get(key)) for key in keys))) for kind in kinds
@@ -140,7 +145,7 @@ def words_for(key: str, value: str | None) -> str:
         return ""
     if key in ("unknowns", "ranks", "iterations") and value.isdigit():
         return counted(int(value), key.removesuffix("s"))
-    if key == OWN_SOLVER:
+    if key in (OWN_SOLVER, LOOP):
         return value
     return f"restart {value}" if key == "restart" else part_words(key, value)
 

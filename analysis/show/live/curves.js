@@ -54,10 +54,12 @@ class Curves extends Chart {
     pen.lineWidth = 0.6;
     let free = -Infinity;
     for (const [name, at] of this.data.marks) {
-      pen.strokeRect(this.toX(at), MARGIN.top, 0, this.box.h);
-      if (this.toX(at) < free) continue;
-      pen.fillText(name, this.toX(at) + 3, MARGIN.top + this.box.h - 4);
-      free = this.toX(at) + pen.measureText(name).width + 8;
+      const x = this.toX(at), width = pen.measureText(name).width;
+      pen.strokeRect(x, MARGIN.top, 0, this.box.h);
+      const begin = Math.min(x + 3, MARGIN.left + this.box.w - width - 2);
+      if (begin < free) continue;
+      pen.fillText(name, begin, MARGIN.top + this.box.h - 4);
+      free = begin + width + 8;
     }
   }
   bars(pen, series) {

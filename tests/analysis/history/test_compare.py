@@ -295,7 +295,8 @@ def test_the_most_significant_comes_first_after_a_summary(
     assert lines[1].startswith("4 timers compared: 2 significantly slower in B (most 1.4")
     assert "1 significantly faster in B (most 1.2" in lines[1]
     assert lines[1].endswith("1 without a significant difference")
-    order = [line.split(" ")[1] for line in lines[4:8]]
+    assert lines[3] == "ice:"  # what all have in common, once
+    order = [line.split(" ")[0] for line in lines[5:9]]
     assert order == ["c", "d", "b", "a"]
     assert main(["compare", *map(str, folders), "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)

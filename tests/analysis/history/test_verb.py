@@ -52,6 +52,9 @@ def test_a_slowdown_is_told_and_is_a_finding(
     assert "fail: 1 slowdown confirmed in 1 case" in printed
     assert f"{day(STEP)}: Albany a{STEP - 1:03d}..a{STEP:03d}" in printed
     assert "  fail  " in printed
+    # Of the series that pass, only their number is printed.
+    assert not [line for line in printed.splitlines() if line.startswith("pass ")]
+    assert printed.rstrip().endswith("1 series passes")
 
 
 def test_since_says_what_is_a_finding(folder: Path) -> None:

@@ -247,6 +247,38 @@ def test_names_of_runs_have_no_internal_words(
     assert "1 rank" in said
 
 
+def test_loops_of_a_program_are_sections_named_by_their_code(
+    tmp_path: Path, own: Header, alike: NDArray[np.float64]
+) -> None:
+    runs, slow = tmp_path / "runs", alike.copy()
+    runs.mkdir()
+    slow[:, 0] *= 2.0
+    for name, work in {"set (a.py:3)": alike[:300], "solve (a.py:9)": slow}.items():
+        loop = {"name": name, "iterations": len(work), "share": 0.5, "few": False}
+        loop |= {"by_code": True, "loops": []}
+        spec = {**own.spec, "attached": {"loop": loop, "seconds": 0.0}}
+        workload = f"a-{name[:3]}"
+        made = replace(own, workload=workload, iterations=len(work), restart=0, spec=spec)
+        write_whole(runs, made, of_work(work))
+    assert main(["report", str(runs), "--out", str(tmp_path / "page.html")]) == 0
+    html = (tmp_path / "page.html").read_text()
+    assert re.match(r"Load imbalance costs \d+ % of the time of solve \(a.py:9\) ", words(html))
+    assert "Charts of solve (a.py:9):" in words(html)
+    assert all(f">{name}</a>" in html for name in ("set (a.py:3)", "solve (a.py:9)"))
+
+
+def test_a_change_without_a_unit_is_in_the_headline(tmp_path: Path) -> None:
+    values = 10.0 * np.random.default_rng(0).normal(1.0, 0.005, 60)
+    values[53:] *= 1.2
+    days = [f"2026-{1 + day // 28:02}-{1 + day % 28:02}T01:00:00Z" for day in range(60)]
+    rows = [f"{day},{value:.5f}" for day, value in zip(days, values, strict=True)]
+    file, page = tmp_path / "nights.csv", tmp_path / "page.html"
+    file.write_text("\n".join(["time,solve", *rows]))
+    assert main(["report", str(file), "--out", str(page)]) == 0
+    said = words(page.read_text())
+    assert re.match(r".*solve is (19|20)\.\d % worse \(\S+ -> \S+\) since 2026-02-26\. ", said)
+
+
 def test_a_drift_has_an_entry_and_quiet_nights_claim_no_more_than_is_judged(
     tmp_path: Path,
 ) -> None:

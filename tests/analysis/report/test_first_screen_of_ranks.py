@@ -149,7 +149,8 @@ def test_a_node_whose_ranks_are_all_slow_is_named(tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     assert main(["show", "--ranks", str(table), "--out", str(page)]) == 0
     html = page.read_text()
-    assert words(html).startswith("Waiting for node node1 costs ")
+    assert words(html).startswith("Waiting for node1 costs ")
+    assert "the last in" not in words(html)  # sums say nothing of iterations
     assert "its 32 ranks work 1.08 times as long as those of other nodes" in words(html)
     assert "32 (all of node1)" in html
     # Nobody is named where the ranks of all nodes are alike.

@@ -136,7 +136,7 @@ def test_the_straggler_works_and_the_others_wait(write: Any) -> None:
     assert found.straggler == 1
     assert found.excess == pytest.approx(54 / 45 - 1)
     assert "Rank 1 is the straggler: it spends 20 % more time outside MPI than the mean." in text
-    assert "That is 90 % of its iterations, and it waits 10 %; the others wait 33 %." in text
+    assert "It waits 10 % of its iterations; the others wait 33 %." in text
     # With the mean work on every rank the straggler would be 9 us faster in each iteration.
     assert found.imbalance == pytest.approx(BODIES * 9e-6 / (BODIES * 60e-6 + 80e-6), rel=1e-4)
     assert "Next: see what equal work would save: hindmost whatif" in text
@@ -146,7 +146,7 @@ def test_a_node_all_of_whose_ranks_work_longer_is_named(write: Any) -> None:
     hosts = {"host": ["a", "b", "a", "b"]}
     told = " ".join(story(write((40.0, 54.0, 41.0, 53.0), values=hosts))[1].split())
     assert "Rank 1 on b is the straggler" in told
-    assert "So does every rank of b, against all ranks elsewhere" in told
+    assert "Every rank of b works longer than all ranks elsewhere" in told
     told = " ".join(story(write((40.0, 54.0, 41.0, 41.0), values=hosts))[1].split())
     assert "Rank 1 on b is the straggler" in told
     assert "every rank of b" not in told
@@ -209,7 +209,9 @@ def test_a_disturbance_that_cannot_explain_a_straggler_is_no_doubt(
     run = write((30.0, 45.0, 30.5), spec={"failure": ""}, values=waited)
     (program,) = attached_programs([run], [finding("cores-taken", "note", "busy", run.path)])
     text = "\n".join(program.lines())
-    assert ("The run was disturbed" in text) == doubted
+    assert ("The run was disturbed" in text) == np.isnan(waited_ms)
+    # Rank 1 waited 0.67 ms more than the mean, of the 1.2 ms.
+    assert ("Up to 56 % of that may be waiting for a core." in text) == (waited_ms == 1.0)
     assert ("Next: repeat on a quiet machine" in text) == doubted
     assert ("Next: see what equal work would save" in text) != doubted
 
@@ -229,7 +231,7 @@ def test_time_without_a_core_is_a_share_of_the_time_it_was_counted_in(write: Any
     assert found is not None
     assert found.rank == 1
     assert [found.most, found.share] == pytest.approx([0.6, 0.2])
-    assert "of the time between MPI_Init and MPI_Finalize, rank 1 60 %" in str(found)
+    assert "of the program's time, rank 1 60 %" in str(found)
     nodes = {**waited, "host": ["a", "b", "a"]}
     assert ", rank 1 on b 60 %" in str(core_wait(write(loop=loop, seconds=20e-3, values=nodes)))
 

@@ -141,7 +141,7 @@ def test_a_large_file_is_not_read_for_a_glance(
     text = told("show", doubtful)
     assert "the slowest iteration alone takes 8" in text
     assert "(outliers)" in text
-    assert "In doubt: times, models, comparisons. 'hindmost check' gives advice." in text
+    assert "In doubt: times, models, comparisons. 'hindmost check' has advice." in text
 
 
 SHARES = {
@@ -214,6 +214,15 @@ def test_only_what_a_table_depends_on_is_said_and_each_once() -> None:
     assert len(lines) == 2
 
 
+def test_below_an_error_notes_are_only_counted() -> None:
+    note = finding("a", "1.h5", Topic.TIMES)
+    error = replace(finding("b", "1.h5", Topic.MODELS), severity="error")
+    assert cautions([note, error], tuple(Topic)) == [
+        "error: t (b)",
+        "In doubt: times, models. 'hindmost check' has 1 more finding and advice.",
+    ]
+
+
 def test_every_code_is_documented() -> None:
     sources = (ROOT / "analysis").rglob("*.py")
     codes = {code for each in sources for code in re.findall(r'code="([a-z-]+)"', each.read_text())}
@@ -257,7 +266,8 @@ def test_findings_of_several_files_are_one_text_with_ranges() -> None:
     ]
     of_all = "8 to 9 bodies last over 3 times the median, 4.2 to 6.6 % of the time"
     assert text_of_all(found) == of_all
-    assert f"{of_all} (in 2 of 2 files)" in judge_data(found, 2).text
+    assert judge_data(found, 2).text.endswith(f": {of_all}.")
+    assert f"{of_all} (in 2 of 3 files)" in judge_data(found, 3).text
     assert cautions(found, [Topic.TIMES])[0].startswith(f"note: {of_all}; in 2 files")
     other = [found[0], replace(found[1], text="the slowest iteration alone takes 20 % of the time")]
     assert text_of_all(other) == f"{texts[0]} (p2-0.h5; other files differ)"
