@@ -243,6 +243,7 @@ def test_the_mail_on_stdout_is_all_that_is_there(
 @pytest.mark.parametrize(
     "words",
     [
+        ["--method", "guess"],
         ["--alpha", "2"],
         ["--since", "yesterday"],
         ["--since", "-3"],
@@ -341,6 +342,20 @@ def test_errors_are_one_line_and_a_status(tmp_path: Path) -> None:
     assert said.returncode == 2
     assert said.stderr.startswith("hindmost: ")
     assert "Traceback" not in said.stderr
+
+
+def test_the_settings_of_the_report_are_told(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["history", str(folder), "--json", "--method", "report"])
+    assert json.loads(capsys.readouterr().out)["settings"] == {
+        "algorithm": 3,
+        "alpha": 0.005,
+        "k": 10,
+        "confirmations": 3,
+        "window": 30,
+        "level": 0.95,
+    }
 
 
 def test_help_shows_both_forms(capsys: pytest.CaptureFixture[str]) -> None:
