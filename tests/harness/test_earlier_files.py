@@ -11,6 +11,7 @@ import pytest
 
 import hindmost
 from hindmost.cli import main
+from hindmost.errors import DataError
 from hindmost.harness.runfile.bodies import EARLIER_PHASES, NOT_WORK, PHASES
 from hindmost.harness.runfile.schema import VERSION
 
@@ -50,5 +51,9 @@ def test_an_earlier_file_is_read(earlier: Path, name: str) -> None:
 def test_verbs_take_an_earlier_file(
     earlier: Path, name: str, verb: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    if (name, verb) == ("version-2-reduced", "show --ranks"):
+        with pytest.raises(DataError, match="what each rank costs the others. Record it again"):
+            main([*verb.split(), str(earlier), "--json"])
+        return
     assert main([*verb.split(), str(earlier), "--json"]) in (0, 1)
     assert json.loads(capsys.readouterr().out)["version"] == 1
