@@ -140,13 +140,20 @@ def perform(arguments: argparse.Namespace) -> int:
         write_json({"version": JSON_VERSION, **known, "runs": entries})
         return 0
     said = {each.run.path: each.said for program in programs for each in program.runs}
-    below = {}
-    for run, (summary, findings) in zip(runs, shown, strict=True):
-        lines = summary.lines(below_program=run.path in said)
-        above = said.get(run.path, summary.said)
-        below[run.path] = [*lines, *cautions(findings, OF_SHOW, above)]
+    below = {
+        run.path: [
+            *summary.lines(below_program=True),
+            *cautions(findings, OF_SHOW, said[run.path]),
+        ]
+        for run, (summary, findings) in zip(runs, shown, strict=True)
+        if run.path in said
+    }
     parts = [folded(program.lines(below)) for program in programs]
-    parts += [folded(below[run.path]) for run in runs if run.path not in said]
+    parts += [
+        [*summary.lines(), *folded(cautions(findings, OF_SHOW, summary.said), indent="  ")]
+        for run, (summary, findings) in zip(runs, shown, strict=True)
+        if run.path not in said
+    ]
     for number, lines in enumerate(parts):
         write_lines(*([""] if number else []), *lines)
     return 0

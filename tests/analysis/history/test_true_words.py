@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -84,10 +85,12 @@ def test_one_slow_night_of_many_runs_is_one_night(
         ]
 
     one = write_rows(tmp_path / "one", rows(1))
-    assert main(["history", str(one)]) == 0
-    *_, row = capsys.readouterr().out.splitlines()
-    assert row.split()[:6] == ["pass", "m,", "c,", "time", "60", "10.02"]
-    assert row.split()[-2:] == ["0", "1"]
+    assert main(["history", str(one), "--json"]) == 0
+    (series,) = json.loads(capsys.readouterr().out)["series"]
+    assert (series["status"], series["nights"]) == ("pass", 60)
+    assert series["level_now"] == pytest.approx(10.02)
+    assert series["changes"] == []
+    assert len({each[:10] for each in series["outliers"]}) == 1
     three = write_rows(tmp_path / "three", rows(3))
     assert main(["history", str(three)]) == 0
     text = capsys.readouterr().out

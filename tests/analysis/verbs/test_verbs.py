@@ -174,7 +174,7 @@ def test_show_says_where_the_time_went(folder: Path, capsys: pytest.CaptureFixtu
     printed = capsys.readouterr().out
     assert "for 40 iterations: 40 regular, 3 restarts" in printed
     assert "WRONG" not in printed
-    about_the_run, _, doubts = printed.partition("\nerror: ")
+    about_the_run, _, doubts = printed.partition("\n  error: ")
     assert len(about_the_run.splitlines()) <= 10
     assert doubts.startswith("only 40 iterations (few-bodies)")
     assert main(["show", "--json", str(file)]) == 0
