@@ -91,13 +91,18 @@ def by_code(findings: Iterable[Finding]) -> list[list[Finding]]:
     return list(alike.values())
 
 
+INJECTED_NOISE = "injected-noise"
+"""Code of the finding that a run was disturbed on purpose."""
+
+
 def cautions(
     findings: Iterable[Finding], topics: Collection[Topic], said: Collection[str] = ()
 ) -> list[str]:
     """Return the findings below a table whose numbers depend on some topics.
 
     Findings of one code in several files are one line. What is in doubt is said once, in the last.
-    Below errors, notes are only counted: they add no reason to doubt.
+    Below errors, notes are only counted: they add no reason to doubt. That noise was injected is
+    never left out.
 
     Parameters
     ----------
@@ -107,8 +112,10 @@ def cautions(
     chosen = about(findings, topics)
     several = len({each.file for each in chosen}) > 1
     unsaid = [each for each in by_code(chosen) if each[0].code not in said]
+    on_purpose = [each for each in unsaid if each[0].code == INJECTED_NOISE]
     errors = [each for each in unsaid if each[0].severity == "error"]
-    shown = (errors or unsaid)[:MOST_SHOWN]
+    others = [each for each in errors or unsaid if each not in on_purpose]
+    shown = [*on_purpose, *others][:MOST_SHOWN]
     lines = [line(each, several=several) for each in shown]
     if chosen:
         doubted = [topic for topic in Topic if any(topic in each.doubts for each in chosen)]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 
 import numpy as np
@@ -94,7 +93,7 @@ def test_nobody_can_miss_it(disturbed: dict[str, Run], capsys: pytest.CaptureFix
     for verb in (("show",), ("check",), ("fit",), ("show", "--efficiency"), ("show", "--ranks")):
         main([*verb, file])
         said = " ".join(capsys.readouterr().out.split())
-        assert re.search("injected noise|noise was injected", said, re.IGNORECASE), verb
+        assert "noise was injected" in said, verb
         assert LAW in said, verb
     main(["show", file, "--json"])
     assert json.loads(capsys.readouterr().out)["runs"][0]["injected"] == LAW
