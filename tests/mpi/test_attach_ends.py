@@ -110,9 +110,9 @@ def test_a_call_that_never_comes(ends: Path, ranks: Ranks, tmp_path: Path) -> No
     assert "--iterate-at MPI_Bcast:2: MPI_Bcast was never made on any rank." in done.stderr
     assert "on each rank: MPI_Allreduce 18, MPI_Sendrecv 18. Record again" in done.stderr
     assert not list((tmp_path / "runs").iterdir())
-    no_marks = attach("--", ends, "unmarked", "9", folder=tmp_path)
-    assert "no loop has MPI calls and 5 % of the time" in no_marks.stderr
-    assert "MPI_Allreduce 18, MPI_Sendrecv 18" in no_marks.stderr
+    too_few = attach("--", ends, "unmarked", "1", folder=tmp_path)  # two iterations, in any time
+    assert "no loop " in too_few.stderr
+    assert "MPI_Allreduce 2, MPI_Sendrecv 2" in too_few.stderr
 
 
 def test_calls_that_do_not_agree(
