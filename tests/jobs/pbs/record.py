@@ -104,8 +104,7 @@ def record() -> None:
     PBS.look([lost])
 
     kept.situation("the server is down")
-    server.ask("qterm", "-t", "quick")
-    server.wait_for("the server's end", lambda: not server.answers())
+    server.stop_server()
     for action in (PBS.look, PBS.cancel):
         with suppress(HindmostError):
             action([one])
