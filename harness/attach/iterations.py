@@ -213,12 +213,15 @@ def borders_of_loop(
     least = LEAST_SHARE if wanted[0] == FIND else 0.0
     ranks, calls, own = [], [], []
     without_code: set[tuple[int, int]] = set()
-    for recording in recordings:
-        made, _, _ = calls_of(recording)
+    of_ranks = [calls_of(recording)[0] for recording in recordings]
+    if cut:
+        of_ranks = while_all_wrote(of_ranks, recordings)
+    for recording, made in zip(recordings, of_ranks, strict=True):
         functions = Functions(contexts)
         loops = loops_of(made, contexts, functions)
         signatures = signatures_of(loops, functions.key)
-        seconds = max((recording.end_ns - recording.begin_ns) * NS, 1e-300)
+        end_ns = int(made.end_ns[-1]) if cut and made.end_ns.size else recording.end_ns
+        seconds = max((end_ns - recording.begin_ns) * NS, 1e-300)
         ranks.append(summaries_of(loops, signatures, made, seconds, least))
         calls.append(made)
         own.append({signature: loops[key] for key, signature in signatures.items()})
@@ -253,6 +256,33 @@ def borders_of_loop(
         chosen=sum(not each.few and each.share >= LEAST_PHASE for each in found[1:]) + 1,
     )
     return [Borders(spans=of_rank, iterations=iterations) for of_rank in spans]
+
+
+def while_all_wrote(
+    calls: Sequence[ContextCalls], recordings: Sequence[Recording]
+) -> list[ContextCalls]:
+    """Return the calls of each rank that began before the last known one of any rank ended.
+
+    Killed ranks wrote their last parts at different times.
+    """
+    clocks = [each.clock for each in recordings]
+    last_s = [
+        float(clock.since_zero(made.end_ns[-1:])[0])
+        for clock, made in zip(clocks, calls, strict=True)
+        if made.end_ns.size
+    ]
+    found = []
+    for clock, made in zip(clocks, calls, strict=True):
+        count = int(np.count_nonzero(clock.since_zero(made.begin_ns) < min(last_s, default=0.0)))
+        found.append(
+            ContextCalls(
+                context=made.context[:count],
+                begin_ns=made.begin_ns[:count],
+                end_ns=made.end_ns[:count],
+                writes=made.writes[:count],
+            )
+        )
+    return found
 
 
 def option_of(chosen: Chosen, names: Mapping[Signature, str]) -> str:
