@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -17,10 +18,14 @@ from typing import Any
 import numpy as np
 from tests.conftest import BIN, ROOT
 from tests.jobs import two_nodes
-from tests.jobs.whole_study import ask
+from tests.jobs.two_nodes import HOME
+from tests.jobs.whole_study import ask, wait
 
 import hindmost
 from hindmost.harness.runfile.reader import Run
+from hindmost.jobs.folder import StudyFolder
+from hindmost.jobs.schedulers.scheduler import Scheduler
+from hindmost.jobs.state import RunState
 
 OPEN_MPI = {
     "OMPI_MCA_btl": "self,vader,tcp",
@@ -31,6 +36,8 @@ OPEN_MPI = {
 DELAY_S = 0.02
 """More than what a busy machine adds to a message."""
 STEPS, WORK, REPEATS = 100, 300_000, 3
+THEM = ("setpriv", "--reuid=daemon", "--regid=daemon", "--clear-groups")
+"""Before a command of somebody else."""
 Submit = Callable[[str], object]
 """Runs lines of a script on both nodes by a scheduler, and returns when they are done."""
 
@@ -111,3 +118,18 @@ def hold_to_slow_node(folder: Path, script: Callable[[str], str], submit: Submit
     ranks = " ".join(ask(folder, "show", "node", "--ranks").stdout.split())
     (last,) = re.findall(r"node n1: last in (\d+) of \d+ iterations", ranks)
     assert int(last) > run.bodies / 2
+
+
+def hold_to_study_of_somebody_else(text: str, scheduler: Scheduler, limit_s: float) -> None:
+    """Submit a study of four runs as another user, whose jobs do them."""
+    folder = HOME / "theirs"
+    folder.mkdir()
+    (folder / "study.toml").write_text(text)
+    shutil.chown(folder, "daemon", "daemon")
+    words = (BIN / "hindmost", "study", "submit", folder / "study.toml", "--folder", folder / "s")
+    two_nodes.run(*THEM, "env", f"HOME={folder}", *words)
+    study = StudyFolder.open(folder / "s")
+    wait(study, scheduler, limit_s, RunState.RUNNING, RunState.WAITING)
+    done = [each.done for each in study.records().values()]
+    assert len([each for each in done if each is not None]) == 4, study.records()
+    assert {path.owner() for path in study.path.glob("runs/*/*.h5")} == {"daemon"}

@@ -114,7 +114,7 @@ def wait_for(what: str, ready: Callable[[], bool]) -> None:
 
 
 PROFILES = (".bash_profile", ".bash_login", ".profile")
-"""What the login shell of a job reads: on the machine of a test it may do anything, and take long."""
+"""What the login shell of a job reads, which may do anything on the machine of a test."""
 
 
 def begin() -> None:

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.jobs.across_nodes import THEM
 from tests.jobs.pbs import server
-from tests.jobs.pbs.waiting import THEM, output, submit, wait
+from tests.jobs.pbs.waiting import output, submit, wait
 from tests.jobs.two_nodes import ADDRESSES, CommandError
 
 from hindmost.errors import MissingError, UsageError

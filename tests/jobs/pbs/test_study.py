@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import time
 from pathlib import Path
 
 import pytest
 from tests.conftest import BIN, ROOT
-from tests.jobs import across_nodes, whole_study
+from tests.jobs import across_nodes
 from tests.jobs.pbs import server
-from tests.jobs.pbs.waiting import THEM, output, submit, wait
+from tests.jobs.pbs.waiting import output, submit, wait
 from tests.jobs.slurm.mpich import mpich_python
 from tests.jobs.two_nodes import HOME
 from tests.jobs.whole_study import STUDY, ask, collected_after_a_stop, held, hold_to_no_answer
 from tests.programs.attaching import PROGRAMS, compiled
 
 import hindmost
-from hindmost.jobs.folder import StudyFolder
 from hindmost.jobs.schedulers.pbs import PBS
 from hindmost.jobs.schedulers.scheduler import JobState
-from hindmost.jobs.state import RunState
 
 LIMIT_S = 120.0
 BOTH = ("-l select=2:ncpus=1:mpiprocs=1", "-l place=scatter")
@@ -85,18 +82,7 @@ def test_a_server_that_stops_meanwhile_and_keeps_no_history(tmp_path: Path) -> N
 
 
 def test_a_study_of_somebody_else() -> None:
-    folder = HOME / "theirs"
-    folder.mkdir()
-    (folder / "study.toml").write_text(STUDY + MACHINE)
-    shutil.chown(folder, "daemon", "daemon")
-    words = (BIN / "hindmost", "study", "submit", folder / "study.toml", "--folder", folder / "s")
-    server.ask(*THEM, "env", f"HOME={folder}", *words)
-    study = StudyFolder.open(folder / "s")
-    whole_study.wait(study, PBS, LIMIT_S, RunState.RUNNING, RunState.WAITING)
-    done = [study.run(run) / name for run, each in study.records().items()
-            for name in (each.done.files if each.done else ())]  # fmt: skip
-    assert len(done) == 4, study.records()
-    assert {path.owner() for path in done} == {"daemon"}
+    across_nodes.hold_to_study_of_somebody_else(STUDY + MACHINE, PBS, LIMIT_S)
 
 
 def test_running_and_queued_jobs_are_cancelled(tmp_path: Path) -> None:

@@ -9,8 +9,6 @@ from pathlib import Path
 from hindmost.jobs.schedulers.pbs import PBS
 from hindmost.jobs.schedulers.scheduler import Job, JobState
 
-THEM = ("setpriv", "--reuid=daemon", "--regid=daemon", "--clear-groups")
-"""Before a command of somebody else."""
 GOING_ON = frozenset({JobState.PENDING, JobState.RUNNING})
 
 
