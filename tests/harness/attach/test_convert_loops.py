@@ -77,7 +77,7 @@ def test_a_rank_that_lacks_its_last_parts_ends_a_loop_that_was_found(
     folder: Path, tmp_path: Path
 ) -> None:
     """Killed ranks wrote at different times: the loop is that of what all of them wrote."""
-    found = []
+    found: list[Path] = []
     for more in (0, 400):
         ranks = two_ranks(mark_call="auto")
         for each in ranks:

@@ -1,6 +1,6 @@
 """Answers of real schedulers: recorded with the calls that got them, replayed by the tests.
 
-A file in ``answers/`` has situations, and in each what was called, in its order:
+A file in ``recorded/`` has situations, and in each what was called, in its order:
 
     ## nobody knows it
     $ qdel 999999.n0
@@ -22,7 +22,7 @@ import pytest
 from hindmost.jobs.schedulers.calls import Answer
 from hindmost.jobs.schedulers.calls import call as call_for_real
 
-FOLDER = Path(__file__).with_name("answers")
+FOLDER = Path(__file__).with_name("recorded")
 Calls = dict[str, list[tuple[str, Answer]]]
 """By situation: what was called, as one would type it, and the answer."""
 
