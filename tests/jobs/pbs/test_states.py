@@ -112,7 +112,7 @@ def test_a_job_on_both_nodes(tmp_path: Path) -> None:
 
 
 def test_jobs_of_somebody_else(tmp_path: Path) -> None:
-    script = "printf '#PBS -o /dev/null -j oe\nexec sleep 30\n' | qsub"
+    script = "printf '#PBS -S /bin/sh -o /dev/null -j oe\nexec sleep 30\n' | qsub"
     theirs = server.ask(*THEM, "sh", "-c", script).strip()
     mine = submit(tmp_path / "x", "exec sleep 30")
     wait([theirs, mine], while_in=frozenset({JobState.PENDING}))
