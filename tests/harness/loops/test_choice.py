@@ -5,7 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from hindmost.harness.loops.choice import Signature, Summary, candidates_of, choose, named_loop
+from hindmost.harness.loops.choice import (
+    Signature,
+    Summary,
+    candidates_of,
+    choose,
+    named_loop,
+    phases_of,
+)
 
 
 def at(function: int, depth: int = 0) -> Signature:
@@ -85,6 +92,15 @@ def test_other_loops_are_phases_and_the_same_one_is_one() -> None:
     again = ((0, 3), (0, 1)), 0, 0, 0
     (chosen,) = choose(candidates_of([{OUTER: loop(50, share=0.3), again: loop(80, share=0.4)}]))
     assert chosen.iterations == 130
+
+
+def test_a_loop_of_few_iterations_with_much_of_the_time_has_a_file() -> None:
+    ranks = [{OUTER: loop(50, share=0.3), INNER: loop(7, share=0.6)}]
+    found = choose(candidates_of(ranks))
+    assert [(each.parts[0], each.few) for each in found] == [(OUTER, False), (INNER, True)]
+    assert phases_of(found) == found
+    little = [{OUTER: loop(50, share=0.9), INNER: loop(70, share=0.06)}]
+    assert len(phases_of(choose(candidates_of(little)))) == 1
 
 
 def test_a_loop_by_its_name() -> None:
