@@ -286,7 +286,8 @@ def loops_seen(
         for signature, loop in candidates.items():
             if (loop.parent if loop.parent in candidates else None) != parent:
                 continue
-            role, of = roles.get(signature, ("", None))
+            longer = loop.share > chosen.share  # but too few iterations
+            role, of = roles.get(signature, ("phase" if longer else "", None))
             every = 1 if of is None else of.every
             if loop.iterates and (role or loop.share >= LEAST_SHARE):
                 yield LoopSeen(

@@ -28,8 +28,9 @@ from hindmost.harness.loops.tree import (
 
 LEAST_ITERATIONS = 10
 """Of a loop, and so many must share its calls."""
-LEAST_OF_FEW = 5
-"""Iterations of a loop that is taken where the loops in it have no constant number of them."""
+LEAST_OF_FEW = 4
+"""Iterations of a loop that is taken where the loops in it have no constant number of them: more
+than axes have."""
 LEAST_SHARE = 0.05
 """Of the time of each rank, from which on a loop is looked at."""
 MOST_CALLS_INSIDE = 0.85
@@ -37,7 +38,7 @@ MOST_CALLS_INSIDE = 0.85
 CONSTANT_TRIPS = 0.8
 """Share of the entries of a loop with its most frequent number of iterations, to be constant."""
 LEAST_TRIPS = 8
-"""Iterations of an entry of a loop that is taken in place of the one around it."""
+"""Iterations of an entry of a loop that is taken in place of the one around it: not its axes."""
 
 Signature = tuple[tuple[tuple[int, int], ...], int, int, int]
 """Functions from the outermost to that of the loop, depth in it, place among the loops of that
@@ -258,7 +259,7 @@ def choose(candidates: Mapping[Signature, Candidate]) -> tuple[Chosen, ...]:
     """Choose the loops of a program: none if none is sure.
 
     The one with most of the time is first. One of few iterations comes after those that iterate
-    often: a set-up may take long.
+    often, unless it has half of the time: a set-up may take long.
     """
     roots = [each for each in candidates.values() if each.parent not in candidates]
     found = [chosen for root in roots for chosen in _descend(root, (), candidates)]
@@ -273,13 +274,14 @@ def choose(candidates: Mapping[Signature, Candidate]) -> tuple[Chosen, ...]:
             every=group[0].every,
             iterations=sum(each.iterations for each in group),
             share=sum(each.share for each in group),
-            around=group[0].around,
-            inside=group[0].inside,
+            around=max(group, key=lambda each: each.share).around,
+            inside=max(group, key=lambda each: each.share).inside,
             few=all(each.few for each in group),
         )
         for group in merged.values()
+        if sum(each.share for each in group) >= LEAST_SHARE
     ]
-    return tuple(sorted(together, key=lambda each: (each.few, -each.share)))
+    return tuple(sorted(together, key=lambda each: (each.few and each.share < 0.5, -each.share)))
 
 
 def _children(loop: Candidate, candidates: Mapping[Signature, Candidate]) -> list[Candidate]:
@@ -298,6 +300,12 @@ def _descend(
             return _descend(steps, further, candidates)
         return [_taken(loop, around, candidates)]
     deeper = [each for child in inside for each in _descend(child, further, candidates)]
+    if loop.iterates:
+        deeper = [
+            each for each in deeper if each.few or _trips(candidates[each.parts[0]]) >= LEAST_TRIPS
+        ]
+        if 2.0 * sum(each.share for each in deeper) < loop.share:  # they do not have its time
+            deeper = []
     if loop.iterates and loop.equal and loop.iterations >= LEAST_OF_FEW:
         if deeper and all(_regular(each, candidates) for each in deeper):
             return deeper
@@ -307,6 +315,10 @@ def _descend(
 
 def _regular(chosen: Chosen, candidates: Mapping[Signature, Candidate]) -> bool:
     return all(candidates[part].constant and not chosen.few for part in chosen.parts)
+
+
+def _trips(loop: Candidate) -> int:
+    return min(rank.trips for rank in loop.ranks)
 
 
 def _steps_of(loop: Candidate, candidates: Mapping[Signature, Candidate]) -> Candidate | None:
@@ -319,8 +331,7 @@ def _steps_of(loop: Candidate, candidates: Mapping[Signature, Candidate]) -> Can
     if inner is loop or not inner.equal or not inner.constant:
         return None
     calls = sum(rank.calls for rank in inner.ranks) / max(sum(rank.calls for rank in loop.ranks), 1)
-    often = min(rank.trips for rank in inner.ranks) >= LEAST_TRIPS
-    return inner if often and calls >= MOST_CALLS_INSIDE else None
+    return inner if _trips(inner) >= LEAST_TRIPS and calls >= MOST_CALLS_INSIDE else None
 
 
 def _taken(
