@@ -232,7 +232,11 @@ def borders_of_loop(
         named = named_loop(name, every, names, candidates)
         found = () if named is None else (named,)
     if not found:
-        raise UnsureError(_why_none(name, names, candidates, contexts, len(ranks)))
+        of_ranks = []
+        for rank in (0, len(ranks) - 1) if not candidates and len(ranks) > 1 else ():
+            alone = candidates_of(ranks[rank : rank + 1])
+            of_ranks.append((rank, names_of(contexts, alone, own[rank]), alone))
+        raise UnsureError(_why_none(name, names, candidates, of_ranks, contexts))
     chosen = found[phase]
     spans = [
         spans_of([loops[part] for part in chosen.parts], chosen.every, made)
@@ -367,35 +371,51 @@ def names_of(
     return found
 
 
+def _listed(names: Mapping[Signature, str], candidates: Mapping[Signature, Candidate]) -> str:
+    """Name loops, those with most of the time first."""
+    several = [each for each in candidates.values() if each.iterates]
+    return "; ".join(
+        f"'{names[each.signature]}' {each.iterations:,} x, {percent(each.share, 0)} of the time"
+        + ("" if each.equal else f" (up to {each.most:,} on other ranks)")
+        for each in sorted(several, key=lambda each: -each.share)[:MOST_NAMED]
+    )
+
+
 def _why_none(
     wanted: str,
     names: Mapping[Signature, str],
     candidates: Mapping[Signature, Candidate],
+    of_ranks: Sequence[tuple[int, Mapping[Signature, str], Mapping[Signature, Candidate]]],
     contexts: CallContexts,
-    size: int,
 ) -> str:
-    """Say why no loop is chosen, and which there are."""
+    """Say why no loop is chosen, and which there are.
+
+    Parameters
+    ----------
+    of_ranks : sequence of int, mapping and mapping
+        Ranks, and the names and loops of each, where several have none in common.
+    """
     if not contexts.known:
         return (
             "no call contexts were recorded, so its loops are not known; name the call at which an "
             "iteration ends (--iterate-at CALL)."
         )
-    several = [each for each in candidates.values() if each.iterates]
-    listed = "; ".join(
-        f"'{names[each.signature]}' {each.iterations:,} x, {percent(each.share, 0)} of the time"
-        + (
-            ""
-            if each.equal
-            else f" (up to {max(r.iterations for r in each.ranks):,} on other ranks)"
-        )
-        for each in sorted(several, key=lambda each: -each.share)[:MOST_NAMED]
-    )
+    listed = _listed(names, candidates)
     there_are = f" Loops: {listed}." if listed else ""
     if wanted != FIND:
         return f"no loop with MPI calls is named '{wanted}'.{there_are}"
     if not candidates:
-        all_of = f" that all {size} ranks have" if size > 1 else ""
-        return f"no loop{all_of} has MPI calls and {percent(LEAST_SHARE, 0)} of the time."
+        alone = [(rank, _listed(own, loops)) for rank, own, loops in of_ranks]
+        they_have = "; ".join(f"rank {rank} has {loops}" for rank, loops in alone if loops)
+        return (
+            f"no loop{' that all ranks have' if of_ranks else ''} has MPI calls and "
+            f"{percent(LEAST_SHARE, 0)} of the time."
+            + (
+                f" Ranks do different things, which have no iteration in common: {they_have}."
+                if they_have
+                else ""
+            )
+        )
     return (
         f"no loop iterates at least {LEAST_ITERATIONS} times, equally often on all ranks, with its "
         f"calls in as many iterations.{there_are}"
