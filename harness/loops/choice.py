@@ -41,8 +41,9 @@ LEAST_TRIPS = 8
 """Iterations of an entry of a loop that is taken in place of the one around it: not its axes."""
 
 Signature = tuple[tuple[tuple[int, int], ...], int, int, int]
-"""Functions from the outermost to that of the loop, depth in it, place among the loops of that
-depth, and number among the calls from which control comes to it."""
+"""Functions from the outermost to that of the loop, depth in it (twice the loops around that
+iterate, and one if it does not), place among the loops of that depth, and number among the calls
+from which control comes to it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,10 +183,13 @@ def signatures_of(
     found: dict[LoopKey, Signature] = {}
     headers: dict[tuple[object, int], dict[int, int]] = {}
     depth: dict[LoopKey, int] = {}
+    # Of one loop the compiler may make a nest, of which ranks go round in different ones.
+    once = {key: bool((loop.trips == 1).all()) for key, loop in loops.items()}
     for key in loops:  # those around come first
         parent = loops[key].parent
         inner = parent is not None and parent[:2] == key[:2]
-        depth[key] = depth[parent] + 1 if inner and parent is not None else 0
+        around = depth[parent] // 2 + (not once[parent]) if inner and parent is not None else 0
+        depth[key] = 2 * around + once[key]
     for key in sorted(loops, key=lambda each: int(loops[each].begins[:1].sum())):
         functions = (*(key_of(frame) for frame in key[0]), key[1])
         seen = headers.setdefault((functions, depth[key]), {})
