@@ -27,8 +27,8 @@
 #   make bench-scaling     hold scaling models against known truth (some 10 min; EXTRAP=PYTHON adds Extra-P)
 #   make bench-5-million   the experiment of the paper on segments: 5.2 million data sets (minutes)
 #   make bench-changepoints  hold change points against known truth (some min)
-#   make ablation          what each mechanism of the models brings, switched off alone (PART=history|adaptive|noise|scaling;
-#                          DATA=FOLDER; some min)
+#   make ablation          what each mechanism of the models brings, switched off alone (PART=history|adaptive|noise|
+#                          loops|runs|scaling; DATA=FOLDER; some min)
 #   make bench-history-nightly  changes in real nightly data: do they stay, are steps found (NIGHTLY=FOLDER; some min)
 #   make bench-adaptive    hold the adaptive kernel's loops against C and numpy (some min, idle machine)
 #   make bench-ranks       100,000 ranks streamed, k-means on ranks, culprits kept (some min, 5 GB of disk)
@@ -190,6 +190,8 @@ ablation: setup-demo
 	@$(if $(filter-out history,$(PART)),true,$(BIN)/python -m benchmarks.ablation_history $(DATA))
 	@$(if $(filter-out adaptive,$(PART)),true,$(BIN)/python -m benchmarks.ablation_adaptive)
 	@$(if $(filter-out noise,$(PART)),true,$(BIN)/python -m benchmarks.ablation_noise $(wildcard demo/*.h5))
+	@$(if $(filter-out loops,$(PART)),true,$(BIN)/python -m benchmarks.ablation_loops)
+	@$(if $(filter-out runs,$(PART)),true,$(BIN)/python -m benchmarks.ablation_runs)
 	@$(if $(filter-out scaling,$(PART)),true,$(BIN)/python -m benchmarks.ablation_pmnf)
 	@$(if $(filter-out scaling,$(PART)),true,$(BIN)/python -m benchmarks.ablation_scaling $(DATA))
 

@@ -82,7 +82,7 @@ STANDS_OUT = 0.05
 COSTS = 0.02
 """Share of the solve time that this additional work takes, from which on it is one."""
 MOST_OF_EXCESS = 0.5
-"""Share of a straggler's additional work that its typical iteration must have to be its own."""
+"""Share of a straggler's additional work from which on what may explain it is said."""
 MATTERS = 0.05
 """Share of the time from which on something is worth advice."""
 MOST_LOOPS = 2
@@ -203,22 +203,36 @@ class AttachedRun:
         does not account for it.
         """
         worst, times = self.straggler, self.times
-        if worst is None or times is None or not self.disturbed or self.recurring:
+        if worst is None or times is None or self.recurring:
             return ""
         if core_wait(self.run) is None or self.crowded:
-            return " The run was disturbed: this may not be its work."
-        taken_s = self.run.variable("core_wait")
-        excess_s = float(times.work_s[worst] - times.work_s.mean())
-        waited = float(taken_s[worst] - taken_s.mean()) / excess_s
-        unusual = 1.0 - float(times.typical_s[worst] - times.typical_s.mean()) / excess_s
+            return " The run was disturbed: this may not be its work." if self.disturbed else ""
+        waited, unusual = self.waited, self.unusual
         if waited > MOST_OF_EXCESS:
             return f" Up to {percent(min(waited, 1.0), 0)} of that may be waiting for a core."
-        if unusual > 1.0 - MOST_OF_EXCESS:
+        if unusual > MOST_OF_EXCESS:
             return (
                 f" {percent(min(unusual, 1.0), 0)} of that is in unusually long iterations: "
                 "perhaps a disturbance, not its work."
             )
         return ""
+
+    @property
+    def waited(self) -> float:
+        """Share of the straggler's additional work that may be waiting for a core."""
+        return self._of_excess(self.run.variable("core_wait"))
+
+    @property
+    def unusual(self) -> float:
+        """Share of the straggler's additional work that its typical iteration does not have."""
+        assert self.times is not None
+        return 1.0 - self._of_excess(self.times.typical_s)
+
+    def _of_excess(self, spent_s: NDArray[np.float64]) -> float:
+        """Return what a straggler spends above the mean, as a share of its additional work."""
+        assert self.times is not None
+        work_s, worst = self.times.work_s, self.straggler
+        return float((spent_s[worst] - spent_s.mean()) / (work_s[worst] - work_s.mean()))
 
     @property
     def crowded(self) -> bool:
@@ -495,6 +509,8 @@ class AttachedRun:
             if first.code in self.said:
                 return f"Next: {remedy}."
             return f"Next: {remedy}: {first.text}."
+        if self.may_be_disturbed:
+            return "Next: repeat on a quiet machine before anything else."
         prefix = self.attached.get("prefix", "")
         variants = [each for each in self.attached.get("pipelined", []) if isinstance(each, str)]
         if self.straggler is not None and self.imbalance >= MATTERS:

@@ -23,6 +23,7 @@ from hindmost.harness.loops.choice import (
     candidates_of,
     choose,
     named_loop,
+    phases_of,
     signatures_of,
     summaries_of,
 )
@@ -43,8 +44,6 @@ POLLS = frozenset(
 """Classes of calls whose number depends on when messages arrive."""
 FILES = frozenset(("files", "file_requests"))
 MOST_NAMED = 4
-LEAST_PHASE = 0.1
-"""Share of the time from which on another loop of the program has a run file of its own."""
 NS = 1e-9
 
 
@@ -237,7 +236,8 @@ def borders_of_loop(
             alone = candidates_of(ranks[rank : rank + 1])
             of_ranks.append((rank, names_of(contexts, alone, own[rank]), alone))
         raise UnsureError(_why_none(name, names, candidates, of_ranks, contexts))
-    chosen = found[phase]
+    phases = phases_of(found)
+    chosen = phases[phase]
     spans = [
         spans_of([loops[part] for part in chosen.parts], chosen.every, made)
         for loops, made in zip(own, calls, strict=True)
@@ -254,7 +254,7 @@ def borders_of_loop(
         few=chosen.few,
         by_code=not any(part[0][-1] in without_code for part in chosen.parts),
         loops=tuple(loops_seen(chosen, found, names, candidates, whole_s)),
-        chosen=sum(not each.few and each.share >= LEAST_PHASE for each in found[1:]) + 1,
+        chosen=len(phases),
     )
     return [Borders(spans=of_rank, iterations=iterations) for of_rank in spans]
 

@@ -11,7 +11,7 @@ phases.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,6 +39,8 @@ CONSTANT_TRIPS = 0.8
 """Share of the entries of a loop with its most frequent number of iterations, to be constant."""
 LEAST_TRIPS = 8
 """Iterations of an entry of a loop that is taken in place of the one around it: not its axes."""
+LEAST_PHASE = 0.1
+"""Share of the time from which on another loop of the program has a run file of its own."""
 
 Signature = tuple[tuple[tuple[int, int], ...], int, int, int]
 """Functions from the outermost to that of the loop, depth in it (twice the loops around that
@@ -263,17 +265,28 @@ def choose(candidates: Mapping[Signature, Candidate]) -> tuple[Chosen, ...]:
     """Choose the loops of a program: none if none is sure.
 
     The one with most of the time is first. One of few iterations comes after those that iterate
-    often, unless it has half of the time: a set-up may take long.
+    often: a set-up may take long.
     """
     roots = [each for each in candidates.values() if each.parent not in candidates]
     found = [chosen for root in roots for chosen in _descend(root, (), candidates)]
+    together = [each for each in _merged(found, candidates) if each.share >= LEAST_SHARE]
+    return tuple(sorted(together, key=lambda each: (each.few, -each.share)))
+
+
+def phases_of(found: Sequence[Chosen]) -> tuple[Chosen, ...]:
+    """Return the chosen loops that are worth a run file each: the first, and others with time."""
+    return (*found[:1], *(each for each in found[1:] if each.share >= LEAST_PHASE))
+
+
+def _merged(found: Sequence[Chosen], candidates: Mapping[Signature, Candidate]) -> Iterator[Chosen]:
+    """Yield loops, one for all places that it is called from."""
     merged: dict[tuple[object, ...], list[Chosen]] = {}
-    for each in found:  # called from several places, it is the same loop
+    for each in found:
         functions, depth, _, _ = each.parts[0]
         header = candidates[each.parts[0]].ranks[0].header
         merged.setdefault((functions[-1], depth, header, each.every), []).append(each)
-    together = [
-        Chosen(
+    for group in merged.values():
+        yield Chosen(
             parts=tuple(part for each in group for part in each.parts),
             every=group[0].every,
             iterations=sum(each.iterations for each in group),
@@ -282,10 +295,6 @@ def choose(candidates: Mapping[Signature, Candidate]) -> tuple[Chosen, ...]:
             inside=max(group, key=lambda each: each.share).inside,
             few=all(each.few for each in group),
         )
-        for group in merged.values()
-        if sum(each.share for each in group) >= LEAST_SHARE
-    ]
-    return tuple(sorted(together, key=lambda each: (each.few and each.share < 0.5, -each.share)))
 
 
 def _children(loop: Candidate, candidates: Mapping[Signature, Candidate]) -> list[Candidate]:
@@ -304,7 +313,7 @@ def _descend(
             return _descend(steps, further, candidates)
         return [_taken(loop, around, candidates)]
     deeper = [each for child in inside for each in _descend(child, further, candidates)]
-    if loop.iterates:
+    if loop.iterates and loop.most < LEAST_ITERATIONS:
         deeper = [
             each for each in deeper if each.few or _trips(candidates[each.parts[0]]) >= LEAST_TRIPS
         ]

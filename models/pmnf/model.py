@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,13 +31,9 @@ LEAST_OFF = 0.05
 the scatter is."""
 
 
-class Intervals(Protocol):
-    """The prediction intervals of a model."""
-
-    def __call__(
-        self, at: NDArray[np.float64], level: float
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return low and high at points of shape (target, parameter), each (target,)."""
+Values = NDArray[np.float64]
+Intervals = Callable[[Values, float], tuple[Values, Values]]
+"""Of points of shape (target, parameter) and a level: low and high, each (target,)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

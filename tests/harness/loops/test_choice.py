@@ -78,12 +78,6 @@ def test_a_loop_within_a_few_iterations_has_their_time_and_is_none_of_axes() -> 
     assert choose(candidates_of([{OUTER: loop(3), INNER: replace(inner, trips=3)}])) == ()
 
 
-def test_few_iterations_with_half_of_the_time_come_first() -> None:
-    for share, first in ((0.65, OUTER), (0.35, INNER)):
-        found = choose(candidates_of([{OUTER: loop(4, share=share), INNER: loop(20, share=0.3)}]))
-        assert found[0].parts[0] == first
-
-
 def test_what_is_around_is_so_where_most_of_the_time_is() -> None:
     once = ((0, 3), (0, 2)), 0, 0, 0  # the same loop, called before
     first = loop(25, share=0.05)
