@@ -314,16 +314,20 @@ def _descend(
         return [_taken(loop, around, candidates)]
     deeper = [each for child in inside for each in _descend(child, further, candidates)]
     if loop.iterates and loop.most < LEAST_ITERATIONS:
-        deeper = [
-            each for each in deeper if each.few or _trips(candidates[each.parts[0]]) >= LEAST_TRIPS
-        ]
-        if 2.0 * sum(each.share for each in deeper) < loop.share:  # they do not have its time
-            deeper = []
+        deeper = _that_matter(deeper, loop, candidates)
     if loop.iterates and loop.equal and loop.iterations >= LEAST_OF_FEW:
         if deeper and all(_regular(each, candidates) for each in deeper):
             return deeper
         return [_taken(loop, around, candidates, few=True)]
     return deeper
+
+
+def _that_matter(
+    deeper: list[Chosen], loop: Candidate, candidates: Mapping[Signature, Candidate]
+) -> list[Chosen]:
+    """Leave out loops of axes or stages, and all if they have little of the time of the loop."""
+    kept = [each for each in deeper if each.few or _trips(candidates[each.parts[0]]) >= LEAST_TRIPS]
+    return kept if 2.0 * sum(each.share for each in kept) >= loop.share else []
 
 
 def _regular(chosen: Chosen, candidates: Mapping[Signature, Candidate]) -> bool:
