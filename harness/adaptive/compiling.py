@@ -12,7 +12,7 @@ from hindmost.harness.adaptive.decks import TIMING_B, Deck
 from hindmost.harness.adaptive.kernel import pulse_reader, start_kernel
 from hindmost.harness.adaptive.mesh.mesh import Mesh
 from hindmost.harness.adaptive.phases import PhaseClock
-from hindmost.harness.probes import noise, speed
+from hindmost.harness.probes import noise
 from hindmost.harness.probes.turns import in_turn
 
 SMALL = 8
@@ -54,7 +54,6 @@ def compile_ahead() -> None:
     compile_mesh(MPI.COMM_SELF)
     run_small(replace(TIMING_B, steps=STEPS, heats=1), MPI.COMM_SELF)
     noise.compile_loops()
-    speed.warm_up()
 
 
 def run_small(deck: Deck, communicator: Any) -> None:

@@ -76,7 +76,7 @@ def measure(cells: int, communicator: Any) -> CellTimes:
     begin_time, sums, pulses = kernel.time, Sums(), []
     for number in range(CYCLES + 1):
         communicator.Barrier()
-        pulses.append(reader.read().core_s)
+        pulses.append(reader.read())
         if number < CYCLES:
             clock.take()
             add_cycle(sums, kernel, clock)

@@ -54,7 +54,7 @@ from hindmost.harness.campaign import (
 from hindmost.harness.launch import process_age_s
 from hindmost.harness.live.feed import LiveFeed
 from hindmost.harness.petsc import Parallel
-from hindmost.harness.probes.pulse import Pulse, PulseReader, slowest_pulse_s
+from hindmost.harness.probes.pulse import PulseReader, slowest_pulse_s
 from hindmost.harness.rank_failures import on_root
 from hindmost.harness.recorder.clock import CommonClock, read_clock
 from hindmost.harness.recorder.library import load
@@ -65,7 +65,7 @@ from hindmost.harness.runfile.contents import Edges, RankRun
 from hindmost.harness.runfile.cycles import (
     ADAPTIVE,
     COUNTS,
-    PULSES,
+    PULSE,
     BlockEdges,
     Blocks,
     Predictions,
@@ -544,7 +544,7 @@ class CycleLog:
         self._begins: list[int] = []
         self._counts: list[tuple[int, ...]] = []
         self._epochs: list[int] = []
-        self._pulses: list[Pulse] = []
+        self._pulses: list[float] = []
         self.edges: list[Edges] = []
         self.blocks: list[Blocks] = []
         self._before = read_clock(communicator)
@@ -595,7 +595,7 @@ class CycleLog:
             seconds=(sum(wall) - wall[Phase.CHECKPOINT]) * NS,
             phases_s=tuple(wall[phase] * NS for phase in OF_MODELS),
             iterations=float(counts["heat_iterations"]),
-            pulse_s=pulse.core_s,
+            pulse_s=pulse,
         )
 
     def rank_run(self, predictions: Predictions) -> RankRun:
@@ -610,7 +610,6 @@ class CycleLog:
         )
         begins = np.array(self._begins, np.int64)
         counts = np.array(self._counts, np.int64).reshape(count, len(COUNTS))
-        pulses = np.array(self._pulses, np.float32).reshape(count, len(PULSES))
         return RankRun(
             bodies=RankBodies(
                 start=clock.since_zero(begins),
@@ -639,7 +638,7 @@ class CycleLog:
             cycles=RankCycles(
                 counts={name: counts[:, place] for place, name in enumerate(COUNTS)},
                 phase_cpu=cpu.astype(np.float32),
-                pulses={name: pulses[:, place] for place, name in enumerate(PULSES)},
+                pulses={PULSE: np.array(self._pulses, np.float32)},
                 epoch=np.array(self._epochs, np.int32),
                 predictions=predictions,
                 blocks=joined(self.blocks),

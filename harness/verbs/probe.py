@@ -14,7 +14,7 @@ from typing import Any
 from hindmost.errors import HindmostError, UsageError
 from hindmost.harness import mpi
 from hindmost.harness.launch import assigned_rank, check_size, crowding_warnings
-from hindmost.harness.probes.cell_times import OWN_KERNEL, cell_counts
+from hindmost.harness.probes.cell_times import GRIND, OWN_KERNEL, cell_counts
 from hindmost.harness.probes.checkpoint import CHECKPOINT
 from hindmost.harness.probes.machine_file import (
     IDENTITY,
@@ -25,8 +25,7 @@ from hindmost.harness.probes.machine_file import (
 )
 from hindmost.harness.probes.network import NETWORK
 from hindmost.harness.probes.noise import NOISE
-from hindmost.harness.probes.sections.cell_times import GRIND
-from hindmost.harness.probes.sections.contract import ProbeResult, ProbeSection, ProbeSetting
+from hindmost.harness.probes.section import ProbeResult, ProbeSection, ProbeSetting
 from hindmost.harness.probes.turns import nodes_of
 from hindmost.harness.rank_failures import end_alone, on_root, perform_together, reporter
 from hindmost.harness.runfile.machine_file import read_document

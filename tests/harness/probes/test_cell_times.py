@@ -12,11 +12,11 @@ from hindmost.harness.probes.cell_times import (
     GrindTimes,
     NodeTimes,
     cell_counts,
+    described,
     load_kernel,
     on_ranks,
 )
-from hindmost.harness.probes.sections.cell_times import described
-from hindmost.harness.probes.sections.contract import ProbeResult
+from hindmost.harness.probes.section import ProbeResult
 from hindmost.harness.solo import Solo
 from hindmost.models.adaptive.machine import ELASTICITY
 
@@ -69,7 +69,7 @@ def test_the_cells_that_it_ran_on_are_kept_and_events_with_them() -> None:
         (1000, 2000.5), (1400, 2800.5), (5000, 10000.5),
     ]  # fmt: skip
     assert [point.cells for each in times for point in each.points()] == [2000.5, 2800.5, 10000.5]
-    node = NodeTimes(ranks_per_node=1, sizes=tuple(times), before=[[1.0]], after=[[1.0]])
+    node = NodeTimes(ranks_per_node=1, sizes=tuple(times))
     assert {each.event: each.seconds for each in node.events} == pytest.approx(
         {"balance": 1.4e-3, "combine": 0.0}
     )
@@ -89,7 +89,7 @@ def test_times_are_scaled_to_the_speed_at_which_the_machine_was_fast() -> None:
         )
 
     sizes = tuple(on_ranks(Solo(), measure, (1000, 4000), 5, seed=2))
-    node = NodeTimes(ranks_per_node=1, sizes=sizes, before=[[1.0]], after=[[1.0]])
+    node = NodeTimes(ranks_per_node=1, sizes=sizes)
     changes = described([node], "k").changes
     assert [each.seconds_per_cell for each in changes["grind"]] == pytest.approx([3e-8, 3e-8])
     assert [(each.event, each.cells) for each in changes["events"]] == [
@@ -151,16 +151,17 @@ def test_a_kernel_that_fails_is_named() -> None:
 
 
 def test_a_machine_that_changes_is_told() -> None:
-    def told(before: list[list[float]], after: list[list[float]]) -> ProbeResult:
-        count = len(before)
-        times = NodeTimes(ranks_per_node=count, sizes=(), before=before, after=after)
-        return described([times], "k")
+    def told(*hydro: list[float]) -> ProbeResult:
+        size = GrindTimes(
+            ranks_per_node=len(hydro), asked=1000, cells=1000.0,
+            phases={"hydro": list(hydro)}, events={},
+        )  # fmt: skip
+        return described([NodeTimes(ranks_per_node=len(hydro), sizes=(size,))], "k")
 
-    steady = told([[1.0, 1.1, 1.0]], [[1.02]])
-    assert not steady.warnings
-    assert "+20.0 % while grind was measured with 1 rank at" in told([[1.0]], [[1.2]]).warnings[0]
+    assert not told([1.0, 1.1, 1.02]).warnings
+    assert "+20.0 % while grind was measured with 1 rank at" in told([1.0, 1.2]).warnings[0]
     # Of two ranks at once the slower counts, as in a run.
-    assert not told([[1.0, 1.0], [1.3, 1.3]], [[1.2], [1.3]]).warnings
+    assert not told([1.0, 1.2], [1.3, 1.3]).warnings
 
 
 @pytest.mark.parametrize("name", ["math", "absent.module:measure", "math:absent", "..:measure"])
