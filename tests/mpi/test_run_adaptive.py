@@ -196,15 +196,15 @@ import sys, json
 from hindmost.harness.adaptive import run as room
 from hindmost.models.compiled import signatures
 from hindmost.__main__ import main
-real = room.Runner.run
-def run(self):
+real = room.AdaptiveReplays.record
+def run(*words):
     before = signatures()
-    ended = real(self)
+    ended = real(*words)
     if signatures() != before:
         late = set(signatures().items()) - set(before.items())
         sys.stderr.write(f"compiled in the run: {late}\\n")
     return ended
-room.Runner.run = run
+room.AdaptiveReplays.record = run
 sys.argv = ["hindmost", *WORDS]
 sys.exit(main())
 """
