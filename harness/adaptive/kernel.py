@@ -119,7 +119,7 @@ class Kernel:
         counts |= {"messages": exchange.messages_sent, "bytes": exchange.sent_bytes}
         state, adapted = self.mesh.adapt(flags, self.state)
         clock.switch(Phase.BALANCE)
-        state, balanced = self.mesh.balance(state)
+        state, moved = self.mesh.balance(state)
         clock.switch(Phase.ADAPTION)
         self.state = self.mesh.connect(state)
         if self.mesh.patch is patch:
@@ -130,7 +130,7 @@ class Kernel:
         return counts | {
             "divided": adapted.divided,
             "combined": adapted.combined,
-            "moved": balanced.moved,
+            "moved": moved,
         }
 
     def _step(self) -> float:

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import DataError, HindmostError, MissingError, UsageError
+from hindmost.harness.probes.sampling import SEED
 from hindmost.harness.probes.section import ProbeResult, ProbeSection, ProbeSetting
 from hindmost.harness.probes.turns import among, nodes_of
 from hindmost.models.adaptive.machine import EventCost, GrindPoint, SpeedPoint, pace_of
@@ -226,7 +227,6 @@ def measure_grind(
     cells: Sequence[int],
     *,
     repeats: int = REPEATS,
-    seed: int = 0,
 ) -> tuple[NodeTimes, ...]:
     """Time the kernel on the first node; collective.
 
@@ -245,17 +245,17 @@ def measure_grind(
         mine = None
         with among(communicator, here[:count]) as busy:
             if busy is not None:
-                times = on_ranks(busy, measure, cells, repeats, seed)
+                times = on_ranks(busy, measure, cells, repeats)
                 mine = NodeTimes(ranks_per_node=count, sizes=tuple(times))
         found.append(communicator.bcast(mine))
     return tuple(found)
 
 
 def on_ranks(
-    communicator: Any, measure: CellTimer, cells: Sequence[int], repeats: int, seed: int
+    communicator: Any, measure: CellTimer, cells: Sequence[int], repeats: int
 ) -> list[GrindTimes]:
     """Time the kernel on the ranks of a communicator; collective."""
-    random = np.random.default_rng(seed)
+    random = np.random.default_rng(SEED)
     mine: dict[int, list[CellTimes]] = {count: [] for count in cells}
     for repeat in range(repeats + 1):
         for count in random.permutation(np.asarray(cells)):
@@ -332,7 +332,6 @@ def take(setting: ProbeSetting) -> ProbeResult | None:
         measure,
         setting.cells,
         repeats=QUICK_REPEATS if setting.quick else REPEATS,
-        seed=setting.seed,
     )
     return described(times, setting.kernel) if communicator.rank == 0 else None
 

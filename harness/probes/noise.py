@@ -31,8 +31,6 @@ READINGS = 100_000
 ROOM = 500_000
 """Largest number of detours per rank."""
 QUANTILES = (0.5, 0.9, 0.99, 1.0)
-EDGES_NS = 2.0 ** np.arange(6, 33)
-"""Bins of the histogram of detours, 64 ns to 4.3 s."""
 RAW_RANKS = 64
 """Number of ranks with raw values, evenly spaced; all ranks have summaries."""
 
@@ -184,12 +182,6 @@ def summary(ranks: Sequence[RankNoise]) -> SystemNoise:
     )
 
 
-def histogram(ranks: Sequence[RankNoise]) -> NDArray[np.int64]:
-    """Count the detours of all ranks between `EDGES_NS`."""
-    lengths = np.concatenate([rank.detours.length_s for rank in ranks]) * 1e9
-    return np.histogram(lengths, EDGES_NS)[0]
-
-
 def take(setting: ProbeSetting) -> ProbeResult | None:
     """Measure the noise on every rank; collective."""
     effort = QUICK if setting.quick else NoiseEffort()
@@ -204,7 +196,6 @@ def described(ranks: Sequence[RankNoise], effort: NoiseEffort) -> ProbeResult:
     kept = {int(each) for each in np.linspace(0, len(ranks) - 1, min(len(ranks), RAW_RANKS))}
     samples = {
         "quantum_s": effort.quantum_s,
-        "histogram": {"edges_ns": EDGES_NS.tolist(), "detours": histogram(ranks).tolist()},
         "ranks": [rank_samples(rank, each, rank in kept) for rank, each in enumerate(ranks)],
     }
     shares = [each.detours.share for each in ranks]
@@ -236,7 +227,6 @@ def rank_samples(rank: int, noise: RankNoise, raw: bool) -> dict[str, Any]:
     if raw:
         kept["detour_start_ns"] = nanoseconds(detours.start_s)
         kept["detour_length_ns"] = nanoseconds(detours.length_s)
-        kept["fwq_ns"] = nanoseconds(noise.fwq_s)
     return kept
 
 

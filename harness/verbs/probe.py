@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from hindmost.errors import HindmostError, UsageError
+from hindmost.errors import HindmostError
 from hindmost.harness import mpi
 from hindmost.harness.launch import assigned_rank, check_size, crowding_warnings
 from hindmost.harness.probes.cell_times import GRIND, OWN_KERNEL, cell_counts
@@ -70,7 +70,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--quick", action="store_true", help="take a few seconds in all, for a first look"
     )
-    parser.add_argument("--seed", type=int, default=0, help="seed for random orders (%(default)s)")
     parser.add_argument("--name", help="the machine's name in a new file (the host's)")
     parser.add_argument(
         "--force", action="store_true", help="update a file even if it describes another machine"
@@ -113,8 +112,6 @@ def perform(arguments: argparse.Namespace) -> int:
         cells = cell_counts(
             QUICK_CELLS if arguments.cells is None and arguments.quick else arguments.cells
         )
-        if arguments.seed < 0:
-            raise UsageError(f"--seed {arguments.seed} is negative; seeds are 0 or more.")
         communicator = mpi.start()
         check_size(communicator.size, mpi_library(), mine)
     except HindmostError as error:
@@ -131,7 +128,6 @@ def probe_together(arguments: argparse.Namespace, cells: tuple[int, ...], commun
         communicator=probes,
         nodes=tuple(nodes_of(probes)),
         quick=arguments.quick,
-        seed=arguments.seed,
         folder=arguments.dir,
         cells=cells,
         kernel=arguments.kernel,
@@ -219,7 +215,6 @@ def measure(
             "hosts": sorted({host for host, _ in hosts}),
             "mpi_library": mpi_library(),
             "quick": setting.quick,
-            "seed": setting.seed,
             "environment": own,
             "scheduler": scheduler(),
         },

@@ -184,7 +184,7 @@ from hindmost.harness.probes.turns import among
 from hindmost.harness.probes.sampling import Effort
 communicator = mpi.start()
 network.nodes_of = lambda communicator: [0, 0, 2]  # two nodes of which one is made up
-effort = Effort(cap_s=0.0, least=1, most=3, batch_s=1e-6)
+effort = Effort(cap_s=0.0, blocks=3, batch_s=1e-6)
 times = network.measure_network(communicator, effort, messages=(0, 8, 1000), reductions=(8, 64))
 begin = time.thread_time()
 with among(communicator, [1]) as alone:

@@ -13,13 +13,11 @@ import numpy as np
 import pytest
 
 from hindmost.harness.probes.noise import (
-    EDGES_NS,
     FACTOR,
     Detours,
     NoiseEffort,
     RankNoise,
     described,
-    histogram,
     summary,
 )
 
@@ -145,9 +143,6 @@ def test_ranks_are_put_together() -> None:
     assert noise.detours_per_s == pytest.approx((10 + 45) / 2)
     assert noise.share == pytest.approx((0.01 + 45e-6) / 2)
     assert noise.detour_quantiles_s == pytest.approx((1e-6, 1e-3, 1e-3, 1e-3))
-    counted = histogram(ranks)
-    assert counted.sum() == 100
-    assert counted[np.searchsorted(EDGES_NS, 1e6) - 1] == 10
     assert ranks[0].fwq_share == pytest.approx(0.25)
 
 
