@@ -22,7 +22,7 @@ from hindmost.files import publish, sync_folder
 from hindmost.harness.runfile.bodies import PHASES
 from hindmost.harness.runfile.checksum import append_checksum
 from hindmost.harness.runfile.contents import Header
-from hindmost.harness.runfile.cycles import COUNTS, PULSES
+from hindmost.harness.runfile.cycles import COUNTS, PULSE
 from hindmost.harness.runfile.disk import Disk
 from hindmost.harness.runfile.schema import (
     CHUNK_EVENTS,
@@ -286,7 +286,7 @@ BY_ROW = (
     "activity_duration",
     "injected",
     *COUNTS,
-    *PULSES,
+    PULSE,
     "phase_cpu",
 )
 """Variables with a column for every rank."""
