@@ -1,6 +1,6 @@
 """The rules by which `attach` chooses the loop of a program, each switched off alone.
 
-Run by ``make ablation`` (PART=loops, about a minute). The truth is drawn: programs of thirteen
+Run by ``make ablation`` (PART=loops, about a minute). The truth is drawn: programs of fourteen
 kinds, each with its loop of time steps, traced call by call on three ranks. No number of
 iterations, of calls or of seconds is drawn with regard to the rules' thresholds.
 """
@@ -162,6 +162,18 @@ def few_steps(random: Random, trace: Trace) -> Truth:
     return STEPS
 
 
+def cycles(random: Random, trace: Trace) -> Truth:
+    """Run a handful of cycles over levels, with an exchange along each axis."""
+    levels, work_us = several(random, 2, 7), random.uniform(100.0, 2000.0)
+    for _ in trace.loop(At.STEPS, int(random.integers(4, 10))):
+        trace.call(several(random, 1, 4), work_us=work_us)
+        for _ in trace.loop(At.INNER, levels):
+            for _ in trace.loop(At.SOLVE, 3):
+                trace.call(2)
+    other_loop(random, trace)
+    return STEPS
+
+
 def repeats(random: Random, trace: Trace) -> Truth:
     """Repeat the same steps a few times, as benchmarks do."""
     steps, in_step = several(random, 15, 200), several(random, 2, 8)
@@ -265,6 +277,7 @@ PROGRAMS: dict[str, Callable[[Random, Trace], Truth]] = {
         chunks,
         stages,
         few_steps,
+        cycles,
         repeats,
         own_counts,
         one_of_many,
@@ -352,13 +365,17 @@ RULES = (
             ),
         ),
     ),
-    Mechanism(name="5 to 9 iterations, marked as few", patches=((choice, "LEAST_OF_FEW", NEVER),)),
+    Mechanism(name="4 to 9 iterations, marked as few", patches=((choice, "LEAST_OF_FEW", NEVER),)),
     Mechanism(
         name="few come after those that iterate often", patches=((choice, "_merged", as_often),)
     ),
     Mechanism(
         name="few give way to regular ones in them",
         patches=((choice, "_regular", lambda *_: False),),
+    ),
+    Mechanism(
+        name="not to axes, nor to what has little time",
+        patches=((choice, "_that_matter", lambda deeper, *_: deeper),),
     ),
     Mechanism(name="and to those only", patches=((choice, "_regular", lambda *_: True),)),
     Mechanism(name="equally often on all ranks", patches=((Candidate, "equal", property(always)),)),

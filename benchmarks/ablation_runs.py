@@ -203,7 +203,8 @@ def said_to_grow(work: Times) -> bool:
     """Tell whether `show` says that work of a stretch grows, in a run of twice its time."""
     beyond_s, begin_s, end_s, grows = (np.array([each]) for each in stretches.course(work))
     stretch = Stretch(
-        after="a", before="b", work_s=work.sum()[None], wait_s=np.zeros(1), beyond_s=beyond_s,
+        after="a", before="b", work_s=work.sum()[None], wait_s=np.zeros(1),
+        waited_for_s=np.zeros(1), beyond_s=beyond_s,
         begin_s=begin_s, end_s=end_s, grows=grows,
     )  # fmt: skip
     run: Any = SimpleNamespace(bodies=work.size, kept_ranks=[0])

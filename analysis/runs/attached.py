@@ -22,7 +22,13 @@ from hindmost.analysis.runs.efficiency.withheld import unclassified_calls, why_w
 from hindmost.analysis.runs.finding import Finding, Topic, of_file
 from hindmost.analysis.runs.links import link_words
 from hindmost.analysis.runs.model_input import MOST_IN_MEMORY
-from hindmost.analysis.runs.stretches import Stretch, extra_words, growth_words, stretches_of
+from hindmost.analysis.runs.stretches import (
+    MOST_STRETCHES,
+    Stretch,
+    extra_words,
+    growth_words,
+    stretches_of,
+)
 from hindmost.analysis.runs.summary import efficiency_of, links_of, when
 from hindmost.harness.runfile.bodies import IN_MPI, WAITING, sum_of_phases
 from hindmost.harness.runfile.reader import Run
@@ -560,8 +566,6 @@ class AttachedRun:
         }
 
 
-MOST_STRETCHES = 20
-"""Stretches in JSON, those with most work."""
 MOST_RUNS = 3
 """Kinds of solves of a program that get sentences, those that take longest."""
 MOST_SHOWN = 100

@@ -14,14 +14,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.analysis.runs.efficiency.withheld import why_withheld
+from hindmost.analysis.runs.tallies import (
+    Block,
+    clock_uncertainty,
+    exchanges_meet_in,
+    neighbours_in,
+)
 from hindmost.harness.runfile.contexts import CallContexts
 from hindmost.harness.runfile.reader import Run
+from hindmost.models.simulation.recorded import waits
 from hindmost.text import percent, seconds
 
 MOST_CELLS = 1 << 26
 """Events of all ranks up to which stretches are looked at."""
 FOLLOWED = 0.01
 """Share of a rank's work from which on a stretch is followed from iteration to iteration."""
+MOST_STRETCHES = 20
+"""Stretches in JSON, those with most work."""
 USUAL = 0.9
 """Quantile of the first third of the iterations above which the median of the last has grown."""
 
@@ -36,6 +45,9 @@ class Stretch:
         The calls at its ends: where the program made them.
     work_s, wait_s : float64 array, shape (rank,), seconds
         Work, and time in the call at its end; of all iterations.
+    waited_for_s : float64 array, shape (rank,), rank-seconds
+        Time of the others in that call until this rank came to it, or sent, last of those whom
+        they waited for; 0 where the events do not tell.
     beyond_s : float64 array, shape (rank,), seconds
         Work beyond the median of an iteration, of all iterations: noise, or work that is not done
         in each.
@@ -49,6 +61,7 @@ class Stretch:
     before: str
     work_s: NDArray[np.float64]
     wait_s: NDArray[np.float64]
+    waited_for_s: NDArray[np.float64]
     beyond_s: NDArray[np.float64]
     begin_s: NDArray[np.float64]
     end_s: NDArray[np.float64]
@@ -58,6 +71,15 @@ class Stretch:
         """Return the work of a rank above the mean of the others, in seconds."""
         return float(self.work_s[rank] - np.delete(self.work_s, rank).mean())
 
+    def for_whom(self) -> tuple[int, float] | None:
+        """Return for which rank the others wait most, and the share of the time in the call.
+
+        None if they hardly wait for any.
+        """
+        rank, whole_s = int(self.waited_for_s.argmax()), float(self.wait_s.sum())
+        share = float(self.waited_for_s[rank]) / max(whole_s, 1e-300)
+        return (rank, share) if share >= FOLLOWED else None
+
     def __str__(self) -> str:
         """Write its ends; an iteration may have one call."""
         if self.after == self.before:
@@ -66,7 +88,7 @@ class Stretch:
 
     def to_json(self) -> dict[str, Any]:
         """Return it for JSON."""
-        times = ("work_s", "wait_s", "beyond_s", "begin_s", "end_s")
+        times = ("work_s", "wait_s", "waited_for_s", "beyond_s", "begin_s", "end_s")
         found: dict[str, Any] = {name: getattr(self, name).tolist() for name in times}
         return {"after": self.after, "before": self.before, **found}
 
@@ -85,6 +107,7 @@ def stretches_of(run: Run) -> tuple[Stretch, ...]:
     contexts = run.contexts
     ends = [named_chain(contexts, each) for each in range(contexts.count)]
     found: dict[tuple[str, str], NDArray[np.float64]] = {}
+    waited_for = times_waited_for(run, ends)
     is_event = kinds.ravel() > 0
     bodies = np.repeat(np.arange(run.bodies), kinds.shape[1])[is_event][1:]
     for rank in range(run.columns):
@@ -115,6 +138,7 @@ def stretches_of(run: Run) -> tuple[Stretch, ...]:
             before=before,
             work_s=each[0],
             wait_s=each[1],
+            waited_for_s=waited_for.get((after, before), np.zeros(run.columns)),
             beyond_s=each[2],
             begin_s=each[3],
             end_s=each[4],
@@ -122,6 +146,47 @@ def stretches_of(run: Run) -> tuple[Stretch, ...]:
         )
         for (after, before), each in sorted(found.items(), key=lambda each: -each[1][0].sum())
     )
+
+
+def times_waited_for(
+    run: Run, ends: Sequence[Sequence[str]]
+) -> dict[tuple[str, str], NDArray[np.float64]]:
+    """Return, by stretch, how long others wait at its end for each rank: (rank,), rank-seconds.
+
+    Waits that the clocks do not tell from none are left out; all are in a reduced file, in which
+    ranks are missing that others waited for.
+
+    Parameters
+    ----------
+    ends : sequence of sequence of str
+        The chain of calls of each context.
+    """
+    found: dict[tuple[str, str], NDArray[np.float64]] = {}
+    if run.reduced:
+        return found
+    neighbours, meet, clock_s = neighbours_in(run), exchanges_meet_in(run), clock_uncertainty(run)
+    ranks, contexts = run.columns, len(ends)
+    before = np.zeros(ranks, np.int64)  # the last context of the rows before
+    for rows in run.blocks():
+        block = Block(run, rows)
+        events = block.events
+        by, wait_s = waits(block.start, events, neighbours, exchanges_meet=meet)
+        here = block.variable("event_context").transpose(0, 2, 1)[events.recorded]
+        here = here.astype(np.int64)
+        by, wait_s = by[events.recorded], wait_s[events.recorded]
+        if not len(here):
+            continue
+        pair = np.concatenate([before[None], here[:-1]]) * contexts + here
+        before = here[-1]
+        told = (by >= 0) & (by != np.arange(ranks)) & (wait_s > clock_s)
+        told &= (pair >= contexts) & (here > 0)
+        pairs, which = np.unique(pair[told], return_inverse=True)
+        sums = np.bincount(which * ranks + by[told], wait_s[told], pairs.size * ranks)
+        for each, for_s in zip(pairs.tolist(), sums.reshape(-1, ranks), strict=True):
+            own, theirs = divmod(each, contexts)
+            name = parting(ends[own], ends[theirs])
+            found[name] = found.get(name, np.zeros(ranks)) + for_s
+    return found
 
 
 def named_chain(contexts: CallContexts, context: int) -> list[str]:

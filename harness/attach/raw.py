@@ -49,6 +49,10 @@ BACK = struct.Struct("<I")
 MAGIC = b"HMRN"
 
 
+READ_BYTES = 16 << 20
+"""Of a file, which are read before the memory that they take is given back."""
+
+
 class Frame(IntEnum):
     """The kinds of frames; others are passed over."""
 
@@ -110,8 +114,11 @@ def frames_of(data: mmap.mmap) -> dict[int, Frames]:
     next_number: dict[int, int] = {}
     torn: dict[int, str] = {}
     lost = ""  # why something that may be of any rank cannot be read
-    at = 0
+    at = released = 0
     while 0 <= at < len(data):
+        if at - released > READ_BYTES:
+            data.madvise(mmap.MADV_DONTNEED)
+            released = at
         rank, number, kind, span, why = frame_at(data, at)
         if why:
             if rank is None:
@@ -133,6 +140,7 @@ def frames_of(data: mmap.mmap) -> dict[int, Frames]:
         if kind == Frame.BACK and span.count == BACK.size:
             (first,) = BACK.unpack_from(data, span.offset)
             frames[first:] = [(kind, Span())] * (len(frames) - first)
+    data.madvise(mmap.MADV_DONTNEED)
     return {
         rank: Frames(
             frames=frames,
@@ -225,6 +233,8 @@ class RawRank:
 
     Attributes
     ----------
+    data : mmap
+        The file.
     clocks : int64 array, shape (reading, 3), nanoseconds
         Own clock, rank 0's clock, and the round trip of each reading.
     options : dict of str to str
@@ -239,6 +249,7 @@ class RawRank:
     """
 
     path: Path
+    data: mmap.mmap
     program: Program
     clocks: NDArray[np.int64]
     sections: tuple[RawSection, ...]
@@ -247,6 +258,10 @@ class RawRank:
     torn: str
     contexts: CallContexts
     polls: NDArray[np.int64]
+
+    def release(self) -> None:
+        """Give back the memory that reading the file took; what is needed is read again."""
+        self.data.madvise(mmap.MADV_DONTNEED)
 
     def contexts_of(self, section: RawSection) -> NDArray[np.uint32]:
         """Return the context of each record of a section, shape (record,); 0: not known."""
@@ -361,6 +376,7 @@ def read_rank(path: Path, rank: int, data: mmap.mmap, frames: Frames) -> RawRank
         raise DamagedFileError(f"{path} has nothing of rank {rank} that can be read: {torn}.")
     return RawRank(
         path=path,
+        data=data,
         program=program,
         clocks=readings_of(np.concatenate(clocks)),
         sections=tuple(sections),
@@ -527,6 +543,11 @@ class RawProgram:
     def first(self) -> RawRank:
         """The first rank that left a file."""
         return self.ranks[min(self.ranks)]
+
+    def release(self) -> None:
+        """Give back the memory that reading the files took; what is needed is read again."""
+        for raw in {id(each.data): each for each in self.ranks.values()}.values():
+            raw.release()
 
     @property
     def finished(self) -> bool:

@@ -37,40 +37,6 @@ def rows_of_roots(
     return begin, end
 
 
-def cells_at_edges(
-    chosen: NDArray[np.int32],
-    levels: int,
-    cells: Columns,
-    begin: NDArray[np.int32],
-    end: NDArray[np.int32],
-) -> tuple[NDArray[np.int32], NDArray[np.intp], NDArray[np.bool_]]:
-    """Return the cells of base cells, and which of the base cell's `SIDES` each one touches.
-
-    Parameters
-    ----------
-    chosen : int32 array, shape (chosen,)
-        Roots, ascending.
-    begin, end : int32 arrays, shape (root,)
-        Rows of the cells of a root.
-
-    Returns
-    -------
-    int32 array, shape (cell,)
-        Rows.
-    int array, shape (cell,)
-        Index of the cell's root in `chosen`.
-    bool array, shape (cell, side)
-    """
-    count = end[chosen] - begin[chosen]
-    of = np.repeat(np.arange(chosen.size), count)
-    row = (begin[chosen] - np.cumsum(count) + count)[of] + np.arange(of.size, dtype=np.int32)
-    first = cells.key[row]
-    last = first | (np.int64(1) << 2 * (levels - cells.level[row].astype(np.int64))) - 1
-    x, y = masks(levels)
-    touches = (first & x == 0, last & x == x, first & y == 0, last & y == y)
-    return row.astype(np.int32), of, np.stack(touches, axis=1)
-
-
 def find_mirrors(
     roots: Roots,
     levels: int,
@@ -78,8 +44,22 @@ def find_mirrors(
     begin: NDArray[np.int32],
     end: NDArray[np.int32],
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Return the owned rows that each peer needs, and the begin of each peer's rows."""
-    row, of, touches = cells_at_edges(roots.border, levels, cells, begin, end)
+    """Return the owned rows that each peer needs, and the begin of each peer's rows.
+
+    They are the cells of base cells at the border that touch a side where the peer is.
+
+    Parameters
+    ----------
+    begin, end : int32 arrays, shape (root,)
+        Rows of the cells of a root.
+    """
+    count = end[roots.border] - begin[roots.border]
+    of = np.repeat(np.arange(roots.border.size), count)
+    row = (begin[roots.border] - np.cumsum(count) + count)[of] + np.arange(of.size)
+    first = cells.key[row]
+    last = first | (np.int64(1) << 2 * (levels - cells.level[row].astype(np.int64))) - 1
+    x, y = masks(levels)
+    touches = np.stack([first & x == 0, last & x == x, first & y == 0, last & y == y], axis=1)
     peer = roots.border_peer[of]
     at, side = np.nonzero(touches & (peer >= 0))
     owned = cells.level.size
@@ -105,28 +85,17 @@ def fetch_ghosts(
         i, j and level, by owner, then in the owner's order.
     Mirrors
     """
-    received = np.zeros(peers.size + 1, np.int64)
-    if peers.size == 0:
-        empty = np.empty((0, 3), np.int32)
-        return empty, Mirrors(peers=peers, row=row, sent=start, received=received, owned=owned)
-    from mpi4py import MPI
-
     sent = np.stack([cells.i[row], cells.j[row], cells.level[row]], axis=1, dtype=np.int32)
     requests = [
-        communicator.Isend(sent[start[at] : start[at + 1]], dest=peer, tag=GHOST_TAG)
+        communicator.isend(sent[start[at] : start[at + 1]], dest=peer, tag=GHOST_TAG)
         for at, peer in enumerate(peers.tolist())
     ]
-    status = MPI.Status()
-    parts = []
-    for at, peer in enumerate(peers.tolist()):
-        communicator.Probe(source=peer, tag=GHOST_TAG, status=status)
-        part = np.empty((status.Get_count(MPI.INT32_T) // 3, 3), np.int32)
-        communicator.Recv(part, source=peer, tag=GHOST_TAG)
-        parts.append(part)
-        received[at + 1] = received[at] + part.shape[0]
-    MPI.Request.Waitall(requests)
+    parts = [communicator.recv(source=peer, tag=GHOST_TAG) for peer in peers.tolist()]
+    for request in requests:
+        request.wait()
+    received = np.cumsum([0, *map(len, parts)])
     mirrors = Mirrors(peers=peers, row=row, sent=start, received=received, owned=owned)
-    return np.concatenate(parts), mirrors
+    return np.concatenate([np.empty((0, 3), np.int32), *parts]), mirrors
 
 
 def face_loop(
@@ -267,8 +236,9 @@ def connected(part: MeshPart) -> tuple[Patch, Exchange]:
                 "was written."
             )
         faces.append(Faces(lower=lower[:many], upper=upper[:many], level=finer[:many]))
-    row, of, touches = cells_at_edges(roots.walls, levels, cells, begin, end)
-    at, side = np.nonzero(touches & (roots.wall_sides[of, None] >> np.arange(4) & 1 == 1))
+    i, j, level = own.i, own.j, own.level.astype(np.int32)
+    last_i, last_j = ((table.size << level) - 1 for table in tables)
+    row, side = np.nonzero(np.stack([i == 0, i == last_i, j == 0, j == last_j], axis=1))
     patch = Patch(
         owned=owned,
         ghosts=rows - owned,
@@ -277,6 +247,6 @@ def connected(part: MeshPart) -> tuple[Patch, Exchange]:
         level=cells.level,
         x_faces=faces[0],
         y_faces=faces[1],
-        walls=Walls(cell=row[at], side=side.astype(np.int8)),
+        walls=Walls(cell=row.astype(np.int32), side=side.astype(np.int8)),
     )
     return patch, Exchange(communicator, mirrors)

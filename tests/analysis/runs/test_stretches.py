@@ -13,9 +13,11 @@ from tests.conftest import run_values
 import hindmost
 from hindmost.analysis.ranks.study import report_run
 from hindmost.analysis.ranks.tables import summary_lines
+from hindmost.analysis.report.ranks_page import ranks_page
 from hindmost.analysis.runs.figures.one_run import make_code
 from hindmost.analysis.runs.figures.run_figure import FigureChoice
 from hindmost.analysis.runs.stretches import extra_words, growth_words, stretches_of
+from hindmost.analysis.show.html_renderer import page_html
 from hindmost.errors import UsageError
 from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.contexts import CallContexts, Module
@@ -51,15 +53,29 @@ def contexts() -> CallContexts:
     )
 
 
-def run_of(folder: Path, header: Header, work: NDArray[np.float64]) -> Run:
-    """Write a run: in each iteration work, an exchange, work, a sum; work: (iteration, rank, 2)."""
+def run_of(
+    folder: Path,
+    header: Header,
+    work: NDArray[np.float64],
+    sum_s: NDArray[np.float64] | float = 1e-6,
+) -> Run:
+    """Write a run: in each iteration work, an exchange, work, a sum.
+
+    Parameters
+    ----------
+    work : float64 array, shape (iteration, rank, 2), seconds
+    sum_s : float64 array, shape (iteration, rank), seconds
+        Time in the sum.
+    """
+    spent = np.full(work.shape, 1e-6, np.float32)
+    spent[:, :, 1] = sum_s
     values = run_values(iterations=BODIES, ranks=RANKS, restart=BODIES, seed=1)
     context = np.tile(np.array([1, 3]), (BODIES, RANKS, 1))
     context[:, 1, 0] = 2  # the middle rank calls the other function there
     found = values | contexts().variables() | {
         "event_kind": np.tile(np.array([EventKind.SEND, EventKind.REDUCE], np.uint8), (BODIES, 1)),
         "event_work": work.astype(np.float32),
-        "event_duration": np.full(work.shape, 1e-6, np.float32),
+        "event_duration": spent,
         "event_context": context,
         "context_polls": np.zeros(contexts().count, np.int64),
     }  # fmt: skip
@@ -81,6 +97,36 @@ def test_a_stretch_is_that_of_the_code_whatever_calls_end_it(
     assert any(before in line for line in summary_lines(report_run(run)))
     chart = make_code(run, FigureChoice())
     assert "work, a.c:20 to a.c:30" in [each.name for each in chart.series]
+
+
+def test_a_call_says_for_whom_the_others_wait(tmp_path: Path, own_header: Header) -> None:
+    """The last rank at the sum is another every third iteration; the truth follows from times."""
+    work = np.full((BODIES, RANKS, 2), 1e-3)
+    last = np.where(np.arange(BODIES) % 3, 2, 0)
+    work[np.arange(BODIES), last, 1] += np.linspace(1e-2, 2e-2, BODIES)
+    values = run_values(iterations=BODIES, ranks=RANKS, restart=BODIES, seed=1)
+    come = values["start"] + work.sum(axis=2) + 1e-6
+    waits = come.max(axis=1, keepdims=True) - come
+    waits[:, 1] = 0.0  # its stretch is another: it calls the other function
+    truth = np.bincount(come.argmax(axis=1), waits.sum(axis=1), RANKS)
+    run = run_of(tmp_path, own_header, work, sum_s=waits)
+    name = "between left in step (a.c:20) and sum in step (a.c:30)"
+    (before_sum,) = (each for each in stretches_of(run) if str(each) == name)
+    np.testing.assert_allclose(before_sum.waited_for_s, truth, rtol=1e-3)
+    share = truth.max() / waits.sum()
+    rank, part = before_sum.for_whom() or (-1, 0.0)
+    assert rank == truth.argmax()
+    assert part == pytest.approx(share, rel=1e-3)
+    report = report_run(run)
+    said = f"most for rank 2: {share * 100:.0f} %"
+    assert said in " ".join(" ".join(summary_lines(report)).split())
+    assert said in page_html(ranks_page([(report, run)])).replace("\u00a0", " ")
+    (of_json,) = (
+        each
+        for each in report.to_json()["stretches"]
+        if each["after"] == before_sum.after and each["before"] == before_sum.before
+    )
+    np.testing.assert_allclose(of_json["waited_for_s"], truth, rtol=1e-3)
 
 
 def test_an_iteration_with_one_call_has_one_stretch(tmp_path: Path, own_header: Header) -> None:
