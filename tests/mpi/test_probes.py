@@ -74,7 +74,7 @@ def test_all_probes_fill_the_machine_file(
     assert machine.noise is not None
     assert 0 <= machine.noise.share < 1
     assert machine.checkpoint_bytes_per_s is not None
-    for unit in ("GB/s", " s", "%"):
+    for unit in ("B/s", " s", "%"):
         assert unit in done.stdout
 
     content = json.loads((tmp_path / "machine.json").read_text())

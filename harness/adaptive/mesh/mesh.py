@@ -83,7 +83,6 @@ class Mesh(MeshPart):
         self.base, self.threshold, self.most_cells = base, threshold, most_cells
         self.epoch = -1
         if cells is None:
-            self.link()
             self._renew()
 
     @classmethod

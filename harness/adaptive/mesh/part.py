@@ -1,7 +1,6 @@
-"""A rank's part of the order: its cells, its base cells and their neighbours, and load balancing.
+"""A rank's part of the order: its cells, and how they move between ranks.
 
-All cells within a base cell ("root") are on one rank. Therefore the neighbours of base cells, and
-their owners, change only if cells are moved.
+All cells within a base cell are on one rank.
 """
 
 from __future__ import annotations
@@ -12,11 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.harness.adaptive.mesh.order import Cells, Tables, key_loop
-from hindmost.models.compiled import compiled
-
-STEP = ((-1, 0), (1, 0), (0, -1), (0, 1))
-"""Offsets to the neighbour on each of the `SIDES`."""
+from hindmost.harness.adaptive.mesh.order import Cells, Tables, keys_at
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +31,19 @@ class Columns:
     key: NDArray[np.int64]
 
     @classmethod
+    def of(
+        cls,
+        tables: Tables,
+        levels: int,
+        i: NDArray[np.int32],
+        j: NDArray[np.int32],
+        level: NDArray[np.int8],
+    ) -> Columns:
+        """Return cells with their keys."""
+        finest = levels - level.astype(np.int64)
+        return cls(i, j, level, keys_at(tables, levels, i << finest, j << finest))
+
+    @classmethod
     def empty(cls, rows: int) -> Columns:
         """Return room for cells."""
         return cls(
@@ -44,97 +52,6 @@ class Columns:
             np.empty(rows, np.int8),
             np.empty(rows, np.int64),
         )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Roots:
-    """A rank's base cells and the ghosts among them, in the order of the whole mesh.
-
-    Attributes
-    ----------
-    first, last : int
-        Range of the owned ones, without last.
-    key : int64 array, shape (root,)
-    ahead : int32 array, shape (2, root)
-        The root ahead along x and y; -1 if there is none, or both are ghosts.
-    border : int32 array, shape (root on the border of the rank,)
-        Owned ones with neighbours on other ranks.
-    border_peer : int32 array, shape (root on the border of the rank, side)
-        Index of the neighbour's owner in `peers`; -1 if it is this rank, or no neighbour.
-    peers : int32 array, shape (peer,)
-        Ranks with which ghosts are exchanged, ascending.
-    """
-
-    first: int
-    last: int
-    key: NDArray[np.int64]
-    ahead: NDArray[np.int32]
-    border: NDArray[np.int32]
-    border_peer: NDArray[np.int32]
-    peers: NDArray[np.int32]
-
-
-def link_roots(
-    tables: Tables,
-    key: NDArray[np.int64],
-    i: NDArray[np.int32],
-    j: NDArray[np.int32],
-    first_key: NDArray[np.int64],
-) -> Roots:
-    """Find the neighbours of a rank's base cells.
-
-    Parameters
-    ----------
-    tables : (int64 array, shape (nx,), int64 array, shape (ny,))
-        Tables of the order.
-    key, i, j : arrays, shape (owned root,)
-    first_key : int64 array, shape (rank,)
-        Key of every rank's first base cell.
-    """
-    columns, rows = tables
-    beside = np.full((4, key.size), -1, np.int32)
-    far_root, far_side, far_key = [], [], []
-    for side, (dx, dy) in enumerate(STEP):
-        x, y = i + dx, j + dy
-        inside = (x >= 0) & (x < columns.size) & (y >= 0) & (y < rows.size)
-        here = np.flatnonzero(inside)
-        wanted = columns[x[here]] + rows[y[here]]
-        at = np.searchsorted(key, wanted)
-        at[at == key.size] = 0
-        own = key[at] == wanted
-        beside[side, here[own]] = at[own]
-        far_root.append(here[~own])
-        far_side.append(np.full(int((~own).sum()), side))
-        far_key.append(wanted[~own])
-    root, side_of = np.concatenate(far_root), np.concatenate(far_side)
-    of = np.concatenate(far_key)
-    ghost_key, ghost = np.unique(of, return_inverse=True)
-    owner = np.asarray(np.searchsorted(first_key, ghost_key, side="right")) - 1
-    peers = np.unique(owner).astype(np.int32)
-
-    first = int(np.searchsorted(ghost_key, key[0]))
-    last = first + key.size
-    place = np.arange(ghost_key.size)
-    place[first:] += key.size
-    ahead = np.full((2, key.size + ghost_key.size), -1, np.int32)
-    for axis in range(2):
-        here = beside[2 * axis + 1]
-        ahead[axis, first:last] = np.where(here < 0, -1, here + first)
-        upper, lower = side_of == 2 * axis + 1, side_of == 2 * axis
-        ahead[axis, root[upper] + first] = place[ghost[upper]]
-        ahead[axis, place[ghost[lower]]] = root[lower] + first
-    border, row = np.unique(root, return_inverse=True)
-    border_peer = np.full((border.size, 4), -1, np.int32)
-    border_peer[row, side_of] = np.searchsorted(peers, owner[ghost])
-    return Roots(
-        first=first,
-        last=last,
-        key=np.concatenate([ghost_key[:first], key, ghost_key[first:]]),
-        ahead=ahead,
-        border=(border + first).astype(np.int32),
-        border_peer=border_peer,
-        peers=peers,
-    )
 
 
 def move_cells(
@@ -204,11 +121,7 @@ class MeshPart:
         The current cells.
     changed : bool
         Whether the mesh changed on some rank since it was connected.
-    roots : Roots
-        As of the last `link`.
     """
-
-    roots: Roots
 
     def __init__(self, communicator: Any, tables: Tables, levels: int, cells: Cells) -> None:
         self.communicator = communicator
@@ -216,10 +129,7 @@ class MeshPart:
         self.levels = levels
         self.owned = cells.level.size
         self.changed = True
-        own = self.columns = Columns.empty(self.owned)
-        own.i[:], own.j[:], own.level[:] = cells.i, cells.j, cells.level
-        columns, rows = tables
-        compiled(key_loop)(columns, rows, levels, 0, self.owned, own.i, own.j, own.level, own.key)
+        self.columns = Columns.of(tables, levels, cells.i, cells.j, cells.level)
 
     def counts(self) -> NDArray[np.int64]:
         """Return the cells of every rank. Collective."""
@@ -243,20 +153,8 @@ class MeshPart:
             self.communicator, self.columns, state, counts, splits
         )
         self.owned = state.shape[0]
-        self.link()
-        return state, sent
-
-    def link(self) -> None:
-        """Find the base cells and their neighbours. Collective."""
-        cells, begin = self.columns, self.begins()
-        level = cells.level[begin]
-        key = cells.key[begin] >> 2 * self.levels
-        first_key = np.empty(self.communicator.size, np.int64)
-        self.communicator.Allgather(key[:1], first_key)
-        self.roots = link_roots(
-            self.tables, key, cells.i[begin] >> level, cells.j[begin] >> level, first_key
-        )
         self.changed = True
+        return state, sent
 
     def split(self) -> NDArray[np.int64]:
         """Return the first cell of each rank's part, for parts of nearly equal size. Collective.
