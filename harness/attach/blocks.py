@@ -27,8 +27,8 @@ BLOCK_BYTES = 64 << 20
 WORKING = 8
 """Memory to find the iterations of a section of a rank, as a multiple of its records; 6 was
 measured."""
-KEPT = 3
-"""What is kept of a block until it is written, as a multiple of its records; 2 was measured."""
+KEPT = 5
+"""Memory for what is found in a block, as a multiple of its records; 4 was measured."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ import struct
 import zlib
 from dataclasses import dataclass, replace
 from enum import IntEnum
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -304,6 +305,7 @@ def read_node(path: Path) -> tuple[dict[int, RawRank], list[str]]:
             ranks[rank] = read_rank(path, rank, data, own)
         except DamagedFileError as error:
             unreadable.append(str(error))
+    data.madvise(mmap.MADV_DONTNEED)
     if not frames:
         unreadable.append(f"{path} is no raw file of a node: no whole frame begins in it.")
     return ranks, unreadable
@@ -338,6 +340,11 @@ def read_rank(path: Path, rank: int, data: mmap.mmap, frames: Frames) -> RawRank
                 raise ValueError("it does not begin with its program")
             if kind is Frame.PROGRAM:  # may come again, when the program has begun to use PETSc
                 program = from_document(Program, json_at(data, at), ignore_unknown=True)
+                program = replace(
+                    program,
+                    call_names=kept_once(program.call_names),
+                    call_classes=kept_once(program.call_classes),
+                )
                 refuse_later(path, program)
                 if program.rank != rank:
                     raise ValueError(f"it is of rank {program.rank}, by its own words")
@@ -386,6 +393,12 @@ def read_rank(path: Path, rank: int, data: mmap.mmap, frames: Frames) -> RawRank
         contexts=noted.table(),
         polls=noted.polls,
     )
+
+
+@lru_cache(maxsize=8)
+def kept_once(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return names as an equal tuple before had them: all ranks of a program have the same."""
+    return names
 
 
 PLACE = np.dtype(

@@ -217,7 +217,7 @@ class SectionGroup:
             work=min(round(sum(work)), 1 << 53) if work else None,
         )
         make_folder(self.out, "--out")
-        runs = PerBlock(blocks, made, "writing")
+        runs = PerBlock(blocks, made, "assembling the run")
         path = write_run_as(RunName.of(self.out, header), header, runs, Solo())
         self.journal.note(run, path)
         return path
