@@ -20,7 +20,7 @@ from tests.harness.attach.raw_files import CALLS, US, Raw, cg, framed
 
 from hindmost.harness.attach.convert import convert
 
-RANKS = (192, 2_000, 10_000)
+RANKS = (192, 2_000, 4_096, 10_000)
 ITERATIONS, OF_NODE = 500, 64
 OTHERS = [f"MPI_Other_call_{number}" for number in range(170)]
 PROGRAM = {

@@ -26,6 +26,7 @@ from hindmost.files import matching, open_regular, reason
 from hindmost.harness.attach.raw_json import ADDRESS, End, Program, Section
 from hindmost.harness.recorder.library import RECORD
 from hindmost.harness.runfile.contexts import CallContexts, Module, PythonCode
+from hindmost.output import ProgressLine
 from hindmost.parsing import parse_json
 from hindmost.printable import cleaned
 from hindmost.records import from_document
@@ -568,8 +569,13 @@ class RawProgram:
         return len(self.ranks) == self.size and all(each.end for each in self.ranks.values())
 
 
-def read_program(folder: Path) -> RawProgram:
+def read_program(folder: Path, line: ProgressLine | None = None) -> RawProgram:
     """Read a raw folder.
+
+    Parameters
+    ----------
+    line : ProgressLine, optional
+        For the person who waits.
 
     Raises
     ------
@@ -584,7 +590,9 @@ def read_program(folder: Path) -> RawProgram:
         raise UnreadableError(f"{folder} cannot be read: {reason(error)}.") from error
     ranks: dict[int, RawRank] = {}
     unreadable: list[str] = []
-    for path in paths:
+    for number, path in enumerate(paths):
+        if line is not None:
+            line.show("reading", number / len(paths))
         found, why_not = read_node(path)
         twice = ranks.keys() & found.keys()
         if twice:
