@@ -27,8 +27,8 @@ BLOCK_BYTES = 64 << 20
 WORKING = 8
 """Memory to find the iterations of a section of a rank, as a multiple of its records; 6 was
 measured."""
-KEPT = 3
-"""What is kept of a block until it is written, as a multiple of its records; 2 was measured."""
+KEPT = 5
+"""Memory for what is found in a block, as a multiple of its records; 4 was measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +40,16 @@ class Blocks:
     program : RawProgram
     blocks : tuple of range
         Of ranks, by their place in the run.
+    line : ProgressLine
+        For the person who waits.
     """
 
     program: RawProgram
     blocks: tuple[range, ...]
+    line: ProgressLine
 
     @classmethod
-    def of(cls, program: RawProgram, sections: Sequence[Matched]) -> Blocks:
+    def of(cls, program: RawProgram, sections: Sequence[Matched], line: ProgressLine) -> Blocks:
         """Divide the ranks of a run of some sections."""
         blocks, first, total = [], 0, 0
         sizes = [sum(of_rank) for of_rank in zip(*map(sizes_of, sections), strict=True)]
@@ -55,7 +58,7 @@ class Blocks:
                 blocks.append(range(first, rank))
                 first, total = rank, 0
             total += size
-        return cls(program, (*blocks, range(first, len(sizes))))
+        return cls(program, (*blocks, range(first, len(sizes))), line)
 
     def once(self, make: Callable[[int], T]) -> Callable[[int], T]:
         """Return what makes something of a rank; it keeps that if all ranks are one block."""
@@ -74,10 +77,9 @@ class Blocks:
 
     def within(self, block: range, what: str) -> Iterator[int]:
         """Go through the ranks of a block; their records need no memory afterwards."""
-        with ProgressLine(f"{self.program.folder.name}: {what}") as line:
-            for rank in block:
-                yield rank
-                line.show((rank + 1) / self.blocks[-1].stop)
+        for rank in block:
+            yield rank
+            self.line.show(what, (rank + 1) / self.blocks[-1].stop)
         self.program.release()
 
 

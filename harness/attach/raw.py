@@ -14,6 +14,7 @@ import struct
 import zlib
 from dataclasses import dataclass, replace
 from enum import IntEnum
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -25,6 +26,7 @@ from hindmost.files import matching, open_regular, reason
 from hindmost.harness.attach.raw_json import ADDRESS, End, Program, Section
 from hindmost.harness.recorder.library import RECORD
 from hindmost.harness.runfile.contexts import CallContexts, Module, PythonCode
+from hindmost.output import ProgressLine
 from hindmost.parsing import parse_json
 from hindmost.printable import cleaned
 from hindmost.records import from_document
@@ -304,6 +306,7 @@ def read_node(path: Path) -> tuple[dict[int, RawRank], list[str]]:
             ranks[rank] = read_rank(path, rank, data, own)
         except DamagedFileError as error:
             unreadable.append(str(error))
+    data.madvise(mmap.MADV_DONTNEED)
     if not frames:
         unreadable.append(f"{path} is no raw file of a node: no whole frame begins in it.")
     return ranks, unreadable
@@ -338,6 +341,11 @@ def read_rank(path: Path, rank: int, data: mmap.mmap, frames: Frames) -> RawRank
                 raise ValueError("it does not begin with its program")
             if kind is Frame.PROGRAM:  # may come again, when the program has begun to use PETSc
                 program = from_document(Program, json_at(data, at), ignore_unknown=True)
+                program = replace(
+                    program,
+                    call_names=kept_once(program.call_names),
+                    call_classes=kept_once(program.call_classes),
+                )
                 refuse_later(path, program)
                 if program.rank != rank:
                     raise ValueError(f"it is of rank {program.rank}, by its own words")
@@ -386,6 +394,12 @@ def read_rank(path: Path, rank: int, data: mmap.mmap, frames: Frames) -> RawRank
         contexts=noted.table(),
         polls=noted.polls,
     )
+
+
+@lru_cache(maxsize=8)
+def kept_once(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return names as an equal tuple before had them: all ranks of a program have the same."""
+    return names
 
 
 PLACE = np.dtype(
@@ -555,8 +569,13 @@ class RawProgram:
         return len(self.ranks) == self.size and all(each.end for each in self.ranks.values())
 
 
-def read_program(folder: Path) -> RawProgram:
+def read_program(folder: Path, line: ProgressLine | None = None) -> RawProgram:
     """Read a raw folder.
+
+    Parameters
+    ----------
+    line : ProgressLine, optional
+        For the person who waits.
 
     Raises
     ------
@@ -571,7 +590,9 @@ def read_program(folder: Path) -> RawProgram:
         raise UnreadableError(f"{folder} cannot be read: {reason(error)}.") from error
     ranks: dict[int, RawRank] = {}
     unreadable: list[str] = []
-    for path in paths:
+    for number, path in enumerate(paths):
+        if line is not None:
+            line.show("reading", number / len(paths))
         found, why_not = read_node(path)
         twice = ranks.keys() & found.keys()
         if twice:

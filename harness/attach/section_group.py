@@ -39,6 +39,7 @@ from hindmost.harness.runfile.part_file import RunName
 from hindmost.harness.runfile.provenance import Origins
 from hindmost.harness.runfile.writer import write_run_as
 from hindmost.harness.solo import Solo
+from hindmost.output import ProgressLine
 from hindmost.text import counted
 
 
@@ -105,6 +106,8 @@ class SectionGroup:
         Takes sentences on what was left out.
     iterate_at : tuple of str, int; None
         As `convert` takes it.
+    line : ProgressLine
+        For the person who waits.
     """
 
     program: RawProgram
@@ -115,6 +118,7 @@ class SectionGroup:
     number: int
     report: Report
     iterate_at: tuple[str, int] | None
+    line: ProgressLine
 
     @property
     def raws(self) -> list[RawRank]:
@@ -146,7 +150,7 @@ class SectionGroup:
         One; two if some solves left their pattern; one for each loop that the program does one
         after the other.
         """
-        blocks = Blocks.of(self.program, self.sections)
+        blocks = Blocks.of(self.program, self.sections, self.line)
         refuse_without_memory(blocks, self.sections, available_bytes())
         table, numbers = merged(raw.contexts for raw in self.raws)
         named = places_of(table, range(table.module.size))
@@ -217,7 +221,7 @@ class SectionGroup:
             work=min(round(sum(work)), 1 << 53) if work else None,
         )
         make_folder(self.out, "--out")
-        runs = PerBlock(blocks, made, "writing")
+        runs = PerBlock(blocks, made, "assembling the run")
         path = write_run_as(RunName.of(self.out, header), header, runs, Solo())
         self.journal.note(run, path)
         return path

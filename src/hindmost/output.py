@@ -12,6 +12,7 @@ import io
 import json
 import math
 import os
+import shutil
 import sys
 import time
 from typing import Any
@@ -155,12 +156,12 @@ class ProgressLine:
 
     Parameters
     ----------
-    what : str
-        Such as ``app-0.raw: finding iterations``.
+    name : str
+        What is worked on.
     """
 
-    def __init__(self, what: str) -> None:
-        self._what = what
+    def __init__(self, name: str) -> None:
+        self._name = name
         self._seen = sys.stderr.isatty()
         self._next_s = time.monotonic() + QUIETLY_S
         self._shown = False
@@ -169,21 +170,25 @@ class ProgressLine:
         """Return the line itself."""
         return self
 
-    def show(self, share: float) -> None:
-        """Show how much is done, from 0 to 1."""
+    def show(self, what: str, share: float) -> None:
+        """Show what is done, and how much of it, from 0 to 1."""
         if not self._seen or (now := time.monotonic()) < self._next_s:
             return
         self._next_s, self._shown = now + AGAIN_S, True
         done = int(share * BAR)
-        self._write(
-            f"\r{one_line(f'hindmost: {self._what}')} "
-            f"[{'#' * done}{'.' * (BAR - done)}] {100 * share:3.0f} %"
-        )
+        end = f" [{'#' * done}{'.' * (BAR - done)}] {100 * share:3.0f} %"
+        room = shutil.get_terminal_size().columns - len(end) - 1
+        self._write(f"\r{one_line(f'hindmost: {self._name}: {what}')[: max(room, 0)]}{end}\x1b[K")
+
+    def clear(self) -> None:
+        """Take the line away, before something else is written."""
+        if self._shown:
+            self._write("\r\x1b[K")
+            self._shown = False
 
     def __exit__(self, *raised: object) -> None:
         """Take the line away."""
-        if self._shown:
-            self._write("\r\x1b[K")
+        self.clear()
 
     def _write(self, text: str) -> None:
         with contextlib.suppress(OSError, ValueError):
