@@ -15,6 +15,7 @@
 #   make bench-recorder    measure what recording costs a solve (about 3 min, wants an idle machine)
 #   make bench-programs SOURCES=FOLDER   loops found in programs of others, next to their own counts
 #   make bench-attach      measure what 'hindmost attach' costs a program (about 3 min, wants an idle machine)
+#   make bench-delays      put delays into a program: are rank, kind and place named, and none where none is (2 min)
 #   make bench-attach-ranks  convert made raw files of up to 10,000 ranks: time and memory (2 min)
 #   make bench-live        measure what a live feed costs a solve (about 10 min, wants an idle machine)
 #   make bench-show        time 'hindmost show' on a file of 41 million bodies (1.3 GB of disk)
@@ -140,6 +141,9 @@ bench-recorder: setup-demo
 
 bench-attach: setup-demo
 	@$(BIN)/python -m benchmarks.attach
+
+bench-delays: setup-demo
+	@$(BIN)/python -m benchmarks.injected_delays
 
 bench-attach-ranks: setup-test
 	@$(BIN)/python -m benchmarks.attach_ranks

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hindmost.analysis.runs.check_bodies import COSTS as RECURRING_COSTS
 from hindmost.analysis.runs.configuration import is_attached
 from hindmost.analysis.runs.cores import TAKEN, core_wait
 from hindmost.analysis.runs.efficiency.withheld import unclassified_calls, why_withheld
@@ -129,6 +130,39 @@ REMEDIES = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """The work by which a rank is a straggler or is none.
+
+    Attributes
+    ----------
+    work_s : float64 array, shape (rank,), seconds
+    whole_s : float
+        Time of the iterations.
+    quickest : bool
+        Whether only the quickest iterations count.
+    """
+
+    work_s: NDArray[np.float64]
+    whole_s: float
+    quickest: bool = False
+
+    @property
+    def excess(self) -> float:
+        """Most work of a rank above the mean of all, as a share of that."""
+        return float(self.work_s.max()) / max(float(self.work_s.mean()), 1e-300) - 1.0
+
+    @property
+    def imbalance(self) -> float:
+        """Most work of a rank above the mean of all, as a share of the whole time."""
+        return float(self.work_s.max() - self.work_s.mean()) / max(self.whole_s, 1e-300)
+
+    @property
+    def names_one(self) -> bool:
+        """Whether a rank works clearly more than the mean, at a cost."""
+        return self.excess > STANDS_OUT and self.imbalance > COSTS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AttachedRun:
     """The solves of one kind, or the loop, of an attached program.
 
@@ -185,8 +219,31 @@ class AttachedRun:
 
     @property
     def recurring(self) -> list[str]:
-        """What is said of iterations that come back longer."""
-        return [each.text for each in self.findings if each.code == "recurring"]
+        """What is said of iterations that come back longer, and between which calls they are.
+
+        The iterations of a stretch show some that noise elsewhere hides.
+        """
+        bodies = self.run.bodies
+        texts = [each.text for each in self.findings if each.code == "recurring"]
+        found = [
+            (back, stretch, rank)
+            for stretch in self.stretches
+            for rank, every in stretch.recurring.items()
+            for back in every
+            if back.cost_s >= RECURRING_COSTS * self.undisturbed_s
+        ]
+        for back, stretch, rank in sorted(found, key=lambda each: -each[0].cost_s):
+            words = back.rule.explain(bodies)
+            of_rule = [at for at, text in enumerate(texts) if text.startswith(words)]
+            if not of_rule:
+                texts.append(
+                    f"{words} is {seconds(back.longer_s[0])} longer on rank {rank}, {stretch}: "
+                    f"{seconds(back.cost_s)}"
+                )
+            for at in of_rule:
+                if "between" not in texts[at]:
+                    texts[at] += f"; {seconds(back.longer_s[0])} of it {stretch}"
+        return texts
 
     @property
     def straggler(self) -> int | None:
@@ -194,8 +251,43 @@ class AttachedRun:
         times = self.times
         if times is None or self.run.header.ranks < 2 or why_withheld(self.run):
             return None
-        worst = int(np.argmax(times.work_s))
-        return worst if self.excess > STANDS_OUT and self.imbalance > COSTS else None
+        worst = int(np.argmax(self.judged.work_s))
+        return worst if self.judged.names_one else None
+
+    @property
+    def judged(self) -> Judged:
+        """What decides whether a rank is a straggler.
+
+        Where the run was disturbed, and their quickest iterations name one, these do: others may be
+        long on any rank.
+        """
+        assert self.times is not None
+        every = Judged(work_s=self.times.work_s, whole_s=self.run.solve_time_s)
+        quickest_s = self.quickest_s
+        if quickest_s is None:
+            return every
+        quickest = Judged(work_s=quickest_s, whole_s=float(quickest_s.max()), quickest=True)
+        return quickest if quickest.names_one else every
+
+    @property
+    def quickest_s(self) -> NDArray[np.float64] | None:
+        """Work of each rank if all iterations were among its quickest: (rank,), seconds.
+
+        None where the run was not disturbed, or it is not known.
+        """
+        if not self.disturbed or not self.stretches:
+            return None
+        found = self.run.bodies * np.sum([each.quickest_s for each in self.stretches], axis=0)
+        return found if found.max() > 0.0 else None
+
+    @property
+    def undisturbed_s(self) -> float:
+        """Time of the iterations, or of the work of the quickest ones where the run was disturbed.
+
+        What costs time is a share of this one: disturbances do not make it matter less.
+        """
+        quickest_s = self.quickest_s
+        return self.run.solve_time_s if quickest_s is None else float(quickest_s.max())
 
     @property
     def may_be_disturbed(self) -> bool:
@@ -211,6 +303,10 @@ class AttachedRun:
         worst, times = self.straggler, self.times
         if worst is None or times is None or self.recurring:
             return ""
+        if self.judged.quickest:
+            return ""
+        if self.quickest_s is not None:
+            return " Its quickest iterations do not show that: perhaps a disturbance, not its work."
         if core_wait(self.run) is None or self.crowded:
             return " The run was disturbed: this may not be its work." if self.disturbed else ""
         waited, unusual = self.waited, self.unusual
@@ -248,18 +344,12 @@ class AttachedRun:
     @property
     def excess(self) -> float:
         """Work of the rank that works most, above the mean of all, as a share of that."""
-        if self.times is None:
-            return 0.0
-        mean = max(float(self.times.work_s.mean()), 1e-300)
-        return float(self.times.work_s.max()) / mean - 1.0
+        return 0.0 if self.times is None else self.judged.excess
 
     @property
     def imbalance(self) -> float:
         """Most work of a rank above the mean of all, as a share of the solve time."""
-        if self.times is None:
-            return 0.0
-        work = self.times.work_s
-        return float(work.max() - work.mean()) / max(self.run.solve_time_s, 1e-300)
+        return 0.0 if self.times is None else self.judged.imbalance
 
     def lines(self, *, alone: bool = True) -> list[str]:
         """Return the sentences.
@@ -416,11 +506,14 @@ class AttachedRun:
             )
         others = np.delete(share, worst)
         host = f" on {run.hosts[worst]}" if len(set(run.hosts)) > 1 else ""
+        quickest = self.judged.quickest
+        when = " in its quickest iterations, too" if quickest else ""
         return (
-            f"Rank {worst}{host} is the straggler: it spends {percent(self.excess, 0)} more time "
-            f"outside MPI than the mean. It waits {percent(float(share[worst]), 0)} of its "
+            f"Rank {worst}{host} is the straggler{when}: it spends {percent(self.excess, 0)} more "
+            f"time outside MPI than the mean. It waits {percent(float(share[worst]), 0)} of its "
             f"iterations; the others wait {percent(float(others.mean()), 0)}.{self.of_node(worst)}"
-            f"{extra_words(self.stretches, worst)}{self.of_recurring()}{self.doubt()}"
+            f"{extra_words(self.stretches, worst, quickest=quickest)}{self.of_recurring()}"
+            f"{self.doubt()}"
         )
 
     def of_node(self, worst: int) -> str:
@@ -445,7 +538,7 @@ class AttachedRun:
 
     def grown(self) -> list[str]:
         """Say where work grows from iteration to iteration, if that costs time."""
-        said = growth_words(self.run, self.stretches, COSTS * self.run.solve_time_s)
+        said = growth_words(self.run, self.stretches, COSTS * self.undisturbed_s)
         return [said] if said else []
 
     def of_recurring(self, also: str = "") -> str:
