@@ -15,6 +15,7 @@
 #   make bench-recorder    measure what recording costs a solve (about 3 min, wants an idle machine)
 #   make bench-programs SOURCES=FOLDER   loops found in programs of others, next to their own counts
 #   make bench-attach      measure what 'hindmost attach' costs a program (about 3 min, wants an idle machine)
+#   make bench-delays      put delays into a program: are rank, kind and place named, and none where none is (2 min)
 #   make bench-attach-ranks  convert made raw files of up to 10,000 ranks: time and memory (2 min)
 #   make bench-live        measure what a live feed costs a solve (about 10 min, wants an idle machine)
 #   make bench-show        time 'hindmost show' on a file of 41 million bodies (1.3 GB of disk)
@@ -27,8 +28,8 @@
 #   make bench-scaling     hold scaling models against known truth (some 10 min; EXTRAP=PYTHON adds Extra-P)
 #   make bench-5-million   the experiment of the paper on segments: 5.2 million data sets (minutes)
 #   make bench-changepoints  hold change points against known truth (some min)
-#   make ablation          what each mechanism of the models brings, switched off alone (PART=history|adaptive|noise|scaling;
-#                          DATA=FOLDER; some min)
+#   make ablation          what each mechanism of the models brings, switched off alone (PART=history|adaptive|noise|
+#                          loops|runs|scaling; DATA=FOLDER; some min)
 #   make bench-history-nightly  changes in real nightly data: do they stay, are steps found (NIGHTLY=FOLDER; some min)
 #   make bench-adaptive    hold the adaptive kernel's loops against C and numpy (some min, idle machine)
 #   make bench-ranks       100,000 ranks streamed, k-means on ranks, culprits kept (some min, 5 GB of disk)
@@ -141,6 +142,9 @@ bench-recorder: setup-demo
 bench-attach: setup-demo
 	@$(BIN)/python -m benchmarks.attach
 
+bench-delays: setup-demo
+	@$(BIN)/python -m benchmarks.injected_delays
+
 bench-attach-ranks: setup-test
 	@$(BIN)/python -m benchmarks.attach_ranks
 
@@ -190,6 +194,8 @@ ablation: setup-demo
 	@$(if $(filter-out history,$(PART)),true,$(BIN)/python -m benchmarks.ablation_history $(DATA))
 	@$(if $(filter-out adaptive,$(PART)),true,$(BIN)/python -m benchmarks.ablation_adaptive)
 	@$(if $(filter-out noise,$(PART)),true,$(BIN)/python -m benchmarks.ablation_noise $(wildcard demo/*.h5))
+	@$(if $(filter-out loops,$(PART)),true,$(BIN)/python -m benchmarks.ablation_loops)
+	@$(if $(filter-out runs,$(PART)),true,$(BIN)/python -m benchmarks.ablation_runs)
 	@$(if $(filter-out scaling,$(PART)),true,$(BIN)/python -m benchmarks.ablation_pmnf)
 	@$(if $(filter-out scaling,$(PART)),true,$(BIN)/python -m benchmarks.ablation_scaling $(DATA))
 

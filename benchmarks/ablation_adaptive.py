@@ -8,12 +8,10 @@ row gives what changes without the mechanism, with the standard error over the d
 from __future__ import annotations
 
 import argparse
-from contextlib import ExitStack
-from dataclasses import dataclass, replace
-from typing import Any
-from unittest.mock import patch
+from dataclasses import replace
 
 import numpy as np
+from benchmarks.ablation import Mechanism, say
 from numpy.typing import NDArray
 
 from hindmost.models.adaptive import interference, predictors
@@ -45,24 +43,6 @@ MISSED = 3.0
 OFF = 1.1
 """Pace of the offline models: another state of load than that of their probe."""
 HEAT = PHASES.index("heat")
-Patches = tuple[tuple[Any, str, Any], ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Mechanism:
-    """A mechanism and how to switch it off.
-
-    Attributes
-    ----------
-    name : str
-    patches : tuple of (object, name, value)
-        What is replaced.
-    """
-
-    name: str
-    patches: Patches
-
-
 MECHANISMS = (
     Mechanism(name="level: steps clipped", patches=((predictors, "CLIP", 1e9),)),
     Mechanism(
@@ -189,18 +169,11 @@ def main() -> None:
     say(f"{'adaptive prediction':46}" + "".join(f"{name:>16}" for name in COLUMNS))
     say(f"{'as it is':46}" + "".join(f"{value:16.2f}" for value in whole.mean(axis=0)))
     for each in MECHANISMS:
-        with ExitStack() as off:
-            for owner, name, value in each.patches:
-                off.enter_context(patch.object(owner, name, value))
+        with each.off():
             change = table(seeds) - whole
         error = change.std(axis=0) / np.sqrt(len(change))
         cells = (f"{a:+8.2f} ± {b:.2f}" for a, b in zip(change.mean(axis=0), error, strict=True))
         say(f"{'without ' + each.name:46}" + "".join(f"{cell:>16}" for cell in cells))
-
-
-def say(line: str) -> None:
-    """Print a line at once."""
-    print(line, flush=True)  # noqa: T201
 
 
 if __name__ == "__main__":

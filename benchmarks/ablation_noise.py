@@ -10,14 +10,13 @@ paired differences.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
 import numpy as np
+from benchmarks.ablation import Case, Mechanism, Scores, print_table, say
 from numpy.typing import NDArray
 from scipy import signal
 
@@ -33,26 +32,9 @@ from hindmost.models.noise.times import SolveTimes
 from hindmost.models.synthetic.solves import synthetic_solve
 
 Times = NDArray[np.float64]
-Scores = dict[str, float]
-Case = Callable[[], Scores]
 RESTART = 30
 PREEMPTED_S = 1e-3
 """Recorded iterations that are longer by more are no ground for known detours."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Mechanism:
-    """A mechanism and how to switch it off.
-
-    Attributes
-    ----------
-    name : str
-    patches : tuple of (object, name, value)
-        What is replaced.
-    """
-
-    name: str
-    patches: tuple[tuple[Any, str, Any], ...]
 
 
 def at_once(excess_s: Times, least_s: float) -> Any:
@@ -252,47 +234,15 @@ def judged(times: SolveTimes) -> Case:
     return case
 
 
-# What changes without a mechanism.
-
-
-def scores_of(cases: Iterable[Case]) -> dict[str, Times]:
-    """Return the scores of all cases, by column."""
-    rows = [case() for case in cases]
-    return {name: np.array([row[name] for row in rows]) for name in rows[0]}
-
-
-def table(title: str, cases: list[Case], mechanisms: Iterable[Mechanism]) -> None:
-    """Print a row for every mechanism: the change of each column, and its standard error."""
-    whole = scores_of(cases)
-    said = [f"{name} {np.nanmean(each):.1f}" for name, each in whole.items()]
-    say(f"\n{title}: {len(cases)} cases, in %: {', '.join(said)}")
-    for mechanism in mechanisms:
-        with ExitStack() as stack:
-            for where, name, value in mechanism.patches:
-                stack.enter_context(patch.object(where, name, value))
-            without = scores_of(cases)
-        cells = []
-        for name, each in whole.items():
-            change = (without[name] - each)[np.isfinite(each)]
-            error = change.std(ddof=1) / change.size**0.5
-            cells.append(f"{name} {change.mean():+.1f} ± {error:.1f}")
-        say(f"  {mechanism.name:44}{', '.join(cells)}")
-
-
-def say(line: str) -> None:
-    """Print a line at once."""
-    print(line, flush=True)  # noqa: T201
-
-
 def main(paths: list[Path]) -> None:
     """Print all tables."""
     say("What changes without each mechanism, with the standard error of the paired differences.")
-    table("Detours, drawn jitter", [*synthetic_detours()], OF_DETOURS)
+    print_table("Detours, drawn jitter", [*synthetic_detours()], OF_DETOURS)
     if paths:
-        table("Detours added to recorded ranks", [*recorded_detours(paths)], OF_DETOURS)
-    table("Slow stretches", [*stretches()], OF_STRETCHES)
-    table("Ranks compared", [*pairs_of_ranks()], OF_RANKS)
-    table("Max-plus", [*solves(paths)], OF_MAXPLUS)
+        print_table("Detours added to recorded ranks", [*recorded_detours(paths)], OF_DETOURS)
+    print_table("Slow stretches", [*stretches()], OF_STRETCHES)
+    print_table("Ranks compared", [*pairs_of_ranks()], OF_RANKS)
+    print_table("Max-plus", [*solves(paths)], OF_MAXPLUS)
 
 
 if __name__ == "__main__":

@@ -20,17 +20,16 @@ import argparse
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from unittest.mock import patch
 
 import numpy as np
+from benchmarks.ablation import Mechanism
 from benchmarks.real_series import EVERYTHING, RealSeries, data_file, read_series
 from numpy.typing import NDArray
 
-from hindmost.models.foretell import weighing
+from hindmost.models.foretell import held_out, weighing
 from hindmost.models.foretell.candidates import Candidate
 from hindmost.models.foretell.forecast import LEAST_POINTS, joint_trials
 from hindmost.models.foretell.held_out import Trials, hold_out
@@ -110,7 +109,7 @@ def main() -> None:
         say(np.array2string(found, precision=3, separator=", "))
         return
     for ahead in AHEAD:
-        print_table(pools[ahead], ahead)
+        print_table(series, pools[ahead], ahead)
 
 
 def pools_of(series: Sequence[RealSeries], ahead: int) -> Iterator[Pool]:
@@ -147,29 +146,24 @@ def program_of(experiment: str) -> str:
     return " ".join(words[:2]) if words[0] == "IMB" else words[0]
 
 
-VARIANTS: dict[str, dict[str, float]] = {
-    "no pooling over kernels": {"POOLED": 0.0},
-    "no weights: median of all": {"SHARPNESS": 1e-9},
-    "only the best candidate": {"SHARPNESS": 100.0},
-}
-"""Mechanisms that are switched off by a constant of `weighing`."""
+OF_WEIGHTS = (
+    Mechanism(name="pooling over kernels", patches=((weighing, "POOLED", 0.0),)),
+    Mechanism(name="weights: median of all", patches=((weighing, "SHARPNESS", 1e-9),)),
+    Mechanism(name="others than the best candidate", patches=((weighing, "SHARPNESS", 100.0),)),
+)
+OF_TRIALS = (
+    Mechanism(name="the last 10 held-out points", patches=((held_out, "MOST_ORIGINS", 1000),)),
+)
+"""Mechanisms of `foretell`; those of trials change what is weighed."""
 
 
-def foretell_pools(
-    pools: Sequence[Pool],
-    *,
-    without: Candidate | None = None,
-    constants: Mapping[str, float] | None = None,
-) -> Outcome:
-    """Foretell all series, with some candidate or mechanism switched off."""
+def foretell_pools(pools: Sequence[Pool], *, without: Candidate | None = None) -> Outcome:
+    """Foretell all series, perhaps without a candidate."""
     found: list[tuple[NDArray[np.float64], NDArray[np.float64]]] = []
-    with ExitStack() as patches:
-        for name, value in (constants or {}).items():
-            patches.enter_context(patch.object(weighing, name, value))
-        for pool in pools:
-            trials = pool.trials if without is None else trials_without(pool.trials, without)
-            weighed: Weighed = weigh(trials)
-            found.append((weighed.predicted - pool.truth, width_features(trials, weighed)))
+    for pool in pools:
+        trials = pool.trials if without is None else trials_without(pool.trials, without)
+        weighed: Weighed = weigh(trials)
+        found.append((weighed.predicted - pool.truth, width_features(trials, weighed)))
     errors, features = zip(*found, strict=True)
     return Outcome(
         errors=np.concatenate(errors),
@@ -227,7 +221,7 @@ def quantile_regression(
     return found
 
 
-def print_table(pools: Sequence[Pool], ahead: int) -> None:
+def print_table(series: Sequence[RealSeries], pools: Sequence[Pool], ahead: int) -> None:
     """Print what each variant and each peer reaches, by group."""
     programs = programs_of(pools)
     groups = np.array([group for pool in pools for group in pool.groups])
@@ -252,7 +246,10 @@ def print_table(pools: Sequence[Pool], ahead: int) -> None:
     variants: dict[str, Outcome] = {
         f"without {each}": foretell_pools(pools, without=each) for each in list(Candidate)[1:]
     }
-    variants |= {name: foretell_pools(pools, constants=each) for name, each in VARIANTS.items()}
+    for mechanism in (*OF_WEIGHTS, *OF_TRIALS):
+        with mechanism.off():
+            anew = list(pools_of(series, ahead)) if mechanism in OF_TRIALS else pools
+            variants[f"without {mechanism.name}"] = foretell_pools(anew)
     for name, outcome in variants.items():
         say(f"| {name} | {changes(outcome.errors, whole.errors, programs, rows)} | |")
     for law, name in enumerate(LAWS):

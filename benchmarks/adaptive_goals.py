@@ -14,6 +14,8 @@ from hindmost.analysis.runs.cycles import DECIDES
 from hindmost.analysis.show.table import RIGHT, WIDE, Column, Table
 from hindmost.text import counted
 
+RULE = "optimum, to the nearest cycle"
+"""That of checkpoints in runs."""
 RAW = 3.5
 OVER_FLOOR = 1.2
 OFFLINE_OVER_FLOOR = 1.3
@@ -82,7 +84,7 @@ def means(errors: list[Replays], name: str) -> tuple[float, float]:
 
 def decisions(study: AdaptiveStudy) -> Iterator[Goal]:
     """Judge checkpoints, the detection of neighbours, and what predicting costs."""
-    waste = max(each.checkpoints.planned[-2].above_percent for each in study.errors)
+    waste = max(each.checkpoints.above_percent(RULE) for each in study.errors)
     yield goal("checkpoint waste above the minimum, worst run", waste, WASTE_POINTS, "points")
     runs = [run for each in study.judged for run in each.runs]
     shares = [100.0 * run.spec.get("foresight_s", 0.0) / run.seconds.sum() for run in runs]

@@ -2,8 +2,9 @@
 
     make bench-attach-ranks
 
-The files are made: a solve of 500 iterations by CG on each rank, 64 ranks on a node. Each size is
-converted in a process of its own.
+The files are made: a solve of 500 iterations by CG on each rank, 64 ranks on a node, with the names
+of as many calls as the recorder has, and with call contexts. Each size is converted in a process of
+its own.
 """
 
 from __future__ import annotations
@@ -15,12 +16,17 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.harness.attach.raw_files import US, Raw, cg, framed
+from tests.harness.attach.raw_files import CALLS, US, Raw, cg, framed
 
 from hindmost.harness.attach.convert import convert
 
-RANKS = (192, 2_000, 10_000)
+RANKS = (192, 2_000, 4_096, 10_000)
 ITERATIONS, OF_NODE = 500, 64
+OTHERS = [f"MPI_Other_call_{number}" for number in range(170)]
+PROGRAM = {
+    "call_names": [*CALLS, *OTHERS],
+    "call_classes": [name.upper() for name in (*CALLS.values(), *OTHERS)],
+}
 
 
 def write_program(folder: Path, ranks: int) -> int:
@@ -30,8 +36,9 @@ def write_program(folder: Path, ranks: int) -> int:
     for first in range(0, ranks, OF_NODE):
         with (folder / f"node-{first:07d}.raw").open("wb") as file:
             for rank in range(first, min(first + OF_NODE, ranks)):
-                raw = Raw(rank, ranks).section(stream, type="cg", iterations=ITERATIONS).end()
-                file.write(b"".join(framed(raw.parts, rank)))
+                raw = Raw(rank, ranks, program=PROGRAM)
+                raw.section(stream, type="cg", iterations=ITERATIONS).contexts(len(stream.records))
+                file.write(b"".join(framed(raw.end().parts, rank)))
     return ranks * len(stream.records)
 
 

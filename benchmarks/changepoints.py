@@ -1,9 +1,8 @@
 """Accuracy and speed of change detection, compared with other tools on the same series.
 
 Run by ``make bench-changepoints``, in a few minutes. The series are simulated with known truth
-(see ``hindmost.models.synthetic.nightly``), with seeds that were not used to choose settings. Real
-noise, with shifts added to stable stretches, is read from the folder in HINDMOST_EVALUATION_DATA:
-the half of the cases in ``ali-blake-nightly.tar.gz`` that was not used to choose settings.
+(see ``hindmost.models.synthetic.nightly``), with seeds that were not used to choose settings. Steps
+in real noise are those of ``history_nightly`` and ``ablation_history``.
 
 Apache Otava (``pip install apache-otava``) and ruptures (``pip install ruptures``) need separate
 environments: name their interpreters with --otava and --ruptures, or in HINDMOST_OTAVA_PYTHON and
@@ -17,13 +16,8 @@ import json
 import os
 import subprocess
 import sys
-import tarfile
 import time
-import zlib
-from collections.abc import Callable, Iterator
-from datetime import date
-from itertools import pairwise
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -34,8 +28,6 @@ from hindmost.models.synthetic.nightly import (
     KINDS,
     SimulatedNights,
     draw_nightly,
-    inject_shifts,
-    stable_stretches,
 )
 from hindmost.models.synthetic.scores import Score, detection_delays, score_changes
 
@@ -43,11 +35,9 @@ Series = NDArray[np.float64]
 Finder = Callable[[list[Series]], tuple[list[list[int]], float]]
 FIRST_SEED = 5_000_000
 """Settings were chosen on seeds below 1000, and on 300 of two kinds from 3 million on."""
-FEWEST_NIGHTS = 10
 DELAYS = 300
 """Series for which delays are measured: every night needs a pass."""
 LONGEST_NAME = 26
-DATA = "HINDMOST_EVALUATION_DATA"
 DELAY_METHODS: dict[str, dict[str, Any]] = {
     "hindmost robust": {"method": "robust", "confirmations": 1},
     "report, 0.005": {"method": "report"},
@@ -189,58 +179,6 @@ def print_delays(truth: list[SimulatedNights]) -> None:
         )
 
 
-def real_series(folder: Path) -> dict[tuple[str, str], tuple[Series, Series]]:
-    """Read the nightly timers with 10 nights or more: days and seconds by case and timer."""
-    nights: dict[tuple[str, str], list[tuple[int, float]]] = {}
-    with tarfile.open(folder / "ali-blake-nightly.tar.gz") as archive:
-        for member in sorted(archive.getmembers(), key=lambda m: m.name):
-            stem = Path(member.name).stem
-            file = archive.extractfile(member) if stem.startswith("ctest-") else None
-            if file is None:
-                continue
-            day = date.fromisoformat(stem.removeprefix("ctest-")).toordinal()
-            for case, entry in json.load(file).items():
-                for timer, seconds in entry["timers"].items() if entry["passed"] else ():
-                    if seconds is not None and np.isfinite(seconds) and seconds > 0.0:
-                        nights.setdefault((case, timer), []).append((day, seconds))
-    return {
-        name: (np.array([d for d, _ in points], float), np.array([s for _, s in points]))
-        for name, points in sorted(nights.items())
-        if len(points) >= FEWEST_NIGHTS
-    }
-
-
-def quiet_for_report(values: Series) -> list[tuple[int, int]]:
-    """Return the stretches of 40 nights or more in which the report's method sees no change."""
-    found = detect(values, method="report", alpha=1e-4)
-    places = [change.index for change in found.changes]
-    bounds = pairwise(sorted([0, *places, values.size]))
-    return [(start, stop) for start, stop in bounds if stop - start >= 40]
-
-
-def with_injected(
-    every: dict[tuple[str, str], tuple[Series, Series]],
-    stretches: Callable[[Series], list[tuple[int, int]]],
-    half: int,
-) -> Iterator[SimulatedNights]:
-    """Add shifts to the stretches of one half of the cases: settings were chosen on half 0."""
-    for (case, timer), (_, values) in every.items():
-        if zlib.crc32(case.encode()) % 2 != half:
-            continue
-        for start, stop in stretches(values):
-            seed = FIRST_SEED + zlib.crc32(f"{case} {timer} {start}".encode())
-            yield inject_shifts(values[start:stop], seed, most=1 if stop - start < 60 else 2, gap=8)
-
-
-def print_speed(every: dict[tuple[str, str], tuple[Series, Series]]) -> None:
-    """Print the time of all real series."""
-    start = time.perf_counter()
-    for days, values in every.values():
-        detect(values, times=days)
-    took = time.perf_counter() - start
-    print(f"\nall {len(every)} real series: {took:.2f} s")  # noqa: T201
-
-
 def main() -> int:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
@@ -255,21 +193,6 @@ def main() -> int:
     sets = {kind: [draw_nightly(kind, seed) for seed in seeds] for kind in KINDS}
     print_table(methods, sets)
     print_delays(sets["shifts"][:DELAYS])
-    folder = os.environ.get(DATA)
-    if not folder:
-        print(f"\nreal noise is skipped: {DATA} names no folder")  # noqa: T201
-        return 0
-    every = real_series(Path(folder))
-    print_table(
-        methods,
-        {
-            "real noise, stable by medians": list(with_injected(every, stable_stretches, 1)),
-            "real noise, stable for the report at 1e-4": list(
-                with_injected(every, quiet_for_report, 1)
-            ),
-        },
-    )
-    print_speed(every)
     return 0
 
 

@@ -11,7 +11,8 @@ traces cannot contain, is the one that MPI_Iallreduce has in SMPI: all ranks exc
 that it completes one message after the last rank posted it.
 
 Then SMPI runs a real program (`jacobi.c`) and traces it, and both replay that trace: SMPI with
-``smpirun -replay``, hindmost as ``hindmost whatif TRACE`` does.
+``smpirun -replay``, hindmost as ``hindmost whatif TRACE`` does. Both also replay traces of rooted
+collectives, in which ranks come at different times and may leave early.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ import sys
 import tempfile
 import time
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -71,12 +73,22 @@ PLATFORM = """\
 OTHER_COLLECTIVES = {
     "smpi/bcast": "binomial_tree",
     "smpi/reduce": "binomial",
+    "smpi/gather": "ompi_binomial",
+    "smpi/scatter": "ompi_binomial",
     "smpi/barrier": "ompi_recursivedoubling",
 }
 PROGRAM = Path(__file__).with_name("jacobi.c")
 FLOPS_PER_S = 1e9
 """At which SMPI counts work: its ``smpi/host-speed``, and the speed of a host of the platform."""
 TRACED_ITERATIONS = 100
+ROOTED = {
+    "bcast": ("bcast {bytes} {root} 2",),
+    "reduce": ("reduce {bytes} 0 {root} 2",),
+    "gather": ("gather {bytes} {bytes} {root} 2 2",),
+    "scatter": ("scatter {bytes} {bytes} {root} 2 2",),
+    "bcast, reduce": ("bcast {bytes} {root} 2", "reduce {bytes} 0 {root} 2"),
+}
+"""Rooted collectives as traces have them, with work before each."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -237,14 +249,51 @@ def traced(folder: Path, ranks: int, iterations: int) -> Path:
 
 def both_replays(ranks: int, iterations: int, eager_bytes: int) -> tuple[float, float]:
     """Return the time of the traced program as SMPI and as hindmost replay it, in seconds."""
+    with tempfile.TemporaryDirectory() as name:
+        return replay_both(traced(Path(name), ranks, iterations), ranks, eager_bytes)
+
+
+def replay_both(trace: Path, ranks: int, eager_bytes: int) -> tuple[float, float]:
+    """Return the time of a trace as SMPI and as hindmost replay it, in seconds."""
     network = Network(within=LINK, within_both_ways=LINK)
     machine = Machine(name="cluster", ranks_per_node=ranks, network=network)
+    theirs_s, _ = replay(trace.parent, ranks, trace.name, eager_bytes)
     how = Replaying.on(machine, FLOPS_PER_S, eager_bytes)
-    with tempfile.TemporaryDirectory() as name:
-        trace = traced(Path(name), ranks, iterations)
-        theirs_s, _ = replay(trace.parent, ranks, trace.name, eager_bytes)
-        (ours,) = replay_trace(trace, SMPI_TRACE, changes_of(), how)
+    (ours,) = replay_trace(trace, SMPI_TRACE, changes_of(), how)
     return theirs_s, ours.before.total_s
+
+
+def rooted_replays(calls: tuple[str, ...], ranks: int, eager_bytes: int) -> tuple[float, float]:
+    """Return the time of iterations of rooted collectives as SMPI and hindmost replay them."""
+    random, root = np.random.default_rng(0), ranks // 3
+    shape = TRACED_ITERATIONS, ranks, len(calls)
+    flops = 1e9 * random.exponential(0.1 * MEAN_WORK_S, shape)
+    said = [call.format(bytes=HALO_BYTES, root=root) for call in calls]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write_platform(folder, ranks)
+        names = [folder / f"rank{rank}" for rank in range(ranks)]
+        (folder / "trace").write_text("".join(f"{each}\n" for each in names))
+        for rank, file in enumerate(names):
+            lines = ["init"]
+            for body in flops[:, rank]:
+                for work, call in zip(body, said, strict=True):
+                    lines += [f"compute {work:.17g}", call]
+            file.write_text("".join(f"{rank} {line}\n" for line in [*lines, "finalize"]))
+        return replay_both(folder / "trace", ranks, eager_bytes)
+
+
+def compare_rooted(quick: bool) -> None:
+    """Print both replays of rooted collectives."""
+    say(f"rooted collectives of {HALO_BYTES} B, root: a third of the ranks")
+    say(f"{'':14}{'eager':>8}{'ranks':>6}{'SMPI':>13}{'hindmost':>13}{'differ by':>11}")
+    for (name, calls), ranks in product(ROOTED.items(), (12,) if quick else (8, 12, 64)):
+        for eager_bytes in (0, EAGER_BYTES):
+            theirs_s, ours_s = rooted_replays(calls, ranks, eager_bytes)
+            say(
+                f"{name:14}{eager_bytes:6} B{ranks:6}{theirs_s * 1e3:10.3f} ms"
+                f"{ours_s * 1e3:10.3f} ms{ours_s / theirs_s - 1.0:+11.4%}"
+            )
 
 
 def compare_traced(quick: bool) -> None:
@@ -291,6 +340,7 @@ def main(words: list[str]) -> None:
                 f"{their_time / our_time:,.0f} times"
             )
     compare_traced(quick)
+    compare_rooted(quick)
     say(
         "The non-blocking one is slow in SMPI because its reductions are exchanges of all with all."
     )

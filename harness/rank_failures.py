@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import ctypes
+import math
 import sys
 import time
 from array import array
@@ -54,6 +55,16 @@ def on_all(communicator: Any, action: Callable[[], T]) -> T:
     return result  # type: ignore[return-value]  # what the action returned
 
 
+def met(everybody: Any, most_s: float) -> bool:
+    """Wait for a request of all ranks, so many seconds at most; return whether it is done."""
+    end = time.monotonic() + most_s
+    while not everybody.Test():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.0005)
+    return True
+
+
 def first_failed(communicator: Any, error: BaseException | None) -> int | None:
     """Return the first rank on which a program failed, None if none did; collective.
 
@@ -76,17 +87,14 @@ def first_failed(communicator: Any, error: BaseException | None) -> int | None:
     mine = array("i", [communicator.size if error is None else communicator.rank])
     first = array("i", [0])
     everybody = communicator.Iallreduce([mine, MPI.INT], [first, MPI.INT], MPI.MIN)
-    deadline = time.monotonic() + GRACE_S
-    while not everybody.Test():
-        if error is not None and time.monotonic() > deadline:
-            # The reduction goes on, and needs its buffers as long as the process lives.
-            atexit.register(_end_others, communicator, everybody, error, (mine, first))
-            return int(communicator.rank)
-        time.sleep(0.0005)
+    if not met(everybody, GRACE_S if error is not None else math.inf):
+        # The reduction goes on, and needs its buffers as long as the process lives.
+        atexit.register(_end_others, communicator, everybody, error, (mine, first))
+        return int(communicator.rank)
     return first[0] if first[0] < communicator.size else None
 
 
-def _end_others(communicator: Any, everybody: Any, error: BaseException, _: Any) -> None:
+def _end_others(communicator: Any, everybody: Any, error: BaseException | None, _: Any) -> None:
     """End the other ranks if this process ends for an error that they know nothing of."""
     from mpi4py import MPI
 
@@ -119,15 +127,11 @@ def end_together(communicator: Any, message: str, status: int) -> int:
     status : int
         Exit status for the command.
     """
-    everybody = communicator.Ibarrier()
-    deadline = time.monotonic() + GRACE_S
-    while not everybody.Test():
-        if time.monotonic() > deadline:
-            await_turn(communicator.rank)
-            if message:
-                warn(f"rank {communicator.rank}: {message}")
-            _abort(communicator, status)
-        time.sleep(0.01)
+    if not met(communicator.Ibarrier(), GRACE_S):
+        await_turn(communicator.rank)
+        if message:
+            warn(f"rank {communicator.rank}: {message}")
+        _abort(communicator, status)
     if communicator.rank == 0 and message:
         warn(message)
     communicator.Barrier()

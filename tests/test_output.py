@@ -101,6 +101,41 @@ def test_work_that_takes_some_seconds_is_announced(
     assert capsys.readouterr() == ("", said)
 
 
+ERASE = "\x1b[K"
+
+
+class Terminal(io.StringIO):
+    """What a person sees."""
+
+    def isatty(self) -> bool:
+        """Return that a person does."""
+        return True
+
+
+@pytest.mark.parametrize(("stream", "seen"), [(Terminal, True), (io.StringIO, False)])
+def test_only_a_person_who_waits_sees_progress(
+    stream: type[io.StringIO], seen: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = 0.0
+    monkeypatch.setattr("time.monotonic", lambda: now)
+    written = stream()
+    monkeypatch.setattr(sys, "stderr", written)
+    monkeypatch.setenv("COLUMNS", "90")
+    with output.ProgressLine(f"app-0.raw{HOSTILE}") as line:
+        for now in (0.5, output.QUIETLY_S - 0.1):
+            line.show("reading", now / 10)
+        assert written.getvalue() == ""
+        for now in (2.5, 2.6, 5.0):
+            line.show("reading", now / 10)
+    said = written.getvalue()
+    assert said.endswith(f"\r{ERASE}") == seen  # the line is taken away
+    shown = said.removesuffix(f"\r{ERASE}").replace(ERASE, "").split("\r")[1:]
+    assert [each[-5:] for each in shown] == [" 25 %", " 50 %"][: 2 * seen]
+    assert [each.count("#") for each in shown] == [7, 15][: 2 * seen]
+    assert all(is_clean(each) and len(each) == 89 for each in shown)
+    assert all(each.startswith("hindmost: app-0.raw") for each in shown)
+
+
 def test_tables_show_brackets_and_escapes_as_they_are(capsys: pytest.CaptureFixture[str]) -> None:
     table = Table(
         title=("title [bold]", HOSTILE),

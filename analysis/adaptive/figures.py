@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.analysis.adaptive.checkpoints import CheckpointStudy, study_checkpoints
+from hindmost.analysis.adaptive.study import CheckpointStudy, study_checkpoints
 from hindmost.analysis.runs.cycles import AdaptiveRun, read_adaptive
 from hindmost.analysis.runs.figures.run_figure import FigureChoice, RunFigure
 from hindmost.analysis.show.chart import Chart, Quantity, Series, worth_showing
@@ -185,12 +185,10 @@ def accumulated(run: AdaptiveRun, study: CheckpointStudy | None = None) -> Chart
     total = np.cumsum(run.seconds)
     done = run.numbers + 1.0
     series = [Series(name="accumulated time", look="line", x=done, y=total)]
-    for planned in study.planned:
-        after = np.asarray(planned.plan.after, np.int64)
+    for rule, plan in study.plans.items():
+        after = np.asarray(plan.after, np.int64)
         if after.size:
-            series.append(
-                Series(name=planned.name, look="points", x=done[after - 1], y=total[after - 1])
-            )
+            series.append(Series(name=rule, look="points", x=done[after - 1], y=total[after - 1]))
     written = np.array([each.cycle for each in run.checkpoints], np.int64)
     places = written - run.first_cycle - 1
     places = places[(places >= 0) & (places < total.size)]

@@ -9,10 +9,16 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.analysis.adaptive.checkpoints import CheckpointStudy, study_checkpoints
 from hindmost.analysis.runs.configuration import configuration
 from hindmost.analysis.runs.cycles import DECIDES, AdaptiveRun, mean_error_percent
 from hindmost.analysis.runs.summary import load_around
+from hindmost.models.adaptive.checkpoints import (
+    CheckpointPlan,
+    best_plan,
+    optimum_s,
+    plan_by_rule,
+    young_s,
+)
 from hindmost.models.adaptive.interference import CycleKind
 from hindmost.text import counted
 
@@ -22,6 +28,82 @@ LATE = 20
 """Cycles after which a verdict does not belong to an onset."""
 SETTLED = 3
 """Cycles after an onset by which predictions should have adapted."""
+
+MTBF_S = 600.0
+"""Mean time between failures where none is given, as in the figure of Mathis and Kerbyson."""
+ASSUMED_SHARE = 0.005
+"""Assumed cost of a checkpoint as a share of the run, if the run wrote none."""
+RULES = {
+    "Young, rounded down (the paper)": (young_s, True),
+    "optimum, to the nearest cycle": (optimum_s, False),
+}
+"""Intervals of (checkpoint_s, mtbf_s), and whether they are rounded down to whole cycles."""
+BEST = "least waste, known afterwards"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckpointStudy:
+    """The checkpoints of a run by every rule.
+
+    Attributes
+    ----------
+    mtbf_s : float
+    checkpoint_s : float64 array, shape (cycle,), seconds
+        Cost of a checkpoint after each cycle.
+    assumed : bool
+        Whether the cost is assumed, because none was measured.
+    plans : dict of str to CheckpointPlan
+        By rule, then that of least waste.
+    """
+
+    mtbf_s: float
+    checkpoint_s: NDArray[np.float64]
+    assumed: bool
+    plans: dict[str, CheckpointPlan]
+
+    def waste_percent(self, rule: str) -> float:
+        """Return the expected wall time over the computed time, less one."""
+        return 100.0 * self.plans[rule].expected_waste(self.mtbf_s)
+
+    def above_percent(self, rule: str) -> float:
+        """Return the waste of a rule less the least one, in percentage points."""
+        return self.waste_percent(rule) - self.waste_percent(BEST)
+
+
+def study_checkpoints(
+    run: AdaptiveRun, *, mtbf_s: float = MTBF_S, checkpoint_s: float | None = None
+) -> CheckpointStudy:
+    """Plan the checkpoints of a run by every rule, from the predictions before each cycle.
+
+    Parameters
+    ----------
+    mtbf_s : float
+        Mean time between failures; by default the paper's 10 min.
+    checkpoint_s : float, optional
+        Cost of a checkpoint; by default that of the run's own, in proportion to the cells.
+    """
+    cost, assumed = costs(run, checkpoint_s)
+    predicted = run.prediction(DECIDES) if DECIDES in run.predictors else run.seconds
+    plans = {
+        name: plan_by_rule(run.seconds, predicted, cost, mtbf_s, interval_s, down=down)
+        for name, (interval_s, down) in RULES.items()
+    }
+    plans[BEST] = best_plan(run.seconds, cost, mtbf_s)
+    return CheckpointStudy(mtbf_s=mtbf_s, checkpoint_s=cost, assumed=assumed, plans=plans)
+
+
+def costs(run: AdaptiveRun, checkpoint_s: float | None) -> tuple[NDArray[np.float64], bool]:
+    """Return the cost of a checkpoint after each cycle, and whether it is assumed."""
+    cells = run.total_cells.astype(np.float64)
+    if checkpoint_s is not None:
+        return np.full(cells.size, checkpoint_s), False
+    rates = [
+        each.seconds / cells[min(max(0, each.cycle - run.first_cycle), cells.size - 1)]
+        for each in run.checkpoints
+    ]
+    if rates:
+        return float(np.median(rates)) * cells, False
+    return np.full(cells.size, ASSUMED_SHARE * float(run.seconds.sum())), True
 
 
 @dataclass(frozen=True, kw_only=True)

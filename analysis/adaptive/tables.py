@@ -7,8 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from hindmost.analysis.adaptive.checkpoints import CheckpointStudy
-from hindmost.analysis.adaptive.study import Onset, Replays
+from hindmost.analysis.adaptive.study import CheckpointStudy, Onset, Replays
 from hindmost.analysis.runs.cycles import DECIDES
 from hindmost.analysis.show.table import RIGHT, WIDE, Column, Table
 
@@ -85,14 +84,14 @@ def checkpoint_table(study: CheckpointStudy) -> Table:
         ),
         rows=[
             (
-                each.name,
-                str(len(each.plan.after)),
-                ", ".join(str(cycle) for cycle in each.plan.after[:12])
-                + (", ..." if len(each.plan.after) > 12 else ""),
-                f"{each.waste_percent:.3f}",
-                f"{each.above_percent:.3f}",
+                rule,
+                str(len(plan.after)),
+                ", ".join(str(cycle) for cycle in plan.after[:12])
+                + (", ..." if len(plan.after) > 12 else ""),
+                f"{study.waste_percent(rule):.3f}",
+                f"{study.above_percent(rule):.3f}",
             )
-            for each in study.planned
+            for rule, plan in study.plans.items()
         ],
         notes=(WASTE,),
     )

@@ -8,14 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from hindmost.analysis.history.ratio import (
-    Ratio,
-)
+from hindmost.analysis.history.ratio import Ratio
 from hindmost.analysis.history.ratio_history import RatioHistory
 from hindmost.analysis.readers.history import NightlySeries, SeriesName
 from hindmost.models.changepoint import least_change
 from hindmost.models.changepoint.changes import more_and_less
 from hindmost.models.significance import p_number, p_words
+from hindmost.records import to_document
 from hindmost.text import counted, percent
 
 ALPHA = 0.05
@@ -198,16 +197,10 @@ class ComparedSeries:
 
     def to_json(self) -> dict[str, Any]:
         """Return its figures."""
-        ratio, name = self.ratio, self.first.name
+        ratio = self.ratio
         return {
-            "machine": name.machine,
-            "case": name.case,
-            "timer": name.timer,
-            "second": {
-                "machine": self.second.name.machine,
-                "case": self.second.name.case,
-                "timer": self.second.name.timer,
-            },
+            **to_document(self.first.name),
+            "second": to_document(self.second.name),
             "unit": self.first.unit,
             "smaller_is_better": self.first.smaller_is_better,
             "observations": list(self.pairs),

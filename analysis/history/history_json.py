@@ -25,9 +25,7 @@ def to_json(study: HistoryStudy) -> dict[str, Any]:
         "settings": effective_settings(study.method, study.settings),
         "open": [
             {
-                "machine": each.series.name.machine,
-                "case": each.series.name.case,
-                "timer": each.series.name.timer,
+                **to_document(each.series.name),
                 **change.to_json(each.labels),
                 "badge": each.verdict_on(change),
             }
@@ -36,9 +34,7 @@ def to_json(study: HistoryStudy) -> dict[str, Any]:
         ]
         + [
             {
-                "machine": each.series.name.machine,
-                "case": each.series.name.case,
-                "timer": each.series.name.timer,
+                **to_document(each.series.name),
                 "date": each.labels[trend.start],
                 "before": each.detection.levels_of(trend)[0],
                 "after": each.detection.levels_of(trend)[1],
@@ -56,10 +52,7 @@ def to_json(study: HistoryStudy) -> dict[str, Any]:
             machine: date_of(time) for machine, time in study.silent_machines(study.since).items()
         },
         "series": [series_json(each, study.history.source, study.since) for each in study.judged],
-        "refused": [
-            {"machine": name.machine, "case": name.case, "timer": name.timer, "reason": why}
-            for name, why in study.refused.items()
-        ],
+        "refused": [{**to_document(name), "reason": why} for name, why in study.refused.items()],
         "failures": [
             {
                 "date": date_of(each.time),
@@ -86,9 +79,7 @@ def series_json(judged: JudgedSeries, source: str, since: float) -> dict[str, An
         record["commits"] = judged.commits_of(change)
     return {
         "file": source,
-        "machine": judged.series.name.machine,
-        "case": judged.series.name.case,
-        "timer": judged.series.name.timer,
+        **to_document(judged.series.name),
         "unit": judged.series.unit,
         "smaller_is_better": judged.series.smaller_is_better,
         **found,

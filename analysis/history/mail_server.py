@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import smtplib
 import ssl
-from collections.abc import Callable
 from dataclasses import dataclass
 from email.message import EmailMessage
 
@@ -39,30 +38,9 @@ def open_starttls(host: str, port: int) -> smtplib.SMTP:
     return connection
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Way:
-    """A way to connect.
-
-    Attributes
-    ----------
-    port : int
-        The default.
-    connect : callable
-        Takes host and port.
-    encrypted : bool
-    """
-
-    port: int
-    connect: Callable[[str, int], smtplib.SMTP]
-    encrypted: bool
-
-
-WAYS = {
-    "smtp": Way(port=25, connect=open_plain, encrypted=False),
-    "smtp+starttls": Way(port=587, connect=open_starttls, encrypted=True),
-    "smtps": Way(port=465, connect=open_tls, encrypted=True),
-}
-"""By the word before ``://``; the first one is the default."""
+PLAIN = "smtp"
+WAYS = {PLAIN: (25, open_plain), "smtp+starttls": (587, open_starttls), "smtps": (465, open_tls)}
+"""Default port, and what connects to host and port, by the word before ``://``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,14 +51,15 @@ class MailServer:
     ----------
     host : str
     port : int
-    way : Way
+    way : str
+        Of `WAYS`.
     user : str
         Login name; empty for a server without a login.
     """
 
     host: str
     port: int
-    way: Way
+    way: str
     user: str = ""
 
     def __str__(self) -> str:
@@ -102,10 +81,9 @@ def mail_server(words: str) -> MailServer:
         It is none of these, contains a password, or would send one without encryption.
     """
     scheme, separator, rest = words.rpartition("://")
-    name = scheme if separator else next(iter(WAYS))
-    if name not in WAYS:
-        raise UsageError(f"--smtp {name}://...: {choose(f'{way}://' for way in WAYS)}.")
-    way = WAYS[name]
+    way = scheme if separator else PLAIN
+    if way not in WAYS:
+        raise UsageError(f"--smtp {way}://...: {choose(f'{each}://' for each in WAYS)}.")
     user, at, place = rest.rpartition("@")
     if ":" in user:
         raise UsageError(
@@ -114,13 +92,13 @@ def mail_server(words: str) -> MailServer:
         )
     host, colon, number = place.rpartition(":")
     if not colon or place.endswith("]"):
-        host, number = place, str(way.port)
+        host, number = place, str(WAYS[way][0])
     if not host or (at and not user) or not number.isdecimal() or not 0 < int(number) < 65536:
         raise UsageError(
             f"--smtp {words}: give HOST or HOST:PORT, as mail.example.org:25, or "
             "smtps://USER@HOST:PORT."
         )
-    if user and not way.encrypted:
+    if user and way == PLAIN:
         raise UsageError(
             f"--smtp {words} would send the password of {user} as plain text: use smtps:// or "
             "smtp+starttls://."
@@ -157,7 +135,7 @@ def send(message: EmailMessage, server: MailServer, password: str = "") -> None:
         The server cannot be reached or trusted, or refuses the login or the message.
     """
     try:
-        with server.way.connect(server.host, server.port) as connection:
+        with WAYS[server.way][1](server.host, server.port) as connection:
             if server.user:
                 connection.login(server.user, password)
             refused = connection.send_message(message)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -74,7 +74,7 @@ def pair_series(first: NightlySeries, second: NightlySeries, way: str = "auto") 
     if way not in WAYS:
         raise UsageError(f"Unknown pairing {way!r}; {choose(WAYS)}.")
     for name in KEYS if way == "auto" else [way] if way in KEYS else []:
-        pairs = by_key(first, second, name)
+        pairs = by_key(means(first, name), means(second, name), name)
         shorter = min(len(set(KEYS[name](each))) for each in (first, second))
         if pairs.first.size >= max(FEWEST, COVERED * shorter):
             return pairs
@@ -93,9 +93,8 @@ def pair_series(first: NightlySeries, second: NightlySeries, way: str = "auto") 
     return Pairs(by="none", first=first.values, second=second.values)
 
 
-def by_key(first: NightlySeries, second: NightlySeries, name: str) -> Pairs:
-    """Pair by nights or commits, in the order of the first series."""
-    mine, theirs = means(first, name), means(second, name)
+def by_key(mine: Mapping[Hashable, float], theirs: Mapping[Hashable, float], name: str) -> Pairs:
+    """Pair the `means` of two series by nights or commits, in the order of the first."""
     shared = [key for key in mine if key in theirs]
     return Pairs(
         by=name,

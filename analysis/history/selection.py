@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from hindmost.analysis.history.name_patterns import fits
 from hindmost.analysis.history.study import HistoryStudy
+from hindmost.analysis.readers.history import FailedRun, SeriesName
 from hindmost.analysis.readers.remarks import first_few
 from hindmost.errors import UsageError
 
@@ -34,18 +35,15 @@ def select_series(
     }
     if not wanted:
         return study
-    judged = tuple(
-        each
-        for each in study.judged
-        if all(fits(pattern, getattr(each.series.name, key)) for key, pattern in wanted.items())
-    )
+
+    def is_wanted(name: SeriesName | FailedRun) -> bool:
+        """Tell whether what has a name is wanted; a failed run has no timer."""
+        return all(fits(pattern, getattr(name, key, pattern)) for key, pattern in wanted.items())
+
+    judged = tuple(each for each in study.judged if is_wanted(each.series.name))
     if not judged:
         given = ", ".join(f"{key} {pattern!r}" for key, pattern in wanted.items())
-        refused = [
-            f"{name}: {why}"
-            for name, why in study.refused.items()
-            if all(fits(pattern, getattr(name, key)) for key, pattern in wanted.items())
-        ]
+        refused = [f"{name}: {why}" for name, why in study.refused.items() if is_wanted(name)]
         if refused:
             raise UsageError(
                 f"No series with {given} can be judged: {first_few(refused, MOST_NAMED)}"
@@ -55,9 +53,5 @@ def select_series(
             f"No series has {given}: omit that to see all {len(names)}, or use wildcards, as in "
             f"'ant-*'. There are {first_few(names, MOST_NAMED)}."
         )
-    failures = tuple(
-        each
-        for each in study.history.failures
-        if all(fits(wanted[key], getattr(each, key)) for key in wanted if key != "timer")
-    )
+    failures = tuple(filter(is_wanted, study.history.failures))
     return replace(study, judged=judged, history=replace(study.history, failures=failures))

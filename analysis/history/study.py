@@ -17,7 +17,6 @@ from hindmost.analysis.history.dates import SECONDS_A_DAY, date_labels, newest
 from hindmost.analysis.history.judged_series import JudgedSeries
 from hindmost.analysis.history.state import HistoryState, judge_series
 from hindmost.analysis.readers.history import History, SeriesName
-from hindmost.analysis.show.templates import rendered
 from hindmost.errors import DataError, UsageError
 from hindmost.executors import Executor
 from hindmost.models.changepoint import least_change
@@ -30,12 +29,9 @@ from hindmost.models.changepoint.verdicts import (
     WARN,
     worst,
 )
-from hindmost.models.significance import p_number
-from hindmost.text import signed_percent
 
 __all__ = ["FAIL", "PASS", "UNKNOWN", "WARN", "HistoryStudy", "JudgedSeries", "judge_history"]
 LAST_DAYS = 10.0
-SHOWN = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,29 +196,6 @@ class HistoryStudy:
             name = each.series.name
             badges.setdefault((name.machine, name.case), set()).add(each.status(self.since))
         return {case: worst(found) for case, found in badges.items()}
-
-    def _repr_html_(self) -> str:
-        """Show the recent changes in a notebook."""
-        rows = [(each, change) for each in self.judged for change in each.recent(self.since)]
-        rows.sort(key=lambda row: (VERDICTS.index(row[0].verdict_on(row[1])), -abs(row[1].effect)))
-        cells = [
-            (
-                each.verdict_on(change),
-                each.labels[change.index],
-                str(each.series.name),
-                f"{change.before:.4g} → {change.after:.4g} {each.series.unit}",
-                signed_percent(change.effect),
-                p_number(change.p_value),
-            )
-            for each, change in rows[:SHOWN]
-        ]
-        head = ("verdict", "date", "series", "level", "effect", "p")
-        more = f"; {len(rows) - SHOWN} more" if len(rows) > SHOWN else ""
-        caption = (
-            f"{len(self.judged)} series: {self.status()}; {len(rows)} changes in the last "
-            f"{self.last_days:g} days{more}"
-        )
-        return rendered("history/mail.html", "notebook", caption, head, cells)
 
 
 def judge_history(

@@ -17,7 +17,7 @@ from hindmost.analysis.runs.check import findings_of
 from hindmost.analysis.runs.finding import Finding, findings_json
 from hindmost.analysis.runs.groups import group_runs
 from hindmost.analysis.runs.read import title_of
-from hindmost.analysis.runs.stretches import Stretch, stretches_of
+from hindmost.analysis.runs.stretches import MOST_STRETCHES, Stretch, stretches_of
 from hindmost.harness.runfile.all_ranks import hosts_of_all
 from hindmost.harness.runfile.bodies import WHO_WAITS_IS_NOT_KNOWN
 from hindmost.harness.runfile.reader import Run
@@ -109,6 +109,7 @@ class RankReport:
                     self.clustering.sizes, self.exemplars(), self.cluster_means(), strict=True
                 )
             ],
+            "stretches": [each.to_json() for each in self.stretches[:MOST_STRETCHES]],
             "findings": findings_json(self.findings),
         }
         if self.lateness is not None:

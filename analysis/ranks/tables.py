@@ -7,6 +7,7 @@ import numpy as np
 from hindmost.analysis.ranks.read import RanksOfRun
 from hindmost.analysis.ranks.study import RankReport
 from hindmost.analysis.runs.finding import OF_RANKS, cautions, folded
+from hindmost.analysis.runs.stretches import Stretch
 from hindmost.models.ranks.extrema import Extreme
 from hindmost.models.ranks.lateness import Lateness
 from hindmost.text import counted, percent, quantity, seconds
@@ -93,35 +94,55 @@ def node_words(name: str) -> str:
     return name if name.startswith("node") else f"node {name}"
 
 
-def code_lines(report: RankReport) -> list[str]:
-    """Return between which calls the ranks work and for how long they wait at the end."""
-    whole_s = sum(float(each.work_s.mean() + each.wait_s.mean()) for each in report.stretches)
-    bodies = max(report.lateness.bodies if report.lateness is not None else 1, 1)
+def main_stretches(report: RankReport) -> list[Stretch]:
+    """Return the stretches in which the ranks work and wait longest, if that is not negligible."""
     by_time = sorted(report.stretches, key=lambda each: -each.work_s.sum() - each.wait_s.sum())
+    whole_s = sum(float(each.work_s.sum() + each.wait_s.sum()) for each in by_time)
+    return [
+        each
+        for each in by_time[:MOST_PLACES]
+        if each.work_s.sum() + each.wait_s.sum() >= NEGLIGIBLE * whole_s
+    ]
+
+
+def code_lines(report: RankReport) -> list[str]:
+    """Return between which calls the ranks work, and how long and for whom they wait at the end."""
     lines = []
-    for each in by_time[:MOST_PLACES]:
-        work_s, wait_s = float(each.work_s.mean()), float(each.wait_s.mean())
-        if work_s + wait_s < NEGLIGIBLE * whole_s:
-            break
-        said = []
-        if work_s >= NEGLIGIBLE * whole_s:
-            most = int(each.work_s.argmax())
-            more = percent(float(each.work_s[most]) / work_s - 1.0, 0)
-            beyond = percent(float(each.beyond_s.sum() / each.work_s.sum()), 0)
-            said.append(
-                f"{seconds(work_s / bodies)} of work (rank {report.numbers[most]}: {more} more; "
-                f"{beyond} is beyond the median iteration)"
-            )
-        if wait_s >= NEGLIGIBLE * whole_s:
-            # Who waits least is, where all meet, the one that the others wait for.
-            most, least = int(each.wait_s.argmax()), int(each.wait_s.argmin())
-            said.append(
-                f"{seconds(wait_s / bodies)} in the call at the end (most on rank "
-                f"{report.numbers[most]}: {seconds(float(each.wait_s[most]) / bodies)}; least on "
-                f"rank {report.numbers[least]}: {seconds(float(each.wait_s[least]) / bodies)})"
-            )
-        lines.append(f"{each}: {', '.join(said)}")
+    for each in main_stretches(report):
+        words = (stretch_work(report, each), stretch_wait(report, each))
+        lines.append(f"{each}: {', '.join(said for said in words if said)}")
     return folded(lines, indent="  ")
+
+
+def stretch_work(report: RankReport, stretch: Stretch) -> str:
+    """Say how long the ranks work in a stretch in an iteration; empty if that is negligible."""
+    work_s, most = float(stretch.work_s.mean()), int(stretch.work_s.argmax())
+    if work_s < NEGLIGIBLE * (work_s + float(stretch.wait_s.mean())):
+        return ""
+    more = percent(float(stretch.work_s[most]) / work_s - 1.0, 0)
+    beyond = percent(float(stretch.beyond_s.sum() / stretch.work_s.sum()), 0)
+    return (
+        f"{seconds(work_s / bodies_of(report))} of work (rank {report.numbers[most]}: {more} more; "
+        f"{beyond} is beyond the median iteration)"
+    )
+
+
+def stretch_wait(report: RankReport, stretch: Stretch) -> str:
+    """Say how long the ranks are in the call at the end of a stretch, and whom they wait for."""
+    wait_s, most = float(stretch.wait_s.mean()), int(stretch.wait_s.argmax())
+    if wait_s < NEGLIGIBLE * (wait_s + float(stretch.work_s.mean())):
+        return ""
+    bodies, whom = bodies_of(report), stretch.for_whom()
+    until = f"; most for rank {report.numbers[whom[0]]}: {percent(whom[1], 0)}" if whom else ""
+    return (
+        f"{seconds(wait_s / bodies)} in the call at the end (most on rank {report.numbers[most]}: "
+        f"{seconds(float(stretch.wait_s[most]) / bodies)}{until})"
+    )
+
+
+def bodies_of(report: RankReport) -> int:
+    """Return the number of iterations, at least one."""
+    return max(report.lateness.bodies if report.lateness is not None else 1, 1)
 
 
 def outlier_lines(report: RankReport) -> list[str]:

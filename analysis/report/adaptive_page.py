@@ -1,26 +1,38 @@
-"""The sections of a page on adaptive runs."""
+"""What a page says of adaptive runs: their sections, and the conclusions on them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from hindmost.analysis.adaptive import tables
 from hindmost.analysis.adaptive.figures import ADAPTIVE_FIGURES
 from hindmost.analysis.adaptive.study import AdaptiveStudy, Replays
+from hindmost.analysis.fits.study import FittedGroup, FittedRun
+from hindmost.analysis.ranks.study import report_run
+from hindmost.analysis.report.looked_at import LookedAt
+from hindmost.analysis.report.time_balance import time_balance
+from hindmost.analysis.report.variation import busiest_of
+from hindmost.analysis.runs.conclusion import Certainty, Conclusion, Link
 from hindmost.analysis.runs.cycles import AdaptiveRun
+from hindmost.analysis.runs.efficiency.of_run import efficiencies_of
 from hindmost.analysis.runs.figures.run_figure import FigureChoice, RunFigure
 from hindmost.analysis.runs.finding import OF_CYCLES, Finding, caution_parts
+from hindmost.analysis.runs.groups import Group
 from hindmost.analysis.runs.summary import load_around
 from hindmost.analysis.show.html_charts import live_chart
 from hindmost.analysis.show.page import Heading, Paragraph, Part, SideBySide, Widget
 from hindmost.analysis.show.table import Column, Table
+from hindmost.analysis.whatif.gains import Remedies
 from hindmost.errors import UsageError
 from hindmost.models.adaptive.machine import Machine
-from hindmost.text import counted
+from hindmost.text import counted, percent
 
 EVERY_GROUP = ("interference", "grind", "checkpoints")
 """Figures of the middle run of every group; measured and predicted times are shown together."""
+NOT_REPLAYED = "the cycles of an adaptive run do different work, so no replay applies"
 MOST_VERDICTS = 20
 INTRODUCTION = (
     "The runs are of a 2-D kernel of one material on an adaptive mesh; it is not SAGE. Each cycle "
@@ -167,3 +179,62 @@ def with_load(figure: RunFigure, run: AdaptiveRun) -> RunFigure:
     """Return a figure whose caption gives the load of the machine."""
     said = tables.load_text(load_around(run.run))
     return replace(figure, caption=f"{figure.caption} Load: {said}.")
+
+
+def looked_at(replays: Replays, anchor: str, findings: Sequence[Finding]) -> LookedAt:
+    """Return a group of replays as conclusions on runs take it."""
+    runs = tuple(each.run for each in replays.runs)
+    middle = replays.middle.run
+    ranks, remedies = report_run(middle), Remedies(refused=NOT_REPLAYED)
+    fitted = FittedGroup(
+        group=Group(runs),
+        runs=tuple(FittedRun(run=run, models=(), refused={}, laws=(), tests=()) for run in runs),
+        findings=tuple(findings),
+    )
+    return LookedAt(
+        fitted=fitted,
+        ranks=ranks,
+        busiest=busiest_of(middle, ranks),
+        slowest=None,
+        balance=time_balance(efficiencies_of(middle), ranks, remedies),
+        remedies=remedies,
+        anchors={"section": anchor, "runs": anchor},
+        of=replays.label,
+    )
+
+
+def prediction_conclusions(
+    study: AdaptiveStudy, anchors: Sequence[str], findings: Sequence[Finding]
+) -> list[Conclusion]:
+    """Return how well the cycles of every group of replays were predicted, and what stood out."""
+    return [
+        prediction_conclusion(errors, anchor).doubted(findings)
+        for errors, anchor in zip(study.errors, anchors, strict=True)
+        if errors.raw
+    ]
+
+
+def prediction_conclusion(replays: Replays, anchor: str) -> Conclusion:
+    """Return how well the cycles of one group were predicted."""
+    means = {name: float(np.mean(each)) for name, each in replays.raw.items() if each}
+    best = min(means, key=lambda name: means[name])
+    verdicts = replays.middle.verdicts
+    stood = f" {counted(len(verdicts), 'cycle')} stood out." if verdicts else " No cycle stood out."
+    floor = (
+        ""
+        if replays.floor is None
+        else f" Replays of the same cycles differ by {percent(replays.floor / 100.0)}."
+    )
+    return Conclusion(
+        title="Prediction of cycles",
+        text=f"The best predictor, {best}, misses a cycle by {percent(means[best] / 100.0)} on "
+        f"average.{floor}{stood}",
+        cost_s=0.0,
+        amount=percent(means[best] / 100.0),
+        certainty=Certainty.MEASURED,
+        basis=f"{counted(len(replays.runs), 'run')}, every cycle predicted before it ran",
+        of=replays.label,
+        links=(Link(anchor=anchor, text="Cycles"),),
+        topics=OF_CYCLES,
+        files=tuple(str(each.run.path) for each in replays.runs),
+    )

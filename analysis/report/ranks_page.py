@@ -17,10 +17,13 @@ from hindmost.analysis.ranks.tables import (
     FEW,
     ONE_RANK,
     SHOWN,
+    main_stretches,
     metric_text,
     one_group,
     recorded_wait_time,
     straggler_wait_time,
+    stretch_wait,
+    stretch_work,
 )
 from hindmost.analysis.readers.remarks import first_few
 from hindmost.analysis.report.rank_conclusions import ranks_overview
@@ -120,6 +123,7 @@ def rank_parts(
         ),
         *([Paragraph(report.standing_text)] if report.standing_text else []),
         *([] if report.numbers.size <= FEW else [extrema_table(report, opens)]),
+        *([code_table(report)] if report.stretches else []),
     ]
     if run is not None and opens is not None:
         parts.append(timeline_part(report, run, opens))
@@ -228,6 +232,21 @@ def extrema_table(report: RankReport, opens: Opens | None) -> Table:
                 or "none",
             )
             for each in report.extrema
+        ],
+    )
+
+
+def code_table(report: RankReport) -> Table:
+    """Return where in the code the ranks work and wait, and whom they wait for."""
+    return Table(
+        columns=(
+            Column("where in the code, in an iteration", "wide"),
+            Column("work", "wide"),
+            Column("waiting", "wide"),
+        ),
+        rows=[
+            (str(each), stretch_work(report, each), stretch_wait(report, each))
+            for each in main_stretches(report)
         ],
     )
 

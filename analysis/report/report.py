@@ -22,8 +22,12 @@ from hindmost.analysis.history.study import HistoryStudy
 from hindmost.analysis.ranks.activity_profile import activity_profiles
 from hindmost.analysis.ranks.read import ranks_of_run
 from hindmost.analysis.ranks.study import RankReport, report_run
-from hindmost.analysis.report.adaptive_conclusions import looked_at, prediction_conclusions
-from hindmost.analysis.report.adaptive_page import adaptive_parts, cycles_anchor
+from hindmost.analysis.report.adaptive_page import (
+    adaptive_parts,
+    cycles_anchor,
+    looked_at,
+    prediction_conclusions,
+)
 from hindmost.analysis.report.comparison import comparable, solvers_table
 from hindmost.analysis.report.event_window import CAPTION, OF_PATH, event_window, without_events
 from hindmost.analysis.report.looked_at import LookedAt, SlowestIteration, slowest_iteration

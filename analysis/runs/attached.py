@@ -16,13 +16,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hindmost.analysis.runs.check_bodies import COSTS as RECURRING_COSTS
 from hindmost.analysis.runs.configuration import is_attached
 from hindmost.analysis.runs.cores import TAKEN, core_wait
 from hindmost.analysis.runs.efficiency.withheld import unclassified_calls, why_withheld
 from hindmost.analysis.runs.finding import Finding, Topic, of_file
 from hindmost.analysis.runs.links import link_words
 from hindmost.analysis.runs.model_input import MOST_IN_MEMORY
-from hindmost.analysis.runs.stretches import Stretch, extra_words, growth_words, stretches_of
+from hindmost.analysis.runs.stretches import (
+    MOST_STRETCHES,
+    Stretch,
+    extra_words,
+    growth_words,
+    stretches_of,
+)
 from hindmost.analysis.runs.summary import efficiency_of, links_of, when
 from hindmost.harness.runfile.bodies import IN_MPI, WAITING, sum_of_phases
 from hindmost.harness.runfile.reader import Run
@@ -82,7 +89,7 @@ STANDS_OUT = 0.05
 COSTS = 0.02
 """Share of the solve time that this additional work takes, from which on it is one."""
 MOST_OF_EXCESS = 0.5
-"""Share of a straggler's additional work that its typical iteration must have to be its own."""
+"""Share of a straggler's additional work from which on what may explain it is said."""
 MATTERS = 0.05
 """Share of the time from which on something is worth advice."""
 MOST_LOOPS = 2
@@ -120,6 +127,39 @@ REMEDIES = {
     ),
 }
 """What to do about those that a quiet machine alone does not cure."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """The work by which a rank is a straggler or is none.
+
+    Attributes
+    ----------
+    work_s : float64 array, shape (rank,), seconds
+    whole_s : float
+        Time of the iterations.
+    quickest : bool
+        Whether only the quickest iterations count.
+    """
+
+    work_s: NDArray[np.float64]
+    whole_s: float
+    quickest: bool = False
+
+    @property
+    def excess(self) -> float:
+        """Most work of a rank above the mean of all, as a share of that."""
+        return float(self.work_s.max()) / max(float(self.work_s.mean()), 1e-300) - 1.0
+
+    @property
+    def imbalance(self) -> float:
+        """Most work of a rank above the mean of all, as a share of the whole time."""
+        return float(self.work_s.max() - self.work_s.mean()) / max(self.whole_s, 1e-300)
+
+    @property
+    def names_one(self) -> bool:
+        """Whether a rank works clearly more than the mean, at a cost."""
+        return self.excess > STANDS_OUT and self.imbalance > COSTS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,8 +219,31 @@ class AttachedRun:
 
     @property
     def recurring(self) -> list[str]:
-        """What is said of iterations that come back longer."""
-        return [each.text for each in self.findings if each.code == "recurring"]
+        """What is said of iterations that come back longer, and between which calls they are.
+
+        The iterations of a stretch show some that noise elsewhere hides.
+        """
+        bodies = self.run.bodies
+        texts = [each.text for each in self.findings if each.code == "recurring"]
+        found = [
+            (back, stretch, rank)
+            for stretch in self.stretches
+            for rank, every in stretch.recurring.items()
+            for back in every
+            if back.cost_s >= RECURRING_COSTS * self.undisturbed_s
+        ]
+        for back, stretch, rank in sorted(found, key=lambda each: -each[0].cost_s):
+            words = back.rule.explain(bodies)
+            of_rule = [at for at, text in enumerate(texts) if text.startswith(words)]
+            if not of_rule:
+                texts.append(
+                    f"{words} is {seconds(back.longer_s[0])} longer on rank {rank}, {stretch}: "
+                    f"{seconds(back.cost_s)}"
+                )
+            for at in of_rule:
+                if "between" not in texts[at]:
+                    texts[at] += f"; {seconds(back.longer_s[0])} of it {stretch}"
+        return texts
 
     @property
     def straggler(self) -> int | None:
@@ -188,8 +251,43 @@ class AttachedRun:
         times = self.times
         if times is None or self.run.header.ranks < 2 or why_withheld(self.run):
             return None
-        worst = int(np.argmax(times.work_s))
-        return worst if self.excess > STANDS_OUT and self.imbalance > COSTS else None
+        worst = int(np.argmax(self.judged.work_s))
+        return worst if self.judged.names_one else None
+
+    @property
+    def judged(self) -> Judged:
+        """What decides whether a rank is a straggler.
+
+        Where the run was disturbed, and their quickest iterations name one, these do: others may be
+        long on any rank.
+        """
+        assert self.times is not None
+        every = Judged(work_s=self.times.work_s, whole_s=self.run.solve_time_s)
+        quickest_s = self.quickest_s
+        if quickest_s is None:
+            return every
+        quickest = Judged(work_s=quickest_s, whole_s=float(quickest_s.max()), quickest=True)
+        return quickest if quickest.names_one else every
+
+    @property
+    def quickest_s(self) -> NDArray[np.float64] | None:
+        """Work of each rank if all iterations were among its quickest: (rank,), seconds.
+
+        None where the run was not disturbed, or it is not known.
+        """
+        if not self.disturbed or not self.stretches:
+            return None
+        found = self.run.bodies * np.sum([each.quickest_s for each in self.stretches], axis=0)
+        return found if found.max() > 0.0 else None
+
+    @property
+    def undisturbed_s(self) -> float:
+        """Time of the iterations, or of the work of the quickest ones where the run was disturbed.
+
+        What costs time is a share of this one: disturbances do not make it matter less.
+        """
+        quickest_s = self.quickest_s
+        return self.run.solve_time_s if quickest_s is None else float(quickest_s.max())
 
     @property
     def may_be_disturbed(self) -> bool:
@@ -203,22 +301,40 @@ class AttachedRun:
         does not account for it.
         """
         worst, times = self.straggler, self.times
-        if worst is None or times is None or not self.disturbed or self.recurring:
+        if worst is None or times is None or self.recurring:
             return ""
+        if self.judged.quickest:
+            return ""
+        if self.quickest_s is not None:
+            return " Its quickest iterations do not show that: perhaps a disturbance, not its work."
         if core_wait(self.run) is None or self.crowded:
-            return " The run was disturbed: this may not be its work."
-        taken_s = self.run.variable("core_wait")
-        excess_s = float(times.work_s[worst] - times.work_s.mean())
-        waited = float(taken_s[worst] - taken_s.mean()) / excess_s
-        unusual = 1.0 - float(times.typical_s[worst] - times.typical_s.mean()) / excess_s
+            return " The run was disturbed: this may not be its work." if self.disturbed else ""
+        waited, unusual = self.waited, self.unusual
         if waited > MOST_OF_EXCESS:
             return f" Up to {percent(min(waited, 1.0), 0)} of that may be waiting for a core."
-        if unusual > 1.0 - MOST_OF_EXCESS:
+        if unusual > MOST_OF_EXCESS:
             return (
                 f" {percent(min(unusual, 1.0), 0)} of that is in unusually long iterations: "
                 "perhaps a disturbance, not its work."
             )
         return ""
+
+    @property
+    def waited(self) -> float:
+        """Share of the straggler's additional work that may be waiting for a core."""
+        return self._of_excess(self.run.variable("core_wait"))
+
+    @property
+    def unusual(self) -> float:
+        """Share of the straggler's additional work that its typical iteration does not have."""
+        assert self.times is not None
+        return 1.0 - self._of_excess(self.times.typical_s)
+
+    def _of_excess(self, spent_s: NDArray[np.float64]) -> float:
+        """Return what a straggler spends above the mean, as a share of its additional work."""
+        assert self.times is not None
+        work_s, worst = self.times.work_s, self.straggler
+        return float((spent_s[worst] - spent_s.mean()) / (work_s[worst] - work_s.mean()))
 
     @property
     def crowded(self) -> bool:
@@ -228,18 +344,12 @@ class AttachedRun:
     @property
     def excess(self) -> float:
         """Work of the rank that works most, above the mean of all, as a share of that."""
-        if self.times is None:
-            return 0.0
-        mean = max(float(self.times.work_s.mean()), 1e-300)
-        return float(self.times.work_s.max()) / mean - 1.0
+        return 0.0 if self.times is None else self.judged.excess
 
     @property
     def imbalance(self) -> float:
         """Most work of a rank above the mean of all, as a share of the solve time."""
-        if self.times is None:
-            return 0.0
-        work = self.times.work_s
-        return float(work.max() - work.mean()) / max(self.run.solve_time_s, 1e-300)
+        return 0.0 if self.times is None else self.judged.imbalance
 
     def lines(self, *, alone: bool = True) -> list[str]:
         """Return the sentences.
@@ -396,11 +506,14 @@ class AttachedRun:
             )
         others = np.delete(share, worst)
         host = f" on {run.hosts[worst]}" if len(set(run.hosts)) > 1 else ""
+        quickest = self.judged.quickest
+        when = " in its quickest iterations, too" if quickest else ""
         return (
-            f"Rank {worst}{host} is the straggler: it spends {percent(self.excess, 0)} more time "
-            f"outside MPI than the mean. It waits {percent(float(share[worst]), 0)} of its "
+            f"Rank {worst}{host} is the straggler{when}: it spends {percent(self.excess, 0)} more "
+            f"time outside MPI than the mean. It waits {percent(float(share[worst]), 0)} of its "
             f"iterations; the others wait {percent(float(others.mean()), 0)}.{self.of_node(worst)}"
-            f"{extra_words(self.stretches, worst)}{self.of_recurring()}{self.doubt()}"
+            f"{extra_words(self.stretches, worst, quickest=quickest)}{self.of_recurring()}"
+            f"{self.doubt()}"
         )
 
     def of_node(self, worst: int) -> str:
@@ -425,7 +538,7 @@ class AttachedRun:
 
     def grown(self) -> list[str]:
         """Say where work grows from iteration to iteration, if that costs time."""
-        said = growth_words(self.run, self.stretches, COSTS * self.run.solve_time_s)
+        said = growth_words(self.run, self.stretches, COSTS * self.undisturbed_s)
         return [said] if said else []
 
     def of_recurring(self, also: str = "") -> str:
@@ -495,6 +608,8 @@ class AttachedRun:
             if first.code in self.said:
                 return f"Next: {remedy}."
             return f"Next: {remedy}: {first.text}."
+        if self.may_be_disturbed:
+            return "Next: repeat on a quiet machine before anything else."
         prefix = self.attached.get("prefix", "")
         variants = [each for each in self.attached.get("pipelined", []) if isinstance(each, str)]
         if self.straggler is not None and self.imbalance >= MATTERS:
@@ -544,8 +659,6 @@ class AttachedRun:
         }
 
 
-MOST_STRETCHES = 20
-"""Stretches in JSON, those with most work."""
 MOST_RUNS = 3
 """Kinds of solves of a program that get sentences, those that take longest."""
 MOST_SHOWN = 100

@@ -8,10 +8,9 @@ import numpy as np
 
 from hindmost.analysis.runs.reduced_input import edges_of_columns
 from hindmost.analysis.runs.tallies import (
-    ENOUGH_TO_TELL,
-    Block,
     clock_uncertainty,
     exchanges_meet_in,
+    first_bodies,
 )
 from hindmost.harness.runfile.reader import Run, check_values
 from hindmost.harness.runfile.schema import VARIABLE
@@ -64,9 +63,7 @@ def node_links(run: Run) -> list[NodeLink]:
     names = list(dict.fromkeys(run.hosts))
     if len(names) < 2 or run.reduced or not run.has("event_kind") or not run.bodies:
         return []
-    bodies, events = run.shape("event_kind")
-    rows = min(max(ENOUGH_TO_TELL // max(events * run.columns, 1), 1), bodies)
-    block, edges = Block(run, slice(0, rows)), edges_of_columns(run)
+    block, edges = first_bodies(run), edges_of_columns(run)
     for name in ("start", "duration", "event_work", "event_duration"):
         check_values(run.path, VARIABLE[name], block.variable(name))
     found = link_costs(

@@ -7,23 +7,37 @@ the same on all ranks and in all iterations, whatever call of MPI the functions 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hindmost.analysis.runs.check_bodies import COSTS, places_of
 from hindmost.analysis.runs.efficiency.withheld import why_withheld
+from hindmost.analysis.runs.tallies import (
+    Block,
+    clock_uncertainty,
+    exchanges_meet_in,
+    neighbours_in,
+)
 from hindmost.harness.runfile.contexts import CallContexts
 from hindmost.harness.runfile.reader import Run
+from hindmost.models.recurring import Recurring, find_recurring
+from hindmost.models.simulation.recorded import waits
 from hindmost.text import percent, seconds
 
 MOST_CELLS = 1 << 26
 """Events of all ranks up to which stretches are looked at."""
 FOLLOWED = 0.01
 """Share of a rank's work from which on a stretch is followed from iteration to iteration."""
-USUAL = 0.9
-"""Quantile of the first third of the iterations above which the median of the last has grown."""
+MOST_STRETCHES = 20
+"""Stretches in JSON, those with most work."""
+USUAL, QUICK, QUICKEST = 0.9, 0.25, 0.05
+"""Quantiles of iterations: up to the first they are usual; others that use a core make many longer,
+but seldom the quickest."""
+STEADY = 1.25
+"""The second of these over the third, up to which the quickest iterations are undisturbed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,27 +50,44 @@ class Stretch:
         The calls at its ends: where the program made them.
     work_s, wait_s : float64 array, shape (rank,), seconds
         Work, and time in the call at its end; of all iterations.
+    waited_for_s : float64 array, shape (rank,), rank-seconds
+        Time of the others in that call until this rank came to it, or sent, last of those whom
+        they waited for; 0 where the events do not tell.
     beyond_s : float64 array, shape (rank,), seconds
         Work beyond the median of an iteration, of all iterations: noise, or work that is not done
         in each.
+    quickest_s : float64 array, shape (rank,), seconds
+        Work of an iteration, of which all but one in twenty have at least as much; the mean of all
+        ranks where one of them has no quick iterations that agree.
     begin_s, end_s : float64 array, shape (rank,), seconds
         Median work of an iteration, of the first and of the last third of the iterations.
     grows : bool array, shape (rank,)
-        Whether the last is above what nine in ten of the first iterations take.
+        Whether the last is above what nine in ten of the first iterations take, and three in four
+        of the last above the first; or the quickest of both agree among themselves and are apart.
+    recurring : dict of int to tuple of Recurring
+        By rank, iterations that come back longer; of ranks whose work varies.
     """
 
     after: str
     before: str
     work_s: NDArray[np.float64]
     wait_s: NDArray[np.float64]
+    waited_for_s: NDArray[np.float64]
     beyond_s: NDArray[np.float64]
+    quickest_s: NDArray[np.float64]
     begin_s: NDArray[np.float64]
     end_s: NDArray[np.float64]
     grows: NDArray[np.bool_]
+    recurring: dict[int, tuple[Recurring, ...]] = field(default_factory=dict)
 
-    def extra_s(self, rank: int) -> float:
-        """Return the work of a rank above the mean of the others, in seconds."""
-        return float(self.work_s[rank] - np.delete(self.work_s, rank).mean())
+    def for_whom(self) -> tuple[int, float] | None:
+        """Return for which rank the others wait most, and the share of the time in the call.
+
+        None if they hardly wait for any.
+        """
+        rank, whole_s = int(self.waited_for_s.argmax()), float(self.wait_s.sum())
+        share = float(self.waited_for_s[rank]) / max(whole_s, 1e-300)
+        return (rank, share) if share >= FOLLOWED else None
 
     def __str__(self) -> str:
         """Write its ends; an iteration may have one call."""
@@ -66,7 +97,7 @@ class Stretch:
 
     def to_json(self) -> dict[str, Any]:
         """Return it for JSON."""
-        times = ("work_s", "wait_s", "beyond_s", "begin_s", "end_s")
+        times = ("work_s", "wait_s", "waited_for_s", "beyond_s", "quickest_s", "begin_s", "end_s")
         found: dict[str, Any] = {name: getattr(self, name).tolist() for name in times}
         return {"after": self.after, "before": self.before, **found}
 
@@ -85,6 +116,9 @@ def stretches_of(run: Run) -> tuple[Stretch, ...]:
     contexts = run.contexts
     ends = [named_chain(contexts, each) for each in range(contexts.count)]
     found: dict[tuple[str, str], NDArray[np.float64]] = {}
+    waited_for = times_waited_for(run, ends)
+    recurring: dict[tuple[str, str], dict[int, tuple[Recurring, ...]]] = {}
+    place = places_of(run)
     is_event = kinds.ravel() > 0
     bodies = np.repeat(np.arange(run.bodies), kinds.shape[1])[is_event][1:]
     for rank in range(run.columns):
@@ -103,25 +137,71 @@ def stretches_of(run: Run) -> tuple[Stretch, ...]:
         order = np.argsort(which, kind="stable")
         places = np.split(order, np.cumsum(np.bincount(which))[:-1])
         for (name, number), at in zip(names.items(), places, strict=True):
-            row = found.setdefault(name, np.zeros((6, run.columns)))[:, rank]
+            row = found.setdefault(name, np.zeros((7, run.columns)))[:, rank]
             row[:2] = work_s[number], wait_s[number]
             if work_s[number] >= FOLLOWED * work_s.sum():
-                row[2:] = course(
-                    np.bincount(bodies[at], work[1:][at], run.bodies).astype(np.float64)
-                )
+                own = np.bincount(bodies[at], work[1:][at], run.bodies).astype(np.float64)
+                row[2:] = course(own)
+                if row[2] >= COSTS * work_s.sum():
+                    back = find_recurring(own[:, None], place)
+                    recurring.setdefault(name, {})[rank] = back
     return tuple(
         Stretch(
             after=after,
             before=before,
             work_s=each[0],
             wait_s=each[1],
+            waited_for_s=waited_for.get((after, before), np.zeros(run.columns)),
             beyond_s=each[2],
-            begin_s=each[3],
-            end_s=each[4],
-            grows=each[5] > 0,
+            quickest_s=each[3] if (each[3] > 0.0).all() else np.full(run.columns, each[3].mean()),
+            begin_s=each[4],
+            end_s=each[5],
+            grows=each[6] > 0,
+            recurring=recurring.get((after, before), {}),
         )
         for (after, before), each in sorted(found.items(), key=lambda each: -each[1][0].sum())
     )
+
+
+def times_waited_for(
+    run: Run, ends: Sequence[Sequence[str]]
+) -> dict[tuple[str, str], NDArray[np.float64]]:
+    """Return, by stretch, how long others wait at its end for each rank: (rank,), rank-seconds.
+
+    Waits that the clocks do not tell from none are left out; all are in a reduced file, in which
+    ranks are missing that others waited for.
+
+    Parameters
+    ----------
+    ends : sequence of sequence of str
+        The chain of calls of each context.
+    """
+    found: dict[tuple[str, str], NDArray[np.float64]] = {}
+    if run.reduced:
+        return found
+    neighbours, meet, clock_s = neighbours_in(run), exchanges_meet_in(run), clock_uncertainty(run)
+    ranks, contexts = run.columns, len(ends)
+    before = np.zeros(ranks, np.int64)  # the last context of the rows before
+    for rows in run.blocks():
+        block = Block(run, rows)
+        events = block.events
+        by, wait_s = waits(block.start, events, neighbours, exchanges_meet=meet)
+        here = block.variable("event_context").transpose(0, 2, 1)[events.recorded]
+        here = here.astype(np.int64)
+        by, wait_s = by[events.recorded], wait_s[events.recorded]
+        if not len(here):
+            continue
+        pair = np.concatenate([before[None], here[:-1]]) * contexts + here
+        before = here[-1]
+        told = (by >= 0) & (by != np.arange(ranks)) & (wait_s > clock_s)
+        told &= (pair >= contexts) & (here > 0)
+        pairs, which = np.unique(pair[told], return_inverse=True)
+        sums = np.bincount(which * ranks + by[told], wait_s[told], pairs.size * ranks)
+        for each, for_s in zip(pairs.tolist(), sums.reshape(-1, ranks), strict=True):
+            own, theirs = divmod(each, contexts)
+            name = parting(ends[own], ends[theirs])
+            found[name] = found.get(name, np.zeros(ranks)) + for_s
+    return found
 
 
 def named_chain(contexts: CallContexts, context: int) -> list[str]:
@@ -142,7 +222,7 @@ def place_at(chain: Sequence[str], at: int) -> str:
     return f"{inner} in {chain[at]}" if inner else chain[at]
 
 
-def course(work: NDArray[np.float64]) -> tuple[float, float, float, bool]:
+def course(work: NDArray[np.float64]) -> tuple[float, float, float, float, bool]:
     """Return how the work of a stretch varies and grows; see `Stretch`.
 
     Parameters
@@ -151,45 +231,55 @@ def course(work: NDArray[np.float64]) -> tuple[float, float, float, bool]:
 
     Returns
     -------
-    float, float, float
-        ``beyond_s``, ``begin_s`` and ``end_s``.
+    float, float, float, float
+        ``beyond_s``; ``quickest_s``, 0 where the quickest do not agree; ``begin_s``, ``end_s``.
     bool
         ``grows``.
     """
-    beyond_s = float(np.maximum(work - np.median(work), 0.0).sum())
+    at = (0.5, QUICK, QUICKEST, USUAL)
+    typical_s, quick_s, quickest_s, _ = np.quantile(work, at).tolist()
+    beyond_s = float(np.maximum(work - typical_s, 0.0).sum())
+    if quick_s > STEADY * quickest_s:
+        quickest_s = 0.0
     third = work.size // 3
     if not third:
-        return beyond_s, 0.0, 0.0, False
-    first, end_s = work[:third], float(np.median(work[-third:]))
-    begin_s = float(np.median(first))  # none: the program went another way at first
-    return beyond_s, begin_s, end_s, 0.0 < begin_s < float(np.quantile(first, USUAL)) < end_s
+        return beyond_s, quickest_s, 0.0, 0.0, False
+    begin_s, quick_s, first_s, usual_s = np.quantile(work[:third], at).tolist()
+    end_s, later_s, last_s, _ = np.quantile(work[-third:], at).tolist()
+    steady = quick_s <= STEADY * first_s and later_s <= STEADY * last_s
+    grows = (begin_s < usual_s < end_s and begin_s < later_s) or (steady and quick_s < last_s)
+    # 0: the program went another way at first.
+    return beyond_s, quickest_s, begin_s, end_s, grows and begin_s > 0.0
 
 
 MOST_OF_EXTRA = 0.6
 """Share of a rank's extra work from which on one stretch is where it lies."""
 
 
-def extra_words(stretches: Sequence[Stretch], rank: int) -> str:
+def extra_words(stretches: Sequence[Stretch], rank: int, *, quickest: bool = False) -> str:
     """Say between which calls the extra work of a rank lies; empty if that is not known.
 
     Parameters
     ----------
     rank : int
         A column of the run.
+    quickest : bool
+        That of its quickest iterations, not of all of them.
     """
     if not stretches or stretches[0].work_s.size < 2:
         return ""
-    most = max(stretches, key=lambda each: each.extra_s(rank))
-    extra_s, whole_s = most.extra_s(rank), sum(each.extra_s(rank) for each in stretches)
-    if not extra_s > 0.0 < whole_s:
+    work = np.array([each.quickest_s if quickest else each.work_s for each in stretches])
+    extra = work[:, rank] - np.delete(work, rank, axis=1).mean(axis=1)
+    at, whole_s = int(extra.argmax()), float(extra.sum())
+    if not extra[at] > 0.0 < whole_s:
         return ""
-    share = extra_s / whole_s
+    share = float(extra[at]) / whole_s
     if share < MOST_OF_EXTRA:
         return (
-            f" Its extra work lies in several places; most, {seconds(extra_s)} or "
-            f"{percent(share, 0)} of it, {most}."
+            f" Its extra work lies in several places; most, {seconds(float(extra[at]))} or "
+            f"{percent(share, 0)} of it, {stretches[at]}."
         )
-    return f" {percent(min(share, 1.0), 0)} of its extra work lies {most}."
+    return f" {percent(min(share, 1.0), 0)} of its extra work lies {stretches[at]}."
 
 
 def growth_words(run: Run, stretches: Sequence[Stretch], least_s: float) -> str:

@@ -31,7 +31,7 @@ from hindmost.models.simulation.blocks import (
     absent_ranks,
     whole_bodies,
 )
-from hindmost.models.simulation.exchanges import exchanges_meet
+from hindmost.models.simulation.exchanges import exchanges_meet, with_silent
 
 
 class Block:
@@ -130,11 +130,28 @@ def exchanges_meet_in(run: Run) -> bool:
     edges = edges_of_columns(run)
     if not run.has("event_kind") or not edges.source.size:
         return False
-    bodies, events = run.shape("event_kind")
-    enough = ENOUGH_TO_TELL // max(events * run.columns, 1)
-    block = Block(run, slice(0, min(max(enough, 1), bodies)))
+    block = first_bodies(run)
     neighbours = Neighbours.of_edges(run.columns, edges.source, edges.target)
     return exchanges_meet(block.start, block.events, neighbours, clock_uncertainty(run))
+
+
+def neighbours_in(run: Run) -> Neighbours:
+    """Return whose halos the columns of a run with events wait for, by event.
+
+    As with `exchanges_meet_in`, the first bodies stand for all.
+    """
+    edges, block = edges_of_columns(run), first_bodies(run)
+    neighbours = Neighbours.of_edges(run.columns, edges.source, edges.target)
+    if not edges.source.size:
+        return neighbours
+    return with_silent(block.start, block.events, neighbours, clock_uncertainty(run))
+
+
+def first_bodies(run: Run) -> Block:
+    """Return as many of the first bodies as tell by which rules a run goes."""
+    bodies, events = run.shape("event_kind")
+    enough = ENOUGH_TO_TELL // max(events * run.columns, 1)
+    return Block(run, slice(0, min(max(enough, 1), bodies)))
 
 
 Result = TypeVar("Result")

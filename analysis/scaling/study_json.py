@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,7 +11,6 @@ from hindmost.analysis.scaling.study import LEVEL, KernelAtTarget, MetricStudy, 
 from hindmost.models.pmnf.model import ScalingModel
 from hindmost.models.pmnf.noise import Noise
 from hindmost.models.pmnf.segments.fit import Segment
-from hindmost.output import strict_json
 
 JSON_VERSION = 1
 
@@ -20,7 +18,7 @@ JSON_VERSION = 1
 def study_json(
     study: ScalingStudy, findings: Sequence[UnexpectedGrowth] = (), *, top: int | None = None
 ) -> dict[str, Any]:
-    """Return a study for ``hindmost scale --json``; what is not a number is null.
+    """Return a study for ``hindmost scale --json``.
 
     Parameters
     ----------
@@ -28,7 +26,7 @@ def study_json(
         Kernels of each metric; all by default.
     """
     target = study.target
-    answer = {
+    return {
         "version": JSON_VERSION,
         "source": study.experiment.source,
         "parameters": list(target.parameters),
@@ -60,21 +58,6 @@ def study_json(
         "findings": [_finding(each, study) for each in findings],
         "warnings": list(study.warnings),
     }
-    strict: dict[str, Any] = _strict(answer)
-    return strict
-
-
-def json_text(answer: dict[str, Any]) -> str:
-    """Write a study as text, an entry of a list on each line: it is read, searched and quick."""
-    parts = []
-    for key, value in answer.items():
-        if isinstance(value, list) and value:
-            entries = ",\n    ".join(strict_json(each) for each in value)
-            text = f"[\n    {entries}\n  ]"
-        else:
-            text = strict_json(value)
-        parts.append(f"  {strict_json(key)}: {text}")
-    return "{\n" + ",\n".join(parts) + "\n}"
 
 
 def _kernel(standing: KernelAtTarget, metric: MetricStudy) -> dict[str, Any]:
@@ -190,12 +173,3 @@ def _finding(finding: UnexpectedGrowth, study: ScalingStudy) -> dict[str, Any]:
         "growth_at_least": finding.low_growth,
         "text": finding.explain(study.target),
     }
-
-
-def _strict(value: Any) -> Any:
-    """Replace what JSON has no number for by null."""
-    if isinstance(value, dict):
-        return {key: _strict(each) for key, each in value.items()}
-    if isinstance(value, list):
-        return [_strict(each) for each in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -5,9 +5,8 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable, Mapping
 from datetime import date
-from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from hindmost.analysis.history.acknowledgements import (
     FILE_NAME,
@@ -39,14 +38,6 @@ def known_changes(
     if named is None:
         named = [place for place in dict.fromkeys(map(notes_beside, files)) if place.exists()]
     return tuple(note for path in named for note in read_acknowledgements(path))
-
-
-def plain_date(words: str) -> str:
-    """Return a date in the format of the file; anything else is left to its checks."""
-    try:
-        return date.fromisoformat(words).isoformat()
-    except ValueError:
-        return words
 
 
 def notes_beside(file: str) -> Path:
@@ -92,16 +83,9 @@ def acknowledge(arguments: argparse.Namespace, settings: Mapping[str, Any]) -> i
     if covered is None:
         write_lines("'hindmost history ack DATA --list' shows which changes it matches.")
     for each in (covered or [])[:MOST]:
-        write_lines(f"  acknowledged: {each.words}")
+        write_lines(f"  acknowledged: {each}")
     if covered and len(covered) > MOST:
         write_lines(f" {more(len(covered) - MOST)}")
-    other = sum(each.date != note.date for each in covered or ())
-    if other:
-        write_lines(
-            f"{counted(other, 'change')} of these {'is' if other == 1 else 'are'} on another day "
-            f"than {note.date}: an acknowledgement covers changes that may lie within two nights "
-            "of its date. Add --machine, --case or --timer to acknowledge fewer."
-        )
     return 0
 
 
@@ -109,7 +93,7 @@ def wanted_note(arguments: argparse.Namespace, reason: str) -> Acknowledgement:
     """Return the acknowledgement that the command line describes."""
     if not arguments.date:
         raise UsageError("--undo needs the --date of an acknowledgement; --list shows them.")
-    entry = {"date": plain_date(arguments.date), "reason": reason}
+    entry = {"date": arguments.date, "reason": reason}
     entry |= {name: getattr(arguments, name) or ANY for name in KEYS}
     try:
         return from_document(Acknowledgement, entry)
@@ -137,31 +121,18 @@ def judged_data(
     )
 
 
-class Covered(NamedTuple):
-    """A change or drift that matches: its words, and its day (the given one for a drift)."""
-
-    words: str
-    date: str
-
-
-def covered_by(study: HistoryStudy, note: Acknowledgement) -> list[Covered]:
-    """Return the changes and drifts, ended or not, that an acknowledgement matches."""
+def covered_by(study: HistoryStudy, note: Acknowledgement) -> list[str]:
+    """Return in words the changes and drifts, ended or not, that an acknowledgement matches."""
     covered = []
     for each in study.judged:
         if not note.concerns(each.series.name):
             continue
         change = each.meant(note)
         if change is not None:
-            words = change_words(each, change)
-            first = each.acknowledgement(change)
-            if first is not None and place(first) != place(note):
-                words += f" (already acknowledged by {note_words(first)}: {first.reason})"
-            elif first is not None and first.reason != note.reason:
-                words += f" (replaces the reason {first.reason!r})"
-            covered.append(Covered(words, each.labels[change.index][:10]))
+            covered.append(change_words(each, change))
             continue
         covered += [
-            Covered(drift_words(each, trend), note.date)
+            drift_words(each, trend)
             for trend in each.detection.trends
             if note.covers(each.labels[trend.start], each.labels[trend.stop - 1])
         ]
@@ -231,8 +202,7 @@ def list_notes(path: Path, study: HistoryStudy | None) -> int:
         if study is None:
             continue
         covered = covered_by(study, note)
-        lines = [each.words for each in covered[:MOST]]
-        for line in lines or ["No detected change matches this acknowledgement."]:
+        for line in covered[:MOST] or ["No detected change matches this acknowledgement."]:
             write_lines(f"  {line}")
         if len(covered) > MOST:
             write_lines(f" {more(len(covered) - MOST)}")
@@ -256,10 +226,7 @@ def undo(path: Path, wanted: Acknowledgement, arguments: argparse.Namespace) -> 
         and all(getattr(note, key) == getattr(wanted, key) for key in given)
     ]
     if not found:
-        there = {note_words(note): note for note in notes}
-        near = get_close_matches(note_words(wanted), there, NEAREST, 0.0)
-        hint = f" The nearest are: {'; '.join(near)}." if near else ""
-        raise UsageError(f"{path} has no acknowledgement {note_words(wanted)}: see --list.{hint}")
+        raise UsageError(f"{path} has no acknowledgement {note_words(wanted)}: see --list.")
     found = [note for note in found if place(note) == place(wanted)] or found
     if len(found) > 1:
         raise UsageError(

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import gc
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -63,25 +60,7 @@ COMMON = (
 
 
 def perform(arguments: argparse.Namespace) -> int:
-    """Judge the nights and report, or acknowledge a change."""
-    with no_collection():
-        return judge_and_report(arguments)
-
-
-@contextmanager
-def no_collection() -> Iterator[None]:
-    """Suspend Python's search for cycles: a state has a million objects, and no cycles."""
-    was = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was:
-            gc.enable()
-
-
-def judge_and_report(arguments: argparse.Namespace) -> int:
-    """Judge the nights, send the mail, keep the state and report."""
+    """Judge the nights, send the mail, keep the state and report; or acknowledge a change."""
     if arguments.file[0] == ACK:
         return acknowledge(arguments, settings_of(arguments))
     check_options(arguments)

@@ -13,7 +13,7 @@ from hindmost.analysis.readers.registry import EXPERIMENT_FORMATS
 from hindmost.analysis.runs.finding import OF_COMPARISON, cautions, findings_in, findings_json
 from hindmost.analysis.verbs.extrap_habits import HABITS as HABITS
 from hindmost.errors import UsageError
-from hindmost.output import warn, warn_lines, write_lines, write_text
+from hindmost.output import warn, warn_lines, write_json, write_lines, write_text
 from hindmost.printable import shell_word
 
 if TYPE_CHECKING:
@@ -189,10 +189,10 @@ def perform(arguments: argparse.Namespace) -> int:
     if arguments.figure:
         draw(study, arguments.figure, arguments.top or TOP_FIGURES)
     if arguments.json:
-        from hindmost.analysis.scaling.study_json import json_text, study_json
+        from hindmost.analysis.scaling.study_json import study_json
 
         document = study_json(study, findings, top=arguments.top)
-        write_text(json_text({**document, "run_findings": findings_json(doubts)}))
+        write_json({**document, "run_findings": findings_json(doubts)})
     elif arguments.latex:
         from hindmost.analysis.scaling.latex_table import latex_table
 

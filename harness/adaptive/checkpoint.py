@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import io
 import json
-import math
 import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import h5py
 import numpy as np
+from msgspec import Meta
 from numpy.typing import NDArray
 
 from hindmost.errors import DamagedFileError, DataError, HindmostError, UsageError
@@ -26,16 +26,19 @@ from hindmost.harness.runfile.attributes import Json, read_object
 from hindmost.harness.runfile.checksum import append_checksum, verify_checksum
 from hindmost.harness.runfile.hdf5 import VerifiedFile, integers_attribute, scalar_attributes
 from hindmost.parsing import parse_toml, shown
+from hindmost.records import RecordError, from_document
 
 SCHEMA = "hindmost-checkpoint"
 VERSION = 1
 FIELDS: dict[str, Any] = {"i": np.int32, "j": np.int32, "level": np.int8, "state": np.float64}
 """What is kept of a cell, in the order of the mesh."""
 COLUMNS = 4
-SCALARS = {"cycle": int, "time": float, "deck": str, "choices": str}
+SCALARS = ("cycle", "time", "deck")
 """Attributes of one value."""
 MOST_BASE = 1 << 20
 """Columns or rows of the base mesh, so that cells of the finest level have numbers of 32 bits."""
+Count = Annotated[int, Meta(ge=0)]
+Side = Annotated[int, Meta(ge=1, le=MOST_BASE)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,12 +61,12 @@ class CheckpointSetting:
         Cells of each rank.
     """
 
-    cycle: int
-    time: float
+    cycle: Count
+    time: Annotated[float, Meta(ge=0)]
     deck: str
     choices: dict[str, Any]
-    base: tuple[int, int]
-    cells: tuple[int, ...]
+    base: tuple[Side, Side]
+    cells: Annotated[tuple[Count, ...], Meta(min_length=1)]
 
 
 def prepare_checkpoint(path: Path, deck: str) -> None:
@@ -157,12 +160,6 @@ def write_file(
     return path.stat().st_size
 
 
-def shape_of(name: str, setting: CheckpointSetting) -> tuple[int, ...]:
-    """Return the shape of a field."""
-    total = sum(setting.cells)
-    return (total, COLUMNS) if name == "state" else (total,)
-
-
 def read_setting(path: Path) -> CheckpointSetting:
     """Verify a checkpoint and return what it says, without its cells.
 
@@ -175,7 +172,7 @@ def read_setting(path: Path) -> CheckpointSetting:
     try:
         verified = VerifiedFile.of(path)
         with verified.reading() as file:
-            attributes = scalar_attributes(file, ("schema", "schema_version", *SCALARS))
+            attributes = scalar_attributes(file, ("schema", "schema_version", "choices", *SCALARS))
             version = attributes.get("schema_version")
             if attributes.get("schema") != SCHEMA or type(version) is not int or version > VERSION:
                 raise DataError(
@@ -184,33 +181,19 @@ def read_setting(path: Path) -> CheckpointSetting:
                     f"are '{SCHEMA}' up to version {VERSION}."
                 )
             verified.check_objects(file)
-            for name, kind in SCALARS.items():
-                if type(attributes[name]) is not kind:
-                    raise ValueError(f"the attribute '{name}' is {shown(attributes[name])}")
-            columns, rows = integers_attribute(file, "base")
-            setting = CheckpointSetting(
-                cycle=int(attributes["cycle"]),
-                time=float(attributes["time"]),
-                deck=str(attributes["deck"]),
-                choices=read_object("choices", attributes["choices"], Json),
-                base=(columns, rows),
-                cells=integers_attribute(file, "cells"),
-            )
-            possible = (
-                setting.cycle >= 0
-                and 0.0 <= setting.time < math.inf
-                and 1 <= min(setting.base) <= max(setting.base) <= MOST_BASE
-                and setting.cells
-                and min(setting.cells) >= 0
-            )
-            if not possible:
-                raise ValueError(
-                    f"it is of cycle {setting.cycle}, time {setting.time}, base cells "
-                    f"{setting.base}, with {setting.cells[:8]} cells on the ranks"
-                )
+            values = {
+                **{name: attributes[name] for name in SCALARS},
+                **{name: integers_attribute(file, name) for name in ("base", "cells")},
+                "choices": read_object("choices", attributes["choices"], Json),
+            }
+            setting = from_document(CheckpointSetting, values, "checkpoint")
+            rows = sum(setting.cells)
             for name, kind in FIELDS.items():
-                if file[name].shape != shape_of(name, setting) or file[name].dtype != kind:
+                shape = (rows, COLUMNS) if name == "state" else (rows,)
+                if file[name].shape != shape or file[name].dtype != kind:
                     raise ValueError(f"'{name}' is {file[name].dtype} {file[name].shape}")
+    except RecordError as error:
+        raise DamagedFileError(f"{path} has a valid checksum, but {error}") from error
     except HindmostError:
         raise
     except (OSError, KeyError, ValueError, TypeError, RuntimeError) as error:

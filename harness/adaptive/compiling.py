@@ -5,14 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from hindmost.harness import mpi
 from hindmost.harness.adaptive.decks import TIMING_B, Deck
 from hindmost.harness.adaptive.kernel import pulse_reader, start_kernel
-from hindmost.harness.adaptive.mesh.mesh import Mesh
 from hindmost.harness.adaptive.phases import PhaseClock
-from hindmost.harness.probes import noise, speed
+from hindmost.harness.probes import noise
 from hindmost.harness.probes.turns import in_turn
 
 SMALL = 8
@@ -32,7 +29,6 @@ def compile_everything(deck: Deck, communicator: Any) -> None:
     small = replace(deck, steps=STEPS, heats=1)
 
     def by_itself() -> None:
-        compile_mesh(MPI.COMM_SELF)
         run_small(small, MPI.COMM_SELF)
         pulse_reader()
 
@@ -51,10 +47,8 @@ def compile_ahead() -> None:
     mpi.start()
     from mpi4py import MPI
 
-    compile_mesh(MPI.COMM_SELF)
     run_small(replace(TIMING_B, steps=STEPS, heats=1), MPI.COMM_SELF)
     noise.compile_loops()
-    speed.warm_up()
 
 
 def run_small(deck: Deck, communicator: Any) -> None:
@@ -64,19 +58,3 @@ def run_small(deck: Deck, communicator: Any) -> None:
     kernel = start_kernel(deck, base, communicator, PhaseClock(), threshold=1.0)
     for _ in range(CYCLES):
         kernel.cycle()
-
-
-def compile_mesh(alone: Any) -> None:
-    """Compile, or fetch from where compiled loops are kept, all that a mesh runs.
-
-    Parameters
-    ----------
-    alone : MPI communicator
-        Of this process only, such as ``MPI.COMM_SELF``. Let rank 0 of a run go first.
-    """
-    mesh = Mesh(alone, (2, 2), 1)
-    state = mesh.connect(np.ones((4, 1)))
-    for flag in (1, -1):
-        state, _ = mesh.adapt(np.full(mesh.owned, flag, np.int8), state)
-        state, _ = mesh.balance(state)
-        state = mesh.connect(state)

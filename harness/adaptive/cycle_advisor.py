@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from hindmost.errors import UsageError
 from hindmost.harness.adaptive.phases import Phase
 from hindmost.harness.runfile.feed import FeedPrediction
-from hindmost.models.adaptive.checkpoints import CheckpointCost, decide
+from hindmost.models.adaptive.checkpoints import CheckpointCost
 from hindmost.models.adaptive.interference import CycleKind, CycleVerdict
-from hindmost.models.adaptive.limits import TimeLimit
 from hindmost.models.adaptive.offline import OfflineModel
-from hindmost.models.adaptive.predictor import Panel
+from hindmost.models.adaptive.predictor import Predictor
+from hindmost.models.adaptive.predictors import PREDICTORS
 from hindmost.models.adaptive.work import Spent, Work
 
 OF_MODELS = (
@@ -102,14 +102,17 @@ class CycleAdvisor:
         model: OfflineModel | None = None,
         cost: CheckpointCost | None = None,
     ) -> None:
-        self.panel = Panel(model=model)
         self._orders = orders
-        self._place = self.panel.names.index(self.panel.decides)
-        self._cost = CheckpointCost() if cost is None else cost
-        self._limit = None
-        if orders.time_limit_s is not None:
-            self._limit = TimeLimit(orders.time_limit_s, risk=orders.risk, margin_s=MARGIN_S)
-        self._since_s = 0.0
+        self._predictor = Predictor(
+            *(name for name in PREDICTORS if name != "offline" or model is not None),
+            model=model,
+            time_limit_s=orders.time_limit_s,
+            risk=orders.risk,
+            margin_s=MARGIN_S,
+            mtbf_s=orders.mtbf_s,
+            checkpoint=cost if orders.saves else None,
+        )
+        self.panel = self._predictor.panel
 
     @property
     def stood_out(self) -> list[CycleVerdict]:
@@ -125,20 +128,17 @@ class CycleAdvisor:
         elapsed_s : float
             Since the start of the command.
         """
-        next_s = self.panel.predict(work)[self._place]
-        orders, save_s = self._orders, 0.0
-        if orders.saves:
-            save_s = self._cost.predict_s(work.total, default_s=FIRST_COST_S)
-        due = orders.mtbf_s is not None and decide(
-            since_s=self._since_s, next_s=next_s, checkpoint_s=save_s, mtbf_s=orders.mtbf_s
-        )
-        if self._limit is not None:
-            left = self._limit.decide(
+        self.panel.predict(work)
+        orders, first_s = self._orders, FIRST_COST_S if self._orders.saves else 0.0
+        due = None
+        if orders.mtbf_s is not None:
+            due = self._predictor.checkpoint_due(work, checkpoint_s=first_s)
+        if orders.time_limit_s is not None:
+            left = self._predictor.time_left_for(
+                work,
                 elapsed_s=elapsed_s,
-                predicted_s=next_s,
-                ratios=self.panel.ratios,
-                checkpoint_s=save_s,
-                before_s=save_s if due else 0.0,
+                checkpoint_s=first_s,
+                before_s=due.checkpoint_s if due else 0.0,
                 unknown_s=UNKNOWN_S,
             )
             if not left:
@@ -163,19 +163,18 @@ class CycleAdvisor:
             cycle=cycle,
             next_s=tuple(known_or_none(each) for each in panel.last),
             error_percent=tuple(known_or_none(errors[name]) for name in panel.names),
-            decides=self._place,
+            decides=panel.column,
             interval_s=(one.low_s, one.high_s) if known else None,
             rest_s=known_or_none(left * one.seconds),
         )
 
-    def saved(self, seconds: float, cells: float) -> None:
+    def saved(self, seconds: float, work: Work) -> None:
         """Take what a checkpoint took."""
-        self._cost.observe(seconds, cells)
-        self._since_s = 0.0
+        self._predictor.observe_checkpoint(seconds, work)
 
     def after(self, spent: Spent) -> CycleVerdict:
         """Take what the cycle took."""
-        self._since_s += spent.seconds
+        self._predictor.since_checkpoint_s += spent.seconds
         return self.panel.observe(spent)
 
 

@@ -230,7 +230,7 @@ def find_deck(word: str) -> Deck:
         There is no such deck, or its file is not right.
     """
     if word.endswith(".toml") or "/" in word:
-        return read_deck(Path(word))
+        return deck_of(read_document(Path(word), UsageError))
     if word not in DECKS.names:
         raise UsageError(
             f"Unknown deck '{word}'; {choose(DECKS.names)}; or name a TOML file (.toml)."
@@ -254,11 +254,6 @@ def parse_deck(text: str, source: str) -> Deck:
         The text is not TOML, a field is unknown, missing, of the wrong kind or out of range.
     """
     return deck_of(parse_document(text, source, UsageError))
-
-
-def read_deck(path: Path) -> Deck:
-    """Read a deck from a file; see `parse_deck`."""
-    return deck_of(read_document(path, UsageError))
 
 
 def deck_of(document: Document) -> Deck:

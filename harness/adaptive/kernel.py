@@ -14,7 +14,7 @@ from hindmost.harness.adaptive.checkpoint import CheckpointSetting, read_part
 from hindmost.harness.adaptive.decks import Deck
 from hindmost.harness.adaptive.mesh.mesh import Mesh
 from hindmost.harness.adaptive.phases import Phase, PhaseClock, TimedExchange, timed_reduction
-from hindmost.harness.adaptive.physics.flow import Hydro, Scratch, State, refinement_flags
+from hindmost.harness.adaptive.physics.flow import Hydro, State, refinement_flags
 from hindmost.harness.adaptive.physics.heat import Conduction
 from hindmost.harness.probes.pulse import PulseReader
 
@@ -58,7 +58,6 @@ class Kernel:
         self._communicator, self._clock = communicator, clock
         self._largest = timed_reduction(communicator, MPI.MAX, clock)
         self._allsum = timed_reduction(communicator, MPI.SUM, clock)
-        self._scratch = Scratch()
         self._rate = np.empty(1)
         self._first_dt = math.nan
         self._heat: Conduction | None = None
@@ -66,9 +65,9 @@ class Kernel:
 
     def _prepare(self) -> None:
         """Make what computes on the present mesh."""
-        deck, patch, scratch = self.deck, self.mesh.patch, self._scratch
+        deck, patch = self.deck, self.mesh.patch
         self._exchange = TimedExchange(self.mesh.exchange, self._clock)
-        self._hydro = Hydro(patch, spacing=deck.spacing, gamma=deck.gamma, scratch=scratch)
+        self._hydro = Hydro(patch, spacing=deck.spacing, gamma=deck.gamma)
         if deck.heat:
             self._heat = Conduction(
                 patch,
@@ -77,7 +76,6 @@ class Kernel:
                 specific_heat=deck.specific_heat,
                 exchange=self._exchange,
                 allsum=self._allsum,
-                scratch=scratch,
             )
 
     def cycle(self) -> dict[str, int]:
@@ -113,13 +111,11 @@ class Kernel:
         }
         clock.switch(Phase.ADAPTION)
         exchange.fill(self.state)
-        flags = refinement_flags(
-            self.deck, patch, self.state, exchange=exchange, scratch=self._scratch
-        )
+        flags = refinement_flags(self.deck, patch, self.state, exchange=exchange)
         counts |= {"messages": exchange.messages_sent, "bytes": exchange.sent_bytes}
         state, adapted = self.mesh.adapt(flags, self.state)
         clock.switch(Phase.BALANCE)
-        state, balanced = self.mesh.balance(state)
+        state, moved = self.mesh.balance(state)
         clock.switch(Phase.ADAPTION)
         self.state = self.mesh.connect(state)
         if self.mesh.patch is patch:
@@ -130,7 +126,7 @@ class Kernel:
         return counts | {
             "divided": adapted.divided,
             "combined": adapted.combined,
-            "moved": balanced.moved,
+            "moved": moved,
         }
 
     def _step(self) -> float:

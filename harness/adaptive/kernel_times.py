@@ -24,7 +24,7 @@ STEPS_A_SOLVE = 10
 WARM = 2
 """Cycles that do not count: the mesh grows in them, and finds memory for it."""
 CYCLES = 3
-FITS = 8
+FITS = 4
 """Rounds in which a base mesh is found that the deck refines to the cells that are wanted."""
 CLOSE = 0.03
 LEAST = 1e-3
@@ -76,7 +76,7 @@ def measure(cells: int, communicator: Any) -> CellTimes:
     begin_time, sums, pulses = kernel.time, Sums(), []
     for number in range(CYCLES + 1):
         communicator.Barrier()
-        pulses.append(reader.read().core_s)
+        pulses.append(reader.read())
         if number < CYCLES:
             clock.take()
             add_cycle(sums, kernel, clock)
@@ -142,7 +142,6 @@ def kernel_of(cells: int, communicator: Any, clock: PhaseClock) -> Kernel:
     Not every number can be had: below some 2,500 cells a base mesh is too coarse to see what the
     deck refines.
     """
-    few, many = 1, 0  # sides that come to fewer cells than wanted, and to more; 0 for none yet
     side, best, closest = max(2, round(math.sqrt(cells))), None, math.inf
     for _ in range(FITS):
         kernel = kernel_on(side, cells, communicator, clock)
@@ -150,12 +149,9 @@ def kernel_of(cells: int, communicator: Any, clock: PhaseClock) -> Kernel:
         off = abs(math.log(here / cells))
         if off < closest:
             best, closest = kernel, off
-        few, many = (side, many) if here < cells else (few, side)
-        if closest < CLOSE or many == few + 1:
+        if off < CLOSE:
             break
-        side = round(side * math.sqrt(cells / here))
-        if not few < side < (many or math.inf):
-            side = (few + many) // 2 if many else 2 * few
+        side = max(2, round(side * math.sqrt(cells / here)))
     assert best is not None  # there was one round at least
     return best
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 import os
 import signal
-import socket
 import time
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
@@ -17,7 +16,6 @@ from types import FrameType, TracebackType
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hindmost.errors import DataError, UsageError
 from hindmost.harness import mpi
@@ -28,11 +26,11 @@ from hindmost.harness.adaptive.checkpoint import (
 )
 from hindmost.harness.adaptive.compiling import compile_everything
 from hindmost.harness.adaptive.cycle_advisor import (
-    OF_MODELS,
     CycleAdvisor,
     Decision,
     DecisionOptions,
 )
+from hindmost.harness.adaptive.cycle_log import CycleLog
 from hindmost.harness.adaptive.decks import CELL_BYTES, Deck, application_of
 from hindmost.harness.adaptive.interference import InterferingJobs, Schedule
 from hindmost.harness.adaptive.kernel import (
@@ -54,34 +52,22 @@ from hindmost.harness.campaign import (
 from hindmost.harness.launch import process_age_s
 from hindmost.harness.live.feed import LiveFeed
 from hindmost.harness.petsc import Parallel
-from hindmost.harness.probes.pulse import Pulse, PulseReader, slowest_pulse_s
+from hindmost.harness.probes.pulse import slowest_pulse_s
 from hindmost.harness.rank_failures import on_root
-from hindmost.harness.recorder.clock import CommonClock, read_clock
 from hindmost.harness.recorder.library import load
 from hindmost.harness.reduction.reduced_file import ALWAYS
-from hindmost.harness.runfile import provenance
-from hindmost.harness.runfile.bodies import BodyKind, RankBodies
-from hindmost.harness.runfile.contents import Edges, RankRun
 from hindmost.harness.runfile.cycles import (
     ADAPTIVE,
-    COUNTS,
-    PULSES,
-    BlockEdges,
-    Blocks,
     Predictions,
-    RankCycles,
 )
 from hindmost.models.adaptive.checkpoints import CheckpointCost
 from hindmost.models.adaptive.machine import Machine
 from hindmost.models.adaptive.offline import OfflineModel
-from hindmost.models.adaptive.work import Spent, Work
+from hindmost.models.adaptive.work import Work
 from hindmost.text import percent
 
 MOST_BASE = 1 << 27
 """Base cells of all ranks: each rank sorts them all at the start."""
-COLUMNS = 4
-"""Numbers of a cell that ghosts have."""
-NS = 1e-9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -197,38 +183,146 @@ class AdaptiveReplays:
         """Return how messages name a case."""
         return f"{case.name}, {self._base[0]} x {self._base[1]}"
 
-    def record(self, planned: CampaignRun[Deck], feed: LiveFeed | None) -> RecordedRun:
-        """Run the cycles, each predicted before it; collective."""
-        experiment, communicator = self._experiment, self._communicator
-        deck, clock, pulses = experiment.deck, PhaseClock(), pulse_reader()
-        pulse_s = slowest_pulse_s(pulses, communicator)
-        if experiment.setting is None or experiment.restart is None:
-            kernel = start_kernel(deck, self._base, communicator, clock, experiment.threshold)
-        else:
-            kernel = resume_kernel(
-                experiment.restart, experiment.setting, deck, communicator, clock,
-                experiment.threshold,
-            )  # fmt: skip
-        advisor = advisor_of(experiment, communicator.size, pulse_s)
-        if feed is not None:
-            feed.begin(
-                deck.name,
-                planned.number,
-                experiment.cycles,
-                done=experiment.first_cycle,
-                predictors=advisor.panel.names,
-            )
-        runner = Runner(
-            experiment, kernel, clock, communicator, advisor, pulses, feed, self._report
-        )
-        recorded = runner.run()
-        if feed is not None:
-            feed.finish()
-        more = {"pulse_s": pulse_s, "pulses_s": pulses.spent_s}
-        return replace(recorded, spec=recorded.spec | more)
-
     def close(self, report: Report) -> None:
         """Release nothing."""
+
+    def record(self, planned: CampaignRun[Deck], feed: LiveFeed | None) -> RecordedRun:
+        """Run the cycles, each predicted before it, also if the run fails in one; collective."""
+        from mpi4py import MPI
+
+        experiment, communicator, deck = self._experiment, self._communicator, self._experiment.deck
+        clock, pulses, first = PhaseClock(), pulse_reader(), experiment.first_cycle
+        pulse_s = slowest_pulse_s(pulses, communicator)
+        kernel = self._kernel(clock)
+        advisor = advisor_of(experiment, communicator.size, pulse_s)
+        names, root = advisor.panel.names, communicator.rank == 0
+        if feed is not None:
+            feed.begin(deck.name, planned.number, experiment.cycles, done=first, predictors=names)
+        jobs = interfering_jobs(experiment.interfere, communicator)
+        began, start_s = datetime.now(UTC), time.monotonic() - process_age_s()
+        done = saved = first
+        # Nothing is known about the first cycle but the typical counts of the deck.
+        iterations = math.nan if deck.heat else 0.0
+        stopped, asked, failure, foresight_s = "", 0, None, 0.0
+        checkpoints: list[dict[str, float]] = []
+        try:
+            with StopRequests() as requests, no_garbage_collection():
+                log = CycleLog(communicator, clock, pulses, blocks=experiment.blocks)
+                # From here on time counts.
+                while done < experiment.cycles:
+                    if jobs is not None:
+                        jobs.before(done)
+                    # Rank 0 predicts and decides; a signal to any rank stops all.
+                    work, decision = next_work(kernel, iterations, communicator), Decision()
+                    if root:
+                        now_s = time.monotonic()
+                        decision = advisor.before(work, now_s - start_s)
+                        foresight_s += time.monotonic() - now_s
+                    wanted = np.array([decision.stop, decision.checkpoint, requests.signal], int)
+                    communicator.Allreduce(MPI.IN_PLACE, wanted, MPI.MAX)
+                    stop, checkpoint, asked = wanted.tolist()
+                    path = experiment.checkpoint if stop or checkpoint or asked else None
+                    if path is not None and saved < done:
+                        checkpoints.append(self._save(path, kernel, done, clock))
+                        advisor.saved(checkpoints[-1]["seconds"], work)
+                        saved = done
+                    if stop or asked:
+                        stopped = decision.why or "another rank knows why"
+                        if asked:
+                            stopped = f"asked to by {signal.Signals(asked).name}."
+                        break
+                    log.add_mesh(kernel.mesh)
+                    if feed is not None and feed.waits:  # a frame that all ranks have begun
+                        left = experiment.cycles - done
+                        feed.foresee(advisor.foreseen(done - first + 1, left) if root else None)
+                    counts = kernel.cycle()
+                    spent = log.add_cycle(counts)
+                    done += 1
+                    if feed is not None:
+                        feed.step(done - first, log.last_ns)
+                    iterations = float(counts["heat_iterations"])
+                    slowest_s = communicator.allreduce(spent.pulse_s, op=MPI.MAX)
+                    if root:
+                        now_s = time.monotonic()
+                        verdict = advisor.after(replace(spent, pulse_s=slowest_s))
+                        foresight_s += time.monotonic() - now_s
+                        if verdict.change:
+                            self._report(f"cycle {first + verdict.cycle}: {verdict.words}")
+            clock.switch(Phase.REST)
+        except DataError as error:  # on all ranks alike
+            failure = error
+        finally:
+            if jobs is not None:
+                jobs.end()
+        if feed is not None:
+            feed.finish()
+        predicted = advisor.panel.predicted if root else np.full((log.cycles, len(names)), np.nan)
+        errors = advisor.panel.errors_percent() if root and log.cycles > 1 else {}
+        mean = ", ".join(
+            f"{name} {percent(error / 100.0)}"
+            for name, error in errors.items()
+            if not math.isnan(error)
+        )
+        summary = [f"mean error of the predictions: {mean}"] if mean else []
+        if stopped:
+            summary.append(f"stopped after cycle {done}: {stopped}")
+        return RecordedRun(
+            name=deck.name,
+            rank=log.rank_run(Predictions(names=names, predicted=predicted[: log.cycles])),
+            began=began,
+            iterations=done - first,
+            petsc_options={"given": ""},
+            spec={
+                "deck": deck.to_toml(),
+                "choices": {"threshold": experiment.threshold},
+                "base": list(kernel.mesh.base),
+                "cycles": experiment.cycles,
+                "first_cycle": first,
+                "orders": asdict(experiment.orders),
+                "machine": experiment.machine.name if experiment.machine else None,
+                "interfere": asdict(experiment.interfere) if experiment.interfere else None,
+                "stopped": stopped,
+                "failure": str(failure) if failure else "",
+                "checkpoints": checkpoints,
+                "foresight_s": foresight_s,
+                "verdicts": [
+                    {"cycle": first + each.cycle, "kind": str(each.kind), "words": each.words}
+                    for each in advisor.stood_out
+                ],
+                "pulse_s": pulse_s,
+                "pulses_s": pulses.spent_s,
+            },
+            summary=tuple(summary),
+            stopped=stopped,
+            interrupted=asked == signal.SIGINT,
+            failure=failure,
+        )
+
+    def _kernel(self, clock: PhaseClock) -> Kernel:
+        """Return the kernel at its begin, or as a checkpoint has it; collective."""
+        experiment, communicator, deck = self._experiment, self._communicator, self._experiment.deck
+        if experiment.setting is None or experiment.restart is None:
+            return start_kernel(deck, self._base, communicator, clock, experiment.threshold)
+        return resume_kernel(
+            experiment.restart, experiment.setting, deck, communicator, clock, experiment.threshold
+        )
+
+    def _save(self, path: Path, kernel: Kernel, done: int, clock: PhaseClock) -> dict[str, float]:
+        """Write a checkpoint after `done` cycles; return what the run file says of it."""
+        before, begin = clock.switch(Phase.CHECKPOINT), time.monotonic()
+        mesh = kernel.mesh
+        setting = CheckpointSetting(
+            cycle=done,
+            time=kernel.time,
+            deck=kernel.deck.to_toml(),
+            choices={"threshold": mesh.threshold},
+            base=mesh.base,
+            cells=tuple(self._communicator.allgather(mesh.patch.owned)),
+        )
+        size = write_checkpoint(path, setting, mesh.cells(), kernel.state, self._communicator)
+        seconds = time.monotonic() - begin
+        clock.switch(before)
+        return {"cycle": done, "seconds": seconds, "bytes": size}
 
 
 def advisor_of(experiment: AdaptiveExperiment, ranks: int, pulse_s: float) -> CycleAdvisor:
@@ -240,6 +334,39 @@ def advisor_of(experiment: AdaptiveExperiment, ranks: int, pulse_s: float) -> Cy
     model = OfflineModel(machine=machine, application=application, ranks=ranks, pulse_s=pulse_s)
     cost = CheckpointCost.of_machine(machine, CELL_BYTES)
     return CycleAdvisor(experiment.orders, model=model, cost=cost)
+
+
+def next_work(kernel: Kernel, iterations: float, communicator: Any) -> Work:
+    """Return what the next cycle will have to do; collective."""
+    from mpi4py import MPI
+
+    mesh = kernel.mesh
+    most = np.array([mesh.patch.owned, mesh.patch.ghosts, mesh.exchange.messages], float)
+    communicator.Allreduce(MPI.IN_PLACE, most, MPI.MAX)
+    cells, ghosts, messages = most.tolist()
+    return Work(
+        cells=cells,
+        total=float(communicator.allreduce(mesh.patch.owned)),
+        steps=kernel.deck.steps,
+        iterations=iterations,
+        adapts=True,
+        ghosts=ghosts,
+        messages=messages,
+    )
+
+
+def interfering_jobs(schedule: Schedule | None, communicator: Any) -> InterferingJobs | None:
+    """Start the interfering jobs of a node on its first rank; collective."""
+    if schedule is None:
+        return None
+    from mpi4py import MPI
+
+    here = communicator.Split_type(MPI.COMM_TYPE_SHARED)
+    allowed = set[int]().union(*here.allgather(os.sched_getaffinity(0)))
+    jobs = InterferingJobs(schedule, allowed) if here.rank == 0 else None
+    here.Free()
+    communicator.Barrier()
+    return jobs
 
 
 class StopRequests:
@@ -275,389 +402,3 @@ class StopRequests:
         """Listen no longer."""
         for each, handler in self._before.items():
             signal.signal(each, handler)
-
-
-class Runner:
-    """Drives a kernel; making and calling it is collective.
-
-    Parameters
-    ----------
-    experiment : AdaptiveExperiment
-    kernel : Kernel
-    clock : PhaseClock
-        That of the kernel.
-    communicator : MPI.Intracomm
-    advisor : CycleAdvisor
-        Only that of rank 0 is used.
-    pulses : PulseReader
-        Of this rank.
-    feed : LiveFeed or None
-        Receives every cycle.
-    report : callable
-        Shows messages on rank 0.
-    """
-
-    def __init__(
-        self,
-        experiment: AdaptiveExperiment,
-        kernel: Kernel,
-        clock: PhaseClock,
-        communicator: Any,
-        advisor: CycleAdvisor,
-        pulses: PulseReader,
-        feed: LiveFeed | None,
-        report: Report,
-    ) -> None:
-        self._experiment, self._kernel, self._clock = experiment, kernel, clock
-        self._communicator, self._root = communicator, communicator.rank == 0
-        self._advisor, self._pulses, self._feed, self._report = advisor, pulses, feed, report
-        self._done = self._saved = experiment.first_cycle
-        self._epoch = self._number = -1
-        self._new_mesh = False
-        self._checkpoints: list[dict[str, float]] = []
-        self._requests = StopRequests()
-        self._start_s = time.monotonic() - process_age_s()
-        self._orders, self._most = np.zeros(3), np.zeros(3)
-        self._total, self._slowest = np.zeros(1), np.zeros(1)
-        # Nothing is known about the first cycle but the typical counts of the deck.
-        self._iterations = math.nan if kernel.deck.heat else 0.0
-        self._foresight_s = 0.0
-
-    def run(self) -> RecordedRun:
-        """Do the cycles and return what was recorded, also of a run that failed."""
-        jobs = self._interfering_jobs()
-        began = datetime.now(UTC)
-        stopped, failure = "", None
-        try:
-            with self._requests, no_garbage_collection():
-                self._log = CycleLog(self._communicator, self._clock, self._pulses)
-                # From here on time counts.
-                while self._done < self._experiment.cycles and not stopped:
-                    stopped = self._cycle(jobs)
-            self._clock.switch(Phase.REST)
-        except DataError as error:  # on all ranks alike
-            failure = error
-        finally:
-            if jobs is not None:
-                jobs.end()
-        panel, rows = self._advisor.panel, self._log.cycles
-        return RecordedRun(
-            name=self._kernel.deck.name,
-            rank=self._log.rank_run(
-                Predictions(
-                    names=panel.names,
-                    predicted=panel.predicted[:rows]
-                    if self._root
-                    else np.empty((rows, len(panel.names))),
-                )
-            ),
-            began=began,
-            iterations=self._done - self._experiment.first_cycle,
-            petsc_options={"given": ""},
-            spec=self._spec(stopped, failure),
-            summary=tuple(self._summary(stopped, rows)),
-            stopped=stopped,
-            interrupted=bool(stopped and self._orders[2] == signal.SIGINT),
-            failure=failure,
-        )
-
-    def _spec(self, stopped: str, failure: DataError | None) -> dict[str, Any]:
-        """Return what the header says of the run."""
-        experiment, kernel = self._experiment, self._kernel
-        first = experiment.first_cycle
-        return {
-            "deck": kernel.deck.to_toml(),
-            "choices": {"threshold": experiment.threshold},
-            "base": list(kernel.mesh.base),
-            "cycles": experiment.cycles,
-            "first_cycle": first,
-            "orders": asdict(experiment.orders),
-            "machine": experiment.machine.name if experiment.machine else None,
-            "interfere": asdict(experiment.interfere) if experiment.interfere else None,
-            "stopped": stopped,
-            "failure": str(failure) if failure else "",
-            "checkpoints": self._checkpoints,
-            "foresight_s": self._foresight_s,
-            "verdicts": [
-                {"cycle": first + each.cycle, "kind": str(each.kind), "words": each.words}
-                for each in self._advisor.stood_out
-            ],
-        }
-
-    def _summary(self, stopped: str, rows: int) -> list[str]:
-        """Say how accurate the predictions were, and why the run stopped; on rank 0."""
-        found = self._advisor.panel.errors_percent() if rows > 1 and self._root else {}
-        errors = ", ".join(
-            f"{name} {percent(error / 100.0)}"
-            for name, error in found.items()
-            if not math.isnan(error)
-        )
-        lines = [f"mean error of the predictions: {errors}"] if errors else []
-        if stopped:
-            lines.append(f"stopped after cycle {self._done}: {stopped}")
-        return lines
-
-    def _save(self) -> None:
-        """Write a checkpoint, if there is a place for it and something new to write."""
-        path = self._experiment.checkpoint
-        if path is None or self._saved == self._done:
-            return
-        self._saved = self._done
-        before = self._clock.switch(Phase.CHECKPOINT)
-        begin = time.monotonic()
-        mesh, kernel = self._kernel.mesh, self._kernel
-        counts = self._communicator.allgather(mesh.patch.owned)
-        setting = CheckpointSetting(
-            cycle=self._done,
-            time=kernel.time,
-            deck=kernel.deck.to_toml(),
-            choices={"threshold": mesh.threshold},
-            base=mesh.base,
-            cells=tuple(counts),
-        )
-        size = write_checkpoint(path, setting, mesh.cells(), kernel.state, self._communicator)
-        seconds = time.monotonic() - begin
-        self._clock.switch(before)
-        self._advisor.saved(seconds, sum(counts))
-        self._checkpoints.append({"cycle": self._done, "seconds": seconds, "bytes": size})
-
-    def _cycle(self, jobs: InterferingJobs | None) -> str:
-        """Decide, then do a cycle; return why to stop instead, if so."""
-        from mpi4py import MPI
-
-        experiment, log, feed = self._experiment, self._log, self._feed
-        if jobs is not None:
-            jobs.before(self._done)
-        decision = self._decide(self._work())
-        if decision.checkpoint or decision.stop:
-            self._save()
-        if decision.stop:
-            return decision.why or "another rank knows why"
-        if self._new_mesh:
-            self._new_mesh = False
-            mesh = self._kernel.mesh
-            log.edges.append(mesh.edges(columns=COLUMNS, epoch=self._number))
-            if experiment.blocks:
-                parts = self._communicator.gather(mesh.blocks(columns=COLUMNS, epoch=self._number))
-                log.blocks += parts or ()
-        done = self._done - experiment.first_cycle
-        if feed is not None and feed.waits:  # a frame that all ranks have begun
-            left = experiment.cycles - self._done
-            feed.foresee(self._advisor.foreseen(done + 1, left) if self._root else None)
-        counts = self._kernel.cycle()
-        spent = log.add_cycle(counts, self._number)
-        self._done += 1
-        if feed is not None:
-            feed.step(done + 1, log.last_ns)
-        self._iterations = float(counts["heat_iterations"])
-        self._slowest[0] = spent.pulse_s
-        self._communicator.Allreduce(MPI.IN_PLACE, self._slowest, MPI.MAX)
-        if self._root:
-            now = time.monotonic()
-            verdict = self._advisor.after(replace(spent, pulse_s=float(self._slowest[0])))
-            self._foresight_s += time.monotonic() - now
-            if verdict.change:
-                self._report(f"cycle {experiment.first_cycle + verdict.cycle}: {verdict.words}")
-        return ""
-
-    def _work(self) -> Work:
-        """Return what the next cycle will have to do; collective."""
-        from mpi4py import MPI
-
-        mesh, deck = self._kernel.mesh, self._kernel.deck
-        if mesh.epoch != self._epoch:
-            self._epoch = mesh.epoch
-            self._number += 1
-            self._most[:] = mesh.patch.owned, mesh.patch.ghosts, mesh.exchange.messages
-            self._total[0] = mesh.patch.owned
-            self._communicator.Allreduce(MPI.IN_PLACE, self._most, MPI.MAX)
-            self._communicator.Allreduce(MPI.IN_PLACE, self._total, MPI.SUM)
-            self._new_mesh = True
-        cells, ghosts, messages = self._most.tolist()
-        return Work(
-            cells=cells,
-            total=float(self._total[0]),
-            steps=deck.steps,
-            iterations=self._iterations,
-            adapts=True,
-            ghosts=ghosts,
-            messages=messages,
-        )
-
-    def _decide(self, work: Work) -> Decision:
-        """Return the decision of rank 0, or a stop for a signal to any rank, on every rank."""
-        from mpi4py import MPI
-
-        decision = Decision()
-        if self._root:
-            now = time.monotonic()
-            decision = self._advisor.before(work, now - self._start_s)
-            self._foresight_s += time.monotonic() - now
-        self._orders[:] = decision.stop, decision.checkpoint, self._requests.signal
-        self._communicator.Allreduce(MPI.IN_PLACE, self._orders, MPI.MAX)
-        stop, checkpoint, asked = (int(order) for order in self._orders)
-        if asked:
-            return Decision(stop=True, why=f"asked to by {signal.Signals(asked).name}.")
-        return Decision(stop=bool(stop), checkpoint=bool(checkpoint), why=decision.why)
-
-    def _interfering_jobs(self) -> InterferingJobs | None:
-        """Start the interfering jobs of this node on its first rank; collective."""
-        schedule = self._experiment.interfere
-        if schedule is None:
-            return None
-        from mpi4py import MPI
-
-        here = self._communicator.Split_type(MPI.COMM_TYPE_SHARED)
-        first = here.rank == 0
-        allowed = set[int]().union(*here.allgather(os.sched_getaffinity(0)))
-        here.Free()
-        jobs = InterferingJobs(schedule, allowed) if first else None
-        self._communicator.Barrier()
-        return jobs
-
-
-class CycleLog:
-    """Rows of cycles on one rank, and the edges and blocks of every mesh that a cycle ran on.
-
-    Its construction is collective: the ranks compare clocks and leave a barrier together.
-
-    Parameters
-    ----------
-    communicator : MPI.Intracomm
-    clock : PhaseClock
-    pulses : PulseReader
-
-    Attributes
-    ----------
-    edges : list of Edges
-        Who sends to this rank, for every mesh.
-    blocks : list of Blocks
-        Those of all ranks on rank 0, for every mesh; empty if they are not kept.
-    """
-
-    def __init__(self, communicator: Any, clock: PhaseClock, pulses: PulseReader) -> None:
-        self._communicator = communicator
-        self._clock, self._reader = clock, pulses
-        self._load_before = provenance.load_of_host()
-        self._walls: list[list[int]] = []
-        self._cpus: list[list[int]] = []
-        self._begins: list[int] = []
-        self._counts: list[tuple[int, ...]] = []
-        self._epochs: list[int] = []
-        self._pulses: list[Pulse] = []
-        self.edges: list[Edges] = []
-        self.blocks: list[Blocks] = []
-        self._before = read_clock(communicator)
-        communicator.Barrier()
-        self._begin_ns, _, _ = clock.take()
-        self._at_ns = self._begin_ns
-        self._switches = self._first_switches = provenance.involuntary_switches()
-        self._core_wait_s = -provenance.core_wait_s()
-
-    @property
-    def cycles(self) -> int:
-        """Cycles that have a row."""
-        return len(self._begins)
-
-    @property
-    def last_ns(self) -> NDArray[np.float64]:
-        """Nanoseconds of the last cycle by phase; shape (phase,)."""
-        return np.array(self._walls[-1], np.float64)
-
-    def add_cycle(self, counts: dict[str, int], epoch: int) -> Spent:
-        """End the row of a cycle, which began where the row before it ended; collective.
-
-        Parameters
-        ----------
-        counts : dict of str to int
-            Every one of `COUNTS` but the context switches, which are counted here.
-
-        Returns
-        -------
-        Spent
-            Without a checkpoint before it. The pulse is of this rank, read right after the cycle,
-            so within the row of the next one.
-        """
-        switches = provenance.involuntary_switches()
-        at, wall, cpu = self._clock.take()
-        counts = {**counts, "switches": switches - self._switches}
-        self._begins.append(self._at_ns)
-        self._walls.append(wall)
-        self._cpus.append(cpu)
-        self._counts.append(tuple(counts[name] for name in COUNTS))
-        self._epochs.append(epoch)
-        self._at_ns, self._switches = at, switches
-        # All ranks at once, as they compute: they may share more than memory.
-        self._communicator.Barrier()
-        pulse = self._reader.read()
-        self._pulses.append(pulse)
-        return Spent(
-            seconds=(sum(wall) - wall[Phase.CHECKPOINT]) * NS,
-            phases_s=tuple(wall[phase] * NS for phase in OF_MODELS),
-            iterations=float(counts["heat_iterations"]),
-            pulse_s=pulse.core_s,
-        )
-
-    def rank_run(self, predictions: Predictions) -> RankRun:
-        """Return everything as it goes into the run file; collective."""
-        end_ns, _, _ = self._clock.take()
-        zero = self._communicator.bcast(self._begin_ns)
-        clock = CommonClock(before=self._before, after=read_clock(self._communicator), zero_ns=zero)
-        count = self.cycles
-        wall, cpu = (
-            np.array(rows, np.float64).reshape(count, len(NAMES)) * NS
-            for rows in (self._walls, self._cpus)
-        )
-        begins = np.array(self._begins, np.int64)
-        counts = np.array(self._counts, np.int64).reshape(count, len(COUNTS))
-        pulses = np.array(self._pulses, np.float32).reshape(count, len(PULSES))
-        return RankRun(
-            bodies=RankBodies(
-                start=clock.since_zero(begins),
-                duration=wall.sum(axis=1),
-                phase_duration=wall.astype(np.float32),
-                phases=NAMES,
-                position=np.arange(count, dtype=np.int32),
-                kind=np.full(count, BodyKind.REGULAR, np.uint8),
-                restart_duration=np.empty(0),
-                lead_in_s=0.0,
-                lead_out_s=(end_ns - self._at_ns) * NS,
-                solve_time_s=(end_ns - self._begin_ns) * NS,
-            ),
-            residual_norm=np.full(count, np.nan),
-            incoming=Edges.together(self.edges) if self.edges else Edges.none(),
-            mpi_other_s=0.0,
-            context_switches=self._switches - self._first_switches,
-            core_wait_s=self._core_wait_s + provenance.core_wait_s(),
-            cpu=provenance.current_cpu(),
-            cpuset=provenance.cpuset(),
-            load_before=self._load_before,
-            load_after=provenance.load_of_host(),
-            host=socket.gethostname(),
-            clock_offset_s=clock.offset_s,
-            clock_uncertainty_s=clock.uncertainty_s,
-            cycles=RankCycles(
-                counts={name: counts[:, place] for place, name in enumerate(COUNTS)},
-                phase_cpu=cpu.astype(np.float32),
-                pulses={name: pulses[:, place] for place, name in enumerate(PULSES)},
-                epoch=np.array(self._epochs, np.int32),
-                predictions=predictions,
-                blocks=joined(self.blocks),
-            ),
-        )
-
-
-def joined(blocks: list[Blocks]) -> Blocks | None:
-    """Return the blocks of all ranks and meshes as one list, None where none were kept."""
-    edges = [each.edges for each in blocks if each.edges is not None]
-    if not blocks:
-        return None
-    whole: dict[str, Any] = {
-        name: np.concatenate([getattr(each, name) for each in blocks])
-        for name in ("place", "load", "owner", "epoch")
-    }
-    between = {
-        name: np.concatenate([getattr(each, name) for each in edges])
-        for name in ("source", "target", "bytes", "epoch")
-    }
-    return Blocks(**whole, edges=BlockEdges(**between))

@@ -7,26 +7,29 @@ restart: so lead-in, bodies, restarts and lead-out still sum to the time of all 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import UnknownPatternError
+from hindmost.harness.attach.blocks import Blocks
 from hindmost.harness.attach.iterations import Iterations
 from hindmost.harness.attach.raw import Frame, RawRank, RawSection
-from hindmost.harness.krylov.recorded import bodies_of_all, residual_norms
+from hindmost.harness.attach.sections import Matched
+from hindmost.harness.krylov.recorded import CommonMarks, SolveMarks, residual_norms
 from hindmost.harness.krylov.solvers import solver_named
 from hindmost.harness.recorder.bodies import Recording
 from hindmost.harness.recorder.clock import ClockReading, CommonClock, significant
 from hindmost.harness.recorder.events import MOST_CELLS
 from hindmost.harness.recorder.library import NOTED, RECORD
 from hindmost.harness.recorder.pattern import MONITOR
-from hindmost.harness.runfile.bodies import RankBodies, RankEvents
-from hindmost.harness.solo import Solo
+from hindmost.harness.runfile.bodies import INJECTED, PHASES, RankBodies, RankEvents
 
 NS = 1e-9
+FINDING = "finding iterations"
+"""What the person who waits is told."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,25 +42,13 @@ class Found:
         None if it has none: the solve ended before its first iteration, or nothing is left of it.
     norms : float64 array, shape (body,)
         NaN where the solver knows none.
-    generic : str
-        Why the bodies are those of any solver; empty if they follow their pattern.
     seconds : float
         The time of the section.
-    why_none : str
-        Why there are no bodies although there were iterations; empty otherwise.
-    cut : bool
-        Whether some rank has iterations that others do not have.
-    iterations : Iterations or None
-        Where no marks were made: what the iterations are.
     """
 
     bodies: RankBodies | None
     norms: NDArray[np.float64]
-    generic: str
     seconds: float
-    why_none: str = ""
-    cut: bool = False
-    iterations: Iterations | None = None
 
 
 def clock_of(raw: RawRank, zero_ns: int) -> CommonClock:
@@ -135,49 +126,94 @@ def recording_of(
     )
 
 
-def solve_bodies(
-    parts: Sequence[RawSection], recordings: Sequence[Recording], *, cut: bool
-) -> list[Found]:
-    """Find the bodies of a solve on each of its ranks.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agreed:
+    """What all ranks of a section agree on, with which the bodies of each are found.
+
+    Attributes
+    ----------
+    of : callable
+        Returns what is found on a rank, by its place in the run.
+    phases : tuple of str
+        Of the bodies; empty if there are none.
+    generic : str
+        Why the bodies are those of any solver; empty if they follow their pattern.
+    why_none : str
+        Why there are no bodies although there were iterations; empty otherwise.
+    cut : bool
+        Whether some rank has iterations that others do not have.
+    iterations : Iterations or None
+        Where no marks were made: what the iterations are.
+    work : float or None
+        What the program counted on all ranks; None if it counts nothing.
+    """
+
+    of: Callable[[int], Found]
+    phases: tuple[str, ...] = ()
+    generic: str = ""
+    why_none: str = ""
+    cut: bool = False
+    iterations: Iterations | None = None
+    work: float | None = None
+
+
+def agreed_on_solve(
+    section: Matched, recorded: Callable[[int], Recording], blocks: Blocks, *, injecting: bool
+) -> Agreed:
+    """Find out how the bodies of a solve are found on all of its ranks.
 
     Parameters
     ----------
-    parts, recordings : sequences, one entry for each rank
-    cut : bool
-        Whether records were lost on some rank, or the program ended before the solve did.
+    recorded : callable
+        Returns the recording of a rank.
     """
-    iterations = [
-        recording.iterations if part.facts.iterations < 0 else part.facts.iterations
-        for part, recording in zip(parts, recordings, strict=True)
-    ]
-    if not cut and not any(iterations):
-        return none_of(parts)
+    parts, cut = section.parts, not section.whole
     solver = solver_named(parts[0].facts.type)
+
+    def count_of(rank: int, recording: Recording) -> int:
+        count = parts[rank].facts.iterations
+        return recording.iterations if count < 0 else count
+
+    def marks_of(rank: int) -> SolveMarks:
+        recording = recorded(rank)
+        return SolveMarks.of(recording, solver, count_of(rank, recording), lost=cut)
+
+    marks = blocks.once(marks_of)
+    plain = CommonMarks(generic="", whole=None)
+    iterated, seen, shapes = cut, [], set()
+    for rank in blocks.each(FINDING):
+        recording, own = recorded(rank), marks(rank)
+        iterated = iterated or count_of(rank, recording) > 0
+        seen.append(own.seen)
+        shapes.add(plain.shape(recording, own))
+    if not iterated:
+        return none_of(parts)
     try:
-        bodies, generic = bodies_of_all(recordings, solver, iterations, Solo(), lost=cut)
+        common = CommonMarks.of(seen, solver, count_of(0, recorded(0)), seen[0], lost=cut)
     except UnknownPatternError:
         return none_of(parts, "no iteration of it is whole on all ranks")
-    shapes = {(each.duration.size, each.restart_duration.size) for each in bodies}
-    sound = all(each.duration.size and (each.duration > 0.0).all() for each in bodies)
-    if not (sound and len(shapes) == 1):
+    if common != plain:
+        shapes = {common.shape(recorded(rank), marks(rank)) for rank in blocks.each(FINDING)}
+    if None in shapes or len(shapes) > 1:
         return none_of(parts, "its ranks recorded different iterations")
-    return [
-        Found(
-            bodies=own,
-            norms=residual_norms(own, history_of(part, recording)),
-            generic=generic,
-            seconds=part.facts.seconds,
-        )
-        for own, part, recording in zip(bodies, parts, recordings, strict=True)
-    ]
+
+    def found_on(rank: int) -> Found:
+        recording = recorded(rank)
+        bodies = common.bodies(recording, marks(rank))
+        norms = residual_norms(bodies, history_of(parts[rank], recording))
+        return Found(bodies=bodies, norms=norms, seconds=parts[rank].facts.seconds)
+
+    phases = (*PHASES, INJECTED) if injecting else PHASES
+    return Agreed(of=found_on, phases=phases, generic=common.generic)
 
 
-def none_of(parts: Sequence[RawSection], why: str = "") -> list[Found]:
+def none_of(parts: Sequence[RawSection], why: str = "") -> Agreed:
     """Return that the ranks of a section have no bodies, and why if they did iterations."""
-    return [
-        Found(bodies=None, norms=np.empty(0), generic="", seconds=part.facts.seconds, why_none=why)
-        for part in parts
-    ]
+
+    def none_on(rank: int) -> Found:
+        return Found(bodies=None, norms=np.empty(0), seconds=parts[rank].facts.seconds)
+
+    return Agreed(of=none_on, why_none=why)
 
 
 def history_of(each: RawSection, recording: Recording) -> NDArray[np.float64]:

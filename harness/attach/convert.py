@@ -6,6 +6,7 @@ so that a conversion that was interrupted goes on where it stopped.
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 from hindmost.errors import DataError
@@ -34,6 +35,7 @@ from hindmost.harness.attach.sections import how_killed, sections_of
 from hindmost.harness.attach.settings import FIND
 from hindmost.harness.attach.stopped import where_ranks_stood
 from hindmost.harness.runfile.provenance import Origins
+from hindmost.output import ProgressLine
 from hindmost.printable import shell_word
 from hindmost.text import counted
 
@@ -71,8 +73,9 @@ def convert(
     DataError
         Nothing in the folder can be used, or a run file cannot be written; the folder stays.
     """
-    with locked(folder):
-        program = read_program(folder)
+    with locked(folder), ProgressLine(folder.name) as line:
+        report = partial(said, line, report)
+        program = read_program(folder, line)
         if iterate_at is not None and program.first.program.mark_call != FIND:
             given = program.first.program.mark_call
             ends = f"at calls of {given} (--iterate-at)" if given else "at its marks"
@@ -114,6 +117,7 @@ def convert(
                     number=number,
                     report=report,
                     iterate_at=iterate_at,
+                    line=line,
                 ).write()
             except UnsureError as error:
                 if makes_no_call_twice(program):
@@ -126,6 +130,12 @@ def convert(
                 raise DataError(f"{folder.name}: {why}") from error
         remove(folder, report)
     return tuple(files)
+
+
+def said(line: ProgressLine, report: Report, sentence: str) -> None:
+    """Report a sentence; the line of progress makes room for it."""
+    line.clear()
+    report(sentence)
 
 
 def how_to_choose(folder: Path) -> str:

@@ -5,18 +5,16 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from hindmost.errors import DataError
 from hindmost.files import append_line, read_text, write_atomically
 from hindmost.harness.attach.raw import PATTERN, RawProgram
-from hindmost.harness.attach.sections import Matched
-from hindmost.harness.recorder.library import RECORD
 from hindmost.parsing import is_plain_name, parse_json
 from hindmost.printable import one_line, shell_word
-from hindmost.text import byte_count, counted
+from hindmost.text import counted
 
 UNUSABLE = "unusable.txt"
 """In a raw folder that cannot be converted: why. Verbs that open the folder above say so once."""
@@ -25,8 +23,6 @@ Report = Callable[[str], None]
 JOURNAL = "converted.jsonl"
 """In the raw folder: the run files that were written from it."""
 MOST_NOTE = 1 << 16
-WORKING = 8
-"""Memory to find the bodies of a section, as a multiple of its records; 6 was measured."""
 
 
 def torn(program: RawProgram) -> Iterator[str]:
@@ -126,21 +122,3 @@ def remove(folder: Path, report: Report) -> None:
         folder.rmdir()
     except OSError as error:
         report(f"{folder} is converted, but cannot be removed: {error.strerror}")
-
-
-def refuse_without_memory(
-    program: RawProgram, group: Sequence[Matched], available: int | None
-) -> None:
-    """Raise a DataError if there is too little memory for the bodies of a run.
-
-    The records of one section of one rank are worked on at a time; what is found in them is kept of
-    all ranks, and is not larger than the records.
-    """
-    sizes = [part.facts.kept * RECORD.itemsize for each in group for part in each.parts]
-    needed = sum(sizes) + WORKING * max(sizes)
-    if available is not None and needed > available:
-        raise DataError(
-            f"{program.folder} needs up to {byte_count(needed)} of memory to be converted, and "
-            f"{byte_count(available)} are available. Nothing is lost: convert it where there is "
-            f"more, with hindmost attach --convert {shell_word(program.folder.parent)}"
-        )

@@ -6,8 +6,9 @@ finds the loops of its calls (`hindmost.harness.loops`), all ranks choose the sa
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,9 +21,11 @@ from hindmost.harness.loops.choice import (
     Candidate,
     Chosen,
     Signature,
+    Summary,
     candidates_of,
     choose,
     named_loop,
+    phases_of,
     signatures_of,
     summaries_of,
 )
@@ -43,8 +46,6 @@ POLLS = frozenset(
 """Classes of calls whose number depends on when messages arrive."""
 FILES = frozenset(("files", "file_requests"))
 MOST_NAMED = 4
-LEAST_PHASE = 0.1
-"""Share of the time from which on another loop of the program has a run file of its own."""
 NS = 1e-9
 
 
@@ -102,8 +103,6 @@ class Iterations:
         shows.
     loops : tuple of LoopSeen
         All loops of the program that have enough of its time, each before those in it.
-    chosen : int
-        How many loops of the program, one after the other, are worth a run file each.
     """
 
     option: str
@@ -114,22 +113,67 @@ class Iterations:
     few: bool = False
     by_code: bool = True
     loops: tuple[LoopSeen, ...] = ()
-    chosen: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Borders:
-    """When iterations end on one rank.
+class RankLoops:
+    """The loops of one rank.
 
     Attributes
     ----------
-    spans : tuple of int64 array, shape (iteration + 1,), nanoseconds
-        Of each time that control was in the loop.
-    iterations : Iterations
+    loops : dict of Signature to Loop
+    calls : ContextCalls
+    summaries : dict of Signature to Summary
+        Of those that have enough of its time.
+    without_code : set
+        Functions whose loops only the order of calls shows.
     """
 
-    spans: tuple[NDArray[np.int64], ...]
-    iterations: Iterations
+    loops: dict[Signature, Loop]
+    calls: ContextCalls
+    summaries: dict[Signature, Summary]
+    without_code: set[tuple[int, int]]
+
+    @classmethod
+    def of(
+        cls, recording: Recording, contexts: CallContexts, least: float, until_s: float
+    ) -> RankLoops:
+        """Find the loops of a rank.
+
+        Parameters
+        ----------
+        contexts : CallContexts
+            Of all ranks.
+        least : float
+            Share of its time from which on a loop is summarised.
+        until_s : float
+            On the common clock: calls that began later are left out.
+        """
+        calls, _, _ = calls_of(recording)
+        begun = recording.clock.since_zero(calls.begin_ns) < until_s
+        end_ns = recording.end_ns
+        if not begun.all():
+            calls = ContextCalls(
+                context=calls.context[begun],
+                begin_ns=calls.begin_ns[begun],
+                end_ns=calls.end_ns[begun],
+                writes=calls.writes[begun],
+            )
+            end_ns = int(calls.end_ns.max(initial=recording.begin_ns))
+        functions = Functions(contexts)
+        loops = loops_of(calls, contexts, functions)
+        signatures = signatures_of(loops, functions.key)
+        seconds = max((end_ns - recording.begin_ns) * NS, 1e-300)
+        return cls(
+            loops={signature: loops[key] for key, signature in signatures.items()},
+            calls=calls,
+            summaries=summaries_of(loops, signatures, calls, seconds, least),
+            without_code=functions.without_code,
+        )
+
+    def spans(self, chosen: Chosen) -> tuple[NDArray[np.int64], ...]:
+        """Return when the iterations of each entry of a loop end; see `spans_of`."""
+        return spans_of([self.loops[part] for part in chosen.parts], chosen.every, self.calls)
 
 
 def calls_of(recording: Recording) -> tuple[ContextCalls, NDArray[np.int64], NDArray[np.bool_]]:
@@ -161,8 +205,16 @@ def calls_of(recording: Recording) -> tuple[ContextCalls, NDArray[np.int64], NDA
     )
 
 
-def borders_at_call(recording: Recording, names: Sequence[str], call: str, every: int) -> Borders:
-    """Return iterations that end at every Nth call of a name.
+def last_call_s(recording: Recording) -> float:
+    """Return when the last known call of a rank ended, on the common clock."""
+    ends = recording.clock.since_zero(calls_of(recording)[0].end_ns)
+    return float(ends.max(initial=-math.inf))
+
+
+def borders_at_call(
+    recording: Recording, names: Sequence[str], call: str, every: int
+) -> NDArray[np.int64]:
+    """Return when iterations end, at every Nth call of a name, shape (iteration + 1,), nanoseconds.
 
     Raises
     ------
@@ -176,58 +228,66 @@ def borders_at_call(recording: Recording, names: Sequence[str], call: str, every
             f"{call} was made {counted(places.size, 'time')}; with {every} an iteration it must be "
             f"made at least {every + 1} times."
         )
-    ends = calls.end_ns[places[::every]]
-    option = call if every == 1 else f"{call}:{every}"
-    found = Iterations(option=option, call=call, every=every, count=ends.size - 1)
-    return Borders(spans=(ends,), iterations=found)
+    return np.asarray(calls.end_ns[places[::every]])
 
 
-def borders_of_loop(
-    recordings: Sequence[Recording],
+def least_share(wanted: str) -> float:
+    """Return the share of the time from which on a loop is looked at that is to be chosen."""
+    return LEAST_SHARE if wanted == FIND else 0.0
+
+
+def chosen_loops(
+    ranks: Iterable[RankLoops],
+    first: RankLoops,
     contexts: CallContexts,
     wanted: tuple[str, int],
+    whole_s: float,
     *,
-    phase: int = 0,
     cut: bool,
-) -> list[Borders]:
-    """Find a loop of the program on all ranks, and when its iterations end on each.
+) -> list[tuple[Chosen, Iterations]]:
+    """Choose the loops of a program that are measured, with what their iterations are.
 
     Parameters
     ----------
-    recordings : sequence of Recording
-        Of all ranks.
+    ranks : iterable of RankLoops
+        Of all ranks; one after the other is looked at.
+    first : RankLoops
+        Of the first.
     contexts : CallContexts
         Of all ranks.
     wanted : tuple of str, int
-        The loop, by its name, and how many of its passes make an iteration; `FIND` to choose one.
-    phase : int
-        Of several loops that are chosen, which.
+        The loop, by its name, and how many of its passes make an iteration; `FIND` to choose.
+    whole_s : float
+        Recorded time of the first rank.
     cut : bool
         Whether ranks may lack their last iteration.
+
+    Returns
+    -------
+    list of tuple of Chosen, Iterations
+        Loops that the program does one after the other, each worth a run file.
 
     Raises
     ------
     UnsureError
         There is no such loop, or none can be chosen.
     """
-    least = LEAST_SHARE if wanted[0] == FIND else 0.0
-    ranks, calls, own = [], [], []
+    known: dict[Signature, Signature] = {}  # the same on all ranks, so each is kept once
+    summaries: list[dict[Signature, Summary]] = []
     without_code: set[tuple[int, int]] = set()
-    of_ranks = [calls_of(recording)[0] for recording in recordings]
-    if cut:
-        of_ranks = while_all_wrote(of_ranks, recordings)
-    for recording, made in zip(recordings, of_ranks, strict=True):
-        functions = Functions(contexts)
-        loops = loops_of(made, contexts, functions)
-        signatures = signatures_of(loops, functions.key)
-        end_ns = int(made.end_ns[-1]) if cut and made.end_ns.size else recording.end_ns
-        seconds = max((end_ns - recording.begin_ns) * NS, 1e-300)
-        ranks.append(summaries_of(loops, signatures, made, seconds, least))
-        calls.append(made)
-        own.append({signature: loops[key] for key, signature in signatures.items()})
-        without_code |= functions.without_code
-    candidates = candidates_of(ranks, slack=int(cut))
-    names = names_of(contexts, candidates, own[0])
+    for each in ranks:
+        summaries.append(
+            {
+                known.setdefault(signature, signature): replace(
+                    summary,
+                    parent=summary.parent and known.setdefault(summary.parent, summary.parent),
+                )
+                for signature, summary in each.summaries.items()
+            }
+        )
+        without_code |= each.without_code
+    candidates = candidates_of(summaries, slack=int(cut))
+    names = names_of(contexts, candidates, first.loops)
     name, every = wanted
     if name == FIND:
         found = choose(candidates)
@@ -235,54 +295,24 @@ def borders_of_loop(
         named = named_loop(name, every, names, candidates)
         found = () if named is None else (named,)
     if not found:
-        raise UnsureError(_why_none(name, names, candidates, contexts, len(ranks)))
-    chosen = found[phase]
-    spans = [
-        spans_of([loops[part] for part in chosen.parts], chosen.every, made)
-        for loops, made in zip(own, calls, strict=True)
-    ]
-    if len({tuple(each.size for each in of_rank) for of_rank in spans}) > 1:
-        # Entries of other lengths: one after the other.
-        spans = [(np.concatenate(of_rank),) for of_rank in spans]
-    whole_s = (recordings[0].end_ns - recordings[0].begin_ns) * NS
-    iterations = Iterations(
-        option=option_of(chosen, names),
-        every=chosen.every,
-        count=chosen.iterations,
-        share=min(chosen.share, 1.0),
-        few=chosen.few,
-        by_code=not any(part[0][-1] in without_code for part in chosen.parts),
-        loops=tuple(loops_seen(chosen, found, names, candidates, whole_s)),
-        chosen=sum(not each.few and each.share >= LEAST_PHASE for each in found[1:]) + 1,
-    )
-    return [Borders(spans=of_rank, iterations=iterations) for of_rank in spans]
-
-
-def while_all_wrote(
-    calls: Sequence[ContextCalls], recordings: Sequence[Recording]
-) -> list[ContextCalls]:
-    """Return the calls of each rank that began before the last known one of any rank ended.
-
-    Killed ranks wrote their last parts at different times.
-    """
-    clocks = [each.clock for each in recordings]
-    last_s = [
-        float(clock.since_zero(made.end_ns[-1:])[0])
-        for clock, made in zip(clocks, calls, strict=True)
-        if made.end_ns.size
-    ]
-    found = []
-    for clock, made in zip(clocks, calls, strict=True):
-        count = int(np.count_nonzero(clock.since_zero(made.begin_ns) < min(last_s, default=0.0)))
-        found.append(
-            ContextCalls(
-                context=made.context[:count],
-                begin_ns=made.begin_ns[:count],
-                end_ns=made.end_ns[:count],
-                writes=made.writes[:count],
-            )
+        alone = candidates_of(summaries[:1]) if len(summaries) > 1 and not candidates else {}
+        of_first = _listed(names_of(contexts, alone, first.loops), alone)
+        raise UnsureError(_why_none(name, names, candidates, of_first, contexts))
+    return [
+        (
+            chosen,
+            Iterations(
+                option=option_of(chosen, names),
+                every=chosen.every,
+                count=chosen.iterations,
+                share=min(chosen.share, 1.0),
+                few=chosen.few,
+                by_code=not any(part[0][-1] in without_code for part in chosen.parts),
+                loops=tuple(loops_seen(chosen, found, names, candidates, whole_s)),
+            ),
         )
-    return found
+        for chosen in phases_of(found)
+    ]
 
 
 def option_of(chosen: Chosen, names: Mapping[Signature, str]) -> str:
@@ -316,7 +346,8 @@ def loops_seen(
         for signature, loop in candidates.items():
             if (loop.parent if loop.parent in candidates else None) != parent:
                 continue
-            role, of = roles.get(signature, ("", None))
+            longer = loop.share > chosen.share  # but too few iterations
+            role, of = roles.get(signature, ("phase" if longer else "", None))
             every = 1 if of is None else of.every
             if loop.iterates and (role or loop.share >= LEAST_SHARE):
                 yield LoopSeen(
@@ -396,35 +427,45 @@ def names_of(
     return found
 
 
+def _listed(names: Mapping[Signature, str], candidates: Mapping[Signature, Candidate]) -> str:
+    """Name loops, those with most of the time first."""
+    several = [each for each in candidates.values() if each.iterates]
+    return "; ".join(
+        f"'{names[each.signature]}' {each.iterations:,} x, {percent(each.share, 0)} of the time"
+        + ("" if each.equal else f" (up to {each.most:,} on other ranks)")
+        for each in sorted(several, key=lambda each: -each.share)[:MOST_NAMED]
+    )
+
+
 def _why_none(
     wanted: str,
     names: Mapping[Signature, str],
     candidates: Mapping[Signature, Candidate],
+    of_first: str,
     contexts: CallContexts,
-    size: int,
 ) -> str:
-    """Say why no loop is chosen, and which there are."""
+    """Say why no loop is chosen, and which there are.
+
+    Parameters
+    ----------
+    of_first : str
+        The loops of the first rank, where several have none in common.
+    """
     if not contexts.known:
         return (
             "no call contexts were recorded, so its loops are not known; name the call at which an "
             "iteration ends (--iterate-at CALL)."
         )
-    several = [each for each in candidates.values() if each.iterates]
-    listed = "; ".join(
-        f"'{names[each.signature]}' {each.iterations:,} x, {percent(each.share, 0)} of the time"
-        + (
-            ""
-            if each.equal
-            else f" (up to {max(r.iterations for r in each.ranks):,} on other ranks)"
-        )
-        for each in sorted(several, key=lambda each: -each.share)[:MOST_NAMED]
-    )
+    listed = _listed(names, candidates)
     there_are = f" Loops: {listed}." if listed else ""
     if wanted != FIND:
         return f"no loop with MPI calls is named '{wanted}'.{there_are}"
     if not candidates:
-        all_of = f" that all {size} ranks have" if size > 1 else ""
-        return f"no loop{all_of} has MPI calls and {percent(LEAST_SHARE, 0)} of the time."
+        theirs = f" Ranks do different things: rank 0 has {of_first}." if of_first else ""
+        return (
+            f"no loop that all ranks have has MPI calls and {percent(LEAST_SHARE, 0)} of the "
+            f"time.{theirs}"
+        )
     return (
         f"no loop iterates at least {LEAST_ITERATIONS} times, equally often on all ranks, with its "
         f"calls in as many iterations.{there_are}"

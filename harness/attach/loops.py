@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.harness.attach.bodies import NS, Found, joined, none_of
-from hindmost.harness.attach.iterations import Borders, borders_at_call, borders_of_loop
+from hindmost.harness.attach.blocks import Blocks
+from hindmost.harness.attach.bodies import FINDING, NS, Agreed, Found, joined, none_of
+from hindmost.harness.attach.iterations import (
+    Iterations,
+    RankLoops,
+    borders_at_call,
+    chosen_loops,
+    last_call_s,
+    least_share,
+)
 from hindmost.harness.attach.raw import RawSection
+from hindmost.harness.attach.sections import Matched
 from hindmost.harness.recorder.bodies import Recording, phases_of_bodies, with_detours
 from hindmost.harness.recorder.events import events_of_bodies
 from hindmost.harness.recorder.library import PHASES as MPI_PHASES
 from hindmost.harness.recorder.loop_records import with_regions
 from hindmost.harness.recorder.pattern import MONITOR
-from hindmost.harness.runfile.bodies import PHASES, BodyKind, RankBodies
+from hindmost.harness.runfile.bodies import INJECTED, PHASES, BodyKind, RankBodies
 from hindmost.harness.runfile.contexts import CallContexts
 
 WHOLE = ("halo", "wait", "post")
@@ -42,90 +53,229 @@ class Ends:
         Each which of these calls.
     contexts : CallContexts
         Of all ranks.
-    phase : int
-        Of several loops that are chosen, which.
     """
 
     names: Sequence[str]
     at: str
     every: int
     contexts: CallContexts
-    phase: int = 0
-
-    def borders(self, recordings: Sequence[Recording], *, cut: bool) -> list[Borders]:
-        """Return when iterations end on each rank."""
-        if self.at in self.names:
-            return [borders_at_call(each, self.names, self.at, self.every) for each in recordings]
-        wanted = (self.at, self.every)
-        return borders_of_loop(recordings, self.contexts, wanted, phase=self.phase, cut=cut)
 
 
-def loop_bodies(
-    parts: Sequence[RawSection],
-    recorded: Sequence[Recording],
-    names: Sequence[str],
-    ends: Ends | None = None,
-    *,
-    cut: bool = False,
-) -> list[Found]:
-    """Find the iterations of a loop that all ranks marked, on each rank.
+Spans = tuple[NDArray[np.int64], ...]
+"""When iterations end, of each time that control was in the loop: shape (iteration + 1,), ns."""
 
-    Parameters
+Pauses = Callable[[NDArray[np.int64]], NDArray[np.int64]]
+"""Returns, for instants on a clock without pauses, what has to be added for the time of day."""
+
+
+@dataclass(slots=True)
+class SpansSeen:
+    """What the spans of all ranks are like; one rank after the other is looked at.
+
+    Attributes
     ----------
-    parts, recorded : sequences, one entry for each rank
+    sizes : tuple of int
+        Borders of each span on the first rank.
+    alike : bool
+        Whether all ranks have as many.
+    fewest : int
+        On any rank, in all spans.
+    stalled : int or None
+        On any rank, the first span in which two borders are at the same time.
+    stalled_joined : bool
+        Whether two are in all spans of a rank, one after the other.
+    worked : bool
+        Whether any rank counted work.
+    """
+
+    sizes: tuple[int, ...] = ()
+    alike: bool = True
+    fewest: int = 0
+    stalled: int | None = None
+    stalled_joined: bool = False
+    worked: bool = False
+
+    def add(self, spans: Spans, marks: NDArray[np.void], *, first: bool) -> None:
+        """Look at a rank."""
+        sizes = tuple(each.size for each in spans)
+        if first:
+            self.sizes, self.fewest = sizes, sum(sizes)
+        self.alike = self.alike and sizes == self.sizes
+        self.fewest = min(self.fewest, sum(sizes))
+        for at, each in enumerate(spans[: self.stalled]):
+            if not (np.diff(each) > 0).all():
+                self.stalled = at
+                break
+        self.stalled_joined |= not (np.diff(np.concatenate(spans)) > 0).all()
+        self.worked |= bool(marked(marks, WORK).size)
+
+    @property
+    def least(self) -> list[int]:
+        """Iterations that all ranks have, of each span."""
+        return [size - 1 for size in self.sizes] if self.alike else [self.fewest - 1]
+
+    @property
+    def why_none(self) -> str:
+        """Why nothing can be measured; empty if it can."""
+        stalled = self.stalled if self.alike else (0 if self.stalled_joined else None)
+        for at, least in enumerate(self.least):
+            if least < 1:
+                return "some rank has no iteration: it takes two marks"
+            if at == stalled:
+                return "two marks of an iteration are at the same time"
+        return ""
+
+    def usable(self, spans: Spans) -> Spans:
+        """Return the spans of a rank; as one where ranks have others."""
+        return spans if self.alike else (np.concatenate(spans),)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoopOfRanks:
+    """A loop on all of its ranks, with where its iterations end.
+
+    Attributes
+    ----------
+    section : Matched
+    recorded : callable
+        Returns the recording of a rank, by its place in the run.
+    blocks : Blocks
     names : sequence of str
         The program's own phases, those of all ranks.
-    ends : Ends, optional
+    injecting : bool
+        Whether noise was injected.
+    ends : Ends or None
         Where iterations end if not at marks.
-    cut : bool
-        Whether the program ended before the loop did, on some rank.
     """
-    without = without_pauses if ends is None else with_pauses_in_calls
-    recordings, pauses = zip(*(without(each) for each in recorded), strict=True)
-    spans: list[tuple[NDArray[np.int64], ...]]
-    iterations = None
-    if ends is None:
-        spans = [(marked(each.marks, ord(MONITOR))["begin_ns"],) for each in recordings]
-    else:
-        borders = ends.borders(recordings, cut=cut)
-        spans, iterations = [each.spans for each in borders], borders[0].iterations
-    worked = any(marked(each.marks, WORK).size for each in recordings)
-    found: list[list[Found]] = []  # of each time that control was in the loop, of each rank
-    for of_ranks in zip(*spans, strict=True):
-        least = min(each.size for each in of_ranks) - 1
-        if least < 1:
-            return none_of(parts, "some rank has no iteration: it takes two marks")
-        if not all((np.diff(each) > 0).all() for each in of_ranks):
-            return none_of(parts, "two marks of an iteration are at the same time")
-        differ = len({each.size for each in of_ranks}) > 1
-        found.append([])
-        for border, part, recording, paused_ns in zip(
-            of_ranks, parts, recordings, pauses, strict=True
-        ):
-            bodies = bodies_between(border, part, recording, names, paused_ns, worked=worked)
-            kept = bodies.first(least)
-            # The time of a loop is that of its iterations. Set-up is not in it, nor how long a rank
-            # waited for one that had failed.
-            spent_s = float(kept.duration.sum())
-            found[-1].append(
-                Found(
-                    bodies=replace(
-                        kept, lead_out_s=0.0, solve_time_s=spent_s, injected_outside_s=0.0
-                    ),
-                    norms=np.full(least, np.nan),
-                    generic="",
-                    seconds=spent_s,
-                    cut=differ,
-                    iterations=iterations,
+
+    section: Matched
+    recorded: Callable[[int], Recording]
+    blocks: Blocks
+    names: Sequence[str]
+    injecting: bool
+    ends: Ends | None
+
+    def agreed(self) -> list[Agreed]:
+        """Find out how the iterations of each rank are found.
+
+        Returns
+        -------
+        list of Agreed
+            Of each loop that the program does one after the other.
+
+        Raises
+        ------
+        UnsureError
+            No loop can be chosen.
+        """
+        ways = self.ways()
+        seen = [SpansSeen() for _ in ways]
+        for rank in self.blocks.each(FINDING):
+            for each, (spans, _) in zip(seen, ways, strict=True):
+                each.add(spans(rank), self.prepared(rank)[0].marks, first=rank == 0)
+        return [
+            self.agreed_on(each, spans, iterations)
+            for each, (spans, iterations) in zip(seen, ways, strict=True)
+        ]
+
+    def prepared(self, rank: int) -> tuple[Recording, Pauses]:
+        """Return the recording of a rank without the pauses of the recorder."""
+        without = without_pauses if self.ends is None else with_pauses_in_calls
+        return without(self.recorded(rank))
+
+    def ways(self) -> list[tuple[Callable[[int], Spans], Iterations | None]]:
+        """Return, of each loop, what finds its spans on a rank, and what its iterations are."""
+        ends = self.ends
+        if ends is None:
+            return [(self.at_marks, None)]
+        if ends.at in ends.names:
+            count = self.at_calls(0)[0].size - 1
+            option = ends.at if ends.every == 1 else f"{ends.at}:{ends.every}"
+            said = Iterations(option=option, call=ends.at, every=ends.every, count=count)
+            return [(self.at_calls, said)]
+
+        until_s = math.inf
+        if not self.section.whole:  # killed ranks wrote their last parts at different times
+            last_s = (last_call_s(self.prepared(rank)[0]) for rank in self.blocks.each(FINDING))
+            until_s = min(last_s)
+
+        def loops_on(rank: int) -> RankLoops:
+            least = least_share(ends.at)
+            return RankLoops.of(self.prepared(rank)[0], ends.contexts, least, until_s)
+
+        loops = self.blocks.once(loops_on)
+        first = self.recorded(0)
+        found = chosen_loops(
+            (loops(rank) for rank in self.blocks.each("choosing the loop")),
+            loops(0),
+            ends.contexts,
+            (ends.at, ends.every),
+            (first.end_ns - first.begin_ns) * NS,
+            cut=not self.section.whole,
+        )
+        return [
+            (partial(lambda chosen, rank: loops(rank).spans(chosen), chosen), iterations)
+            for chosen, iterations in found
+        ]
+
+    def at_marks(self, rank: int) -> Spans:
+        """Return the marks of a rank."""
+        return (marked(self.prepared(rank)[0].marks, ord(MONITOR))["begin_ns"],)
+
+    def at_calls(self, rank: int) -> Spans:
+        """Return the ends of the calls at which iterations end."""
+        assert self.ends is not None
+        recording, _ = self.prepared(rank)
+        return (borders_at_call(recording, self.ends.names, self.ends.at, self.ends.every),)
+
+    def agreed_on(
+        self, seen: SpansSeen, spans: Callable[[int], Spans], iterations: Iterations | None
+    ) -> Agreed:
+        """Return how the iterations of each rank are found, by what all ranks have."""
+        parts = self.section.parts
+        if seen.why_none:
+            return none_of(parts, seen.why_none)
+
+        def found_on(rank: int) -> Found:
+            recording, paused_ns = self.prepared(rank)
+            borders = seen.usable(spans(rank))
+            found = []
+            for border, least in zip(borders, seen.least, strict=True):
+                bodies = bodies_between(
+                    border, parts[rank], recording, self.names, paused_ns, worked=seen.worked
                 )
-            )
-    return [
-        joined_entries(own, of_rank)
-        for own, of_rank in zip(spans, zip(*found, strict=True), strict=True)
-    ]
+                found.append(measured(bodies.first(least)))
+            return joined_entries(borders, found)
+
+        phases = (*PHASES, *self.names)
+        return Agreed(
+            of=found_on,
+            phases=(*phases, INJECTED) if self.injecting else phases,
+            cut=not seen.alike,
+            iterations=iterations,
+            work=self.work(seen, spans) if seen.worked else None,
+        )
+
+    def work(self, seen: SpansSeen, spans: Callable[[int], Spans]) -> float:
+        """Return what all ranks counted in the iterations that are kept."""
+        return sum(
+            float(amounts_of(self.prepared(rank)[0].marks, border)[:least].sum())
+            for rank in self.blocks.each("summing work")
+            for border, least in zip(seen.usable(spans(rank)), seen.least, strict=True)
+        )
 
 
-def joined_entries(spans: Sequence[NDArray[np.int64]], found: Sequence[Found]) -> Found:
+def measured(bodies: RankBodies) -> Found:
+    """Return the bodies of a loop, whose time is that of its iterations.
+
+    Set-up is not in it, nor how long a rank waited for one that had failed.
+    """
+    spent_s = float(bodies.duration.sum())
+    alone = replace(bodies, lead_out_s=0.0, solve_time_s=spent_s, injected_outside_s=0.0)
+    return Found(bodies=alone, norms=np.full(bodies.duration.size, np.nan), seconds=spent_s)
+
+
+def joined_entries(spans: Spans, found: Sequence[Found]) -> Found:
     """Return the bodies of a rank from all times that control was in the loop.
 
     Between two of these the program did something else, which no iteration contains.
@@ -135,12 +285,11 @@ def joined_entries(spans: Sequence[NDArray[np.int64]], found: Sequence[Found]) -
     parts = [found[0]]
     for (one, other), part in zip(pairwise(spans), found[1:], strict=True):
         between_s = max(float(other[0] - one[-1]) * NS, 0.0)
-        assert part.bodies is not None  # or `loop_bodies` had returned
+        assert part.bodies is not None  # `measured` has returned some
         bodies = replace(part.bodies, lead_in_s=between_s)
         parts.append(replace(part, bodies=bodies, seconds=part.seconds + between_s))
     bodies, norms = joined(parts)
-    cut = any(part.cut for part in parts)
-    return replace(parts[0], bodies=bodies, norms=norms, seconds=bodies.solve_time_s, cut=cut)
+    return Found(bodies=bodies, norms=norms, seconds=bodies.solve_time_s)
 
 
 def marked(marks: NDArray[np.void], what: int) -> NDArray[np.void]:
@@ -154,7 +303,7 @@ def bodies_between(
     each: RawSection,
     recording: Recording,
     names: Sequence[str],
-    paused_ns: Callable[[NDArray[np.int64]], NDArray[np.int64]],
+    paused_ns: Pauses,
     *,
     worked: bool,
 ) -> RankBodies:
@@ -222,7 +371,7 @@ def amounts_of(marks: NDArray[np.void], border: NDArray[np.int64]) -> NDArray[np
 
 def without_pauses(
     recording: Recording,
-) -> tuple[Recording, Callable[[NDArray[np.int64]], NDArray[np.int64]]]:
+) -> tuple[Recording, Pauses]:
     """Return a recording on a clock that stands still while the recorder wrote to its file.
 
     Returns
@@ -256,7 +405,7 @@ def without_pauses(
 
 def with_pauses_in_calls(
     recording: Recording,
-) -> tuple[Recording, Callable[[NDArray[np.int64]], NDArray[np.int64]]]:
+) -> tuple[Recording, Pauses]:
     """Return a recording in which a call lasts until the recorder had written what came before.
 
     Without marks it may write in the middle of an iteration, and other ranks wait for it there. See

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from hindmost.harness.launch import AssignedRank
+from hindmost.printable import shell_word
 
 
 @dataclass(slots=True, kw_only=True)
@@ -92,6 +93,24 @@ def singletons(found: Outcome, program: str, promised: AssignedRank) -> str:
         f"{promised.launcher} started {promised.size} processes, but MPI in {program} sees "
         f"{max(sizes)}: each ran on its own. Start it with the launcher of its MPI; under srun "
         "choose what that MPI needs (--mpi=pmi2 for MPICH)."
+    )
+
+
+def ended_early(out: Path, *, over: bool) -> str:
+    """Say that a program ended without MPI_Finalize, and what becomes of its records.
+
+    Parameters
+    ----------
+    over : bool
+        Whether all of its ranks are known to have ended: their launcher has. Else some may still
+        write.
+    """
+    said = "The program ended without MPI_Finalize."
+    if over:
+        return said
+    return (
+        f"{said} The first command on this machine that reads {out} when all ranks have ended "
+        f"writes its run files, or: hindmost attach --convert {shell_word(out)}"
     )
 
 

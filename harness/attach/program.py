@@ -27,6 +27,9 @@ FORWARDED = (
 )
 RESTORED = (signal.SIGPIPE, signal.SIGXFSZ)
 """Python ignores these; a program expects their default."""
+PUT_OFF = (signal.SIGTERM, signal.SIGHUP)
+"""With these a launcher ends the ranks of a program that fails; Open MPI does so as soon as one has
+ended. What was recorded is converted first."""
 FROM_KERNEL = 128
 """``SI_KERNEL``: the terminal sent the signal to the whole foreground group."""
 
@@ -108,7 +111,7 @@ def not_started(word: str, error: OSError) -> UsageError:
 
 
 def release_signals(blocked: set[signal.Signals]) -> None:
-    """Undo `hold_signals`; signals that came since the program ended take effect."""
+    """Undo `hold_signals`, but for some; signals that came since the program ended take effect."""
     signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
 
 

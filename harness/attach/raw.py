@@ -14,6 +14,7 @@ import struct
 import zlib
 from dataclasses import dataclass, replace
 from enum import IntEnum
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -25,6 +26,7 @@ from hindmost.files import matching, open_regular, reason
 from hindmost.harness.attach.raw_json import ADDRESS, End, Program, Section
 from hindmost.harness.recorder.library import RECORD
 from hindmost.harness.runfile.contexts import CallContexts, Module, PythonCode
+from hindmost.output import ProgressLine
 from hindmost.parsing import parse_json
 from hindmost.printable import cleaned
 from hindmost.records import from_document
@@ -47,6 +49,10 @@ CHECKED = HEAD.size - 4
 """Bytes of the head before its checksum."""
 BACK = struct.Struct("<I")
 MAGIC = b"HMRN"
+
+
+READ_BYTES = 16 << 20
+"""Of a file, which are read before the memory that they take is given back."""
 
 
 class Frame(IntEnum):
@@ -110,8 +116,11 @@ def frames_of(data: mmap.mmap) -> dict[int, Frames]:
     next_number: dict[int, int] = {}
     torn: dict[int, str] = {}
     lost = ""  # why something that may be of any rank cannot be read
-    at = 0
+    at = released = 0
     while 0 <= at < len(data):
+        if at - released > READ_BYTES:
+            data.madvise(mmap.MADV_DONTNEED)
+            released = at
         rank, number, kind, span, why = frame_at(data, at)
         if why:
             if rank is None:
@@ -133,6 +142,7 @@ def frames_of(data: mmap.mmap) -> dict[int, Frames]:
         if kind == Frame.BACK and span.count == BACK.size:
             (first,) = BACK.unpack_from(data, span.offset)
             frames[first:] = [(kind, Span())] * (len(frames) - first)
+    data.madvise(mmap.MADV_DONTNEED)
     return {
         rank: Frames(
             frames=frames,
@@ -225,6 +235,8 @@ class RawRank:
 
     Attributes
     ----------
+    data : mmap
+        The file.
     clocks : int64 array, shape (reading, 3), nanoseconds
         Own clock, rank 0's clock, and the round trip of each reading.
     options : dict of str to str
@@ -239,6 +251,7 @@ class RawRank:
     """
 
     path: Path
+    data: mmap.mmap
     program: Program
     clocks: NDArray[np.int64]
     sections: tuple[RawSection, ...]
@@ -247,6 +260,10 @@ class RawRank:
     torn: str
     contexts: CallContexts
     polls: NDArray[np.int64]
+
+    def release(self) -> None:
+        """Give back the memory that reading the file took; what is needed is read again."""
+        self.data.madvise(mmap.MADV_DONTNEED)
 
     def contexts_of(self, section: RawSection) -> NDArray[np.uint32]:
         """Return the context of each record of a section, shape (record,); 0: not known."""
@@ -289,6 +306,7 @@ def read_node(path: Path) -> tuple[dict[int, RawRank], list[str]]:
             ranks[rank] = read_rank(path, rank, data, own)
         except DamagedFileError as error:
             unreadable.append(str(error))
+    data.madvise(mmap.MADV_DONTNEED)
     if not frames:
         unreadable.append(f"{path} is no raw file of a node: no whole frame begins in it.")
     return ranks, unreadable
@@ -323,6 +341,11 @@ def read_rank(path: Path, rank: int, data: mmap.mmap, frames: Frames) -> RawRank
                 raise ValueError("it does not begin with its program")
             if kind is Frame.PROGRAM:  # may come again, when the program has begun to use PETSc
                 program = from_document(Program, json_at(data, at), ignore_unknown=True)
+                program = replace(
+                    program,
+                    call_names=kept_once(program.call_names),
+                    call_classes=kept_once(program.call_classes),
+                )
                 refuse_later(path, program)
                 if program.rank != rank:
                     raise ValueError(f"it is of rank {program.rank}, by its own words")
@@ -361,6 +384,7 @@ def read_rank(path: Path, rank: int, data: mmap.mmap, frames: Frames) -> RawRank
         raise DamagedFileError(f"{path} has nothing of rank {rank} that can be read: {torn}.")
     return RawRank(
         path=path,
+        data=data,
         program=program,
         clocks=readings_of(np.concatenate(clocks)),
         sections=tuple(sections),
@@ -370,6 +394,12 @@ def read_rank(path: Path, rank: int, data: mmap.mmap, frames: Frames) -> RawRank
         contexts=noted.table(),
         polls=noted.polls,
     )
+
+
+@lru_cache(maxsize=8)
+def kept_once(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return names as an equal tuple before had them: all ranks of a program have the same."""
+    return names
 
 
 PLACE = np.dtype(
@@ -528,14 +558,24 @@ class RawProgram:
         """The first rank that left a file."""
         return self.ranks[min(self.ranks)]
 
+    def release(self) -> None:
+        """Give back the memory that reading the files took; what is needed is read again."""
+        for raw in {id(each.data): each for each in self.ranks.values()}.values():
+            raw.release()
+
     @property
     def finished(self) -> bool:
         """Whether every rank wrote its end."""
         return len(self.ranks) == self.size and all(each.end for each in self.ranks.values())
 
 
-def read_program(folder: Path) -> RawProgram:
+def read_program(folder: Path, line: ProgressLine | None = None) -> RawProgram:
     """Read a raw folder.
+
+    Parameters
+    ----------
+    line : ProgressLine, optional
+        For the person who waits.
 
     Raises
     ------
@@ -550,7 +590,9 @@ def read_program(folder: Path) -> RawProgram:
         raise UnreadableError(f"{folder} cannot be read: {reason(error)}.") from error
     ranks: dict[int, RawRank] = {}
     unreadable: list[str] = []
-    for path in paths:
+    for number, path in enumerate(paths):
+        if line is not None:
+            line.show("reading", number / len(paths))
         found, why_not = read_node(path)
         twice = ranks.keys() & found.keys()
         if twice:

@@ -87,6 +87,7 @@ def sections_of(program: RawProgram) -> tuple[list[tuple[Matched, ...]], list[st
                 continue
             until = each.facts.end_ns
             members[place] = (rank, each)
+        raw.release()
     matched = []
     for (_, size, _), members in found.items():
         if len(members) < size:

@@ -15,7 +15,7 @@ NS = 1e-9
 def where_ranks_stood(program: RawProgram) -> str:
     """Say where the ranks stood that did not end MPI; empty if all did, or nothing is known.
 
-    Ranks in MPI wait for those that are not, or for each other.
+    Ranks in MPI wait for those that are not; where there are none, it is not known for whom.
     """
     places: dict[tuple[str, str], list[tuple[int, float]]] = {}
     for rank, raw in sorted(program.ranks.items()):
@@ -66,7 +66,7 @@ def waiting(places: dict[tuple[str, str], list[tuple[int, float]]], size: int) -
         return ""
     if outside:
         return f": {named_ranks(inside, size)} waited for {named_ranks(outside, size)}"
-    return ": they waited for each other" if len(inside) > 1 else ""
+    return ": all ranks were in MPI" if len(inside) > 1 else ""
 
 
 def was(ranks: list[tuple[int, float]]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -12,7 +13,6 @@ import numpy as np
 
 from hindmost.harness.campaign import no_garbage_collection
 from hindmost.harness.collectives.alignment import AlignedCall, Alignment
-from hindmost.harness.collectives.operations import Prepared
 from hindmost.harness.recorder.clock import CommonClock, read_clock
 from hindmost.harness.runfile import provenance
 from hindmost.harness.runfile.bodies import PHASES, BodyKind, RankBodies
@@ -48,7 +48,7 @@ class Block:
 
 
 def record_block(
-    communicator: Any, aligning: Any, prepared: Prepared, *, calls: int, warmup: int
+    communicator: Any, aligning: Any, call: Callable[[], object], *, calls: int, warmup: int
 ) -> Block:
     """Record calls of a collective; collective.
 
@@ -58,6 +58,8 @@ def record_block(
         That of the calls.
     aligning : MPI.Intracomm
         Another one, on which the ranks meet between calls.
+    call : callable
+        Collective.
     calls, warmup : int
         Recorded calls, and those before them.
     """
@@ -66,12 +68,12 @@ def record_block(
     alignment = Alignment(aligning, before)
     with no_garbage_collection():
         if warmup:
-            alignment.calls(prepared.call, warmup, warmup)
+            alignment.calls(call, warmup, warmup)
         aligning.Barrier()
         switches, core_wait_s = -provenance.involuntary_switches(), -provenance.core_wait_s()
         began = datetime.now(UTC)
         begin_ns = time.monotonic_ns()
-        made = alignment.calls(prepared.call, calls, TRIES * calls)
+        made = alignment.calls(call, calls, TRIES * calls)
         end_ns = time.monotonic_ns()
         switches += provenance.involuntary_switches()
         core_wait_s += provenance.core_wait_s()

@@ -19,7 +19,6 @@ from hindmost.harness.collectives.operations import (
     ITEM_BYTES,
     OPERATIONS,
     Collective,
-    refuse_wrong,
 )
 from hindmost.harness.live.feed import LiveFeed
 from hindmost.harness.memory import check_memory
@@ -146,20 +145,13 @@ class CollectiveCalls:
         return case.name
 
     def record(self, planned: CampaignRun[CollectiveCase], feed: LiveFeed | None) -> RecordedRun:
-        """Record the calls of a collective at a size, in buffers made for them; collective.
-
-        Raises
-        ------
-        DataError
-            The collective gave a wrong result.
-        """
+        """Record the calls of a collective at a size, in buffers made for them; collective."""
         experiment, case = self._experiment, planned.case
-        prepared = case.collective.prepare(self._communicator, case.size // ITEM_BYTES)
-        refuse_wrong(self._communicator, prepared, case.name)
+        call, _ = case.collective.prepare(self._communicator, case.size // ITEM_BYTES)
         block = record_block(
             self._communicator,
             self._aligning,
-            prepared,
+            call,
             calls=experiment.calls,
             warmup=experiment.warmup,
         )

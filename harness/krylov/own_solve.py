@@ -242,9 +242,7 @@ class KSPRecorder:
                 "so there is nothing to write."
             )
         lost = comm.allreduce(recording.lost)
-        (bodies,), generic = bodies_of_all(
-            [recording], self._solver, [iterations], comm, lost=lost > 0
-        )
+        bodies, generic = bodies_of_all(recording, self._solver, iterations, comm, lost=lost > 0)
         norms = residual_norms(bodies, end.history, iterations)
         run = run_of_rank(recording, bodies, norms, self._incoming(), self._load_before)
         ending = replace(
@@ -260,7 +258,7 @@ class KSPRecorder:
             counted=counted_apart(bodies, generic, iterations, lost=lost > 0),
         )
         header = self._header(recording, bodies, ending, lost, solves)
-        write_run_as(self._name, header, [run], comm)
+        write_run_as(self._name, header, [[run]], comm)
 
     def _incoming(self) -> Edges:
         """Return the halos of a product with the operator, none where its rows are not stored."""

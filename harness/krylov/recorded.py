@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import socket
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -13,13 +14,19 @@ from numpy.typing import NDArray
 from hindmost.errors import UnknownPatternError
 from hindmost.harness.krylov.problems.problem import LinearSystem
 from hindmost.harness.krylov.solvers import Solver
-from hindmost.harness.recorder.bodies import Recording, find_bodies, generic_bodies
+from hindmost.harness.recorder.bodies import (
+    Recording,
+    bodies_between,
+    find_marked,
+    generic_bodies,
+    generic_marked,
+)
+from hindmost.harness.recorder.pattern import Marked
 from hindmost.harness.recorder.petsc_recorder import libpetsc
 from hindmost.harness.runfile.bodies import PHASES, BodyKind, RankBodies
 from hindmost.harness.runfile.contents import Edges, RankRun
 from hindmost.harness.runfile.ending import with_cause
 from hindmost.harness.runfile.provenance import cpuset, current_cpu, load_of_host
-from hindmost.harness.solo import of_all
 from hindmost.text import counted as counted_words
 
 
@@ -60,13 +67,8 @@ def run_of_rank(
 
 
 def bodies_of_all(
-    recordings: Sequence[Recording],
-    solver: Solver,
-    iterations: Sequence[int],
-    communicator: Any,
-    *,
-    lost: bool,
-) -> tuple[list[RankBodies], str]:
+    recording: Recording, solver: Solver, iterations: int, communicator: Any, *, lost: bool
+) -> tuple[RankBodies, str]:
     """Find the bodies of a solve, in the same way on all ranks; collective.
 
     A solve that does not leave its pattern is not thrown away: its bodies are then those of any
@@ -74,16 +76,16 @@ def bodies_of_all(
 
     Parameters
     ----------
-    recordings : sequence of Recording
-        Of the ranks of this process.
-    iterations : sequence of int
+    recording : Recording
+        Of this rank.
+    iterations : int
         As PETSc counts them there.
     lost : bool
         Whether any rank lost records.
 
     Returns
     -------
-    list of RankBodies
+    RankBodies
     str
         Why the bodies are those of any solver; empty if they follow the pattern.
 
@@ -92,48 +94,144 @@ def bodies_of_all(
     UnknownPatternError
         Records were lost before one body was whole.
     """
-    found = [
-        own_bodies(recording, solver, count, lost=lost)
-        for recording, count in zip(recordings, iterations, strict=True)
-    ]
-    bodies = [own for own, _ in found if own is not None]
-    why = next(filter(None, of_all(communicator, [why for _, why in found])), "")
-    if why:
-        bodies = [generic_bodies(recording) for recording in recordings]
-        count = bodies[0].duration.size
-        if not lost and not solver.known and count != iterations[0]:
-            counted = counted_words(iterations[0], "iteration")
-            why += f" ({counted_words(count, 'body')} for {counted})"
-    if lost:
-        whole = min(of_all(communicator, [each.duration.size for each in bodies]))
+    marks = SolveMarks.of(recording, solver, iterations, lost=lost)
+    every = communicator.allgather(marks.seen)
+    common = CommonMarks.of(every, solver, iterations, marks.seen, lost=lost)
+    return common.bodies(recording, marks), common.generic
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MarksSeen:
+    """What other ranks have to know of the marks of a solve on one rank.
+
+    Attributes
+    ----------
+    why : str
+        Why they do not follow the solver's pattern; empty if they do.
+    bodies, generic : int
+        By the pattern, and as of any solver.
+    """
+
+    why: str
+    bodies: int
+    generic: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SolveMarks:
+    """Between which marks the bodies of a solve lie on one rank.
+
+    Attributes
+    ----------
+    own : Marked or None
+        By the solver's pattern; None if the marks do not follow it.
+    generic : Marked or None
+        As of any solver; None if that is the whole solve, as one body.
+    seen : MarksSeen
+    """
+
+    own: Marked | None
+    generic: Marked | None
+    seen: MarksSeen
+
+    @classmethod
+    def of(cls, recording: Recording, solver: Solver, iterations: int, *, lost: bool) -> SolveMarks:
+        """Look at the marks of a rank."""
+        own, why = own_marks(recording, solver, iterations, lost=lost)
+        generic = generic_marked(recording)
+        count = int(not recording.lost) if generic is None else generic.kind.size
+        seen = MarksSeen(why=why, bodies=0 if own is None else own.kind.size, generic=count)
+        return cls(own=own, generic=generic, seen=seen)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommonMarks:
+    """How the bodies of a solve are found, the same on all ranks.
+
+    Attributes
+    ----------
+    generic : str
+        Why the bodies are those of any solver; empty if they follow the pattern.
+    whole : int or None
+        How many are kept; None for all.
+    """
+
+    generic: str
+    whole: int | None
+
+    @classmethod
+    def of(
+        cls,
+        every: Sequence[MarksSeen],
+        solver: Solver,
+        iterations: int,
+        own: MarksSeen,
+        *,
+        lost: bool,
+    ) -> CommonMarks:
+        """Return what follows from the marks of all ranks; see `bodies_of_all`.
+
+        Parameters
+        ----------
+        every : sequence of MarksSeen, one a rank
+        iterations : int
+            As PETSc counts them on the rank of `own`.
+        """
+        why = next(filter(None, (each.why for each in every)), "")
+        if why and not lost and not solver.known and own.generic != iterations:
+            counted = counted_words(iterations, "iteration")
+            why += f" ({counted_words(own.generic, 'body')} for {counted})"
+        if not lost:
+            return cls(generic=why, whole=None)
+        whole = min(each.generic if why else each.bodies for each in every)
         if whole == 0:
             raise UnknownPatternError(
                 f"{solver.name}: records were lost before the first iteration was complete, so "
                 "nothing is left of the solve; run with --warmup 1, which measures how much "
                 "memory records need."
             )
-        bodies = [each.first(whole) for each in bodies]
-    return bodies, why
+        return cls(generic=why, whole=whole)
+
+    def shape(self, recording: Recording, marks: SolveMarks) -> tuple[int, int] | None:
+        """Return how many bodies and restarts a rank has, None if not all bodies take time."""
+        found = marks.generic if self.generic else marks.own
+        if found is None:
+            return (marks.seen.generic, 0) if marks.seen.generic else None
+        instant = recording.marks["begin_ns"]
+        spent = (instant[found.end] - instant[found.begin])[: self.whole]
+        if not spent.size or (spent <= 0).any():
+            return None
+        if self.whole is None:
+            return spent.size, found.restart_begin.size
+        return spent.size, int(np.count_nonzero(found.position[1 : spent.size] == 0))
+
+    def bodies(self, recording: Recording, marks: SolveMarks) -> RankBodies:
+        """Return the bodies of a rank."""
+        if self.generic or marks.own is None:
+            bodies = generic_bodies(recording)
+        else:
+            bodies = bodies_between(recording, marks.own)
+        return bodies if self.whole is None else bodies.first(self.whole)
 
 
-def own_bodies(
+def own_marks(
     recording: Recording, solver: Solver, iterations: int, *, lost: bool
-) -> tuple[RankBodies | None, str]:
-    """Return the bodies of a rank by the solver's pattern, or None and why it cannot be so."""
+) -> tuple[Marked | None, str]:
+    """Return where the bodies of a rank lie by the pattern, or None and why it cannot be so."""
     if not solver.known:
         return None, f"hindmost knows no pattern for {solver.name or 'a solver without a name'}"
     try:
-        bodies = find_bodies(recording, solver.pattern, solver.name, cut=lost)
+        marked = find_marked(recording, solver.pattern, solver.name, cut=lost)
     except UnknownPatternError as error:
         return None, str(error)
-    counted = int(np.count_nonzero(bodies.kind != BodyKind.FILL))
+    counted = int(np.count_nonzero(marked.kind != BodyKind.FILL))
     # An iteration that finds that nothing is left to do counts for PETSc, though it ends nowhere;
     # the last one of a cycle of GMRES is not always reported to monitors.
     if not lost and counted not in (recording.iterations, iterations):
         return None, (
             f"{solver.name}: the records contain {counted} iterations, PETSc counts {iterations}"
         )
-    return bodies, ""
+    return marked, ""
 
 
 def synchronisation_of(

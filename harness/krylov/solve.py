@@ -235,8 +235,8 @@ class RecordedSolver:
         self._refuse_nothing()
         lost = communicator.allreduce(recording.lost)
         iterations = self.ksp.getIterationNumber()
-        (bodies,), generic = bodies_of_all(
-            [recording], self.solver, [iterations], communicator, lost=lost > 0
+        bodies, generic = bodies_of_all(
+            recording, self.solver, iterations, communicator, lost=lost > 0
         )
         norms = residual_norms(bodies, self.ksp.getConvergenceHistory(), iterations)
         residual = true_residual(self._system)

@@ -11,7 +11,7 @@ phases.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,8 +28,9 @@ from hindmost.harness.loops.tree import (
 
 LEAST_ITERATIONS = 10
 """Of a loop, and so many must share its calls."""
-LEAST_OF_FEW = 5
-"""Iterations of a loop that is taken where the loops in it have no constant number of them."""
+LEAST_OF_FEW = 4
+"""Iterations of a loop that is taken where the loops in it have no constant number of them: more
+than axes have."""
 LEAST_SHARE = 0.05
 """Of the time of each rank, from which on a loop is looked at."""
 MOST_CALLS_INSIDE = 0.85
@@ -37,11 +38,14 @@ MOST_CALLS_INSIDE = 0.85
 CONSTANT_TRIPS = 0.8
 """Share of the entries of a loop with its most frequent number of iterations, to be constant."""
 LEAST_TRIPS = 8
-"""Iterations of an entry of a loop that is taken in place of the one around it."""
+"""Iterations of an entry of a loop that is taken in place of the one around it: not its axes."""
+LEAST_PHASE = 0.1
+"""Share of the time from which on another loop of the program has a run file of its own."""
 
 Signature = tuple[tuple[tuple[int, int], ...], int, int, int]
-"""Functions from the outermost to that of the loop, depth in it, place among the loops of that
-depth, and number among the calls from which control comes to it."""
+"""Functions from the outermost to that of the loop, depth in it (twice the loops around that
+iterate, and one if it does not), place among the loops of that depth, and number among the calls
+from which control comes to it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,10 +185,13 @@ def signatures_of(
     found: dict[LoopKey, Signature] = {}
     headers: dict[tuple[object, int], dict[int, int]] = {}
     depth: dict[LoopKey, int] = {}
+    # Of one loop the compiler may make a nest, of which ranks go round in different ones.
+    once = {key: bool((loop.trips == 1).all()) for key, loop in loops.items()}
     for key in loops:  # those around come first
         parent = loops[key].parent
         inner = parent is not None and parent[:2] == key[:2]
-        depth[key] = depth[parent] + 1 if inner and parent is not None else 0
+        around = depth[parent] // 2 + (not once[parent]) if inner and parent is not None else 0
+        depth[key] = 2 * around + once[key]
     for key in sorted(loops, key=lambda each: int(loops[each].begins[:1].sum())):
         functions = (*(key_of(frame) for frame in key[0]), key[1])
         seen = headers.setdefault((functions, depth[key]), {})
@@ -262,24 +269,32 @@ def choose(candidates: Mapping[Signature, Candidate]) -> tuple[Chosen, ...]:
     """
     roots = [each for each in candidates.values() if each.parent not in candidates]
     found = [chosen for root in roots for chosen in _descend(root, (), candidates)]
+    together = [each for each in _merged(found, candidates) if each.share >= LEAST_SHARE]
+    return tuple(sorted(together, key=lambda each: (each.few, -each.share)))
+
+
+def phases_of(found: Sequence[Chosen]) -> tuple[Chosen, ...]:
+    """Return the chosen loops that are worth a run file each: the first, and others with time."""
+    return (*found[:1], *(each for each in found[1:] if each.share >= LEAST_PHASE))
+
+
+def _merged(found: Sequence[Chosen], candidates: Mapping[Signature, Candidate]) -> Iterator[Chosen]:
+    """Yield loops, one for all places that it is called from."""
     merged: dict[tuple[object, ...], list[Chosen]] = {}
-    for each in found:  # called from several places, it is the same loop
+    for each in found:
         functions, depth, _, _ = each.parts[0]
         header = candidates[each.parts[0]].ranks[0].header
         merged.setdefault((functions[-1], depth, header, each.every), []).append(each)
-    together = [
-        Chosen(
+    for group in merged.values():
+        yield Chosen(
             parts=tuple(part for each in group for part in each.parts),
             every=group[0].every,
             iterations=sum(each.iterations for each in group),
             share=sum(each.share for each in group),
-            around=group[0].around,
-            inside=group[0].inside,
+            around=max(group, key=lambda each: each.share).around,
+            inside=max(group, key=lambda each: each.share).inside,
             few=all(each.few for each in group),
         )
-        for group in merged.values()
-    ]
-    return tuple(sorted(together, key=lambda each: (each.few, -each.share)))
 
 
 def _children(loop: Candidate, candidates: Mapping[Signature, Candidate]) -> list[Candidate]:
@@ -298,6 +313,8 @@ def _descend(
             return _descend(steps, further, candidates)
         return [_taken(loop, around, candidates)]
     deeper = [each for child in inside for each in _descend(child, further, candidates)]
+    if loop.iterates and loop.most < LEAST_ITERATIONS:
+        deeper = _that_matter(deeper, loop, candidates)
     if loop.iterates and loop.equal and loop.iterations >= LEAST_OF_FEW:
         if deeper and all(_regular(each, candidates) for each in deeper):
             return deeper
@@ -305,8 +322,20 @@ def _descend(
     return deeper
 
 
+def _that_matter(
+    deeper: list[Chosen], loop: Candidate, candidates: Mapping[Signature, Candidate]
+) -> list[Chosen]:
+    """Leave out loops of axes or stages, and all if they have little of the time of the loop."""
+    kept = [each for each in deeper if each.few or _trips(candidates[each.parts[0]]) >= LEAST_TRIPS]
+    return kept if 2.0 * sum(each.share for each in kept) >= loop.share else []
+
+
 def _regular(chosen: Chosen, candidates: Mapping[Signature, Candidate]) -> bool:
     return all(candidates[part].constant and not chosen.few for part in chosen.parts)
+
+
+def _trips(loop: Candidate) -> int:
+    return min(rank.trips for rank in loop.ranks)
 
 
 def _steps_of(loop: Candidate, candidates: Mapping[Signature, Candidate]) -> Candidate | None:
@@ -319,8 +348,7 @@ def _steps_of(loop: Candidate, candidates: Mapping[Signature, Candidate]) -> Can
     if inner is loop or not inner.equal or not inner.constant:
         return None
     calls = sum(rank.calls for rank in inner.ranks) / max(sum(rank.calls for rank in loop.ranks), 1)
-    often = min(rank.trips for rank in inner.ranks) >= LEAST_TRIPS
-    return inner if often and calls >= MOST_CALLS_INSIDE else None
+    return inner if _trips(inner) >= LEAST_TRIPS and calls >= MOST_CALLS_INSIDE else None
 
 
 def _taken(

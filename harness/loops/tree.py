@@ -272,6 +272,7 @@ def _measured(
         begins, enters = np.append(0, begins), np.append(0, enters)
     if to_last:
         leaves = np.append(leaves, calls.context.size - 1)
+    begins = begins_at_entry(begins, enters, leaves, calls)
     entry = np.searchsorted(enters, begins, side="right") - 1
     return Loop(
         key=key,
@@ -283,6 +284,32 @@ def _measured(
         trips=np.bincount(entry, minlength=enters.size),
         seconds=seconds_of(begins, enters, leaves, calls),
     )
+
+
+def begins_at_entry(
+    begins: NDArray[np.int64],
+    enters: NDArray[np.int64],
+    leaves: NDArray[np.int64],
+    calls: ContextCalls,
+) -> NDArray[np.int64]:
+    """Let iterations begin at the call at which control enters the loop.
+
+    The compiler may put the header of a loop between two calls of its body: then the first
+    iteration of an entry is a part of one, and the last one the rest.
+    """
+    if not enters.size:
+        return begins
+    trips = np.diff(np.searchsorted(begins, np.append(enters, calls.context.size)))
+    last = begins[np.cumsum(trips) - 1]
+    found = []
+    for first in np.unique(calls.context[enters]):
+        of = calls.context[enters] == first
+        made = np.flatnonzero(calls.context == first)
+        begin, rest, end = (np.searchsorted(made, each[of]) for each in (enters, last, leaves + 1))
+        if (trips[of] < 3).any() or (end - begin != trips[of] - 1).any() or (rest < end).any():
+            return begins
+        found += [made[one:other] for one, other in zip(begin, end, strict=True)]
+    return np.sort(np.concatenate(found))
 
 
 def seconds_of(

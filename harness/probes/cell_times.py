@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import importlib
 import traceback
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,10 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import DataError, HindmostError, MissingError, UsageError
-from hindmost.harness.probes.speed import readings
+from hindmost.harness.probes.sampling import SEED
+from hindmost.harness.probes.section import ProbeResult, ProbeSection, ProbeSetting
 from hindmost.harness.probes.turns import among, nodes_of
-from hindmost.models.adaptive.machine import EventCost, GrindPoint, pace_of
-from hindmost.text import plural
+from hindmost.models.adaptive.machine import EventCost, GrindPoint, SpeedPoint, pace_of
+from hindmost.text import counted, plural, seconds, signed_percent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +60,8 @@ FAST = 0.1
 OWN_KERNEL = "hindmost.harness.adaptive.kernel_times:measure"
 REPEATS = 5
 QUICK_REPEATS = 2
+DRIFT = 0.05
+"""Change of times above which the points of a curve belong to different states of the machine."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,14 +135,10 @@ class NodeTimes:
     ranks_per_node : int
     sizes : tuple of GrindTimes
         By cells.
-    before, after : list of list of float
-        Readings of the reference kernel on these ranks at once, by rank, before and after.
     """
 
     ranks_per_node: int
     sizes: tuple[GrindTimes, ...]
-    before: list[list[float]]
-    after: list[list[float]]
 
     @property
     def pulse_s(self) -> float | None:
@@ -149,8 +148,9 @@ class NodeTimes:
 
     @property
     def drift(self) -> float:
-        """Relative change of the speed in between, of the slowest rank."""
-        return slowest_s(self.after) / slowest_s(self.before) - 1.0
+        """Relative change from the first repeat to the last: median over sizes and phases."""
+        slowest = [np.max(values, axis=0) for size in self.sizes for values in size.phases.values()]
+        return float(np.median([each[-1] / each[0] for each in slowest])) - 1.0
 
     @property
     def events(self) -> list[EventCost]:
@@ -171,11 +171,6 @@ class NodeTimes:
                 for cells, each in chosen
             ]
         return found
-
-
-def slowest_s(readings: Iterable[Sequence[float]]) -> float:
-    """Return the slowest rank's median."""
-    return max(float(np.median(each)) for each in readings)
 
 
 def cell_counts(text: str | None = None) -> tuple[int, ...]:
@@ -232,9 +227,8 @@ def measure_grind(
     cells: Sequence[int],
     *,
     repeats: int = REPEATS,
-    seed: int = 0,
 ) -> tuple[NodeTimes, ...]:
-    """Time the kernel on the first node, between two readings of the speed; collective.
+    """Time the kernel on the first node; collective.
 
     First on one rank while the others sleep, then on all ranks of the node. Every repeat visits the
     sizes in random order; a warm-up repeat does not count.
@@ -251,27 +245,17 @@ def measure_grind(
         mine = None
         with among(communicator, here[:count]) as busy:
             if busy is not None:
-                before = readings_of(busy)
-                times = on_ranks(busy, measure, cells, repeats, seed)
-                mine = NodeTimes(
-                    ranks_per_node=count, sizes=tuple(times), before=before, after=readings_of(busy)
-                )
+                times = on_ranks(busy, measure, cells, repeats)
+                mine = NodeTimes(ranks_per_node=count, sizes=tuple(times))
         found.append(communicator.bcast(mine))
     return tuple(found)
 
 
-def readings_of(communicator: Any) -> list[list[float]]:
-    """Read the speed on all ranks at once, by rank; collective."""
-    communicator.Barrier()
-    everybody: list[list[float]] = communicator.allgather(list(readings()))
-    return everybody
-
-
 def on_ranks(
-    communicator: Any, measure: CellTimer, cells: Sequence[int], repeats: int, seed: int
+    communicator: Any, measure: CellTimer, cells: Sequence[int], repeats: int
 ) -> list[GrindTimes]:
     """Time the kernel on the ranks of a communicator; collective."""
-    random = np.random.default_rng(seed)
+    random = np.random.default_rng(SEED)
     mine: dict[int, list[CellTimes]] = {count: [] for count in cells}
     for repeat in range(repeats + 1):
         for count in random.permutation(np.asarray(cells)):
@@ -332,3 +316,96 @@ def measured(measure: CellTimer, cells: int, communicator: Any) -> CellTimes:
             "not run."
         )
     return times
+
+
+def check(setting: ProbeSetting) -> None:
+    """Raise the error of the kernel, if there is one."""
+    load_kernel(setting.kernel)
+
+
+def take(setting: ProbeSetting) -> ProbeResult | None:
+    """Measure the curves; collective."""
+    communicator = setting.communicator
+    measure = load_kernel(setting.kernel)
+    times = measure_grind(
+        communicator,
+        measure,
+        setting.cells,
+        repeats=QUICK_REPEATS if setting.quick else REPEATS,
+    )
+    return described(times, setting.kernel) if communicator.rank == 0 else None
+
+
+def described(times: Sequence[NodeTimes], kernel: str) -> ProbeResult:
+    """Combine the points and report."""
+    sizes = [size for each in times for size in each.sizes]
+    points = tuple(
+        point for each in times for size in each.sizes for point in size.points(each.pulse_s)
+    )
+    events = tuple(event for each in times for event in each.events)
+    warnings = [
+        f"times changed by {signed_percent(each.drift)} while grind was measured "
+        f"with {counted(each.ranks_per_node, 'rank')} at work, so the points of the curve are not "
+        "comparable; probe again on a quiet machine"
+        for each in times
+        if abs(each.drift) > DRIFT
+    ]
+    samples = {
+        "kernel": kernel,
+        "sizes": [
+            {
+                "ranks_per_node": size.ranks_per_node,
+                "asked": size.asked,
+                "cells": size.cells,
+                "phases": size.phases,
+                "events": size.events,
+                "pulses_s": size.pulses,
+            }
+            for size in sizes
+        ],
+    }
+    rows = [
+        (
+            f"{point.phase}, {point.cells:.0f} cells per rank, "
+            f"{counted(point.ranks_per_node, 'rank')}",
+            f"{seconds(point.seconds_per_cell)} per cell",
+        )
+        for point in sorted(points, key=lambda each: (each.phase, each.ranks_per_node, each.cells))
+    ]
+    rows += [
+        (f"{event_place(each)}, {counted(each.ranks_per_node, 'rank')}", event_told(each))
+        for each in events
+    ]
+    return ProbeResult(
+        changes={
+            "grind": points,
+            "events": events,
+            "pulse": tuple(
+                SpeedPoint(ranks_per_node=each.ranks_per_node, seconds=each.pulse_s)
+                for each in times
+                if each.pulse_s is not None
+            ),
+        },
+        samples=samples,
+        rows=tuple(rows),
+        warnings=tuple(warnings),
+    )
+
+
+def event_place(cost: EventCost) -> str:
+    """Return an event, and the cells beside which it was timed if they matter."""
+    return cost.event if cost.cells is None else f"{cost.event}, {cost.cells:.0f} cells per rank"
+
+
+def event_told(cost: EventCost) -> str:
+    """Return the time of an event in words."""
+    each = {"balance": "look", "exchange": "call", "reduce": "call", "loop": "step"}
+    return f"{seconds(cost.seconds)} per {each.get(cost.event, 'cell')}"
+
+
+GRIND = ProbeSection(
+    name="grind",
+    summary="time per cell against cells, on one rank and with every rank of a node busy",
+    check=check,
+    take=take,
+)

@@ -16,7 +16,8 @@ from numpy.typing import ArrayLike
 
 from hindmost.errors import UsageError
 from hindmost.files import write_atomically
-from hindmost.harness.probes.sections.contract import ProbeResult, ProbeSection, ProbeSetting
+from hindmost.harness.probes.sampling import SEED
+from hindmost.harness.probes.section import ProbeResult, ProbeSection, ProbeSetting
 from hindmost.harness.probes.turns import among
 from hindmost.text import bandwidth, seconds
 
@@ -28,7 +29,7 @@ QUICK_REPEATS = 2
 
 
 def measure_checkpoint(
-    folder: Path, sizes: Sequence[int] = SIZES, *, repeats: int = REPEATS, seed: int = 0
+    folder: Path, sizes: Sequence[int] = SIZES, *, repeats: int = REPEATS
 ) -> dict[int, list[float]]:
     """Write files of every size into a folder in random order, and remove them.
 
@@ -42,7 +43,7 @@ def measure_checkpoint(
     UsageError
         The folder cannot be written, or is full.
     """
-    random = np.random.default_rng(seed)
+    random = np.random.default_rng(SEED)
     content = random.bytes(max(sizes))
     taken: dict[int, list[float]] = {size: [] for size in sizes}
     try:
@@ -98,7 +99,6 @@ def take(setting: ProbeSetting) -> ProbeResult | None:
                 setting.folder,
                 QUICK_SIZES if setting.quick else SIZES,
                 repeats=QUICK_REPEATS if setting.quick else REPEATS,
-                seed=setting.seed,
             )
     if times is None:
         return None

@@ -99,17 +99,3 @@ def fixed_work(spec: NDArray[np.int64], units: int, taken: NDArray[np.int64]) ->
         taken[quantum] = this - before
         before = this
     return seed
-
-
-def fixed_time(spec: NDArray[np.int64], units: int, window: int, done: NDArray[np.int64]) -> int:
-    """Count the repeats of work that fit into windows of equal length (nanoseconds)."""
-    seed = 88172645463325252
-    end = now(spec)
-    for quantum in range(done.size):
-        end += window
-        count = 0
-        while now(spec) < end:
-            seed = work(units, seed)
-            count += 1
-        done[quantum] = count
-    return seed

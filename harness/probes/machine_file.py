@@ -16,7 +16,7 @@ from typing import Any
 
 from hindmost.errors import DataError, UsageError
 from hindmost.files import write_atomically
-from hindmost.harness.probes.sections.contract import ProbeResult
+from hindmost.harness.probes.section import ProbeResult
 from hindmost.models.adaptive.machine import Machine
 
 IDENTITY = ("host", "cpu_model", "cores")

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from hindmost.errors import UsageError
 from hindmost.harness.probes.sampling import QUICK, THOROUGH, Effort, Timed, sample
-from hindmost.harness.probes.sections.contract import ProbeResult, ProbeSection, ProbeSetting
+from hindmost.harness.probes.section import ProbeResult, ProbeSection, ProbeSetting
 from hindmost.harness.probes.turns import among, nodes_of
 from hindmost.models.adaptive.machine import AllreduceTime, Network
 from hindmost.models.simulation.network import Link
@@ -94,7 +94,6 @@ def measure_network(
     communicator: Any,
     effort: Effort,
     *,
-    seed: int = 0,
     messages: Sequence[int] = message_sizes(),
     reductions: Sequence[int] = reduction_sizes(),
 ) -> NetworkTimes:
@@ -115,12 +114,12 @@ def measure_network(
     ranks, links = pairs(nodes_of(communicator)), {}
     for name, members in ranks.items():
         with among(communicator, list(members)) as pair:
-            mine = None if pair is None else measure_pair(pair, messages, effort, seed)
+            mine = None if pair is None else measure_pair(pair, messages, effort)
         links[name], links[f"{name}_both_ways"] = communicator.bcast(mine, root=members[0])
     reduced = {}
     for count in rank_counts(communicator.size):
         with among(communicator, list(range(count))) as some:
-            timed = None if some is None else measure_reductions(some, reductions, effort, seed)
+            timed = None if some is None else measure_reductions(some, reductions, effort)
         reduced[count] = communicator.bcast(timed)
     return NetworkTimes(ranks=ranks, links=links, reductions=reduced)
 
@@ -131,7 +130,7 @@ def rank_counts(size: int) -> tuple[int, ...]:
     return tuple(sorted({each for each in powers if each <= size} | {size} - {1}))
 
 
-def measure_pair(pair: Any, sizes: Sequence[int], effort: Effort, seed: int) -> tuple[Times, Times]:
+def measure_pair(pair: Any, sizes: Sequence[int], effort: Effort) -> tuple[Times, Times]:
     """Time messages between two ranks, one way and both ways."""
     from mpi4py import MPI
 
@@ -162,13 +161,10 @@ def measure_pair(pair: Any, sizes: Sequence[int], effort: Effort, seed: int) -> 
             MPI.Request.Waitall(requests)
         return (time.perf_counter() - begin) / repeats
 
-    return (
-        sample(pair, one_way, sizes, effort, seed),
-        sample(pair, both_ways, sizes, effort, seed + 1),
-    )
+    return sample(pair, one_way, sizes, effort), sample(pair, both_ways, sizes, effort)
 
 
-def measure_reductions(communicator: Any, sizes: Sequence[int], effort: Effort, seed: int) -> Times:
+def measure_reductions(communicator: Any, sizes: Sequence[int], effort: Effort) -> Times:
     """Time sums of doubles over all ranks; the slowest rank's time counts."""
     from mpi4py import MPI
 
@@ -186,7 +182,7 @@ def measure_reductions(communicator: Any, sizes: Sequence[int], effort: Effort, 
         communicator.Allreduce(mine, slowest, op=MPI.MAX)
         return float(slowest[0])
 
-    return sample(communicator, batch, sizes, effort, seed)
+    return sample(communicator, batch, sizes, effort)
 
 
 def check(setting: ProbeSetting) -> None:
@@ -199,7 +195,6 @@ def take(setting: ProbeSetting) -> ProbeResult | None:
     times = measure_network(
         setting.communicator,
         QUICK if setting.quick else THOROUGH,
-        seed=setting.seed,
         # Only powers of two if time is short.
         messages=message_sizes()[::2] if setting.quick else message_sizes(),
         reductions=reduction_sizes()[::3] if setting.quick else reduction_sizes(),

@@ -1,14 +1,12 @@
-"""System noise of a rank: detours of a loop that only reads the clock, FWQ and FTQ.
+"""System noise of a rank: detours of a loop that only reads the clock, and FWQ.
 
 - *Selfish detours*: a gap between two readings of more than 9 times the smallest gap is a detour.
   Its length is the gap minus the smallest gap. 9 is the usual factor of this benchmark: caches and
   the clock itself stay below it, an interrupt does not.
 - *FWQ*, fixed work quanta: the same work is timed repeatedly; the lost share is
   1 - minimum / mean.
-- *FTQ*, fixed time quanta: work is counted in windows of equal length; the lost share is
-  1 - mean / maximum.
 
-FWQ and FTQ also detect a core that slows down, in frequency or by shared resources; detours do not.
+FWQ also detects a core that slows down, in frequency or by shared resources; detours do not.
 """
 
 from __future__ import annotations
@@ -20,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.harness.probes.sections.contract import ProbeResult, ProbeSection, ProbeSetting
+from hindmost.harness.probes.section import ProbeResult, ProbeSection, ProbeSetting
 from hindmost.harness.probes.turns import in_turn, sleepy_barrier
 from hindmost.models.adaptive.machine import SystemNoise
 from hindmost.models.compiled import compiled
@@ -33,8 +31,6 @@ READINGS = 100_000
 ROOM = 500_000
 """Largest number of detours per rank."""
 QUANTILES = (0.5, 0.9, 0.99, 1.0)
-EDGES_NS = 2.0 ** np.arange(6, 33)
-"""Bins of the histogram of detours, 64 ns to 4.3 s."""
 RAW_RANKS = 64
 """Number of ranks with raw values, evenly spaced; all ranks have summaries."""
 
@@ -45,19 +41,18 @@ class NoiseEffort:
 
     Attributes
     ----------
-    detours_s, fwq_s, ftq_s : float
+    detours_s, fwq_s : float
         Duration of each loop.
     quantum_s : float
-        Work of FWQ and window of FTQ, seconds.
+        Work of FWQ, seconds.
     """
 
     detours_s: float = 10.0
     fwq_s: float = 5.0
-    ftq_s: float = 5.0
     quantum_s: float = 1e-3
 
 
-QUICK = NoiseEffort(detours_s=0.3, fwq_s=0.2, ftq_s=0.2, quantum_s=2e-4)
+QUICK = NoiseEffort(detours_s=0.3, fwq_s=0.2, quantum_s=2e-4)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,23 +95,15 @@ class RankNoise:
     detours : Detours
     fwq_s : float64 array, shape (quantum,), seconds
         Times of the same work.
-    ftq : int64 array, shape (window,)
-        Repeats of work in each window.
     """
 
     detours: Detours
     fwq_s: NDArray[np.float64]
-    ftq: NDArray[np.int64]
 
     @property
     def fwq_share(self) -> float:
         """The share of the time that FWQ lost."""
         return 1 - float(self.fwq_s.min() / self.fwq_s.mean())
-
-    @property
-    def ftq_share(self) -> float:
-        """The share of the work that FTQ could not do."""
-        return 1 - float(self.ftq.mean() / self.ftq.max())
 
 
 def measure_noise(communicator: Any, effort: NoiseEffort) -> RankNoise:
@@ -133,18 +120,13 @@ def measure_noise(communicator: Any, effort: NoiseEffort) -> RankNoise:
     detours = find_detours(effort.detours_s)
     units = units_per_second()
     communicator.Barrier()
-    fwq = fixed_work_quanta(effort, units)
-    communicator.Barrier()
-    return RankNoise(detours=detours, fwq_s=fwq, ftq=fixed_time_quanta(effort, units))
+    return RankNoise(detours=detours, fwq_s=fixed_work_quanta(effort, units))
 
 
 def compile_loops() -> None:
     """Run every loop for a moment."""
     find_detours(1e-6)
-    brief = NoiseEffort(detours_s=1e-6, fwq_s=1e-5, ftq_s=1e-5, quantum_s=1e-5)
-    units = units_per_second()
-    fixed_work_quanta(brief, units)
-    fixed_time_quanta(brief, units)
+    fixed_work_quanta(NoiseEffort(fwq_s=1e-5, quantum_s=1e-5), units_per_second())
 
 
 def find_detours(duration_s: float) -> Detours:
@@ -189,20 +171,6 @@ def fixed_work_quanta(effort: NoiseEffort, units: float) -> NDArray[np.float64]:
     return taken * 1e-9
 
 
-def fixed_time_quanta(effort: NoiseEffort, units: float) -> NDArray[np.int64]:
-    """Count the work done in windows; a piece of work takes a thousandth of a window."""
-    from hindmost.harness.probes import clock_loops as loops
-
-    done = np.ones(max(round(effort.ftq_s / effort.quantum_s), 1), np.int64)
-    compiled(loops.fixed_time)(
-        np.zeros(2, np.int64),
-        max(round(units * effort.quantum_s / 1000), 1),
-        round(effort.quantum_s * 1e9),
-        done,
-    )
-    return done
-
-
 def summary(ranks: Sequence[RankNoise]) -> SystemNoise:
     """Return the noise of the machine: mean rate and share over ranks, quantiles of all detours."""
     lengths = np.concatenate([rank.detours.length_s for rank in ranks])
@@ -212,12 +180,6 @@ def summary(ranks: Sequence[RankNoise]) -> SystemNoise:
         share=float(np.mean([rank.detours.share for rank in ranks])),
         detour_quantiles_s=tuple(float(each) for each in quantiles),
     )
-
-
-def histogram(ranks: Sequence[RankNoise]) -> NDArray[np.int64]:
-    """Count the detours of all ranks between `EDGES_NS`."""
-    lengths = np.concatenate([rank.detours.length_s for rank in ranks]) * 1e9
-    return np.histogram(lengths, EDGES_NS)[0]
 
 
 def take(setting: ProbeSetting) -> ProbeResult | None:
@@ -234,7 +196,6 @@ def described(ranks: Sequence[RankNoise], effort: NoiseEffort) -> ProbeResult:
     kept = {int(each) for each in np.linspace(0, len(ranks) - 1, min(len(ranks), RAW_RANKS))}
     samples = {
         "quantum_s": effort.quantum_s,
-        "histogram": {"edges_ns": EDGES_NS.tolist(), "detours": histogram(ranks).tolist()},
         "ranks": [rank_samples(rank, each, rank in kept) for rank, each in enumerate(ranks)],
     }
     shares = [each.detours.share for each in ranks]
@@ -243,7 +204,6 @@ def described(ranks: Sequence[RankNoise], effort: NoiseEffort) -> ProbeResult:
         ("share lost to detours", f"{percent(noise.share, None)} ({percent(min(shares), None)} to "
          f"{percent(max(shares), None)} by rank)"),
         ("share lost, FWQ", percent(float(np.mean([each.fwq_share for each in ranks])), None)),
-        ("share lost, FTQ", percent(float(np.mean([each.ftq_share for each in ranks])), None)),
     ]  # fmt: skip
     if noise.detour_quantiles_s:
         told = ", ".join(seconds(each) for each in noise.detour_quantiles_s)
@@ -259,7 +219,6 @@ def rank_samples(rank: int, noise: RankNoise, raw: bool) -> dict[str, Any]:
         "detours_per_s": detours.per_s,
         "share": detours.share,
         "fwq_share": noise.fwq_share,
-        "ftq_share": noise.ftq_share,
         "begin_ns": detours.begin_ns,
         "least_gap_s": detours.least_gap_s,
         "threshold_s": detours.threshold_s,
@@ -268,8 +227,6 @@ def rank_samples(rank: int, noise: RankNoise, raw: bool) -> dict[str, Any]:
     if raw:
         kept["detour_start_ns"] = nanoseconds(detours.start_s)
         kept["detour_length_ns"] = nanoseconds(detours.length_s)
-        kept["fwq_ns"] = nanoseconds(noise.fwq_s)
-        kept["ftq"] = noise.ftq.tolist()
     return kept
 
 
@@ -280,6 +237,6 @@ def nanoseconds(values_s: Any) -> list[int]:
 
 NOISE = ProbeSection(
     name="noise",
-    summary="selfish detours, and fixed work and time quanta (FWQ, FTQ), on every rank",
+    summary="selfish detours, and fixed work quanta (FWQ), on every rank",
     take=take,
 )

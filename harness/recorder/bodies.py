@@ -85,7 +85,14 @@ class Recording:
 def find_bodies(
     recording: Recording, pattern: MarkPattern, solver: str, *, cut: bool = False
 ) -> RankBodies:
-    """Find the bodies of a solve in what was recorded of it.
+    """Find the bodies of a solve in what was recorded of it; see `find_marked`."""
+    return bodies_between(recording, find_marked(recording, pattern, solver, cut=cut))
+
+
+def find_marked(
+    recording: Recording, pattern: MarkPattern, solver: str, *, cut: bool = False
+) -> Marked:
+    """Find between which marks the bodies of a solve lie.
 
     Parameters
     ----------
@@ -102,7 +109,23 @@ def find_bodies(
     place = np.flatnonzero(np.isin(marks["what"], wanted))
     letters = marks["what"][place].astype(np.uint8).tobytes()
     find = pattern.find_first_bodies if cut else pattern.find_bodies
-    return bodies_between(recording, find(letters, solver).at(place))
+    return find(letters, solver).at(place)
+
+
+def generic_marked(recording: Recording) -> Marked | None:
+    """Find between which marks the bodies of any solver lie: one an iteration, between monitors.
+
+    Returns
+    -------
+    Marked, or None
+        None if the solver does not call its monitors twice.
+    """
+    marks = recording.marks
+    place = np.flatnonzero(marks["what"] == ord(MONITOR))
+    # Where an iteration is monitored twice, as at a restart, the first time counts.
+    latest = np.maximum.accumulate(marks["end_ns"][place]) if place.size else place
+    place = place[np.append(True, latest[1:] > latest[:-1])[: place.size]]
+    return borders(place) if place.size > 1 else None
 
 
 def generic_bodies(recording: Recording) -> RankBodies:
@@ -111,13 +134,9 @@ def generic_bodies(recording: Recording) -> RankBodies:
     A solver that does not call its monitors twice has one body, the whole solve; none, if records
     of it were lost.
     """
-    marks = recording.marks
-    place = np.flatnonzero(marks["what"] == ord(MONITOR))
-    # Where an iteration is monitored twice, as at a restart, the first time counts.
-    latest = np.maximum.accumulate(marks["end_ns"][place]) if place.size else place
-    place = place[np.append(True, latest[1:] > latest[:-1])[: place.size]]
-    if place.size > 1:
-        return bodies_between(recording, borders(place))
+    marked = generic_marked(recording)
+    if marked is not None:
+        return bodies_between(recording, marked)
     begin, end = np.array([recording.begin_ns]), np.array([recording.end_ns])
     kind, position = np.array([BodyKind.REGULAR], np.uint8), np.zeros(1, np.int32)
     whole = times_of_bodies(recording, begin, end, kind, position, np.empty(0))

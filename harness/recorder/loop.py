@@ -283,7 +283,7 @@ class LoopRecorder:
         )
         run = self._rank_run(end_ns, clock, kept, names)
         lacks = {"failure": why, "raised": raised} if why else {}
-        write_run_as(self._name, self._header(len(kept), lacks), [run], communicator)
+        write_run_as(self._name, self._header(len(kept), lacks), [[run]], communicator)
 
     def _rank_run(
         self, end_ns: int, clock: CommonClock, kept: list[int], names: list[str]

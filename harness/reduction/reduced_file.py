@@ -72,7 +72,7 @@ def write_reduced_run(
         mine = replace(run, incoming=edges if communicator.rank == writer else none_of(edges))
         try:
             name = RunName.of(folder, header)
-            path = write_run_as(name, header, [mine], kept_only, every)
+            path = write_run_as(name, header, [[mine]], kept_only, every)
         except Exception as error:  # raised on all ranks, which wait for it below
             failure = error
     kept_only.Free()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.harness.runfile.common_events import common_events
+from hindmost.harness.runfile.common_events import EventsSeen, common_events
 from hindmost.harness.runfile.contents import RankRun
 from hindmost.harness.runfile.writer import gather_edges
 from hindmost.models.ranks.reductions import Reductions
@@ -37,10 +37,11 @@ def slow_transfers(
     """
     bodies = run.bodies
     edges = gather_edges(run.incoming, communicator)
-    found_events, _ = common_events([bodies], edges, communicator)
-    if found_events is None:
+    seen = EventsSeen.of([bodies])
+    common, _ = common_events(lambda: [bodies], seen, edges, communicator)
+    if common is None or bodies.events is None:
         return None
-    (events,) = found_events
+    events = common.of(0, bodies.events)
     block = EventBlock(
         kind=events.kind,
         work=events.work[:, None, :],

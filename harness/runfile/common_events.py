@@ -9,8 +9,8 @@ the times on the common clock. A rank spends no time at events that are not its 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
@@ -36,18 +36,152 @@ Row = Sequence[int]
 Times = Sequence[float]
 
 
+@dataclass(slots=True)
+class EventsSeen:
+    """What the events of the ranks of a process are like; one rank after the other is looked at.
+
+    Attributes
+    ----------
+    first : uint8 array, shape (body, event), or None
+        The kinds of the first rank.
+    differ : bool array, shape (body,)
+        The bodies in which those of another rank are not the same.
+    width : int
+        Events of the longest body.
+    grouped, in_context : bool
+        Whether a rank knows the groups of events, and their contexts.
+    lacking : bool
+        Whether a rank has no events.
+    why_not : str
+        Why, as the first such rank says that gives a reason.
+    """
+
+    first: NDArray[np.uint8] | None = None
+    differ: NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, np.bool_))
+    width: int = 0
+    grouped: bool = False
+    in_context: bool = False
+    lacking: bool = False
+    why_not: str = ""
+
+    def add(self, bodies: RankBodies) -> None:
+        """Look at one rank; all have as many bodies."""
+        events = bodies.events
+        if events is None:
+            self.lacking = True
+            self.why_not = self.why_not or bodies.events_left_out
+            return
+        kind = events.kind
+        if self.first is None:
+            self.first, self.differ = kind, np.zeros(len(kind), np.bool_)
+        elif len(kind) == len(self.first):
+            self.differ |= unlike(kind, self.first)
+        self.width = max(self.width, kind.shape[1])
+        self.grouped |= events.group is not None
+        self.in_context |= events.context is not None
+
+    @classmethod
+    def of(cls, ranks: Iterable[RankBodies]) -> EventsSeen:
+        """Look at all ranks of this process."""
+        seen = cls()
+        for each in ranks:
+            seen.add(each)
+        return seen
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommonEvents:
+    """The sequence of all ranks, and the places of the events of the ranks of this process in it.
+
+    Attributes
+    ----------
+    kind : uint8 array, shape (body, event)
+    rows : int array, shape (row,)
+        The bodies in which ranks differ.
+    places : list of list of list of int
+        Of each rank, in each of these bodies, where its events stand.
+    grouped, in_context : bool
+        Whether any rank knows the groups of events, and their contexts.
+    kept : int array, shape (rank,), or None
+        See `common_events`.
+    """
+
+    kind: NDArray[np.uint8]
+    rows: NDArray[np.intp]
+    places: list[list[list[int]]]
+    grouped: bool
+    in_context: bool
+    kept: NDArray[np.integer[Any]] | None = None
+
+    def in_sequence(self, rank: int, events: RankEvents) -> RankEvents:
+        """Return the events of a rank of this process at their places."""
+        shape, width = self.kind.shape, self.kind.shape[1]
+        group, context = events.group, events.context
+        if group is None and self.grouped:
+            group = np.full(shape, NO_GROUP, np.int32)
+        if context is None and self.in_context:
+            context = np.zeros(shape, np.uint32)
+        if not self.rows.size and events.kind.shape == shape:
+            return replace(events, group=group, context=context)
+        found = RankEvents(
+            kind=self.kind,
+            work=widened(events.work, width),
+            duration=widened(events.duration, width),
+            group=None if group is None else widened(group, width, NO_GROUP),
+            context=None if context is None else widened(context, width),
+        )
+        places = self.places[rank] if self.rows.size else ()
+        for row, place in zip(self.rows, places, strict=True):
+            for values, before, none in (
+                (found.work, events.work, 0.0),
+                (found.duration, events.duration, 0.0),
+                (found.group, group, NO_GROUP),
+                (found.context, context, 0),
+            ):
+                if values is not None and before is not None:
+                    values[row] = none
+                    values[row, place] = before[row, : len(place)]
+        return found
+
+    def of(self, rank: int, events: RankEvents) -> RankEvents:
+        """Return the events of a rank of this process as a run file has them."""
+        found = self.in_sequence(rank, events)
+        if found.group is None or self.kept is None:
+            return found
+        at, kept = self.columns(found.group), self.kept
+        group = np.where(kept[at] == found.group, at, NO_GROUP).astype(np.int32)
+        return replace(found, group=group)
+
+    def columns(self, group: NDArray[np.int32]) -> NDArray[np.intp]:
+        """Return the column in which each rank stands, or would, if only some are kept."""
+        assert self.kept is not None
+        return np.minimum(np.searchsorted(self.kept, group), self.kept.size - 1)
+
+    def loses_roots(self, rank: int, events: RankEvents) -> bool:
+        """Tell whether a rank waits for one that is not kept; nobody waits for a root."""
+        found = self.in_sequence(rank, events)
+        if found.group is None or self.kept is None:
+            return False
+        lost = (found.group != NO_GROUP) & (self.kept[self.columns(found.group)] != found.group)
+        return bool((lost & (found.kind == EventKind.REDUCE)).any())
+
+
 def common_events(
-    bodies: Sequence[RankBodies],
+    ranks: Callable[[], Iterable[RankBodies]],
+    seen: EventsSeen,
     edges: Edges,
     communicator: MPI.Intracomm,
     kept: NDArray[np.integer[Any]] | None = None,
-) -> tuple[list[RankEvents] | None, str]:
-    """Return the events of the ranks of this process in the sequence of all ranks; collective.
+) -> tuple[CommonEvents | None, str]:
+    """Put the events of all ranks into one sequence; collective.
 
     Parameters
     ----------
-    bodies : sequence of RankBodies
-        Of the ranks of this process.
+    ranks : callable
+        Returns the bodies of the ranks of this process, one after the other; called where they
+        are needed again.
+    seen : EventsSeen
+        Of these ranks.
     edges : Edges
         Who sends to whom; on rank 0 those of all ranks.
     kept : int array, shape (rank,), or None
@@ -55,50 +189,52 @@ def common_events(
 
     Returns
     -------
-    list of RankEvents, or None
+    CommonEvents, or None
     str
         Why there are no events; may be empty.
     """
-    events = [each.events for each in bodies if each.events is not None]
-    whys = ["" if each.events is not None else each.events_left_out or " " for each in bodies]
-    whys = of_all(communicator, whys)
-    if any(whys):
-        return None, next((why.strip() for why in whys if why.strip()), "")
-    marks = [(each.kind.shape, zlib.crc32(each.kind.tobytes())) for each in events]
-    if len(set(of_all(communicator, marks))) > 1:
-        aligned = aligned_events(bodies, events, edges, communicator, kept)
+    whys = communicator.allgather((seen.lacking, seen.why_not))
+    if any(lacking for lacking, _ in whys):
+        return None, next((why for _, why in whys if why), "")
+    assert seen.first is not None  # no rank lacks its events
+    width = max(communicator.allgather(seen.width))
+    mark = (bool(seen.differ.any()), seen.first.shape, zlib.crc32(seen.first.tobytes()))
+    first, rows = seen.first, np.empty(0, np.intp)
+    if mark[0] or len(set(communicator.allgather(mark))) > 1:
+        first = communicator.bcast(seen.first)
+        differ = seen.differ | unlike(seen.first, first)
+        rows = np.flatnonzero(communicator.allreduce(differ.astype(np.int64)))
+    sequences: list[list[int]] = []
+    places: list[list[list[int]]] = []
+    if rows.size:
+        aligned = aligned_events(ranks(), rows, width, edges, communicator, kept)
         if isinstance(aligned, str):
             return None, aligned
-        events = aligned
-    if any(of_all(communicator, [each.group is not None for each in events])):
-        groups = [
-            np.full(each.kind.shape, NO_GROUP, np.int32) if each.group is None else each.group
-            for each in events
+        sequences, places = aligned
+    kind = widened(first, max(width, *map(len, sequences)) if sequences else width)
+    for row, sequence in zip(rows, sequences, strict=True):
+        kind[row] = 0
+        kind[row, : len(sequence)] = sequence
+    grouped = any(communicator.allgather(seen.grouped))
+    found = CommonEvents(
+        kind=kind,
+        rows=rows,
+        places=places,
+        grouped=grouped,
+        in_context=any(communicator.allgather(seen.in_context)),
+        kept=communicator.bcast(kept) if grouped else None,
+    )
+    if found.kept is not None:
+        lost = [
+            found.loses_roots(at, each.events)
+            for at, each in enumerate(ranks())
+            if each.events is not None
         ]
-        if (kept := communicator.bcast(kept)) is not None:
-            columns = [np.minimum(np.searchsorted(kept, each), kept.size - 1) for each in groups]
-            # Nobody waits for a root that is not kept.
-            lost = [
-                bool(((of != NO_GROUP) & (kept[at] != of) & (each.kind == EventKind.REDUCE)).any())
-                for each, of, at in zip(events, groups, columns, strict=True)
-            ]
-            if any(of_all(communicator, lost)):
-                return None, PART
-            groups = [
-                np.where(kept[at] == of, at, NO_GROUP).astype(np.int32)
-                for of, at in zip(groups, columns, strict=True)
-            ]
-        events = [replace(each, group=of) for each, of in zip(events, groups, strict=True)]
-    if any(of_all(communicator, [each.context is not None for each in events])):
-        events = [
-            replace(each, context=np.zeros(each.kind.shape, np.uint32))
-            if each.context is None
-            else each
-            for each in events
-        ]
-    if most_pending(events[0].kind) > MOST_PENDING:
+        if any(of_all(communicator, lost)):
+            return None, PART
+    if most_pending(kind) > MOST_PENDING:
         return None, f"over {MOST_PENDING} collectives were under way at once"
-    return events, ""
+    return found, ""
 
 
 def most_pending(kind: NDArray[np.uint8]) -> int:
@@ -109,23 +245,40 @@ def most_pending(kind: NDArray[np.uint8]) -> int:
 
 
 def aligned_events(
-    bodies: Sequence[RankBodies],
-    events: Sequence[RankEvents],
+    ranks: Iterable[RankBodies],
+    rows: NDArray[np.intp],
+    width: int,
     edges: Edges,
     communicator: MPI.Intracomm,
     kept: NDArray[np.integer[Any]] | None,
-) -> list[RankEvents] | str:
-    """Return the events of the ranks in a sequence common to all ranks, or why that fails."""
-    width = max(of_all(communicator, [each.kind.shape[1] for each in events]))
-    kinds = [widened(each.kind, width) for each in events]
-    rows = rows_that_differ(kinds, communicator)
-    counts = of_all(communicator, [int(np.count_nonzero(kind[rows])) for kind in kinds])
-    if sum(counts) > MOST_ALIGNED:
+) -> tuple[list[list[int]], list[list[list[int]]]] | str:
+    """Return sequences common to all ranks in some bodies, or why that fails; collective.
+
+    Parameters
+    ----------
+    ranks : iterable of RankBodies
+        Of this process.
+    rows : int array, shape (row,)
+        The bodies.
+    width : int
+        Events of the longest body on any rank.
+
+    Returns
+    -------
+    list of list of int
+        The kinds, of each body.
+    list of list of list of int
+        Of each rank of this process, in each body, the places of its events.
+    """
+    count, timed = 0, []
+    for each in ranks:
+        events = each.events
+        assert events is not None  # or `common_events` had returned
+        kind = widened(events.kind, width)
+        count += int(np.count_nonzero(kind[rows]))
+        timed.append(timed_events(each, events, kind, rows) if count <= MOST_ALIGNED else [])
+    if sum(communicator.allgather(count)) > MOST_ALIGNED:
         return f"what ranks did differed in {rows.size:,} iterations, too many to put in order"
-    timed = [
-        timed_events(each, own, kind, rows)
-        for each, own, kind in zip(bodies, events, kinds, strict=True)
-    ]
     gathered = communicator.gather(timed)
     sequences: list[list[int]] | None = None
     places: list[list[list[list[int]]]] = []
@@ -145,17 +298,12 @@ def aligned_events(
             known = [each for each in found if each is not None]
             sequences = [sequence for sequence, _ in known]
             of_ranks = [list(each) for each in zip(*(place for _, place in known), strict=True)]
-            here = len(events)
+            here = len(timed)
             places = [of_ranks[at : at + here] for at in range(0, len(of_ranks), here)]
     sequences = communicator.bcast(sequences)
     if sequences is None:
         return DIFFERENT
-    of_here = communicator.scatter(places)
-    width = max(width, *(len(sequence) for sequence in sequences))
-    return [
-        in_sequence(each, rows, sequences, own, width)
-        for each, own in zip(events, of_here, strict=True)
-    ]
+    return sequences, communicator.scatter(places)
 
 
 def timed_events(
@@ -170,36 +318,6 @@ def timed_events(
     ]
 
 
-def in_sequence(
-    events: RankEvents,
-    rows: NDArray[np.intp],
-    sequences: Sequence[Sequence[int]],
-    own: Sequence[Sequence[int]],
-    width: int,
-) -> RankEvents:
-    """Return the events of a rank, in some bodies at their places in a common sequence."""
-    result = RankEvents(
-        kind=widened(events.kind, width),
-        work=widened(events.work, width),
-        duration=widened(events.duration, width),
-        group=None if events.group is None else widened(events.group, width, NO_GROUP),
-        context=None if events.context is None else widened(events.context, width),
-    )
-    for row, sequence, place in zip(rows, sequences, own, strict=True):
-        result.kind[row] = 0
-        result.kind[row, : len(sequence)] = sequence
-        for values, before, none in (
-            (result.work, events.work, 0.0),
-            (result.duration, events.duration, 0.0),
-            (result.group, events.group, NO_GROUP),
-            (result.context, events.context, 0),
-        ):
-            if values is not None and before is not None:
-                values[row] = none
-                values[row, place] = before[row, : len(place)]
-    return result
-
-
 def widened(values: NDArray[Any], width: int, padding: float = 0) -> NDArray[Any]:
     """Return rows of a greater width."""
     wide = np.full((len(values), width), padding, values.dtype)
@@ -207,13 +325,13 @@ def widened(values: NDArray[Any], width: int, padding: float = 0) -> NDArray[Any
     return wide
 
 
-def rows_that_differ(
-    kinds: Sequence[NDArray[np.uint8]], communicator: MPI.Intracomm
-) -> NDArray[np.intp]:
-    """Return the bodies in which the ranks' sequences differ from that of rank 0; collective."""
-    first = communicator.bcast(kinds[0])
-    differ = sum(((each != first).any(axis=1) for each in kinds), np.zeros(len(first), np.int64))
-    return np.flatnonzero(communicator.allreduce(differ))
+def unlike(one: NDArray[np.uint8], other: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    """Tell in which bodies the kinds of two ranks differ, shape (body,)."""
+    both = min(one.shape[1], other.shape[1])
+    differ = (one[:, :both] != other[:, :both]).any(axis=1)
+    for each in (one, other):
+        differ |= each[:, both:].any(axis=1)
+    return np.asarray(differ)
 
 
 def sources_of(edges: Edges, ranks: int, kept: NDArray[np.integer[Any]] | None) -> list[list[int]]:

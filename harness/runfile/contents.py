@@ -100,15 +100,17 @@ class Header:
         return f"loop {loop['name']}, {percent(loop['share'], 0)} of the time{few}{doubt}"
 
     def loops(self, *, every: bool = False) -> list[str]:
-        """Return the loops of an attached program in words, each before those in it.
+        """Return the loops of an attached program in words, those with most of the time first.
 
         Parameters
         ----------
         every : bool
             Also that whose iterations these are, and those that are in another phase of the
-            program; indented by their nest.
+            program; each before those in it, indented by their nest.
         """
         seen = (self.spec.get("attached") or {}).get("loop", {}).get("loops", [])
+        if not every:
+            seen = sorted(seen, key=lambda loop: -loop["share"])
         words = []
         for loop in seen:
             role = ROLES.get(loop["role"], "")

@@ -23,8 +23,8 @@ COUNTS = (
     "switches",
 )
 """The counts of every rank in every cycle."""
-PULSES = ("pulse_core", "pulse_memory")
-"""Readings of the speed of a rank's core and memory after every cycle, in seconds."""
+PULSE = "pulse_core"
+"""A reading of the speed of a rank's core after every cycle, in seconds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +96,7 @@ class RankCycles:
     phase_cpu : float32 array, shape (iteration, phase), seconds
         Processor time of the phases.
     pulses : dict of str to float32 array, shape (iteration,), seconds
-        All of `PULSES`; empty if none were read.
+        `PULSE`; empty if none were read.
     epoch : int32 array, shape (iteration,)
         Number of the mesh of a cycle; it increases when the mesh changes.
     predictions : Predictions

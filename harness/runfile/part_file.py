@@ -22,7 +22,7 @@ from hindmost.files import publish, sync_folder
 from hindmost.harness.runfile.bodies import PHASES
 from hindmost.harness.runfile.checksum import append_checksum
 from hindmost.harness.runfile.contents import Header
-from hindmost.harness.runfile.cycles import COUNTS, PULSES
+from hindmost.harness.runfile.cycles import COUNTS, PULSE
 from hindmost.harness.runfile.disk import Disk
 from hindmost.harness.runfile.schema import (
     CHUNK_EVENTS,
@@ -211,24 +211,35 @@ class RunTotals:
         self._phases = phases
         self._phase_s = np.zeros(len(phases))
         self._rank_s = np.zeros(ranks)
+        self._restart_s = np.zeros(ranks)
         self._histogram = np.zeros(BINS, np.int64)
         self._least, self._most = np.inf, 0.0
         self.counted = {"instructions": 0.0, "cycles": 0.0}
 
-    def add_durations(self, block: NDArray[np.float64]) -> None:
-        """Add bodies, shape (iteration, rank), seconds; raise a DataError unless positive."""
+    def add_durations(self, block: NDArray[np.float64], rank: int) -> None:
+        """Add bodies, shape (iteration, rank), seconds, from a rank on.
+
+        Raises
+        ------
+        DataError
+            A body has no time.
+        """
         if not (np.isfinite(block).all() and (block > 0.0).all()):
             raise DataError(
                 "The time of an iteration is not above 0, so the run cannot be written; the clock "
                 "or the recorder is faulty."
             )
-        self._rank_s += block.sum(axis=0)
+        self._rank_s[rank : rank + block.shape[1]] += block.sum(axis=0)
         self._least = min(self._least, float(block.min()))
         self._most = max(self._most, float(block.max()))
         first, last = DECADES
         place = (np.log10(block.ravel()) - first) * (BINS / (last - first))
         index = np.clip(place.astype(np.int64), 0, BINS - 1)
         self._histogram += np.bincount(index, minlength=BINS)
+
+    def add_restarts(self, block: NDArray[np.float64], rank: int) -> None:
+        """Add the times between bodies, shape (restart, rank), seconds, from a rank on."""
+        self._restart_s[rank : rank + block.shape[1]] += block.sum(axis=0)
 
     def add_phases(self, block: NDArray[np.float32]) -> None:
         """Add phases, shape (iteration, rank, phase), seconds."""
@@ -239,14 +250,14 @@ class RunTotals:
         self.counted[name] += float(np.nansum(block))
 
     def result(
-        self, between_s: NDArray[np.float64], solve_time_s: NDArray[np.float64]
+        self, outside_s: NDArray[np.float64], solve_time_s: NDArray[np.float64]
     ) -> dict[str, Any]:
         """Return the sums.
 
         Parameters
         ----------
-        between_s, solve_time_s : float64 array, shape (rank,), seconds
-            Time outside bodies, and of the whole solve.
+        outside_s, solve_time_s : float64 array, shape (rank,), seconds
+            Time before the first body and after the last, and of the whole solve.
 
         Returns
         -------
@@ -262,7 +273,7 @@ class RunTotals:
             place = int(np.searchsorted(cumulative, share * cumulative[-1]))
             middle = 10.0 ** (first + (place + 0.5) * (last - first) / BINS)
             body[name] = min(max(middle, self._least), self._most)
-        missed = np.abs(self._rank_s + between_s - solve_time_s)
+        missed = np.abs(self._rank_s + (outside_s + self._restart_s) - solve_time_s)
         return {
             "body_s": body,
             "phase_s": dict(zip(self._phases, self._phase_s.tolist(), strict=True)),
@@ -286,7 +297,7 @@ BY_ROW = (
     "activity_duration",
     "injected",
     *COUNTS,
-    *PULSES,
+    PULSE,
     "phase_cpu",
 )
 """Variables with a column for every rank."""
@@ -324,15 +335,25 @@ class PartFile:
         """Return the target itself."""
         return self
 
-    def write_rows(self, name: str, first: int, block: NDArray[Any]) -> None:
-        """Write rows of a variable, and add them to the totals."""
+    def write_rows(self, name: str, first: int, block: NDArray[Any], rank: int = 0) -> None:
+        """Write rows of a variable, and add them to the totals.
+
+        Parameters
+        ----------
+        first, rank : int
+            The first row and the first rank of the block.
+        block : array, shape (row, rank, ...)
+        """
         if name == "duration":
-            self.tally.add_durations(block)
+            self.tally.add_durations(block, rank)
+        elif name == "restart_duration":
+            self.tally.add_restarts(block, rank)
         elif name == "phase_duration":
             self.tally.add_phases(block)
         elif name in self.tally.counted:
             self.tally.add_counts(name, block)
-        self.file[name][first : first + block.shape[0]] = block
+        rows, ranks = block.shape[:2]
+        self.file[name][first : first + rows, rank : rank + ranks] = block
         self._disk.check()
 
     def note(self, name: str, value: Any) -> None:
@@ -342,9 +363,9 @@ class PartFile:
     def finish(self) -> Path:
         """Close the file, append its checksum, and return its final name."""
         file = self.file
-        between = file["lead_in"][:] + file["lead_out"][:] + file["restart_duration"][:].sum(axis=0)
+        outside = file["lead_in"][:] + file["lead_out"][:]
         write_attributes(file, self._header)
-        file.attrs["summary"] = json.dumps(self.tally.result(between, file["solve_time"][:]))
+        file.attrs["summary"] = json.dumps(self.tally.result(outside, file["solve_time"][:]))
         self._close()
         self._disk.check()
         append_checksum(self._part)

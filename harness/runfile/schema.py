@@ -206,7 +206,7 @@ VARIABLES = (
     ),
     *declare("iteration rank", "f4", "s", TIME, group="alone",
         pulse_core="fixed computation right after the cycle, to see how fast the core is",
-        pulse_memory="fixed pass over memory right after the cycle",
+        pulse_memory="fixed pass over memory right after the cycle, in older files",
     ),
     *declare("iteration rank phase", "f4", "s", replace(TIME, may_lack=True), group="alone",
         phase_cpu="processor time of a phase in a body",

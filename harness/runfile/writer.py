@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, KeysView, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, KeysView, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import DataError, HindmostError
-from hindmost.harness.runfile.bodies import RankBodies, RankEvents
-from hindmost.harness.runfile.common_events import common_events
+from hindmost.harness.runfile.common_events import CommonEvents, EventsSeen, common_events
 from hindmost.harness.runfile.contents import Edges, Header, RankRun
 from hindmost.harness.runfile.cycles import COUNTS
 from hindmost.harness.runfile.part_file import BY_ROW, PartFile, RunName, fill, make_variables
@@ -29,18 +28,26 @@ BLOCK_BYTES = 64 << 20
 """Largest block that rank 0 gathers at once."""
 
 
+Blocks = Iterable[Sequence[RankRun]]
+"""What the ranks of a process bring to a run file, some ranks at a time, in their order.
+
+It is gone through several times. A process with MPI has one rank, and so one block of it: only a
+process that has all ranks may have several.
+"""
+
+
 def write_run(folder: Path, header: Header, run: RankRun, communicator: MPI.Intracomm) -> Path:
     """Write the run of all ranks into a new, numbered file of a folder; collective.
 
     See `write_run_as`.
     """
-    return write_run_as(RunName.of(folder, header), header, [run], communicator)
+    return write_run_as(RunName.of(folder, header), header, [[run]], communicator)
 
 
 def write_run_as(
     name: RunName,
     header: Header,
-    runs: Sequence[RankRun],
+    blocks: Blocks,
     communicator: Any,
     every: Mapping[str, Any] | None = None,
 ) -> Path:
@@ -48,8 +55,8 @@ def write_run_as(
 
     Parameters
     ----------
-    runs : sequence of RankRun
-        What the ranks of this process recorded: one, or all where there is only this process.
+    blocks : iterable of sequence of RankRun
+        See `Blocks`.
     every : mapping of str to array, optional
         On rank 0, if the communicator contains only the kept ranks of a run: the variables of all
         ranks, and ``kept_rank``.
@@ -64,8 +71,8 @@ def write_run_as(
     DataError
         The ranks do not agree on the number of bodies, or rank 0 cannot write.
     """
-    sizes = [(run.bodies.duration.size, run.bodies.restart_duration.size) for run in runs]
-    counts = of_all(communicator, sizes)
+    seen = RunsSeen.of(blocks)
+    counts = of_all(communicator, seen.sizes)
     if len(set(counts)) > 1:
         raise DataError(
             "The ranks recorded different numbers of iterations and restarts: "
@@ -74,16 +81,16 @@ def write_run_as(
     target = failure = path = None
     if communicator.rank == 0:
         try:
-            target = PartFile(name, header, runs[0].bodies.phases, len(counts))
+            target = PartFile(name, header, seen.first.bodies.phases, len(counts))
         except Exception as error:
             failure = carried(error)
     failure = communicator.bcast(failure)
     if failure is None and target is None:
-        gather_into(None, runs, communicator)
+        gather_into(None, seen, blocks, communicator)
     elif failure is None and target is not None:
         try:
             with target:
-                gather_into(target, runs, communicator, every).raise_first()
+                gather_into(target, seen, blocks, communicator, every).raise_first()
                 path = target.finish()
         except Exception as error:
             failure = carried(error)
@@ -91,6 +98,62 @@ def write_run_as(
     if failure is not None:
         raise failure
     return Path(path)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunsSeen:
+    """What has to be known of the ranks of a process before anything of them is written.
+
+    Attributes
+    ----------
+    first : RankRun
+        Of the first rank.
+    sizes : list of tuple of int
+        Bodies and restarts, of each rank.
+    values : list of dict
+        The scalar values of each rank.
+    sums : dict of str to int or int64 array
+        Values that are summed over ranks.
+    edges : list of Edges
+    events : EventsSeen
+    with_counts : bool
+        Whether a rank counted instructions and cycles.
+    """
+
+    first: RankRun
+    sizes: list[tuple[int, int]]
+    values: list[dict[str, Any]]
+    sums: dict[str, Any]
+    edges: list[Edges]
+    events: EventsSeen
+    with_counts: bool
+
+    @classmethod
+    def of(cls, blocks: Blocks) -> RunsSeen:
+        """Look at all ranks of this process."""
+        first: RankRun | None = None
+        sizes, values, edges, events = [], [], [], EventsSeen()
+        sums: dict[str, Any] = {}
+        with_counts = False
+        for run in (each for block in blocks for each in block):
+            first, bodies = first or run, run.bodies
+            sizes.append((bodies.duration.size, bodies.restart_duration.size))
+            values.append(values_of(run))
+            for name, value in sums_of(run).items():
+                sums[name] = sums.get(name, 0) + value
+            edges.append(run.incoming)
+            events.add(bodies)
+            with_counts |= bodies.instructions is not None
+        assert first is not None  # each process has a rank
+        return cls(
+            first=first,
+            sizes=sizes,
+            values=values,
+            sums=sums,
+            edges=edges,
+            events=events,
+            with_counts=with_counts,
+        )
 
 
 def carried(error: Exception) -> HindmostError:
@@ -125,36 +188,50 @@ class Attempts:
 
 def gather_into(
     target: PartFile | None,
-    runs: Sequence[RankRun],
+    seen: RunsSeen,
+    blocks: Blocks,
     communicator: MPI.Intracomm,
     every: Mapping[str, Any] | None = None,
 ) -> Attempts:
     """Gather a run from all ranks and write it on rank 0; collective."""
     attempts = Attempts()
-    bodies = with_counts_everywhere([run.bodies for run in runs], communicator)
-    edges = gather_edges(Edges.together([run.incoming for run in runs]), communicator)
+    edges = gather_edges(Edges.together(seen.edges), communicator)
     kept = np.asarray(every["kept_rank"]) if every else None
-    events, why_not = common_events(bodies, edges, communicator, kept)
-    columns = [
-        columns_of(run, own, None if events is None else events[at])
-        for at, (run, own) in enumerate(zip(runs, bodies, strict=True))
-    ]
-    values = communicator.gather([values_of(run) for run in runs])
-    if target is not None and values is not None:
-        per_rank = [each for part in values for each in part]
-        first_events = None if events is None else events[0]
-        head = (target, runs[0], bodies[0], edges, first_events, why_not, per_rank)
-        attempts.do(partial(write_head, *head, columns[0].keys(), every))
-    for name in columns[0]:
-        mine = [each[name] for each in columns]
-        for first, block in gathered_blocks(mine, communicator):
-            if target is not None and block is not None:
-                attempts.do(partial(target.write_rows, name, first, block))
+    events, why_not = common_events(
+        lambda: (run.bodies for block in blocks for run in block),
+        seen.events,
+        edges,
+        communicator,
+        kept,
+    )
+    with_counts = any(communicator.allgather(seen.with_counts))
+    columns = columns_of(seen.first, 0, events, with_counts=with_counts)
+    gathered = communicator.gather((seen.values, seen.sums))
+    if target is not None and gathered is not None:
+        values = [each for part, _ in gathered for each in part]
+        sums = {name: sum(part[name] for _, part in gathered) for name in seen.sums}
+        kinds = None if events is None else events.kind
+        head = (target, seen.first, edges, kinds, why_not, values, sums)
+        attempts.do(partial(write_head, *head, columns.keys(), every))
+    before = 0  # ranks of this process
+    for block in blocks:
+        of_block = [
+            columns_of(run, before + at, events, with_counts=with_counts)
+            for at, run in enumerate(block)
+        ]
+        for name in columns:
+            mine = [each[name] for each in of_block]
+            for first, rows in gathered_blocks(mine, communicator):
+                if target is not None and rows is not None:
+                    attempts.do(partial(target.write_rows, name, first, rows, before))
+        before += len(block)
+        if communicator.size == 1:  # nobody gathers
+            attempts.raise_first()
     return attempts
 
 
 def values_of(run: RankRun) -> dict[str, Any]:
-    """Return the variables of which a rank has a single value, or a sum."""
+    """Return the variables of which a rank has a single value."""
     bodies = run.bodies
     return {
         "host": run.host,
@@ -165,14 +242,20 @@ def values_of(run: RankRun) -> dict[str, Any]:
         "context_switches": run.context_switches,
         "core_wait": run.core_wait_s,
         "mpi_other": run.mpi_other_s,
-        "foreign_calls": run.foreign_calls,
-        "polls": run.polls,
         "clock_offset": run.clock_offset_s,
         "clock_uncertainty": run.clock_uncertainty_s,
         "lead_in": bodies.lead_in_s,
         "lead_out": bodies.lead_out_s,
         "solve_time": bodies.solve_time_s,
         **({} if bodies.injected is None else {"injected_outside": bodies.injected_outside_s}),
+    }
+
+
+def sums_of(run: RankRun) -> dict[str, Any]:
+    """Return what a run file has of all ranks together."""
+    return {
+        "foreign_calls": run.foreign_calls,
+        "polls": run.polls,
         **({} if run.contexts is None else {"context_polls": run.polls_by_context}),
     }
 
@@ -180,11 +263,11 @@ def values_of(run: RankRun) -> dict[str, Any]:
 def write_head(
     target: PartFile,
     run: RankRun,
-    bodies: RankBodies,
     edges: Edges,
-    events: RankEvents | None,
+    kinds: NDArray[np.uint8] | None,
     why_not: str,
     per_rank: list[dict[str, Any]],
+    sums: dict[str, Any],
     columns: KeysView[str],
     every: Mapping[str, Any] | None,
 ) -> None:
@@ -192,19 +275,25 @@ def write_head(
 
     Parameters
     ----------
+    run : RankRun
+        Of rank 0.
+    kinds : uint8 array, shape (body, event), or None
+        Of the events; None if there are none.
     why_not : str
-        Why there are no events; empty if there are.
+        Why not; empty if there are.
     per_rank : list of dict
         The scalar values of every rank.
+    sums : dict
+        Those of all ranks together.
     columns : keys of a dict
         The variables that are gathered later.
     """
     if why_not:
         target.note("events_left_out", why_not)
     for name in ("foreign_calls", "polls"):
-        of_all = sum(each.pop(name) for each in per_rank)
-        if of_all:
-            target.note(name, of_all)
+        if sums[name]:
+            target.note(name, sums[name])
+    bodies = run.bodies
     sizes = {
         "iteration": bodies.duration.size,
         "rank": len(per_rank),
@@ -230,14 +319,13 @@ def write_head(
         whole |= every
         if "count_total" in every:
             names["count"] = COUNTS
-    if events is not None:
-        sizes["event"] = events.kind.shape[1]
-        whole["event_kind"] = events.kind
+    if kinds is not None:
+        sizes["event"] = kinds.shape[1]
+        whole["event_kind"] = kinds
     if run.solves is not None:
         whole |= run.solves.variables()
     if run.contexts is not None:
-        whole |= run.contexts.variables()
-        whole["context_polls"] = np.array(whole["context_polls"]).sum(axis=0)
+        whole |= {**run.contexts.variables(), "context_polls": sums["context_polls"]}
         sizes |= run.contexts.sizes
     if run.cycles is not None:
         names["predictor"] = run.cycles.predictions.names
@@ -252,29 +340,28 @@ def write_head(
 
 
 def columns_of(
-    run: RankRun, bodies: RankBodies, events: RankEvents | None
+    run: RankRun, rank: int, common: CommonEvents | None, *, with_counts: bool
 ) -> dict[str, NDArray[Any]]:
-    """Return the variables with a column of this rank."""
+    """Return the variables with a column of a rank.
+
+    Parameters
+    ----------
+    rank : int
+        Number among the ranks of this process.
+    with_counts : bool
+        Whether another rank counted instructions and cycles; NaN where this one did not.
+    """
+    bodies = run.bodies
     columns: dict[str, NDArray[Any] | None] = {name: getattr(bodies, name, None) for name in BY_ROW}
-    if events is not None:
+    if with_counts and bodies.instructions is None:
+        columns |= dict.fromkeys(("instructions", "cycles"), np.full(bodies.duration.size, np.nan))
+    if common is not None and bodies.events is not None:
+        events = common.of(rank, bodies.events)
         columns |= {"event_work": events.work, "event_duration": events.duration}
         columns |= {"event_group": events.group, "event_context": events.context}
     if run.cycles is not None:
         columns |= run.cycles.columns()
     return {name: column for name, column in columns.items() if column is not None}
-
-
-def with_counts_everywhere(
-    ranks: Sequence[RankBodies], communicator: MPI.Intracomm
-) -> Sequence[RankBodies]:
-    """Fill the counters of ranks without them with NaN, if another rank has some."""
-    if not any(of_all(communicator, [each.instructions is not None for each in ranks])):
-        return ranks
-    none = np.full(ranks[0].duration.size, np.nan)
-    return [
-        each if each.instructions is not None else replace(each, instructions=none, cycles=none)
-        for each in ranks
-    ]
 
 
 def gathered_blocks(

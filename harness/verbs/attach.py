@@ -12,8 +12,15 @@ from uuid import uuid4
 from hindmost.errors import MissingError, UsageError
 from hindmost.files import make_folder, write_atomically
 from hindmost.harness.attach.environment import STATUS, export_lines, link_words, variables
-from hindmost.harness.attach.outcome import Outcome, problem, read_outcome, singletons
+from hindmost.harness.attach.outcome import (
+    Outcome,
+    ended_early,
+    problem,
+    read_outcome,
+    singletons,
+)
 from hindmost.harness.attach.program import (
+    PUT_OFF,
     become_program,
     end_as,
     hold_signals,
@@ -250,8 +257,11 @@ def record(arguments: argparse.Namespace, program: list[str]) -> int:
     finally:
         for path in (told, settings, *settings.parent.glob(f"{settings.stem}-*{SETTINGS_SUFFIX}")):
             path.unlink(missing_ok=True)
+        release_signals({*blocked, *PUT_OFF})
+    try:
+        failed = finish(found, arguments, Path(program[0]).name)
+    finally:
         release_signals(blocked)
-    failed = finish(found, arguments, Path(program[0]).name)
     return end_as(status) if status else failed
 
 
@@ -260,8 +270,6 @@ def finish(found: Outcome, arguments: argparse.Namespace, program: str) -> int:
 
     The status is 0 if the program could be recorded at all: its own counts, whatever was found.
     """
-    from hindmost.harness.attach.after import convert_ended
-
     reason = problem(found, program)
     if reason:
         warn(reason)
@@ -276,9 +284,15 @@ def finish(found: Outcome, arguments: argparse.Namespace, program: str) -> int:
                 f"The records on rank {process.rank} are cut off: {process.lost}. Free some space "
                 f"in {arguments.out}."
             )
-        if process.rank == 0:
-            over = not mine.launcher
-            convert_ended(process, arguments.out, arguments.iterate_at, over=over)
+        if process.rank:
+            continue
+        over = not mine.launcher
+        if not process.finished:
+            warn(ended_early(arguments.out, over=over))
+        if process.finished or over:
+            from hindmost.harness.attach.after import convert_ended
+
+            convert_ended(process, arguments.out, arguments.iterate_at)
     return 0
 
 

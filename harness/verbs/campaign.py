@@ -95,7 +95,7 @@ def perform_campaign(
     except HindmostError as error:
         return end_alone(mine.rank, error)
     communicator = parallel.communicator
-    with watching(communicator, arguments.out, arguments.most_seconds):
+    with watching(communicator.rank, arguments.out, arguments.most_seconds):
         return perform_together(communicator, lambda: run(experiment, arguments.out, parallel))
 
 

@@ -6,15 +6,14 @@ import argparse
 import os
 import platform
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from hindmost.errors import HindmostError, UsageError
+from hindmost.errors import HindmostError
 from hindmost.harness import mpi
 from hindmost.harness.launch import assigned_rank, check_size, crowding_warnings
-from hindmost.harness.probes.cell_times import OWN_KERNEL, cell_counts
+from hindmost.harness.probes.cell_times import GRIND, OWN_KERNEL, cell_counts
 from hindmost.harness.probes.checkpoint import CHECKPOINT
 from hindmost.harness.probes.machine_file import (
     IDENTITY,
@@ -25,8 +24,7 @@ from hindmost.harness.probes.machine_file import (
 )
 from hindmost.harness.probes.network import NETWORK
 from hindmost.harness.probes.noise import NOISE
-from hindmost.harness.probes.sections.cell_times import GRIND
-from hindmost.harness.probes.sections.contract import ProbeResult, ProbeSection, ProbeSetting
+from hindmost.harness.probes.section import ProbeResult, ProbeSection, ProbeSetting
 from hindmost.harness.probes.turns import nodes_of
 from hindmost.harness.rank_failures import end_alone, on_root, perform_together, reporter
 from hindmost.harness.runfile.machine_file import read_document
@@ -71,7 +69,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--quick", action="store_true", help="take a few seconds in all, for a first look"
     )
-    parser.add_argument("--seed", type=int, default=0, help="seed for random orders (%(default)s)")
     parser.add_argument("--name", help="the machine's name in a new file (the host's)")
     parser.add_argument(
         "--force", action="store_true", help="update a file even if it describes another machine"
@@ -89,24 +86,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProbeResults:
-    """What the probes found, on rank 0.
-
-    Attributes
-    ----------
-    outcomes : dict
-        Section -> outcome.
-    provenance : dict
-    machine : Machine
-        Name and ranks per node.
-    """
-
-    outcomes: dict[str, ProbeResult]
-    provenance: dict[str, Any]
-    machine: Machine
-
-
 def perform(arguments: argparse.Namespace) -> int:
     """Measure; on a failure all ranks end, with one message."""
     mine = assigned_rank()
@@ -114,8 +93,6 @@ def perform(arguments: argparse.Namespace) -> int:
         cells = cell_counts(
             QUICK_CELLS if arguments.cells is None and arguments.quick else arguments.cells
         )
-        if arguments.seed < 0:
-            raise UsageError(f"--seed {arguments.seed} is negative; seeds are 0 or more.")
         communicator = mpi.start()
         check_size(communicator.size, mpi_library(), mine)
     except HindmostError as error:
@@ -132,7 +109,6 @@ def probe_together(arguments: argparse.Namespace, cells: tuple[int, ...], commun
         communicator=probes,
         nodes=tuple(nodes_of(probes)),
         quick=arguments.quick,
-        seed=arguments.seed,
         folder=arguments.dir,
         cells=cells,
         kernel=arguments.kernel,
@@ -141,9 +117,36 @@ def probe_together(arguments: argparse.Namespace, cells: tuple[int, ...], commun
     chosen = possible(arguments.probe, setting, report)
     for warning in (*crowding_warnings(probes), *load_warnings()):
         report(f"warning: {warning}")
-    found = measure(chosen, setting, arguments.name, report)
-    if found is not None:
-        keep_and_tell(found, arguments, document, report)
+    hosts = probes.gather((platform.node(), os.sched_getaffinity(0)))
+    load, begun, outcomes = load_of_host(), datetime.now(UTC), {}
+    for section in chosen:
+        report(f"{section.name} ...")
+        outcome = section.take(setting)
+        if outcome is not None:
+            outcomes[section.name] = outcome
+    if hosts is not None:
+        here = platform.node()
+        cores = set().union(*(cores for host, cores in hosts if host == here))
+        machine = Machine(name=arguments.name or here, ranks_per_node=max(len(cores), 1))
+        provenance = {
+            "date": begun.isoformat(timespec="seconds"),
+            "load_before": load,
+            "load_after": load_of_host(),
+            "ranks": probes.size,
+            "ranks_per_node": setting.ranks_here,
+            "hosts": sorted({host for host, _ in hosts}),
+            "mpi_library": mpi_library(),
+            "quick": setting.quick,
+            "environment": environment("", probes.size),
+            "scheduler": scheduler(),
+        }
+        new = updated(document, machine, outcomes, provenance)
+        if arguments.out is not None:
+            write_document(arguments.out, new)
+        for outcome in outcomes.values():
+            for warning in outcome.warnings:
+                report(f"warning: {warning}")
+        tell(arguments, new, outcomes, probes.size)
     probes.Barrier()
     return 0
 
@@ -187,67 +190,19 @@ def load_warnings() -> list[str]:
     ]
 
 
-def measure(
-    sections: list[ProbeSection],
-    setting: ProbeSetting,
-    name: str | None,
-    report: Callable[[str], None],
-) -> ProbeResults | None:
-    """Take the probes one after the other; collective, and only rank 0 has the result."""
-    communicator = setting.communicator
-    hosts = communicator.gather((platform.node(), os.sched_getaffinity(0)))
-    load, begun = load_of_host(), datetime.now(UTC)
-    outcomes = {}
-    for section in sections:
-        report(f"{section.name} ...")
-        outcome = section.take(setting)
-        if outcome is not None:
-            outcomes[section.name] = outcome
-    if hosts is None:
-        return None
-    own = environment("", communicator.size)
-    here = platform.node()
-    cores = set().union(*(cores for host, cores in hosts if host == here))
-    return ProbeResults(
-        outcomes=outcomes,
-        machine=Machine(name=name or here, ranks_per_node=max(len(cores), 1)),
-        provenance={
-            "date": begun.isoformat(timespec="seconds"),
-            "load_before": load,
-            "load_after": load_of_host(),
-            "ranks": communicator.size,
-            "ranks_per_node": setting.ranks_here,
-            "hosts": sorted({host for host, _ in hosts}),
-            "mpi_library": mpi_library(),
-            "quick": setting.quick,
-            "seed": setting.seed,
-            "environment": own,
-            "scheduler": scheduler(),
-        },
-    )
-
-
-def keep_and_tell(
-    found: ProbeResults,
+def tell(
     arguments: argparse.Namespace,
-    document: dict[str, Any] | None,
-    report: Callable[[str], None],
+    new: dict[str, Any],
+    outcomes: dict[str, ProbeResult],
+    ranks: int,
 ) -> None:
-    """Write the file and print what was found."""
-    new = updated(document, found.machine, found.outcomes, found.provenance)
-    warnings = [text for outcome in found.outcomes.values() for text in outcome.warnings]
-    if arguments.out is not None:
-        write_document(arguments.out, new)
-    for warning in warnings:
-        report(f"warning: {warning}")
+    """Print what was found, and where it is kept."""
     if arguments.json:
         told = {key: value for key, value in new.items() if key != "samples"}
-        probes = list(found.outcomes)
-        write_json({"version": 1, "probes": probes, "machine": told})
+        write_json({"version": 1, "probes": list(outcomes), "machine": told})
         return
-    ranks = found.provenance["ranks"]
-    for name, outcome in found.outcomes.items():
-        write_lines(f"{name} ({'1 rank' if ranks == 1 else f'{ranks} ranks'})")
+    for name, outcome in outcomes.items():
+        write_lines(f"{name} ({counted(ranks, 'rank')})")
         width = max(len(label) for label, _ in outcome.rows)
         for label, value in outcome.rows:
             write_lines(f"  {label:{width}}  {value}")

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from statistics import median
-from typing import NamedTuple
 
 from hindmost.models.adaptive.offline import OfflineModel
 from hindmost.models.adaptive.predictors import ShapeLevel
@@ -101,13 +100,14 @@ class Interference:
     """
 
     def __init__(self) -> None:
-        self._centre = self._shift = self._before = 0.0
+        self.cycle = -1
+        self._centre = 0.0  # level of x on the undisturbed machine
+        self._shift = 0.0  # of the present state from it; 0 if undisturbed
         self._up = self._down = 0.0
+        self._age = START  # cycles of the present state
         self._places: deque[float] = deque(maxlen=RECENT)
         self._sizes: deque[float] = deque(maxlen=WINDOW)
         self._held: list[float] = []  # deviations that may be the begin of a change
-        self._age = START
-        self.cycle = -1
 
     @property
     def usual(self) -> float:
@@ -135,15 +135,12 @@ class Interference:
             self._sizes.append(abs(place - self._centre))
             return self._verdict(CycleKind.STEADY, place, "too early to judge.")
         off = place - self._centre - self._shift
-        if abs(off) <= LEAST and not self._held:  # most cycles: both sums stay 0
-            reference = LEAST
-        else:
-            reference = self._reference()
-            clipped = min(CLIP, max(-CLIP, off))
-            self._up = max(0.0, self._up + clipped - reference)
-            self._down = max(0.0, self._down - clipped - reference)
-            if max(self._up, self._down) >= BOUND * (CLIP - reference):
-                return self._changed(place, reference)
+        reference = self._reference()
+        clipped = min(CLIP, max(-CLIP, off))
+        self._up = max(0.0, self._up + clipped - reference)
+        self._down = max(0.0, self._down - clipped - reference)
+        if max(self._up, self._down) >= BOUND * (CLIP - reference):
+            return self._changed(place, reference)
         self._age += 1
         step = max(GAIN, 1.0 / self._age) * min(reference, max(-reference, off))
         self._held.append(abs(off))
@@ -154,8 +151,12 @@ class Interference:
                 self._sizes.extend(self._held)
                 self._centre += step
             self._held.clear()
-        if 0.0 < abs(self._shift) < 0.5 * reference:
-            return self._passed(place)
+        if 0.0 < abs(self._shift) < 0.5 * reference:  # the state has turned out to be the usual one
+            kind = CycleKind.FASTER if self._shift > 0.0 else CycleKind.SLOWER
+            step, keep = -self._shift, min(RECENT, self._age)
+            self._shift, self._age = 0.0, RECENT
+            words = "the machine is back at its baseline: the disturbance has passed."
+            return self._verdict(kind, place, words, keep=keep, step=step)
         if abs(off) > OUTLIER:
             words = f"this cycle alone took {math.exp(off):.2f}x its baseline time."
             return self._verdict(CycleKind.NOISE, place, words)
@@ -179,16 +180,19 @@ class Interference:
         learns : bool
             Whether the baseline learns that work; else measured over baseline has a new level.
         """
-        self._shift = self._before
+        step = math.log(verdict.step)
+        self._shift -= step
+        if abs(self._shift) < 1e-12:  # what is left of rounding
+            self._shift = 0.0
         if not learns:
-            self._centre += math.log(verdict.step)
+            self._centre += step
         level = math.exp(self._shift)
         return replace(verdict, kind=CycleKind.WORK, level=level, words=words)
 
     def _reference(self) -> float:
         """Return k, a logarithm."""
         sizes = sorted(self._sizes)
-        tail = sizes[min(len(sizes) - 1, math.ceil(TAIL * len(sizes)))] if sizes else 0.0
+        tail = sizes[min(len(sizes) - 1, math.ceil(TAIL * len(sizes)))]
         return min(0.5 * CLIP, max(LEAST, tail))
 
     def _changed(self, place: float, reference: float) -> CycleVerdict:
@@ -199,25 +203,16 @@ class Interference:
             if abs(before - place) > reference:
                 break  # the change happened within that cycle
             keep += 1
-        old = self._before = self._shift
-        new = median(list(self._places)[-keep:]) - self._centre
+        old, new = self._shift, median(list(self._places)[-keep:]) - self._centre
         usual = old != 0.0 and abs(new) <= reference
         self._shift, self._age = (0.0, RECENT) if usual else (new, keep)
         self._up = self._down = 0.0
         self._held.clear()
         kind, words = change_of_machine(old, new, usual=usual)
-        return self._verdict(kind, place, words, keep=keep, step=math.exp(new - old))
-
-    def _passed(self, place: float) -> CycleVerdict:
-        """End a state that has turned out to be the usual one."""
-        kind = CycleKind.FASTER if self._shift > 0.0 else CycleKind.SLOWER
-        step, keep = math.exp(-self._shift), min(RECENT, self._age)
-        self._shift, self._age = 0.0, RECENT
-        words = "the machine is back at its baseline: the disturbance has passed."
-        return self._verdict(kind, place, words, keep=keep, step=step)
+        return self._verdict(kind, place, words, keep=keep, step=self._shift - old)
 
     def _verdict(
-        self, kind: CycleKind, place: float, words: str, *, keep: int = 0, step: float = 1.0
+        self, kind: CycleKind, place: float, words: str, *, keep: int = 0, step: float = 0.0
     ) -> CycleVerdict:
         return CycleVerdict(
             kind=kind,
@@ -225,7 +220,7 @@ class Interference:
             factor=math.exp(place - self._centre),
             level=math.exp(self._shift),
             keep=keep,
-            step=step,
+            step=math.exp(step),
             words=words[0].upper() + words[1:],
         )
 
@@ -249,86 +244,6 @@ def change_of_machine(old: float, new: float, *, usual: bool) -> tuple[CycleKind
     return kind, f"the machine is {word}: {math.exp(new):.2f}x its baseline time{before}."
 
 
-class CyclePhases(NamedTuple):
-    """The phases of a cycle, in the order of `PHASES`; empty if they are unknown.
-
-    Attributes
-    ----------
-    measured_s, baseline_s : sequence of float
-        Seconds of each phase.
-    cycle_s : float
-        Measured time of the whole cycle.
-    """
-
-    measured_s: Sequence[float]
-    baseline_s: Sequence[float]
-    cycle_s: float
-
-    @property
-    def logs(self) -> tuple[float, ...]:
-        """Logarithms of measured over baseline; NaN if a phase did not run."""
-        return tuple(
-            math.log(took / should) if took > 0.0 and should > 0.0 else math.nan
-            for took, should in zip(self.measured_s, self.baseline_s, strict=False)
-        )
-
-
-def moved_phases(cycles: Iterable[CyclePhases], keep: int) -> tuple[float, ...]:
-    """Return by how much each phase changed in the last ``keep`` cycles.
-
-    Returns
-    -------
-    tuple of float
-        Logarithms; NaN if a phase cannot be compared, empty if phases are unknown.
-    """
-    known = [each.logs for each in cycles]
-    if not known or not all(known):
-        return ()
-    found = []
-    for phase in range(min(map(len, known))):
-        column = [row[phase] for row in known]
-        after = [value for value in column[-keep:] if not math.isnan(value)]
-        before = [value for value in column[:-keep] if not math.isnan(value)]
-        found.append(median(after) - median(before) if after and before else math.nan)
-    return tuple(found)
-
-
-def work_behind(phases: tuple[float, ...], size: float, cycle: CyclePhases) -> str:
-    """Return the work that the baseline misses; empty if hydro changed as well.
-
-    Hydro does the same work for every cell and step: if its time is unchanged, so is the machine.
-    The phases that are named must also be large enough to explain the change: if adaption takes a
-    hundredth of a cycle, it does not double the time of the cycle.
-
-    Parameters
-    ----------
-    phases : tuple of float
-        See `moved_phases`.
-    size : float
-        Change of the whole cycle, a logarithm.
-    cycle : CyclePhases
-        The last cycle.
-    """
-    if len(phases) <= ADAPTION or not abs(phases[HYDRO]) <= 0.3 * abs(size):
-        return ""
-    moved = [phase for phase in (HEAT, ADAPTION) if abs(phases[phase]) > 0.7 * abs(size)]
-    changed_s = -math.expm1(-size) * cycle.cycle_s
-    theirs_s = sum(-math.expm1(-phases[phase]) * cycle.measured_s[phase] for phase in moved)
-    if not moved or theirs_s * changed_s < EXPLAINED * changed_s**2:
-        return ""
-    words = [
-        f"{PHASES[each]} takes {math.exp(phases[each]):.2f}x its baseline time" for each in moved
-    ]
-    return " and ".join(words) + ", hydro is unchanged for its cells"
-
-
-def where(phases: tuple[float, ...]) -> str:
-    """Return where a slower machine spends more time."""
-    if phases and abs(phases[HYDRO]) < math.log(1.05):
-        return "in communication or in waiting for other ranks, not in computation"
-    return "for the same work"
-
-
 class CycleJudge:
     """The test with its baseline: the offline model, or levels of undisturbed cycles.
 
@@ -336,15 +251,18 @@ class CycleJudge:
     ----------
     model : OfflineModel, optional
         The baseline; by default the levels of undisturbed cycles.
-    test : Interference, optional
-        By default one with default settings.
     """
 
-    def __init__(self, model: OfflineModel | None = None, test: Interference | None = None) -> None:
+    def __init__(self, model: OfflineModel | None = None) -> None:
         self._model = model
         self._levels = ShapeLevel()
-        self._test = Interference() if test is None else test
-        self._cycles: deque[tuple[Spent, Work, CyclePhases]] = deque(maxlen=RECENT)
+        self._test = Interference()
+        self._cycles: deque[tuple[Spent, Work, tuple[float, ...]]] = deque(maxlen=RECENT)
+
+    @property
+    def usual(self) -> float:
+        """Current estimate of measured over baseline on the undisturbed machine."""
+        return self._test.usual
 
     def observe(self, spent: Spent, work: Work) -> CycleVerdict:
         """Observe a cycle and return the verdict."""
@@ -358,25 +276,73 @@ class CycleJudge:
             levels.observe(spent, work)
             return self._test.pass_over("the first cycle of its kind: no baseline yet.")
         verdict = self._test.observe(spent.seconds, sum(parts) or spent.seconds)
-        self._cycles.append((spent, work, CyclePhases(spent.phases_s, parts, spent.seconds)))
+        self._cycles.append((spent, work, log_ratios(spent.phases_s, parts)))
         if verdict.change:
             verdict = self._attributed(verdict)
             if learns and verdict.kind is CycleKind.WORK:
                 for last_spent, last_work, _ in list(self._cycles)[-verdict.keep :]:
                     levels.observe(last_spent, last_work)
-                levels.restart(verdict.keep, verdict.step)
+                levels.restart(verdict.keep)
         elif learns and not self._test.suspicious and verdict.kind is not CycleKind.NOISE:
             levels.observe(spent, work)
         return verdict
 
     def _attributed(self, verdict: CycleVerdict) -> CycleVerdict:
         """Return a change with its cause: the work, or where a slower machine spends more time."""
-        cycles = [each for _, _, each in self._cycles]
-        phases = moved_phases(cycles, verdict.keep)
-        blame = work_behind(phases, math.log(verdict.step), cycles[-1])
-        if blame:
-            words = f"The work changed: {blame}."
-            return self._test.blame_work(verdict, words, learns=self._model is None)
+        # By how much each phase changed: logarithms, NaN if it did not run before or since.
+        columns = zip(*(each for _, _, each in self._cycles), strict=False)
+        moved = [middle(each[-verdict.keep :]) - middle(each[: -verdict.keep]) for each in columns]
+        if len(moved) == len(PHASES):
+            blame = work_behind(moved, math.log(verdict.step), self._cycles[-1][0])
+            if blame:
+                words = f"The work changed: {blame}."
+                return self._test.blame_work(verdict, words, learns=self._model is None)
         if verdict.kind is CycleKind.SLOWER and verdict.level > 1.0:
-            return replace(verdict, words=f"{verdict.words[:-1]}, {where(phases)}.")
+            where = "for the same work"
+            if moved and abs(moved[HYDRO]) < math.log(1.05):
+                where = "in communication or in waiting for other ranks, not in computation"
+            return replace(verdict, words=f"{verdict.words[:-1]}, {where}.")
         return verdict
+
+
+def log_ratios(measured_s: Iterable[float], baseline_s: Iterable[float]) -> tuple[float, ...]:
+    """Return logarithms of measured over baseline by phase; NaN if a phase did not run."""
+    return tuple(
+        math.log(took / should) if took > 0.0 and should > 0.0 else math.nan
+        for took, should in zip(measured_s, baseline_s, strict=False)
+    )
+
+
+def middle(values: Iterable[float]) -> float:
+    """Return the median of the values that are not NaN; NaN if there are none."""
+    known = [each for each in values if not math.isnan(each)]
+    return median(known) if known else math.nan
+
+
+def work_behind(moved: list[float], size: float, last: Spent) -> str:
+    """Return the work that the baseline misses; empty if hydro changed as well.
+
+    Hydro does the same work for every cell and step: if its time is unchanged, so is the machine.
+    The phases that are named must also be large enough to explain the change: if adaption takes a
+    hundredth of a cycle, it does not double the time of the cycle.
+
+    Parameters
+    ----------
+    moved : list of float
+        Change of each phase, a logarithm.
+    size : float
+        Change of the whole cycle, a logarithm.
+    last : Spent
+        The last cycle.
+    """
+    if not abs(moved[HYDRO]) <= 0.3 * abs(size):
+        return ""
+    causes = [phase for phase in (HEAT, ADAPTION) if abs(moved[phase]) > 0.7 * abs(size)]
+    changed_s = -math.expm1(-size) * last.seconds
+    theirs_s = sum(-math.expm1(-moved[phase]) * last.phases_s[phase] for phase in causes)
+    if not causes or theirs_s * changed_s < EXPLAINED * changed_s**2:
+        return ""
+    words = [
+        f"{PHASES[each]} takes {math.exp(moved[each]):.2f}x its baseline time" for each in causes
+    ]
+    return " and ".join(words) + ", hydro is unchanged for its cells"

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hindmost.errors import UsageError
 from hindmost.models.adaptive.checkpoints import CheckpointCost, CheckpointDecision, decide
-from hindmost.models.adaptive.interference import CycleJudge, CycleVerdict, Interference
+from hindmost.models.adaptive.interference import CycleJudge, CycleVerdict
 from hindmost.models.adaptive.limits import LimitDecision, Ratios, TimeLimit
 from hindmost.models.adaptive.offline import OfflineModel
 from hindmost.models.adaptive.predictors import PREDICTORS, make
@@ -28,8 +28,16 @@ class Panel:
         Names in `PREDICTORS`; by default all that are available.
     model : OfflineModel, optional
         Of a probed machine.
-    interference : Interference, optional
-        The test; by default one with default settings.
+
+    Attributes
+    ----------
+    names : tuple of str
+    decides : str
+        The predictor for decisions.
+    ratios : Ratios
+        Its one-step-ahead ratios, for intervals and for `TimeLimit`.
+    verdicts : list of CycleVerdict
+        One per observed cycle.
 
     Notes
     -----
@@ -38,24 +46,17 @@ class Panel:
     """
 
     def __init__(
-        self,
-        names: Sequence[str] | None = None,
-        *,
-        model: OfflineModel | None = None,
-        interference: Interference | None = None,
+        self, names: Sequence[str] | None = None, *, model: OfflineModel | None = None
     ) -> None:
         if names is None:
             names = [name for name in PREDICTORS if name != "offline" or model is not None]
+        if not names:
+            raise UsageError("A panel needs at least one predictor, but none was given.")
         self.names = tuple(names)
         self._predictors = [make(name, model) for name in self.names]
-        if not self.names:
-            raise UsageError("A panel needs at least one predictor, but none was given.")
         self.decides = "shape-level" if "shape-level" in self.names else self.names[0]
-        """The predictor for decisions."""
-        self._column = self.names.index(self.decides)
-        self.ratios = Ratios()
-        """One-step-ahead ratios of the predictor for decisions, for `TimeLimit`."""
-        self._judge = CycleJudge(model, interference)
+        self.column = self.names.index(self.decides)
+        self.ratios, self._judge = Ratios(), CycleJudge(model)
         self._rows: list[tuple[float, ...]] = []
         self._works: list[Work] = []
         self._measured: list[float] = []
@@ -65,6 +66,20 @@ class Panel:
     def predicted(self) -> NDArray[np.float64]:
         """Predictions, float64 array, shape (cycle, predictor), seconds; NaN if there was none."""
         return np.array(self._rows, float).reshape(len(self._rows), len(self.names))
+
+    @property
+    def usual(self) -> float:
+        """Current estimate of measured over baseline on the undisturbed machine."""
+        return self._judge.usual
+
+    @property
+    def last(self) -> tuple[float, ...]:
+        """The last row, in the order of `names`, in seconds; empty before the first."""
+        return self._rows[-1] if self._rows else ()
+
+    def decider_s(self, work: Work) -> float:
+        """Return the time of a cycle by the predictor for decisions, without adding a row."""
+        return self._predictors[self.column].predict_s(work)
 
     def predict(self, work: Work) -> tuple[float, ...]:
         """Add the next row and return it, in the order of `names`, in seconds.
@@ -84,11 +99,6 @@ class Panel:
         self._works.append(work)
         return row
 
-    @property
-    def last(self) -> tuple[float, ...]:
-        """The last row, in the order of `names`, in seconds; empty before the first."""
-        return self._rows[-1] if self._rows else ()
-
     def forecast(self, level: float = LEVEL) -> Prediction:
         """Return the last prediction for decisions, with its interval.
 
@@ -99,7 +109,7 @@ class Panel:
         """
         if not self._rows:
             raise UsageError("Nothing was predicted yet; call predict first.")
-        return self.ratios.predict(self._rows[-1][self._column], level)
+        return self.ratios.predict(self.last[self.column], level)
 
     def observe(self, spent: Spent) -> CycleVerdict:
         """Observe the cycle that was predicted last, and return the verdict.
@@ -112,18 +122,19 @@ class Panel:
         k = len(self._measured)
         if len(self._rows) != k + 1:
             raise UsageError(f"Cycle {k} was not predicted; call predict before observe.")
-        work = self._works[k]
         self._measured.append(spent.seconds)
-        predicted_s = self._rows[k][self._column]
+        self.verdicts.append(self.learn(spent, self._works[k], self.last[self.column]))
+        return self.verdicts[-1]
+
+    def learn(self, spent: Spent, work: Work, predicted_s: float) -> CycleVerdict:
+        """Learn from a cycle that was predicted to take so long, without keeping its row."""
         if predicted_s > 0.0:  # not NaN: something was predicted
             self.ratios.observe(spent.seconds / predicted_s)
         verdict = self._judge.observe(spent, work)
-        self.verdicts.append(verdict)
         for predictor in self._predictors:
             predictor.observe(spent, work)
-        if verdict.change:
-            for predictor in self._predictors:
-                predictor.restart(verdict.keep, verdict.step)
+            if verdict.change:
+                predictor.restart(verdict.keep)
         return verdict
 
     def errors_percent(self, skip: int = 1, last: int | None = None) -> dict[str, float]:
@@ -153,8 +164,9 @@ class Predictor:
 
     Parameters
     ----------
-    method : str
-        One of `hindmost.models.adaptive.predictors.PREDICTORS`, or ``online-N``.
+    *methods : str
+        Of `hindmost.models.adaptive.predictors.PREDICTORS`, or ``online-N``; by default
+        ``shape-level``. Of several, it or else the first predicts and decides.
     level : float
         Probability of the intervals, between 0 and 1.
     model : OfflineModel, optional
@@ -163,10 +175,19 @@ class Predictor:
         Limit of the run since this object was made, by the observed times.
     risk : float
         Accepted probability that the run overruns its limit.
+    margin_s : float
+        What is kept free of the limit for the end of the run.
     mtbf_s : float, optional
         Mean time between failures, which determines when checkpoints are due.
     checkpoint : CheckpointCost, optional
         Known cost of a checkpoint; observed checkpoints refine it.
+
+    Attributes
+    ----------
+    panel : Panel
+        The predictors.
+    elapsed_s, since_checkpoint_s : float
+        Total time of all observed cycles and checkpoints, and time computed since the last one.
 
     Examples
     --------
@@ -181,12 +202,12 @@ class Predictor:
 
     def __init__(
         self,
-        method: str = "shape-level",
-        *,
+        *methods: str,
         level: float = LEVEL,
         model: OfflineModel | None = None,
         time_limit_s: float | None = None,
         risk: float = 0.01,
+        margin_s: float = 0.0,
         mtbf_s: float | None = None,
         checkpoint: CheckpointCost | None = None,
     ) -> None:
@@ -194,22 +215,17 @@ class Predictor:
             raise UsageError(f"An interval at the level {level:g}; it must lie between 0 and 1.")
         if mtbf_s is not None and not mtbf_s > 0.0:
             raise UsageError(f"A mean time between failures of {mtbf_s:g} s; it must be above 0.")
-        self._predictor = make(method, model)
-        self._judge = CycleJudge(model)
+        self.panel = Panel(methods or ("shape-level",), model=model)
         self._level, self._mtbf_s = level, mtbf_s
-        self._ratios = Ratios()
         self._checkpoint = CheckpointCost() if checkpoint is None else checkpoint
         self._limit = None
         if time_limit_s is not None:
-            self._limit = TimeLimit(time_limit_s, risk=risk)
-        self.elapsed_s = 0.0
-        """Total time of all observed cycles and checkpoints."""
-        self.since_checkpoint_s = 0.0
-        """Time computed since the last checkpoint."""
+            self._limit = TimeLimit(time_limit_s, risk=risk, margin_s=margin_s)
+        self.elapsed_s = self.since_checkpoint_s = 0.0
 
     def predict(self, work: Work | SupportsFloat) -> Prediction:
         """Predict the time of a cycle with this work; a number is a number of cells."""
-        return self._ratios.predict(self._predictor.predict_s(as_work(work)), self._level)
+        return self.panel.ratios.predict(self.panel.decider_s(as_work(work)), self._level)
 
     def observe(self, spent: Spent | SupportsFloat, work: Work | SupportsFloat) -> CycleVerdict:
         """Observe the time of a cycle, in seconds or as `Spent`, and return the verdict.
@@ -223,21 +239,14 @@ class Predictor:
             spent = Spent(seconds=float(spent))
         if not (math.isfinite(spent.seconds) and spent.seconds > 0.0):
             raise UsageError(f"A cycle took {spent.seconds:g} s; it must be finite and above 0.")
-        done = as_work(work)
-        predicted_s = self._predictor.predict_s(done)
-        if math.isfinite(predicted_s) and predicted_s > 0.0:
-            self._ratios.observe(spent.seconds / predicted_s)
-        verdict = self._judge.observe(spent, done)
-        self._predictor.observe(spent, done)
-        if verdict.change:
-            self._predictor.restart(verdict.keep, verdict.step)
         self.elapsed_s += spent.seconds
         self.since_checkpoint_s += spent.seconds
-        return verdict
+        done = as_work(work)
+        return self.panel.learn(spent, done, self.panel.decider_s(done))
 
     def observe_checkpoint(self, seconds: float, work: Work | SupportsFloat) -> None:
         """Observe the time of a checkpoint; the time since the last one restarts."""
-        self._checkpoint.observe(seconds, as_work(work).cells)
+        self._checkpoint.observe(seconds, saved_cells(as_work(work)))
         self.elapsed_s += seconds
         self.since_checkpoint_s = 0.0
 
@@ -267,8 +276,8 @@ class Predictor:
         done = as_work(work)
         return decide(
             since_s=self.since_checkpoint_s,
-            next_s=self._predictor.predict_s(done),
-            checkpoint_s=self._checkpoint.predict_s(done.cells, default_s=checkpoint_s or 0.0),
+            next_s=self.panel.decider_s(done),
+            checkpoint_s=self._checkpoint_s(done, checkpoint_s),
             mtbf_s=self._mtbf_s,
         )
 
@@ -306,14 +315,22 @@ class Predictor:
         done = as_work(work)
         return self._limit.decide(
             elapsed_s=self.elapsed_s if elapsed_s is None else elapsed_s,
-            predicted_s=self._predictor.predict_s(done),
-            ratios=self._ratios,
-            checkpoint_s=self._checkpoint.predict_s(done.cells, default_s=checkpoint_s or 0.0),
+            predicted_s=self.panel.decider_s(done),
+            ratios=self.panel.ratios,
+            checkpoint_s=self._checkpoint_s(done, checkpoint_s),
             before_s=before_s,
             unknown_s=unknown_s,
         )
+
+    def _checkpoint_s(self, work: Work, assumed_s: float | None) -> float:
+        return self._checkpoint.predict_s(saved_cells(work), default_s=assumed_s or 0.0)
 
 
 def as_work(work: Work | SupportsFloat) -> Work:
     """Return a number as the work of that number of cells."""
     return work if isinstance(work, Work) else Work(cells=float(work))
+
+
+def saved_cells(work: Work) -> float:
+    """Return the cells of a checkpoint: those of all ranks, if they are known."""
+    return work.total or work.cells

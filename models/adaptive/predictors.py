@@ -33,8 +33,6 @@ GAIN, CLIP = 0.2, 2.0
 """Of a level: the weight of a cycle, and the mean deviations at which one is clipped."""
 KEPT = 16
 ITERATION_GAIN, ITERATION_TREND = 0.6, 0.06
-
-
 PULSES = 5
 """Pulses whose mean gives the pace of the next cycle."""
 
@@ -52,8 +50,8 @@ class CyclePredictor(Protocol):
     def observe(self, spent: Spent, work: Work) -> None:
         """Observe the time of a cycle."""
 
-    def restart(self, keep: int, factor: float) -> None:
-        """Forget all but the last ``keep`` cycles; times since then have grown by ``factor``."""
+    def restart(self, keep: int) -> None:
+        """Forget all but the last ``keep`` cycles."""
 
 
 class Online:
@@ -90,7 +88,7 @@ class Online:
         self._seconds = sum(each_s for each_s, _ in self._past)
         self._cells = sum(each for _, each in self._past)
 
-    def restart(self, keep: int, factor: float) -> None:
+    def restart(self, keep: int) -> None:
         """Do nothing: the paper's window does not restart if the machine changes."""
 
 
@@ -143,10 +141,6 @@ class Level:
             last = list(self._recent)[-max(1, keep) :]
             self._recent = deque(last, KEPT)
             self.value, self._count = median(last), len(last)
-
-    def shift(self, factor: float) -> None:
-        """Scale all observations by a factor."""
-        self.value += math.log(factor)
 
 
 class IterationForecast:
@@ -275,15 +269,10 @@ class ShapeLevel:
         if rest > 1e-3 * spent.seconds and work.steps:
             self._levels[-1].observe(rest / work.steps)
 
-    def restart(self, keep: int, factor: float) -> None:
-        """Restart the levels with the last cycles; scale those of rare phases by the factor."""
-        for level, phase in zip(self._levels, (*PHASES, "other"), strict=True):
-            if phase in ("adaption", "balance"):
-                level.shift(factor)
-            else:
-                level.restart(keep)
-        for level in self._whole:
-            level.shift(factor)
+    def restart(self, keep: int) -> None:
+        """Restart the levels with the last cycles."""
+        for level in (*self._levels, *self._whole):
+            level.restart(keep)
 
     def _basis(self, work: Work, shape: tuple[float, ...]) -> float:
         return work.cells * work.steps if self._model is None else sum(shape)
@@ -331,7 +320,7 @@ class Offline:
         if pace is not None:
             self._paces.append(log(pace))
 
-    def restart(self, keep: int, factor: float) -> None:
+    def restart(self, keep: int) -> None:
         """Do nothing: this model is the baseline that reveals the change (section 4)."""
 
 

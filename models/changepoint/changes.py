@@ -82,11 +82,6 @@ class ChangePoint:
         """Whether enough consecutive passes find it."""
         return self.seen >= self.needed
 
-    @property
-    def verdict(self) -> str:
-        """The kind of change: "step"."""
-        return "step"
-
     def explain(self, unit: str = "s") -> str:
         """Return it in words; a unit other than ``s`` means that the values are not times."""
         factor = max(self.after, self.before) / min(self.after, self.before)
@@ -115,7 +110,7 @@ class ChangePoint:
             "effect_interval_percent": [100.0 * end for end in self.effect_interval],
             "p_value": self.p_value,
             "p_anywhere": self.p_anywhere,
-            "verdict": self.verdict,
+            "verdict": "step",
             "index": self.index,
             "confirmed": self.confirmed,
         }

@@ -31,8 +31,6 @@ COUNT = len(Candidate)
 REACH = np.array([1, 2, 1, 1, np.inf])
 """Points that each candidate continues; infinite for all."""
 FORM = list(Candidate).index(Candidate.NORMAL_FORM)
-FARTHEST = 8.0
-"""Slope of logarithms that no prediction exceeds, besides a factor of e."""
 
 
 def continue_series(
@@ -65,10 +63,7 @@ def continue_series(
     ratios[:, 2], ratios[:, 3] = grown, 1.0 / grown
     ratios[:, 4] = normal_forms(points, values / last[:, None], at, gamma)
     with np.errstate(divide="ignore"):
-        logarithms = np.log(np.maximum(ratios, 0.0))
-    away = FARTHEST * np.log(grown) + 1.0
-    steep = np.where(ratios > 0.0, np.clip(logarithms, -away, away), logarithms)
-    return np.asarray(np.log(last)[:, None] + steep)
+        return np.asarray(np.log(last)[:, None] + np.log(np.maximum(ratios, 0.0)))
 
 
 def normal_forms(

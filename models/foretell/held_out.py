@@ -77,11 +77,10 @@ def hold_out(
     predicted = np.empty((kernels, COUNT))
     errors = np.full((kernels, MOST_ORIGINS, COUNT), np.nan)
     distance = np.zeros((kernels, MOST_ORIGINS))
-    ahead, leaps = np.empty(kernels), np.empty(kernels, bool)
+    ahead = np.empty(kernels)
     for there, members in patterns(values):
         p, y = points[there], values[np.ix_(members, there)]
         ahead[members] = np.log(at / p[-1])
-        leaps[members] = leap(p, y)
         predicted[members] = continue_series(p, y, at, gamma)
         for origin in range(min(p.size - LEAST_KNOWN, MOST_ORIGINS)):
             known = p.size - 1 - origin
@@ -98,17 +97,5 @@ def hold_out(
         errors=errors,
         distance=distance,
         ahead=ahead,
-        recent=np.where(leaps, 1.0, np.where(enough, np.inf, recent)),
+        recent=np.where(enough, np.inf, recent),
     )
-
-
-def leap(points: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Say where a new behaviour begins with the last point: shape (kernel,).
-
-    The last slope of the logarithms is outside of the range of all others by more than 1 and its
-    width.
-    """
-    slopes = np.diff(np.log(values), axis=1) / np.diff(np.log(points))
-    least, most = slopes[:, :-1].min(axis=1), slopes[:, :-1].max(axis=1)
-    beyond = np.maximum(slopes[:, -1] - most, least - slopes[:, -1])
-    return np.asarray(beyond > 1.0 + most - least)

@@ -1,4 +1,4 @@
-"""Models as text: for people, LaTeX and Python."""
+"""Models as text: for people and for LaTeX."""
 
 from __future__ import annotations
 
@@ -96,11 +96,3 @@ LATEX = Hand(
     product=r" \cdot ",
     scientific=r"{mantissa} \cdot 10^{{{exponent}}}",
 )
-PYTHON = Hand(
-    power="{name} ** {exponent}",
-    logarithm="log2({name})",
-    logarithm_power="log2({name}) ** {exponent}",
-    product=" * ",
-    scientific="{mantissa}e{exponent}",
-)
-HANDS = {"human": HUMAN, "latex": LATEX, "python": PYTHON}

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.models.pmnf.expression import HANDS
+from hindmost.models.pmnf.expression import HUMAN
 from hindmost.models.pmnf.lone_values import end_ratios
 from hindmost.models.pmnf.noise import Noise
 from hindmost.models.pmnf.term import ABSENT, Exponents, Term
@@ -30,13 +31,9 @@ LEAST_OFF = 0.05
 the scatter is."""
 
 
-class Intervals(Protocol):
-    """The prediction intervals of a model."""
-
-    def __call__(
-        self, at: NDArray[np.float64], level: float
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return low and high at points of shape (target, parameter), each (target,)."""
+Values = NDArray[np.float64]
+Intervals = Callable[[Values, float], tuple[Values, Values]]
+"""Of points of shape (target, parameter) and a level: low and high, each (target,)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -242,10 +239,10 @@ class ScalingModel:
             return 1.0 if rest == 0.0 else 0.0
         return 1.0 - rest / all_of_it * (count - 1) / free
 
-    def expression(self, hand: str = "human") -> str:
-        """Write the function for ``human``, ``latex`` or ``python`` readers."""
+    def expression(self) -> str:
+        """Write the function."""
         form = self.form
-        return HANDS[hand].model(form.constant, form.coefficients, form.terms, self.parameters)
+        return HUMAN.model(form.constant, form.coefficients, form.terms, self.parameters)
 
     def doubts(self) -> list[str]:
         """Say what the points leave open; runners-up are reported separately."""
@@ -312,7 +309,7 @@ class ScalingModel:
             return f"between {low:.4g} and {high:.4g} over {self.values.size} points"
         if not self.form.terms:
             return f"constant over {self.values.size} points"
-        leading = HANDS["human"].term(self.form.terms[-1], self.parameters)
+        leading = HUMAN.term(self.form.terms[-1], self.parameters)
         doubt = next((other for other in self.runners_up if other.behind < 2.0), None)
         text = f"grows like {leading} over {self.values.size} points"
         if self.form.terms[-1].exponents < (ABSENT,) * len(self.parameters):
@@ -323,9 +320,7 @@ class ScalingModel:
         if doubt is None:
             return text
         other = (
-            HANDS["human"].term(doubt.form.terms[-1], self.parameters)
-            if doubt.form.terms
-            else "a constant"
+            HUMAN.term(doubt.form.terms[-1], self.parameters) if doubt.form.terms else "a constant"
         )
         return f"{text}; {other} fits as well"
 

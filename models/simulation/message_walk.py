@@ -50,18 +50,19 @@ def message_costs(
     )
     link = network.across if np.unique(node).size > 1 else network.within
 
-    levels = max((program.ranks - 1).bit_length(), 1)
     unlike = dict.fromkeys(program.collectives)
     steps = {one: collective_s(one, program.ranks, link.time_s) for one in unlike}
-    branches = {
-        one: [branch_s(one, level, link.time_s) for level in range(levels)] for one in unlike
-    }
+    carried = {one: branch_bytes(one, program.ranks) for one in unlike}
+    branches = {one: [link.time_s(each) for each in sizes] for one, sizes in carried.items()}
+    waiting = {one: [each > eager_bytes for each in sizes] for one, sizes in carried.items()}
+    columns = 2 * levels_of(program.ranks)
     return MessageCosts(
         message_s=message_s,
         collective_s=np.array([steps[one] for one in program.collectives]),
-        branch_s=np.array([branches[one] for one in program.collectives]).reshape(-1, levels),
+        branch_s=np.array([branches[one] for one in program.collectives]).reshape(-1, columns),
         waits=program.synchronous | (program.bytes > eager_bytes),
-        in_step=np.array([one.bytes > eager_bytes for one in program.collectives], np.bool_),
+        in_step=np.array([waiting[one] for one in program.collectives]).reshape(-1, columns),
+        largest_first=np.array([one.name == "bcast" for one in program.collectives], np.bool_),
         near_s=np.array([network.within.time_s(one.bytes) for one in program.collectives]),
         far_s=np.array([network.across.time_s(one.bytes) for one in program.collectives]),
         node=np.asarray(node, np.int64),
@@ -96,10 +97,21 @@ def collective_s(one: JointCall, ranks: int, message_s: Callable[[float], float]
     return rounds * message_s(one.bytes)
 
 
-def branch_s(one: JointCall, level: int, message_s: Callable[[float], float]) -> float:
-    """Return the time of a message along a branch of a tree that has 2^level ranks, in seconds."""
-    carried = 1 << level if one.exchange is Exchange.GROWING else 1
-    return message_s(one.bytes * carried)
+def levels_of(ranks: int) -> int:
+    """Return how many levels of branches a tree of ranks has, at least one."""
+    return max((ranks - 1).bit_length(), 1)
+
+
+def branch_bytes(one: JointCall, ranks: int) -> list[float]:
+    """Return the bytes along a whole branch of each level of a tree, and along its last branch.
+
+    A whole branch of a level has 2^level ranks. The last one may have fewer.
+    """
+    sizes = [1 << level for level in range(levels_of(ranks))]
+    # The last branch of a level begins at the greatest odd multiple of its size.
+    lasts = [ranks - size * (2 * ((ranks - size - 1) // (2 * size)) + 1) for size in sizes]
+    held = [*sizes, *map(min, sizes, lasts)]
+    return [one.bytes * (each if one.exchange is Exchange.GROWING else 1) for each in held]
 
 
 NOTHING, SEND, POST, SENT, RECEIVED, ENTER, LEAVE = (int(each) for each in Operation)
@@ -115,12 +127,15 @@ class MessageCosts:
     message_s : float64 array, shape (message,), seconds
     collective_s : float64 array, shape (collective,), seconds
         Of all steps, once the last rank has come; not of trees and doubling.
-    branch_s : float64 array, shape (collective, level), seconds
-        Of a message along a branch of a tree that has at most 2^level ranks.
+    branch_s : float64 array, shape (collective, 2 x level), seconds
+        Of a message along whole branches of a tree, and along the last one of each level; see
+        `branch_bytes`.
     waits : bool array, shape (message,)
         Whether a message leaves only when its receiver has come (rendezvous).
-    in_step : bool array, shape (collective,)
-        Whether messages of doubling leave only when their receivers have come.
+    in_step : bool array, shape (collective, 2 x level)
+        Whether messages of trees and doubling leave only when their receivers have come.
+    largest_first : bool array, shape (collective,)
+        Whether a rank serves the largest branch of a tree first.
     near_s, far_s : float64 array, shape (collective,), seconds
         Of a message of it within a node, and between nodes.
     node : int64 array, shape (rank,)
@@ -131,6 +146,7 @@ class MessageCosts:
     branch_s: NDArray[np.float64]
     waits: NDArray[np.bool_]
     in_step: NDArray[np.bool_]
+    largest_first: NDArray[np.bool_]
     near_s: NDArray[np.float64]
     far_s: NDArray[np.float64]
     node: NDArray[np.int64]
@@ -195,6 +211,7 @@ def walk_messages(
         costs.collective_s,
         costs.branch_s,
         costs.in_step,
+        costs.largest_first,
         costs.near_s,
         costs.far_s,
         costs.node,
@@ -214,7 +231,7 @@ def walk_messages(
 
 @declared(
     "(i8[::1], u1[::1], i8[::1], f8[::1], i8[::1], i8[::1], f8[::1], b1[::1], i8[::1], "
-    "i8[::1], f8[::1], f8[:,::1], b1[::1], f8[::1], f8[::1], i8[::1], f8[::1], "
+    "i8[::1], f8[::1], f8[:,::1], b1[:,::1], b1[::1], f8[::1], f8[::1], i8[::1], f8[::1], "
     "i8[::1], i8[::1], f8[::1])"
 )
 def advance(
@@ -231,6 +248,7 @@ def advance(
     collective_s: NDArray[np.float64],
     branch_s: NDArray[np.float64],
     in_step: NDArray[np.bool_],
+    largest_first: NDArray[np.bool_],
     near_s: NDArray[np.float64],
     far_s: NDArray[np.float64],
     node: NDArray[np.int64],
@@ -307,7 +325,7 @@ def advance(
                                 left, right = begin + one, begin + two
                                 at_left, at_right = released[left], released[right]
                                 by_left, by_right = releasing[left], releasing[right]
-                                if in_step[number]:
+                                if in_step[number, 0]:
                                     # Both wait until both have come and the message is there.
                                     if at_right > at_left:
                                         at_left, by_left = at_right, by_right
@@ -330,33 +348,34 @@ def advance(
                                 latest = slot
                             released[slot] = entered[latest] + collective_s[number]
                             releasing[slot] = latest
-                    elif pattern[number] == FROM_ROOT:
-                        # A rank's parent, counted from the root, lacks its lowest bit.
-                        for place in range(ranks):
-                            slot = begin + (place + origin) % ranks
-                            released[slot], releasing[slot] = entered[slot], slot
-                            if place == 0:
-                                continue
-                            low, level = place & -place, 0
-                            while (1 << level) < low:
-                                level += 1
-                            parent = begin + (place - low + origin) % ranks
-                            come = released[parent] + branch_s[number, level]
-                            if come > released[slot]:
-                                released[slot], releasing[slot] = come, releasing[parent]
                     else:
-                        for place in range(ranks):
-                            slot = begin + (place + origin) % ranks
+                        # Trees: counted from the root, a rank's parent lacks its lowest bit. A
+                        # broadcast goes down the largest branch first, all else the smallest.
+                        for slot in range(begin, begin + ranks):
                             released[slot], releasing[slot] = entered[slot], slot
-                        for place in range(ranks - 1, 0, -1):
-                            slot = begin + (place + origin) % ranks
-                            low, level = place & -place, 0
-                            while (1 << level) < low:
-                                level += 1
-                            parent = begin + (place - low + origin) % ranks
-                            come = released[slot] + branch_s[number, level]
-                            if come > released[parent]:
-                                released[parent], releasing[parent] = come, releasing[slot]
+                        down = pattern[number] == FROM_ROOT
+                        for step in range(ranks):
+                            place = step if down else ranks - 1 - step
+                            children = 0
+                            while place + (1 << children) < ranks and not place >> children & 1:
+                                children += 1
+                            for each in range(children):
+                                level = children - 1 - each if largest_first[number] else each
+                                child = place + (1 << level)
+                                giver = begin + (place + origin) % ranks
+                                taker = begin + (child + origin) % ranks
+                                if child + (1 << level) > ranks:  # the last branch
+                                    level += branch_s.shape[1] // 2
+                                if not down:
+                                    giver, taker = taker, giver
+                                come, reason = released[giver], releasing[giver]
+                                if in_step[number, level] and released[taker] > come:
+                                    come, reason = released[taker], releasing[taker]
+                                come += branch_s[number, level]
+                                if come > released[taker]:
+                                    released[taker], releasing[taker] = come, reason
+                                if in_step[number, level]:
+                                    released[giver], releasing[giver] = come, reason
                     for other in range(ranks):
                         if other != rank and not there[other]:
                             stack[height] = other

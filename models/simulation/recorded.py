@@ -86,6 +86,47 @@ def releases(
     float64 array, shape (iteration, event, rank), seconds
         Without what the event itself costs; a rank may come later.
     """
+    nobody = np.empty((0, 0, 0), np.int32)
+    return released_by(start, block, come, leave, neighbours, exchanges_meet, nobody)
+
+
+def waits(
+    start: NDArray[np.float64],
+    block: EventBlock,
+    neighbours: Neighbours,
+    *,
+    exchanges_meet: bool = False,
+) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """Return for whom every rank waited at every event, and how long, as it was recorded.
+
+    Parameters
+    ----------
+    start, block, neighbours, exchanges_meet
+        See `releases`.
+
+    Returns
+    -------
+    int32 array, shape (iteration, event, rank)
+        The last one that released it: the rank that came, posted or sent last; -1 for nobody.
+    float64 array, shape (iteration, event, rank), seconds
+        From when the rank came until that one released it, within the event; 0 for nobody.
+    """
+    come, leave = moments(start, block)
+    by = np.full(come.shape, -1, np.int32)
+    released = released_by(start, block, come, leave, neighbours, exchanges_meet, by)
+    return by, np.maximum(np.minimum(released, leave) - come, 0.0)
+
+
+def released_by(
+    start: NDArray[np.float64],
+    block: EventBlock,
+    come: NDArray[np.float64],
+    leave: NDArray[np.float64],
+    neighbours: Neighbours,
+    exchanges_meet: bool,
+    by: NDArray[np.int32],
+) -> NDArray[np.float64]:
+    """Return the releases, and fill in who released; an empty array asks for nobody."""
     released = np.full(come.shape, -np.inf)
     receipts_send = not np.any(block.recorded & (block.kind == SEND))
     find_releases(
@@ -103,13 +144,14 @@ def releases(
         groups_of(block),
         np.zeros(int(np.count_nonzero(block.kind == POST)) + 1),
         released,
+        by,
     )
     return released
 
 
 @declared(
     "(u1[:,::1], b1[::1], f8[:,::1], f8[:,:,::1], f8[:,:,::1], i8[::1], i8[::1], b1[:,::1], b1, "
-    "b1, b1[:,:,::1], i4[:,:,::1], f8[::1], f8[:,:,::1])"
+    "b1, b1[:,:,::1], i4[:,:,::1], f8[::1], f8[:,:,::1], i4[:,:,::1])"
 )
 def find_releases(
     kind: NDArray[np.uint8],
@@ -126,11 +168,14 @@ def find_releases(
     group: NDArray[np.int32],
     posted: NDArray[np.float64],
     released: NDArray[np.float64],
+    by: NDArray[np.int32],
 ) -> None:
-    """Fill in the releases, with the dependencies of the walk: see `walk_events`."""
+    """Fill in the releases and who released, with the dependencies of `walk_events`."""
     bodies, events, ranks = come.shape
-    missing = absent.size > 0
+    missing, named = absent.size > 0, by.size > 0
     last = np.empty(ranks + 1)  # of a group; all ranks are the last one
+    latest = np.empty(ranks + 1, np.int32)  # who that is
+    poster = np.zeros(posted.size, np.int32)
     begin, end = 0, 0  # of what is posted and not completed
     sent, left = np.full((2, ranks), start[0].min())
     for body in range(bodies):
@@ -147,24 +192,30 @@ def find_releases(
                 for rank in range(ranks):
                     place = group[body, rank, event] if group.size else NO_GROUP
                     gives = what == REDUCE or (rank == place) == (what == FROM_ROOT)
-                    if gives and what != IN_ORDER:
-                        last[place] = max(last[place], come[body, event, rank])
+                    if gives and what != IN_ORDER and come[body, event, rank] > last[place]:
+                        last[place], latest[place] = come[body, event, rank], rank
                 for rank in range(ranks):
                     place = group[body, rank, event] if group.size else NO_GROUP
                     takes = what == REDUCE or (rank == place) == (what == TO_ROOT)
                     if takes or what == IN_ORDER:
                         released[body, event, rank] = last[place]
-                    if what == IN_ORDER:
-                        last[place] = max(last[place], come[body, event, rank])
+                        if named and last[place] > -np.inf:
+                            by[body, event, rank] = latest[place]
+                    if what == IN_ORDER and come[body, event, rank] > last[place]:
+                        last[place], latest[place] = come[body, event, rank], rank
             elif what == POST:
                 posted[end] = leave[body, event, 0]
+                poster[end] = 0
                 for rank in range(1, ranks):
-                    posted[end] = max(posted[end], leave[body, event, rank])
+                    if leave[body, event, rank] > posted[end]:
+                        posted[end], poster[end] = leave[body, event, rank], rank
                 end += 1
             elif what == COMPLETE:
                 if begin < end:
                     for rank in range(ranks):
                         released[body, event, rank] = posted[begin]
+                        if named:
+                            by[body, event, rank] = poster[begin]
                     begin += 1
             elif what == SEND:
                 for rank in range(ranks):
@@ -186,6 +237,8 @@ def find_releases(
                             there = come[body, event, other]
                         if there > released[body, event, rank]:
                             released[body, event, rank] = there
+                            if named:
+                                by[body, event, rank] = other
             if what != SEND and what != POST:
                 for rank in range(ranks):
                     if not (missing and absent[body, rank, event]):

@@ -1,4 +1,4 @@
-"""Synthetic nightly series with known changes, and known changes put into real ones.
+"""Synthetic nightly series with known changes.
 
 Lognormal times of 60 to 365 nights with a coefficient of variation of 1 to 10 %, up to 4 shifts of
 3 to 50 %, and 2 to 5 % of nights that take 1.3 to 3 times as long.
@@ -12,14 +12,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.errors import DataError, UsageError
+from hindmost.errors import UsageError
 from hindmost.text import choose
 
 NIGHTS = (60, 365)
 VARIATION = (0.01, 0.10)
 MOST_SHIFTS = 4
 SHIFT = (0.03, 0.50)
-INJECTED = (0.05, 0.50)
 OUTLIERS = (0.02, 0.05)
 FACTOR = (1.3, 3.0)
 DRIFT = (0.05, 0.50)
@@ -126,20 +125,18 @@ def draw_length(random: np.random.Generator) -> int:
     return int(random.integers(*NIGHTS, endpoint=True))
 
 
-def spaced(
-    random: np.random.Generator, nights: int, count: int, gap: int = SHORTEST
-) -> NDArray[np.int64]:
-    """Return places of changes, uniform among those that leave ``gap`` nights to a segment.
+def spaced(random: np.random.Generator, nights: int, count: int) -> NDArray[np.int64]:
+    """Return places of changes, uniform among those that leave `SHORTEST` nights to a segment.
 
     Returns
     -------
     int64 array, shape (change,)
     """
-    free = nights - gap * (count + 1)
+    free = nights - SHORTEST * (count + 1)
     if free < 0:
-        raise UsageError(f"{nights} nights cannot hold {count} changes {gap} nights apart.")
+        raise UsageError(f"{nights} nights cannot hold {count} changes {SHORTEST} nights apart.")
     offsets = np.sort(random.integers(0, free, size=count, endpoint=True))
-    places: NDArray[np.int64] = (offsets + gap * np.arange(1, count + 1)).astype(np.int64)
+    places: NDArray[np.int64] = (offsets + SHORTEST * np.arange(1, count + 1)).astype(np.int64)
     return places
 
 
@@ -172,7 +169,7 @@ def assemble(
     sigma = np.sqrt(np.log1p(variation**2))
     logs = np.log(random.uniform(1.0, 500.0)) + sigma * random.standard_normal(nights)
     logs += rise * np.linspace(0.0, 1.0, nights)
-    effects = draw_effects(random, changes.size, SHIFT, small=small)
+    effects = draw_effects(random, changes.size, small=small)
     for change, effect in zip(changes, effects, strict=True):
         logs[change:] += np.log1p(effect)
     begins = random.random(nights) < random.uniform(*OUTLIERS) / in_a_row
@@ -183,97 +180,13 @@ def assemble(
     )
 
 
-def draw_effects(
-    random: np.random.Generator, count: int, sizes: tuple[float, float], *, small: bool = False
-) -> NDArray[np.float64]:
+def draw_effects(random: np.random.Generator, count: int, *, small: bool) -> NDArray[np.float64]:
     """Return relative effects: slower by s or, as often, faster by the factor 1 + s."""
-    low, high = np.log(sizes).tolist() if small else sizes
+    low, high = np.log(SHIFT).tolist() if small else SHIFT
     size = random.uniform(low, high, count)
     if small:
         size = np.exp(size)
     return np.where(random.random(count) < 0.5, size, 1.0 / (1.0 + size) - 1.0)
-
-
-def inject_shifts(
-    values: NDArray[np.float64],
-    seed: int,
-    *,
-    most: int = 2,
-    sizes: tuple[float, float] = INJECTED,
-    gap: int = BLOCK,
-) -> SimulatedNights:
-    """Put 0 to ``most`` shifts of known place and size into a stretch of real nights.
-
-    Parameters
-    ----------
-    values : float64 array, shape (night,), seconds
-        Without a change of their own, see `stable_stretches`.
-    seed : int
-    most : int
-    sizes : (float, float)
-        Least and largest relative size.
-    gap : int
-        Nights between changes, and to both ends, at least.
-
-    Raises
-    ------
-    DataError
-        The stretch is too short for so many shifts.
-    """
-    if values.size < gap * (most + 1):
-        raise DataError(
-            f"A stretch of {values.size} nights cannot hold {most} shifts {gap} nights apart: "
-            "take a longer one, or fewer shifts."
-        )
-    random = np.random.default_rng(seed)
-    changes = spaced(random, values.size, int(random.integers(0, most, endpoint=True)), gap)
-    effects = draw_effects(random, changes.size, sizes)
-    logs = np.log(values)
-    for change, effect in zip(changes, effects, strict=True):
-        logs[change:] += np.log1p(effect)
-    return SimulatedNights(
-        kind="real noise",
-        values=np.exp(logs),
-        changes=changes,
-        effects=effects,
-        outliers=np.zeros(values.size, np.bool_),
-    )
-
-
-def stable_stretches(
-    values: NDArray[np.float64], *, least: int = 5 * BLOCK, tolerance: float = 0.02
-) -> list[tuple[int, int]]:
-    """Find the stretches of a real series that hold no change, by medians and by no detector.
-
-    A stretch is stable while the median of every 10 nights in a row lies within ``tolerance`` of
-    the median of the whole or, where the nights vary much, within 3 standard errors of a median.
-    Half of 10 nights are cut off both ends, where a change would not show.
-
-    Parameters
-    ----------
-    values : float64 array, shape (night,), seconds
-    least : int
-        Nights that a stretch must have before its ends are cut off.
-    tolerance : float
-        Relative.
-
-    Returns
-    -------
-    list of (start, stop)
-    """
-    logs = np.log(values)
-    stretches = []
-    start = 0
-    while start + least <= logs.size:
-        stop = start + least
-        while stop <= logs.size and is_stable(logs[start:stop], tolerance):
-            stop += 1
-        if stop > start + least:
-            stretches.append((start + BLOCK // 2, stop - 1 - BLOCK // 2))
-            start = stop - 1
-        else:
-            start += 1
-    return stretches
 
 
 def is_stable(logs: NDArray[np.float64], tolerance: float) -> bool:

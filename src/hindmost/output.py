@@ -12,7 +12,9 @@ import io
 import json
 import math
 import os
+import shutil
 import sys
+import time
 from typing import Any
 
 from hindmost.printable import one_line, printable
@@ -21,6 +23,10 @@ from hindmost.text import with_unit
 INDENT = "    "
 QUIETLY_S = 2.0
 """Work that is expected to take longer is announced."""
+AGAIN_S = 0.2
+"""How often progress is shown."""
+BAR = 30
+"""Characters of its bar."""
 ABOUT = (("min", 60.0), ("s", 1.0))
 """Units of what it is expected to take."""
 
@@ -141,6 +147,53 @@ def announce_work(what: str, expected_s: float) -> None:
     if expected_s > QUIETLY_S:
         about = with_unit(float(f"{expected_s:.1g}"), ABOUT, "")
         warn(f"{what}; this takes about {about} ...")
+
+
+class ProgressLine:
+    """How far work has come, on a line of stderr that is written again and again; use as a context.
+
+    Only a person sees it, at a terminal, and only where the work takes some seconds.
+
+    Parameters
+    ----------
+    name : str
+        What is worked on.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._seen = sys.stderr.isatty()
+        self._next_s = time.monotonic() + QUIETLY_S
+        self._shown = False
+
+    def __enter__(self) -> ProgressLine:
+        """Return the line itself."""
+        return self
+
+    def show(self, what: str, share: float) -> None:
+        """Show what is done, and how much of it, from 0 to 1."""
+        if not self._seen or (now := time.monotonic()) < self._next_s:
+            return
+        self._next_s, self._shown = now + AGAIN_S, True
+        done = int(share * BAR)
+        end = f" [{'#' * done}{'.' * (BAR - done)}] {100 * share:3.0f} %"
+        room = shutil.get_terminal_size().columns - len(end) - 1
+        self._write(f"\r{one_line(f'hindmost: {self._name}: {what}')[: max(room, 0)]}{end}\x1b[K")
+
+    def clear(self) -> None:
+        """Take the line away, before something else is written."""
+        if self._shown:
+            self._write("\r\x1b[K")
+            self._shown = False
+
+    def __exit__(self, *raised: object) -> None:
+        """Take the line away."""
+        self.clear()
+
+    def _write(self, text: str) -> None:
+        with contextlib.suppress(OSError, ValueError):
+            sys.stderr.write(text)
+            sys.stderr.flush()
 
 
 def _indented(message: str) -> str:

@@ -10,7 +10,7 @@ status  meaning
 4       something is missing on the machine or in the environment
 70      a defect of hindmost, or not enough memory
 75      stopped in good order with work left: start it again
-124     ``--most-seconds`` passed; the message says where each rank was
+124     ``--most-seconds`` passed; files beside the runs say where each rank was
 130     interrupted (Ctrl-C)
 141     the reader of the output went away, as in ``| head``
 143     terminated (TERM)

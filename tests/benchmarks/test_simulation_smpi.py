@@ -12,8 +12,10 @@ from benchmarks.simulation_smpi import (
     HALO_BYTES,
     LINK,
     REDUCED_BYTES,
+    ROOTED,
     Solve,
     both_replays,
+    rooted_replays,
 )
 
 
@@ -62,4 +64,12 @@ def test_traces_have_all_ranks(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("ranks", "eager_bytes"), [(4, 0), (6, 65536)])
 def test_the_trace_of_a_program_takes_as_long_in_both(ranks: int, eager_bytes: int) -> None:
     theirs_s, ours_s = both_replays(ranks, 30, eager_bytes)
+    assert ours_s == pytest.approx(theirs_s, rel=GOAL_ERROR)
+
+
+@pytest.mark.skipif(shutil.which("smpirun") is None, reason="SimGrid is not installed")
+@pytest.mark.parametrize("eager_bytes", [0, 65536])
+@pytest.mark.parametrize("name", ROOTED)
+def test_rooted_collectives_take_as_long_in_both(name: str, eager_bytes: int) -> None:
+    theirs_s, ours_s = rooted_replays(ROOTED[name], 6, eager_bytes)
     assert ours_s == pytest.approx(theirs_s, rel=GOAL_ERROR)

@@ -14,7 +14,7 @@ from hindmost.harness import memory
 from hindmost.harness.collectives.experiment import CollectivesExperiment
 from hindmost.harness.krylov import experiment
 from hindmost.harness.krylov.experiment import KrylovExperiment
-from hindmost.harness.krylov.problems import market
+from hindmost.harness.krylov.problems import matrix_file
 from hindmost.harness.krylov.problems.problem import SystemRequest
 from hindmost.harness.solo import Solo
 
@@ -24,17 +24,17 @@ COMPLEX = b"%%MatrixMarket matrix coordinate complex general\n2 2 2\n1 1 1 2\n2 
 def test_complex_numbers_need_a_complex_petsc(tmp_path: Path) -> None:
     (tmp_path / "a.mtx").write_bytes(COMPLEX)
     with pytest.raises(DataError, match=r"complex numbers \('complex general'\), but this PETSc"):
-        market.rows_in(tmp_path / "a.mtx")
-    assert market.rows_in(tmp_path / "a.mtx", complex_numbers=True) == 2
+        matrix_file.rows_in(tmp_path / "a.mtx")
+    assert matrix_file.rows_in(tmp_path / "a.mtx", complex_numbers=True) == 2
     hermitian = COMPLEX.replace(b"general", b"hermitian")
     (tmp_path / "h.mtx").write_bytes(hermitian)
-    assert market.rows_in(tmp_path / "h.mtx", complex_numbers=True) == 2
+    assert matrix_file.rows_in(tmp_path / "h.mtx", complex_numbers=True) == 2
     (tmp_path / "b.mtx").write_bytes(
         b"%%MatrixMarket matrix array complex general\n2 1\n1 2\n3 -4\n"
     )
     with pytest.raises(DataError, match="this PETSc has real ones"):
-        market.read_column(tmp_path / "b.mtx", 2)
-    values = market.read_column(tmp_path / "b.mtx", 2, complex_numbers=True)
+        matrix_file.read_column(tmp_path / "b.mtx", 2)
+    values = matrix_file.read_column(tmp_path / "b.mtx", 2, complex_numbers=True)
     np.testing.assert_array_equal(values, [1 + 2j, 3 - 4j])
 
 

@@ -62,12 +62,12 @@ def test_what_was_recorded_before_a_rank_ended_is_kept(
 ) -> None:
     done = ranks(2, "attach", "--out", "runs", "--", ends, how, "50", rank, "1000")
     assert done.returncode != 0
-    if list((tmp_path / "runs").glob("*.raw")):  # the launcher killed those that convert
+    # Under a launcher other ranks may still write, so nothing is converted. Whether that is said is
+    # up to the launcher, which kills all of its children soon after.
+    if list((tmp_path / "runs").glob("*.raw")):
         assert main(["attach", "--convert", str(tmp_path / "runs")]) == 0
     run = only_run(tmp_path)
     assert "the program ended inside this loop" in run.header.spec["failure"]
-    if "Open MPI" in run.header.mpi_library:  # it ends all ranks by a signal that they handle
-        assert "ended without MPI_Finalize" in done.stderr
     # All 50, unless the machine is so busy that the launcher kills a rank before it has written.
     assert 5 < len(run.durations) <= 50
     close_books(run)
@@ -76,6 +76,7 @@ def test_what_was_recorded_before_a_rank_ended_is_kept(
 def test_a_loop_is_written_in_parts(ends: Path, tmp_path: Path) -> None:
     killed = attach("--", ends, "kill", "30000", folder=tmp_path)
     assert killed.returncode == -9
+    assert "The program ended without MPI_Finalize." in killed.stderr
     run = only_run(tmp_path)
     assert 10_000 < len(run.durations) < 30_000  # 98304 records were requested
     assert "(rank 0 was killed)" in run.header.spec["failure"]

@@ -26,27 +26,14 @@ RESULTS = """
 import json
 import numpy as np
 from mpi4py import MPI
-from hindmost.errors import DataError
-from hindmost.harness.collectives.operations import OPERATIONS, refuse_wrong
+from hindmost.harness.collectives.operations import OPERATIONS
 comm, told = MPI.COMM_WORLD, {}
 for each in OPERATIONS:
-    prepared = each.prepare(comm, 2000 if each.sized else 0)
-    prepared.received.fill(-1.0)
-    prepared.call()
-    told[each.name] = [prepared.received.shape, prepared.received[:, [0, 1, 1999]].tolist()] \\
-        if prepared.received.size else [prepared.received.shape, []]
-    refuse_wrong(comm, prepared, each.name)
-# A library that gets one rank's result wrong is found out on all ranks.
-prepared = OPERATIONS["allreduce"].prepare(comm, 2)
-good = prepared.call
-def bad():
-    good()
-    prepared.received[0, 1] += comm.rank
-object.__setattr__(prepared, "call", bad)
-try:
-    refuse_wrong(comm, prepared, "allreduce")
-except DataError as error:
-    told["refused"] = str(error)
+    call, received = each.prepare(comm, 2000 if each.sized else 0)
+    received.fill(-1.0)
+    call()
+    told[each.name] = [received.shape, received[:, [0, 1, 1999]].tolist()] \\
+        if received.size else [received.shape, []]
 everybody = comm.gather(told)
 if comm.rank == 0:
     print(json.dumps(everybody))
@@ -77,8 +64,6 @@ def test_every_collective_gives_what_it_should(ranks: Ranks) -> None:
     assert first["reduce_scatter"] == [[1, 2000], [total]]
     assert second["reduce_scatter"] == [[1, 2000], [[each + 2 for each in total]]]
     assert first["barrier"][1] == []
-    assert "allreduce gave a wrong result on rank 1: " in first["refused"]
-    assert first["refused"] == second["refused"]
 
 
 @pytest.fixture(scope="module")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.conftest import Ranks, starter
+from tests.mpi.parts import replayed_parts
 from tests.mpi.test_recording import assert_books_close
 
 import hindmost
@@ -13,12 +14,9 @@ from hindmost.analysis.runs.check import check_group
 from hindmost.analysis.runs.efficiency.of_run import compute as compute_efficiencies
 from hindmost.analysis.runs.groups import Group
 from hindmost.analysis.runs.model_input import solve_times
-from hindmost.analysis.whatif.study import program_of
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.events import EventKind
 from hindmost.models.noise.maxplus import fit_both
-from hindmost.models.simulation.change import Change
-from hindmost.models.simulation.rerun import what_if
 
 pytestmark = pytest.mark.mpi
 
@@ -184,12 +182,14 @@ def test_the_rank_with_less_to_do_waits(loops: dict[str, Run], name: str) -> Non
 @pytest.mark.parametrize("name", WHERE)
 def test_efficiencies_and_models_see_who_comes_last(loops: dict[str, Run], name: str) -> None:
     run = loops[name]
-    whole = compute_efficiencies(run, windows=1).whole
-    assert 0.45 < whole.load_balance < 0.9  # 1.0 where waiting counts as work
-    assert whole.serialisation is not None
-    assert whole.transfer is not None
-    on_path_s = what_if(program_of(run), Change()).recorded.path.work
-    assert on_path_s[1] > 0.5 * on_path_s.sum()
+    # In some iteration: see above.
+    found = compute_efficiencies(run, windows=ITERATIONS)
+    balance = min(each.efficiencies.load_balance for each in found.windows)
+    assert 0.45 < balance < 0.9  # 1.0 where waiting counts as work
+    assert found.whole.serialisation is not None
+    assert found.whole.transfer is not None
+    paths_s = [part.path.work for part, _ in replayed_parts(run, 2)]
+    assert any(each[1] > 0.5 * each.sum() for each in paths_s)
     times = solve_times(run)
     assert times.events is not None
     bodies_s = fit_both(times)[0].bodies_s

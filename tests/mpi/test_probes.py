@@ -74,7 +74,7 @@ def test_all_probes_fill_the_machine_file(
     assert machine.noise is not None
     assert 0 <= machine.noise.share < 1
     assert machine.checkpoint_bytes_per_s is not None
-    for unit in ("GB/s", " s", "%"):
+    for unit in ("B/s", " s", "%"):
         assert unit in done.stdout
 
     content = json.loads((tmp_path / "machine.json").read_text())
@@ -146,23 +146,20 @@ def test_bad_input_has_one_message(
 COLD_CACHE = """
 import json, sys
 from hindmost.harness import mpi
-from hindmost.harness.probes import clock_loops, noise, speed
+from hindmost.harness.probes import clock_loops, noise
 from hindmost.harness.probes.turns import in_turn
 from hindmost.models.compiled import compiled
 communicator = mpi.start()
 before = json.dumps(sorted({"petsc4py"} & set(sys.modules)))
 in_turn(communicator, noise.compile_loops)
-in_turn(communicator, speed.warm_up)
-loops = (clock_loops.find_detours, clock_loops.fixed_work, clock_loops.fixed_time,
-         clock_loops.least_gap, speed.sweep_and_stream)
+loops = (clock_loops.find_detours, clock_loops.fixed_work, clock_loops.least_gap)
 
 def counts():
     stats = [compiled(loop).stats for loop in loops]
     return [(sum(each.cache_hits.values()), sum(each.cache_misses.values())) for each in stats]
 
 warm = counts()
-noise.measure_noise(communicator, noise.NoiseEffort(detours_s=0.01, fwq_s=0.01, ftq_s=0.01))
-speed.readings()
+noise.measure_noise(communicator, noise.NoiseEffort(detours_s=0.01, fwq_s=0.01))
 found = communicator.gather((warm, counts(), before))
 if communicator.rank == 0:
     print(json.dumps(found))
@@ -187,7 +184,7 @@ from hindmost.harness.probes.turns import among
 from hindmost.harness.probes.sampling import Effort
 communicator = mpi.start()
 network.nodes_of = lambda communicator: [0, 0, 2]  # two nodes of which one is made up
-effort = Effort(cap_s=0.0, least=1, most=3, batch_s=1e-6)
+effort = Effort(cap_s=0.0, blocks=3, batch_s=1e-6)
 times = network.measure_network(communicator, effort, messages=(0, 8, 1000), reductions=(8, 64))
 begin = time.thread_time()
 with among(communicator, [1]) as alone:

@@ -55,7 +55,7 @@ parallel = petsc.start(["-ksp_convergence_test", "skip"])
 PETSc, comm = parallel.PETSc, parallel.PETSc.COMM_WORLD
 import numpy as np
 from pathlib import Path
-from hindmost.harness.krylov.problems import PROBLEMS, market
+from hindmost.harness.krylov.problems import PROBLEMS, matrix_file
 from hindmost.harness.krylov.problems.ice_flow import IceFlow
 from hindmost.harness.krylov.problems.problem import SystemRequest, own_rows
 
@@ -106,9 +106,9 @@ for path in sorted(Path("matrices").iterdir()):
     dense = gathered(system.matrix)
     if comm.rank == 0:
         found[path.name] = dense.tolist()
-size = market.rows_in(Path("hermitian.mtx"), complex_numbers=True)
+size = matrix_file.rows_in(Path("hermitian.mtx"), complex_numbers=True)
 own = own_rows(size, PETSc, comm)
-starts, columns, values = market.read_rows(Path("hermitian.mtx"), own, comm.tompi4py())
+starts, columns, values = matrix_file.read_rows(Path("hermitian.mtx"), own, comm.tompi4py())
 rows = np.repeat(np.arange(*own), np.diff(starts))
 parts = comm.tompi4py().gather((rows, columns, values))
 if comm.rank == 0:

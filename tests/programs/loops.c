@@ -7,8 +7,9 @@
 
 static volatile double sink;
 
+/* Long enough in all that no other process has most of the program's time. */
 APART void work(long steps) {
-  for (long i = 0; i < steps; i++) sink += 1e-9 * (double)i;
+  for (long i = 0; i < 10 * steps; i++) sink += 1e-9 * (double)i;
 }
 
 APART void sum(void) {
@@ -82,14 +83,14 @@ static void recursion(int count) {
   for (int step = 0; step < count; step++) descend(6);
 }
 
-/* Two loops of the program, one after the other, long enough that no other process has most of the time. */
+/* Two loops of the program, one after the other. */
 static void phases(int count) {
   for (int step = 0; step < count; step++) {
-    work(200000);
+    work(20000);
     sum();
   }
   for (int step = 0; step < count; step++) {
-    work(150000);
+    work(15000);
     MPI_Barrier(MPI_COMM_WORLD);
   }
 }
@@ -126,9 +127,9 @@ static void slow(int count) {
   int rank;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   for (int step = 0; step < count; step++) {
-    work(200000);
+    work(20000);
     exchange();
-    work(rank == 1 ? 600000 : 200000);
+    work(rank == 1 ? 60000 : 20000);
     sum();
   }
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import combinations
 from os import sched_getaffinity
@@ -13,7 +13,7 @@ import numpy as np
 from hindmost.analysis.history.dates import SECONDS_A_DAY
 from hindmost.analysis.history.judged_series import JudgedSeries
 from hindmost.analysis.history.page.regime_statistics import five
-from hindmost.analysis.history.pairing import FEWEST, Pairs, means
+from hindmost.analysis.history.pairing import FEWEST, by_key, means
 from hindmost.analysis.history.ratio_history import RatioHistory, ratio_history
 
 MOST_PAIRS = 2000
@@ -44,7 +44,7 @@ def pair_data(judged: Sequence[JudgedSeries]) -> list[dict[str, Any]]:
     nights = {place: means(judged[place].series, "nights") for pair in wanted for place in pair}
 
     def found(pair: tuple[int, int]) -> dict[str, Any] | None:
-        pairs = paired(nights[pair[1]], nights[pair[0]])
+        pairs = by_key(nights[pair[1]], nights[pair[0]], "nights")
         with np.errstate(over="ignore", under="ignore"):
             ratio = pairs.second / pairs.first
         if ratio.size < FEWEST or not (np.isfinite(ratio) & (ratio > 0.0)).all():
@@ -57,17 +57,6 @@ def pair_data(judged: Sequence[JudgedSeries]) -> list[dict[str, Any]]:
     with ThreadPoolExecutor(len(sched_getaffinity(0))) as threads:
         records = [first, *threads.map(found, wanted[1:])]
     return [each for each in records if each is not None]
-
-
-def paired(first: Mapping[Hashable, float], second: Mapping[Hashable, float]) -> Pairs:
-    """Pair two series by their nights."""
-    shared = [night for night in first if night in second]
-    return Pairs(
-        by="nights",
-        first=np.array([first[night] for night in shared]),
-        second=np.array([second[night] for night in shared]),
-        labels=tuple(map(str, shared)),
-    )
 
 
 def record_of(pair: tuple[int, int], history: RatioHistory) -> dict[str, Any]:

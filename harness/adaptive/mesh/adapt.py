@@ -12,33 +12,20 @@ from hindmost.harness.adaptive.mesh.patch import Exchange, Patch
 from hindmost.models.compiled import compiled
 
 
-def wish_loop(
-    owned: int,
-    levels: int,
-    most: int,
-    flags: NDArray[np.int8],
-    level: NDArray[np.int8],
-    key: NDArray[np.int64],
-    target: NDArray[np.int8],
-) -> None:
-    """Fill the target levels by flags; siblings combine only if all four do.
+def wished(cells: Columns, levels: int, flags: NDArray[np.int8], most: int) -> NDArray[np.int8]:
+    """Return the target levels by flags, int8, shape (owned,); four siblings combine together.
 
     Flags are limited to `most`, which is 0 if no cell may divide.
     """
-    c = 0
-    while c < owned:
-        depth = level[c]
-        siblings = depth > 0 and c + 3 < owned and (key[c] >> 2 * (levels - depth)) & 3 == 0
-        if siblings and level[c + 1] == level[c + 2] == level[c + 3] == depth:
-            together = flags[c] < 0 and flags[c + 1] < 0
-            together = together and flags[c + 2] < 0 and flags[c + 3] < 0
-            for sibling in range(c, c + 4):
-                step = min(most, max(0, flags[sibling]))
-                target[sibling] = depth - 1 if together else min(levels, depth + step)
-            c += 4
-            continue
-        target[c] = min(levels, depth + min(most, max(0, flags[c])))
-        c += 1
+    level = cells.level
+    target = np.minimum(level + np.clip(flags, 0, most), levels).astype(np.int8)
+    child = cells.key >> 2 * (levels - level.astype(np.int64)) & 3
+    first = np.flatnonzero((level > 0) & (child == 0))
+    four = first[first + 3 < level.size, None] + np.arange(4)
+    alike = (level[four] == level[four[:, :1]]).all(axis=1)
+    together = four[alike & (flags[four] < 0).all(axis=1)]
+    target[together] = level[together] - 1
+    return target
 
 
 def settle_loop(
@@ -98,62 +85,30 @@ def settle_loop(
     counts[3] = owned
 
 
-def rewrite_loop(
-    owned: int,
-    levels: int,
-    target: NDArray[np.int8],
-    i: NDArray[np.int32],
-    j: NDArray[np.int32],
-    level: NDArray[np.int8],
-    key: NDArray[np.int64],
-    state: NDArray[np.float64],
-    new_i: NDArray[np.int32],
-    new_j: NDArray[np.int32],
-    new_level: NDArray[np.int8],
-    new_key: NDArray[np.int64],
-    new_state: NDArray[np.float64],
-) -> None:
-    """Rewrite the cells: four for one that divides, one for four that combine.
+def rewritten(
+    cells: Columns, levels: int, target: NDArray[np.int8], state: NDArray[np.float64]
+) -> tuple[Columns, NDArray[np.float64]]:
+    """Return the cells and their state: four for one that divides, one for four that combine.
 
     Children get their parent's state, a parent the mean of its children's. States are densities, so
     that sums are conserved; the order of summation is fixed, so that all ranks get the same result.
     """
-    columns = state.shape[1]
-    n = 0
-    c = 0
-    while c < owned:
-        depth = level[c]
-        if target[c] > depth:
-            size = 1 << 2 * (levels - depth - 1)
-            for child in range(4):
-                new_i[n] = 2 * i[c] + (child & 1)
-                new_j[n] = 2 * j[c] + (child >> 1)
-                new_level[n] = depth + 1
-                new_key[n] = key[c] + child * size
-                for column in range(columns):
-                    new_state[n, column] = state[c, column]
-                n += 1
-            c += 1
-        elif target[c] < depth:
-            new_i[n] = i[c] >> 1
-            new_j[n] = j[c] >> 1
-            new_level[n] = depth - 1
-            new_key[n] = key[c]
-            for column in range(columns):
-                low = state[c, column] + state[c + 1, column]
-                high = state[c + 2, column] + state[c + 3, column]
-                new_state[n, column] = 0.25 * (low + high)
-            n += 1
-            c += 4
-        else:
-            new_i[n] = i[c]
-            new_j[n] = j[c]
-            new_level[n] = depth
-            new_key[n] = key[c]
-            for column in range(columns):
-                new_state[n, column] = state[c, column]
-            n += 1
-            c += 1
+    level = cells.level.astype(np.int64)
+    divides, combines = target > level, target < level
+    child = cells.key >> 2 * (levels - level) & 3
+    count = np.where(divides, 4, np.where(combines & (child > 0), 0, 1))
+    old = np.repeat(np.arange(level.size), count)
+    born, merged = divides[old], combines[old]
+    which = (np.arange(old.size) - np.repeat(np.cumsum(count) - count, count))[born]
+    i, j, key = cells.i[old], cells.j[old], cells.key[old]
+    i[born], j[born] = 2 * i[born] + (which & 1), 2 * j[born] + (which >> 1)
+    i[merged] >>= 1
+    j[merged] >>= 1
+    key[born] += which << 2 * (levels - level[old[born]] - 1)
+    written, first = state[old], old[merged]
+    low, high = state[first] + state[first + 1], state[first + 2] + state[first + 3]
+    written[merged] = 0.25 * (low + high)
+    return Columns(i, j, target[old], key), written
 
 
 RAISED, DIVIDED, COMBINED, OWNED = range(4)
@@ -198,15 +153,9 @@ def adapted(
     if total[DIVIDED] or total[COMBINED]:
         part.changed = True
     if divided or combined:
-        owned = part.owned + 3 * divided - 3 * combined
-        old, new = part.columns, Columns.empty(owned)
-        written = np.empty((owned, state.shape[1]))
-        compiled(rewrite_loop)(
-            part.owned, part.levels, target.reshape(-1),
-            old.i, old.j, old.level, old.key, state,
-            new.i, new.j, new.level, new.key, written,
-        )  # fmt: skip
-        part.columns, part.owned, state = new, owned, written
+        levels = target[: part.owned, 0]
+        part.columns, state = rewritten(part.columns, part.levels, levels, state)
+        part.owned = state.shape[0]
     return state[: part.owned], Adapted(divided=divided, combined=combined, held=held)
 
 
@@ -222,7 +171,7 @@ def settled(
     """Fill target levels, shape (row, 1); return the counts of this rank and of all."""
     here, total = np.zeros(4, np.int64), np.zeros(4, np.int64)
     cells, levels = part.columns, target.reshape(-1)
-    compiled(wish_loop)(part.owned, part.levels, most, flags, cells.level, cells.key, levels)
+    levels[: part.owned] = wished(cells, part.levels, flags, most)
     while True:
         exchange.fill(target)
         here[RAISED] = 0

@@ -4,9 +4,8 @@ Ghosts are the cells of other ranks that share a face with an owned one. If a ra
 another's, both know it. Therefore each rank determines what to send without a request, and no rank
 stores the whole mesh.
 
-The position of a cell's upper neighbour follows from the cell's key: add one in the bits of the
-axis. If they overflow, the neighbour is in the base cell ahead, else in the same one. There a
-binary search over a few cells finds the last one that does not begin later.
+The neighbour of a cell is the one that contains the place just behind its side: the last cell whose
+key does not exceed that of the place. Behind a side with finer neighbours there are two such cells.
 """
 
 from __future__ import annotations
@@ -17,76 +16,40 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import DataError
-from hindmost.harness.adaptive.mesh.order import key_loop, masks
-from hindmost.harness.adaptive.mesh.part import Columns, MeshPart, Roots
+from hindmost.harness.adaptive.mesh.order import Tables, keys_at
+from hindmost.harness.adaptive.mesh.part import Columns, MeshPart
 from hindmost.harness.adaptive.mesh.patch import Exchange, Faces, Mirrors, Patch, Walls
-from hindmost.models.compiled import compiled
 
 GHOST_TAG = 72
-
-
-def rows_of_roots(
-    roots: Roots, levels: int, key: NDArray[np.int64]
-) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Return the begin and end of the cells of every root, among cells with these keys."""
-    begin, end = (np.zeros(roots.key.size, np.int32) for _ in range(2))
-    base = key >> 2 * levels
-    first = np.flatnonzero(np.diff(base, prepend=-1))
-    root = np.searchsorted(roots.key, base[first])
-    begin[root], end[root] = first, np.append(first[1:], key.size)
-    return begin, end
-
-
-def cells_at_edges(
-    chosen: NDArray[np.int32],
-    levels: int,
-    cells: Columns,
-    begin: NDArray[np.int32],
-    end: NDArray[np.int32],
-) -> tuple[NDArray[np.int32], NDArray[np.intp], NDArray[np.bool_]]:
-    """Return the cells of base cells, and which of the base cell's `SIDES` each one touches.
-
-    Parameters
-    ----------
-    chosen : int32 array, shape (chosen,)
-        Roots, ascending.
-    begin, end : int32 arrays, shape (root,)
-        Rows of the cells of a root.
-
-    Returns
-    -------
-    int32 array, shape (cell,)
-        Rows.
-    int array, shape (cell,)
-        Index of the cell's root in `chosen`.
-    bool array, shape (cell, side)
-    """
-    count = end[chosen] - begin[chosen]
-    of = np.repeat(np.arange(chosen.size), count)
-    row = (begin[chosen] - np.cumsum(count) + count)[of] + np.arange(of.size, dtype=np.int32)
-    first = cells.key[row]
-    last = first | (np.int64(1) << 2 * (levels - cells.level[row].astype(np.int64))) - 1
-    x, y = masks(levels)
-    touches = (first & x == 0, last & x == x, first & y == 0, last & y == y)
-    return row.astype(np.int32), of, np.stack(touches, axis=1)
+STEP = ((-1, 0), (1, 0), (0, -1), (0, 1))
+"""Offsets to the neighbour on each of the `SIDES`."""
 
 
 def find_mirrors(
-    roots: Roots,
-    levels: int,
-    cells: Columns,
-    begin: NDArray[np.int32],
-    end: NDArray[np.int32],
-) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Return the owned rows that each peer needs, and the begin of each peer's rows."""
-    row, of, touches = cells_at_edges(roots.border, levels, cells, begin, end)
-    peer = roots.border_peer[of]
-    at, side = np.nonzero(touches & (peer >= 0))
-    owned = cells.level.size
-    needed = np.unique(peer[at, side].astype(np.int64) * owned + row[at])
-    who, mirror = np.divmod(needed, owned)
-    start = np.searchsorted(who, np.arange(roots.peers.size + 1)).astype(np.int64)
-    return mirror.astype(np.int32), start
+    part: MeshPart,
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]:
+    """Return the peers, the owned rows that each of them needs, and where its rows begin.
+
+    A peer needs the cells at the border of a base cell that has the peer's beside it. Collective.
+    """
+    communicator, (columns, rows), own = part.communicator, part.tables, part.columns
+    first_key = np.empty(communicator.size, np.int64)
+    communicator.Allgather(own.key[:1] >> 2 * part.levels, first_key)
+    within = (1 << own.level.astype(np.int64)) - 1
+    base_x, base_y = own.i >> own.level, own.j >> own.level
+    borders = (own.i & within == 0, own.i & within == within,
+               own.j & within == 0, own.j & within == within)  # fmt: skip
+    found = []
+    for border, (dx, dy) in zip(borders, STEP, strict=True):
+        x, y = base_x + dx, base_y + dy
+        inside = (x >= 0) & (x < columns.size) & (y >= 0) & (y < rows.size)
+        row = np.flatnonzero(border & inside)
+        owner = np.searchsorted(first_key, columns[x[row]] + rows[y[row]], side="right") - 1
+        far = owner != communicator.rank
+        found.append(owner[far] * part.owned + row[far])
+    who, row = np.divmod(np.unique(np.concatenate(found)), part.owned)
+    peers, start = np.unique(who, return_index=True)
+    return peers.astype(np.int32), row.astype(np.int32), np.append(start, who.size)
 
 
 def fetch_ghosts(
@@ -105,178 +68,108 @@ def fetch_ghosts(
         i, j and level, by owner, then in the owner's order.
     Mirrors
     """
-    received = np.zeros(peers.size + 1, np.int64)
-    if peers.size == 0:
-        empty = np.empty((0, 3), np.int32)
-        return empty, Mirrors(peers=peers, row=row, sent=start, received=received, owned=owned)
-    from mpi4py import MPI
-
     sent = np.stack([cells.i[row], cells.j[row], cells.level[row]], axis=1, dtype=np.int32)
     requests = [
-        communicator.Isend(sent[start[at] : start[at + 1]], dest=peer, tag=GHOST_TAG)
+        communicator.isend(sent[start[at] : start[at + 1]], dest=peer, tag=GHOST_TAG)
         for at, peer in enumerate(peers.tolist())
     ]
-    status = MPI.Status()
-    parts = []
-    for at, peer in enumerate(peers.tolist()):
-        communicator.Probe(source=peer, tag=GHOST_TAG, status=status)
-        part = np.empty((status.Get_count(MPI.INT32_T) // 3, 3), np.int32)
-        communicator.Recv(part, source=peer, tag=GHOST_TAG)
-        parts.append(part)
-        received[at + 1] = received[at] + part.shape[0]
-    MPI.Request.Waitall(requests)
+    parts = [communicator.recv(source=peer, tag=GHOST_TAG) for peer in peers.tolist()]
+    for request in requests:
+        request.wait()
+    received = np.cumsum([0, *map(len, parts)])
     mirrors = Mirrors(peers=peers, row=row, sent=start, received=received, owned=owned)
-    return np.concatenate(parts), mirrors
+    return np.concatenate([np.empty((0, 3), np.int32), *parts]), mirrors
 
 
-def face_loop(
-    axis: int,
-    levels: int,
-    along: int,
-    across: int,
-    first_root: int,
-    last_root: int,
-    begin: NDArray[np.int32],
-    end: NDArray[np.int32],
-    ahead: NDArray[np.int32],
-    level: NDArray[np.int8],
-    key: NDArray[np.int64],
-    lower: NDArray[np.int32],
-    upper: NDArray[np.int32],
-    finer: NDArray[np.int8],
-) -> int:
-    """Fill the faces across an axis, by the keys of their lower, then of their upper cells.
+def faces_across(
+    axis: int, tables: Tables, levels: int, cells: Columns, owned: int, order: NDArray[np.int64]
+) -> Faces:
+    """Return the faces across an axis with an owned cell, by the keys of lower and upper cells.
 
-    Base cells ("roots") are in the order of the whole mesh, including ghosts, so that the faces of
-    a cell have the same order on any number of ranks. At least one cell of a face is owned: its
-    root is in `first_root` to `last_root` - 1.
+    So the faces of a cell have the same order on any number of ranks.
 
     Parameters
     ----------
     axis : int
         0 for x, 1 for y.
-    along, across : int
-        The bits of the axis, and of the other one, in a key within its root.
-    begin, end : int32 arrays, shape (root,)
-        Rows of the cells of a root.
-    ahead : int32 array, shape (root,)
-        The root ahead along the axis; -1 if there is none, or both are ghosts.
-    lower, upper, finer
-        Output; see `Faces`.
+    cells : Columns
+        The owned ones, then ghosts.
+    order : int64 array, shape (cell,)
+        Rows by key.
 
-    Returns
-    -------
-    int
-        Number of faces; if a neighbour of row r is finer by two levels or more, -1 - r.
+    Raises
+    ------
+    DataError
+        Neighbours differ by more than one level.
     """
-    inside = along | across
-    second = np.int64(2 >> axis)
-    one = np.int64(1)
-    n = 0
-    for root in range(len(begin)):
-        owned = first_root <= root < last_root
-        towards = ahead[root]
-        for c in range(begin[root], end[root]):
-            depth = level[c]
-            shift = 2 * (levels - depth)
-            here = key[c] & inside
-            there = (((here | across) + (one << (shift + axis))) & along) | (here & across)
-            if there & along != 0:
-                if not owned:
-                    continue
-                row, stop = np.int64(c + 1), np.int64(end[root])
-            else:
-                if towards < 0:
-                    continue
-                row, stop = np.int64(begin[towards]), np.int64(end[towards])
-            after = stop
-            while after - row > 1:
-                middle = (row + after) >> 1
-                if key[middle] & inside <= there:
-                    row = middle
-                else:
-                    after = middle
-            lower[n] = c
-            upper[n] = row
-            if level[row] <= depth:
-                if level[row] < depth - 1:
-                    return int(-1 - row)
-                finer[n] = depth
-                n += 1
-                continue
-            if level[row] > depth + 1:
-                return -1 - c
-            finer[n] = depth + 1
-            n += 1
-            there += second << (shift - 2)
-            after = stop
-            while after - row > 1:
-                middle = (row + after) >> 1
-                if key[middle] & inside <= there:
-                    row = middle
-                else:
-                    after = middle
-            if level[row] != depth + 1:
-                return -1 - c
-            lower[n] = c
-            upper[n] = row
-            finer[n] = depth + 1
-            n += 1
-    return n
+    key, level = cells.key[order], cells.level[order].astype(np.int64)
+    size = np.int64(1) << levels - level
+    place = [cells.i[order] * size, cells.j[order] * size]
+    place[axis] += size  # behind the upper side
+
+    def behind(cell: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """Return the cells at the places, and whether they contain them: not all are here."""
+        there = keys_at(tables, levels, place[0][cell], place[1][cell])
+        at = np.searchsorted(key, there, side="right") - 1
+        return at, there < key[at] + size[at] ** 2
+
+    lower = np.flatnonzero(place[axis] < tables[axis].size << levels)
+    upper, here = behind(lower)
+    here &= (order[lower] < owned) | (order[upper] < owned)
+    lower, upper = lower[here], upper[here]
+    place[1 - axis] += size >> 1
+    halved = lower[level[upper] > level[lower]]
+    lower, upper = np.append(lower, halved), np.append(upper, behind(halved)[0])
+    apart = np.flatnonzero(np.abs(level[upper] - level[lower]) > 1)
+    if apart.size:
+        pair = (lower[apart[0]], upper[apart[0]])
+        row = order[min(pair, key=lambda cell: level[cell])]
+        raise DataError(
+            f"The cell ({cells.i[row]}, {cells.j[row]}) of level {cells.level[row]} has a "
+            "neighbour two levels finer; only one level is allowed. Use the mesh as it was written."
+        )
+    by_key = np.argsort(lower, kind="stable")  # of two faces of a cell the lower one came first
+    lower, upper = lower[by_key], upper[by_key]
+    return Faces(
+        lower=order[lower].astype(np.int32),
+        upper=order[upper].astype(np.int32),
+        level=np.maximum(level[lower], level[upper]).astype(np.int8),
+    )
 
 
 def connected(part: MeshPart) -> tuple[Patch, Exchange]:
-    """Connect the cells of a part. Collective among neighbours.
+    """Connect the cells of a part. Collective.
 
     Raises
     ------
     DataError
         Neighbours differ by more than one level, which only given cells can.
     """
-    communicator, tables, own = part.communicator, part.tables, part.columns
-    roots, levels, owned = part.roots, part.levels, part.owned
-    begin, end = rows_of_roots(roots, levels, own.key)
-    mirror, start = find_mirrors(roots, levels, own, begin, end)
-    fetched, mirrors = fetch_ghosts(communicator, roots.peers, mirror, start, own, owned)
-    rows = owned + fetched.shape[0]
-    cells = Columns.empty(rows)
-    for mine, theirs, whole in (
-        (own.i, fetched[:, 0], cells.i),
-        (own.j, fetched[:, 1], cells.j),
-        (own.level, fetched[:, 2], cells.level),
-    ):
-        whole[:owned], whole[owned:] = mine, theirs
-    cells.key[:owned] = own.key
-    compiled(key_loop)(*tables, levels, owned, rows, cells.i, cells.j, cells.level, cells.key)
-    begin, end = rows_of_roots(roots, levels, cells.key)
-    faces = []
-    bits = masks(levels)
-    for axis in range(2):
-        # Each face has a finer or equal side, and a cell has two sides along an axis.
-        lower, upper = (np.empty(2 * rows, np.int32) for _ in range(2))
-        finer = np.empty(2 * rows, np.int8)
-        many = compiled(face_loop)(
-            axis, levels, bits[axis], bits[1 - axis], roots.first, roots.last, begin, end,
-            roots.ahead[axis], cells.level, cells.key, lower, upper, finer,
-        )  # fmt: skip
-        if many < 0:
-            row = -1 - many
-            raise DataError(
-                f"The cell ({cells.i[row]}, {cells.j[row]}) of level {cells.level[row]} has a "
-                "neighbour two levels finer; only one level is allowed. Use the mesh as it "
-                "was written."
-            )
-        faces.append(Faces(lower=lower[:many], upper=upper[:many], level=finer[:many]))
-    row, of, touches = cells_at_edges(roots.walls, levels, cells, begin, end)
-    at, side = np.nonzero(touches & (roots.wall_sides[of, None] >> np.arange(4) & 1 == 1))
+    tables, levels, own, owned = part.tables, part.levels, part.columns, part.owned
+    peers, mirror, start = find_mirrors(part)
+    fetched, mirrors = fetch_ghosts(part.communicator, peers, mirror, start, own, owned)
+    cells = Columns.of(
+        tables,
+        levels,
+        np.append(own.i, fetched[:, 0]),
+        np.append(own.j, fetched[:, 1]),
+        np.append(own.level, fetched[:, 2].astype(np.int8)),
+    )
+    order = np.argsort(cells.key, kind="stable")
+    x_faces, y_faces = (
+        faces_across(axis, tables, levels, cells, owned, order) for axis in range(2)
+    )
+    i, j, level = own.i, own.j, own.level.astype(np.int32)
+    last_i, last_j = ((table.size << level) - 1 for table in tables)
+    row, side = np.nonzero(np.stack([i == 0, i == last_i, j == 0, j == last_j], axis=1))
     patch = Patch(
         owned=owned,
-        ghosts=rows - owned,
+        ghosts=fetched.shape[0],
         i=cells.i,
         j=cells.j,
         level=cells.level,
-        x_faces=faces[0],
-        y_faces=faces[1],
-        walls=Walls(cell=row[at], side=side.astype(np.int8)),
+        x_faces=x_faces,
+        y_faces=y_faces,
+        walls=Walls(cell=row.astype(np.int32), side=side.astype(np.int8)),
     )
-    return patch, Exchange(communicator, mirrors)
+    return patch, Exchange(part.communicator, mirrors)

@@ -17,7 +17,7 @@ from hindmost.harness.adaptive.mesh.order import (
     check_order,
     tables_of,
 )
-from hindmost.harness.adaptive.mesh.part import Balanced, MeshPart
+from hindmost.harness.adaptive.mesh.part import MeshPart
 from hindmost.harness.adaptive.mesh.patch import Exchange, Patch
 from hindmost.harness.runfile.contents import Edges
 from hindmost.harness.runfile.cycles import BlockEdges, Blocks
@@ -25,7 +25,7 @@ from hindmost.harness.runfile.cycles import BlockEdges, Blocks
 State = NDArray[np.float64]
 
 
-class Mesh:
+class Mesh(MeshPart):
     """A mesh of square cells; each rank owns consecutive cells along a curve.
 
     A cycle calls `adapt`, `balance` and `connect`, in this order; until `connect`, `patch` and
@@ -78,13 +78,11 @@ class Mesh:
                 f"{ranks} ranks for a base mesh of {base[0]} x {base[1]} cells; a rank needs at "
                 f"least one base cell: start at most {base[0] * base[1]}, or choose a larger mesh."
             )
-        self.communicator, self.base, self.levels = communicator, base, levels
-        self.threshold, self.most_cells = threshold, most_cells
-        self.epoch = -1
         own = base_part(tables, communicator.rank, ranks) if cells is None else cells
-        self._part = MeshPart(communicator, tables, levels, own)
+        super().__init__(communicator, tables, levels, own)
+        self.base, self.threshold, self.most_cells = base, threshold, most_cells
+        self.epoch = -1
         if cells is None:
-            self._part.link()
             self._renew()
 
     @classmethod
@@ -118,17 +116,11 @@ class Mesh:
         """
         check_cells(communicator, cells, base, levels)
         mesh = cls(communicator, base, levels, cells=cells, **options)
-        part = mesh._part
-        check_order(communicator, part.columns.key, part.columns.level, levels)
-        counts = part.counts()
-        splits = np.concatenate([[0], np.cumsum(counts)]) if keep else part.split()
-        state, _ = part.move(np.ascontiguousarray(state, np.float64), counts, splits)
+        check_order(communicator, mesh.columns.key, mesh.columns.level, levels)
+        counts = mesh.counts()
+        splits = np.concatenate([[0], np.cumsum(counts)]) if keep else mesh.split()
+        state, _ = mesh.move(np.ascontiguousarray(state, np.float64), counts, splits)
         return mesh, mesh.connect(state)
-
-    @property
-    def owned(self) -> int:
-        """Current number of cells of this rank, also before they are connected."""
-        return self._part.owned
 
     def adapt(self, flags: NDArray[np.int8], state: State) -> tuple[State, Adapted]:
         """Divide and combine cells as flagged, within the limits set by neighbours. Collective.
@@ -153,7 +145,7 @@ class Mesh:
         DataError
             Flags or state of another mesh, or the mesh was adapted but not connected.
         """
-        owned = self._part.owned
+        owned = self.owned
         flags = np.ascontiguousarray(flags, np.int8)
         state = np.ascontiguousarray(state, np.float64)
         if flags.shape != (owned,) or state.ndim != 2 or state.shape[0] < owned:
@@ -161,12 +153,12 @@ class Mesh:
                 f"Flags of shape {flags.shape} and a state of shape {state.shape} for {owned} "
                 "cells; flags are (owned,) and a state is (at least owned, columns)."
             )
-        if self._part.changed:
+        if self.changed:
             raise DataError("The mesh has changed and its faces are unknown; call connect first.")
-        return adapted(self._part, self.patch, self.exchange, flags, state, self.most_cells)
+        return adapted(self, self.patch, self.exchange, flags, state, self.most_cells)
 
-    def balance(self, state: State) -> tuple[State, Balanced]:
-        """Move cells between ranks if their numbers of cells differ too much. Collective.
+    def balance(self, state: State) -> tuple[State, int]:
+        """Split the order again if the load imbalance exceeds the threshold. Collective.
 
         Parameters
         ----------
@@ -175,9 +167,16 @@ class Mesh:
         Returns
         -------
         float64 array, shape (owned cell now, column)
-        Balanced
+        int
+            Number of cells that this rank sent away.
         """
-        return self._part.balance(np.ascontiguousarray(state, np.float64), self.threshold)
+        state = np.ascontiguousarray(state, np.float64)
+        counts, moved = self.counts(), 0
+        if counts.max() > self.threshold * counts.mean():
+            splits = self.split()
+            if (np.diff(splits) != counts).any():
+                state, moved = self.move(state, counts, splits)
+        return state[: self.owned], moved
 
     def connect(self, state: State) -> State:
         """Find ghosts, faces and walls if the mesh changed. Collective.
@@ -191,27 +190,25 @@ class Mesh:
         float64 array, shape (owned + ghosts, column)
             The ghosts are not filled yet.
         """
-        if self._part.changed:
+        if self.changed:
             self._renew()
         rows = self.patch.owned + self.patch.ghosts
         if state.shape[0] == rows and state.flags.c_contiguous:
             return state
         wider = np.empty((rows, state.shape[1]))
-        wider[: self._part.owned] = state[: self._part.owned]
+        wider[: self.owned] = state[: self.owned]
         return wider
 
     def _renew(self) -> None:
         """Connect the cells."""
-        if self.epoch >= 0:
-            self.exchange.close()
-        self.patch, self.exchange = connected(self._part)
-        self._part.changed = False
+        self.patch, self.exchange = connected(self)
+        self.changed = False
         self.epoch += 1
 
     def cells(self) -> Cells:
         """Return the cells of this rank, in order."""
-        columns = self._part.columns
-        return Cells(i=columns.i, j=columns.j, level=columns.level)
+        own = self.columns
+        return Cells(i=own.i, j=own.j, level=own.level)
 
     def edges(self, columns: int, epoch: int) -> Edges:
         """Return who sends to this rank in one exchange of `columns` numbers per cell."""
@@ -230,7 +227,7 @@ class Mesh:
 
         A cell that two base cells need counts for both, also where one rank has both.
         """
-        patch, own, begin = self.patch, self._part.columns, self._part.begins()
+        patch, own, begin = self.patch, self.columns, self.begins()
         level = own.level[begin]
         of_begin = (own.j[begin] >> level).astype(np.int64) * self.base[0] + (own.i[begin] >> level)
         load = np.diff(begin, append=self.owned).astype(np.float64)

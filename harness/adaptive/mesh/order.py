@@ -76,32 +76,15 @@ def tables_of(base: tuple[int, int], levels: int) -> Tables:
     return along_curve(nx, ny)
 
 
-def key_loop(
-    columns: NDArray[np.int64],
-    rows: NDArray[np.int64],
-    levels: int,
-    first: int,
-    last: int,
-    i: NDArray[np.int32],
-    j: NDArray[np.int32],
-    level: NDArray[np.int8],
-    key: NDArray[np.int64],
-) -> None:
-    """Fill the keys of cells first to last; `columns` and `rows` are the tables of the order."""
-    for c in range(first, last):
-        depth = np.int64(level[c])
-        x, y = np.int64(i[c]), np.int64(j[c])
-        within = np.int64(0)
-        for bit in range(depth):
-            within |= (x >> bit & 1) << 2 * bit | (y >> bit & 1) << (2 * bit + 1)
-        base = columns[x >> depth] + rows[y >> depth]
-        key[c] = (base << 2 * levels) | (within << 2 * (levels - depth))
-
-
-def masks(levels: int) -> tuple[int, int]:
-    """Return the bits of x and of y in a key within its base cell."""
-    x = sum(1 << 2 * level for level in range(levels))
-    return x, x << 1
+def keys_at(
+    tables: Tables, levels: int, x: NDArray[np.int64], y: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return the keys of places, given by their indices at the finest level."""
+    columns, rows = tables
+    within = (1 << levels) - 1
+    base = columns[x >> levels] + rows[y >> levels]
+    low = spread(x & within, levels) | spread(y & within, levels) << 1
+    return np.asarray(base << 2 * levels | low)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

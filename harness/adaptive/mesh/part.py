@@ -1,7 +1,6 @@
-"""A rank's part of the order: its cells, its base cells and their neighbours, and load balancing.
+"""A rank's part of the order: its cells, and how they move between ranks.
 
-All cells within a base cell ("root") are on one rank. Therefore the neighbours of base cells, and
-their owners, change only if cells are moved.
+All cells within a base cell are on one rank.
 """
 
 from __future__ import annotations
@@ -12,13 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.harness.adaptive.mesh.order import Cells, Tables, key_loop
-from hindmost.models.compiled import compiled
-
-MOVE_TAG = 73
-"""And the next four."""
-STEP = ((-1, 0), (1, 0), (0, -1), (0, 1))
-"""Offsets to the neighbour on each of the `SIDES`."""
+from hindmost.harness.adaptive.mesh.order import Cells, Tables, keys_at
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +31,19 @@ class Columns:
     key: NDArray[np.int64]
 
     @classmethod
+    def of(
+        cls,
+        tables: Tables,
+        levels: int,
+        i: NDArray[np.int32],
+        j: NDArray[np.int32],
+        level: NDArray[np.int8],
+    ) -> Columns:
+        """Return cells with their keys."""
+        finest = levels - level.astype(np.int64)
+        return cls(i, j, level, keys_at(tables, levels, i << finest, j << finest))
+
+    @classmethod
     def empty(cls, rows: int) -> Columns:
         """Return room for cells."""
         return cls(
@@ -48,106 +54,6 @@ class Columns:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Roots:
-    """A rank's base cells and the ghosts among them, in the order of the whole mesh.
-
-    Attributes
-    ----------
-    first, last : int
-        Range of the owned ones, without last.
-    key : int64 array, shape (root,)
-    ahead : int32 array, shape (2, root)
-        The root ahead along x and y; -1 if there is none, or both are ghosts.
-    walls, wall_sides : int32 and int8 arrays, shape (root on the border of the domain,)
-        Owned ones, and a bit for each of their `SIDES` that is a wall.
-    border : int32 array, shape (root on the border of the rank,)
-        Owned ones with neighbours on other ranks.
-    border_peer : int32 array, shape (root on the border of the rank, side)
-        Index of the neighbour's owner in `peers`; -1 if it is this rank, or no neighbour.
-    peers : int32 array, shape (peer,)
-        Ranks with which ghosts are exchanged, ascending.
-    """
-
-    first: int
-    last: int
-    key: NDArray[np.int64]
-    ahead: NDArray[np.int32]
-    walls: NDArray[np.int32]
-    wall_sides: NDArray[np.int8]
-    border: NDArray[np.int32]
-    border_peer: NDArray[np.int32]
-    peers: NDArray[np.int32]
-
-
-def link_roots(
-    tables: Tables,
-    key: NDArray[np.int64],
-    i: NDArray[np.int32],
-    j: NDArray[np.int32],
-    first_key: NDArray[np.int64],
-) -> Roots:
-    """Find the neighbours of a rank's base cells.
-
-    Parameters
-    ----------
-    tables : (int64 array, shape (nx,), int64 array, shape (ny,))
-        Tables of the order.
-    key, i, j : arrays, shape (owned root,)
-    first_key : int64 array, shape (rank,)
-        Key of every rank's first base cell.
-    """
-    columns, rows = tables
-    beside = np.full((4, key.size), -1, np.int32)
-    sides = np.zeros(key.size, np.int8)
-    far_root, far_side, far_key = [], [], []
-    for side, (dx, dy) in enumerate(STEP):
-        x, y = i + dx, j + dy
-        inside = (x >= 0) & (x < columns.size) & (y >= 0) & (y < rows.size)
-        sides[~inside] |= 1 << side
-        here = np.flatnonzero(inside)
-        wanted = columns[x[here]] + rows[y[here]]
-        at = np.searchsorted(key, wanted)
-        at[at == key.size] = 0
-        own = key[at] == wanted
-        beside[side, here[own]] = at[own]
-        far_root.append(here[~own])
-        far_side.append(np.full(int((~own).sum()), side))
-        far_key.append(wanted[~own])
-    root, side_of = np.concatenate(far_root), np.concatenate(far_side)
-    of = np.concatenate(far_key)
-    ghost_key, ghost = np.unique(of, return_inverse=True)
-    owner = np.asarray(np.searchsorted(first_key, ghost_key, side="right")) - 1
-    peers = np.unique(owner).astype(np.int32)
-
-    first = int(np.searchsorted(ghost_key, key[0]))
-    last = first + key.size
-    place = np.arange(ghost_key.size)
-    place[first:] += key.size
-    ahead = np.full((2, key.size + ghost_key.size), -1, np.int32)
-    for axis in range(2):
-        here = beside[2 * axis + 1]
-        ahead[axis, first:last] = np.where(here < 0, -1, here + first)
-        upper, lower = side_of == 2 * axis + 1, side_of == 2 * axis
-        ahead[axis, root[upper] + first] = place[ghost[upper]]
-        ahead[axis, place[ghost[lower]]] = root[lower] + first
-    border, row = np.unique(root, return_inverse=True)
-    border_peer = np.full((border.size, 4), -1, np.int32)
-    border_peer[row, side_of] = np.searchsorted(peers, owner[ghost])
-    walls = np.flatnonzero(sides)
-    return Roots(
-        first=first,
-        last=last,
-        key=np.concatenate([ghost_key[:first], key, ghost_key[first:]]),
-        ahead=ahead,
-        walls=(walls + first).astype(np.int32),
-        wall_sides=sides[walls],
-        border=(border + first).astype(np.int32),
-        border_peer=border_peer,
-        peers=peers,
-    )
-
-
 def move_cells(
     communicator: Any,
     cells: Columns,
@@ -156,8 +62,6 @@ def move_cells(
     splits: NDArray[np.int64],
 ) -> tuple[Columns, NDArray[np.float64], int]:
     """Send and receive the cells between old and new splits. Collective.
-
-    Every rank knows both splits, so that no requests are needed.
 
     Parameters
     ----------
@@ -175,52 +79,35 @@ def move_cells(
     """
     rank = communicator.rank
     old = np.concatenate([[0], np.cumsum(counts)])
-    owned = int(splits[rank + 1] - splits[rank])
-    new = Columns.empty(owned)
-    moved_state = np.empty((owned, state.shape[1]))
-    before: list[NDArray[Any]] = [cells.i, cells.j, cells.level, cells.key, state]
-    after: list[NDArray[Any]] = [new.i, new.j, new.level, new.key, moved_state]
-
-    requests = []
-    for peer, first, last in overlaps(splits[rank : rank + 2], old):
-        place = slice(first - int(splits[rank]), last - int(splits[rank]))
-        if peer == rank:
-            origin = slice(first - int(old[rank]), last - int(old[rank]))
-            for source, target in zip(before, after, strict=True):
-                target[place] = source[origin]
-            continue
-        for number, target in enumerate(after):
-            requests.append(communicator.Irecv(target[place], source=peer, tag=MOVE_TAG + number))
-    sent = 0
-    for peer, first, last in overlaps(old[rank : rank + 2], splits):
-        if peer == rank:
-            continue
-        origin = slice(first - int(old[rank]), last - int(old[rank]))
-        sent += last - first
-        for number, source in enumerate(before):
-            requests.append(communicator.Isend(source[origin], dest=peer, tag=MOVE_TAG + number))
-    if requests:
-        from mpi4py import MPI
-
-        MPI.Request.Waitall(requests)
-    return new, moved_state, sent
+    sent, received = overlaps(old[rank : rank + 2], splits), overlaps(splits[rank : rank + 2], old)
+    owned = int(received.sum())
+    new, moved = Columns.empty(owned), np.empty((owned, state.shape[1]))
+    for before, after in (
+        (cells.i, new.i),
+        (cells.j, new.j),
+        (cells.level, new.level),
+        (cells.key, new.key),
+        (state[: sent.sum()], moved),
+    ):
+        wide = before.shape[1] if before.ndim == 2 else 1
+        communicator.Alltoallv([before, wide * sent], [after, wide * received])
+    return new, moved, int(sent.sum() - sent[rank])
 
 
-def overlaps(part: NDArray[np.int64], splits: NDArray[np.int64]) -> list[tuple[int, int, int]]:
-    """Return the parts that a range of cells overlaps, and the overlaps.
+def overlaps(part: NDArray[np.int64], splits: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return how many of a range of cells every part has.
 
     Parameters
     ----------
     part : int64 array, shape (2,)
     splits : int64 array, shape (rank + 1,)
     """
-    low = np.maximum(part[0], splits[:-1])
-    high = np.minimum(part[1], splits[1:])
-    return [(int(at), int(low[at]), int(high[at])) for at in np.flatnonzero(low < high)]
+    low, high = np.maximum(part[0], splits[:-1]), np.minimum(part[1], splits[1:])
+    return np.asarray(np.maximum(high - low, 0))
 
 
 class MeshPart:
-    """Cells of a rank, in order.
+    """Cells of a rank, in order; `Mesh` adapts, balances and connects them.
 
     Attributes
     ----------
@@ -234,11 +121,7 @@ class MeshPart:
         The current cells.
     changed : bool
         Whether the mesh changed on some rank since it was connected.
-    roots : Roots
-        As of the last `link`.
     """
-
-    roots: Roots
 
     def __init__(self, communicator: Any, tables: Tables, levels: int, cells: Cells) -> None:
         self.communicator = communicator
@@ -246,10 +129,7 @@ class MeshPart:
         self.levels = levels
         self.owned = cells.level.size
         self.changed = True
-        own = self.columns = Columns.empty(self.owned)
-        own.i[:], own.j[:], own.level[:] = cells.i, cells.j, cells.level
-        columns, rows = tables
-        compiled(key_loop)(columns, rows, levels, 0, self.owned, own.i, own.j, own.level, own.key)
+        self.columns = Columns.of(tables, levels, cells.i, cells.j, cells.level)
 
     def counts(self) -> NDArray[np.int64]:
         """Return the cells of every rank. Collective."""
@@ -273,20 +153,8 @@ class MeshPart:
             self.communicator, self.columns, state, counts, splits
         )
         self.owned = state.shape[0]
-        self.link()
-        return state, sent
-
-    def link(self) -> None:
-        """Find the base cells and their neighbours. Collective."""
-        cells, begin = self.columns, self.begins()
-        level = cells.level[begin]
-        key = cells.key[begin] >> 2 * self.levels
-        first_key = np.empty(self.communicator.size, np.int64)
-        self.communicator.Allgather(key[:1], first_key)
-        self.roots = link_roots(
-            self.tables, key, cells.i[begin] >> level, cells.j[begin] >> level, first_key
-        )
         self.changed = True
+        return state, sent
 
     def split(self) -> NDArray[np.int64]:
         """Return the first cell of each rank's part, for parts of nearly equal size. Collective.
@@ -318,39 +186,8 @@ class MeshPart:
         splits[-1] = total
         return splits
 
-    def balance(
-        self, state: NDArray[np.float64], threshold: float
-    ) -> tuple[NDArray[np.float64], Balanced]:
-        """Split the order again if the load imbalance exceeds the threshold. Collective."""
-        counts, moved = self.counts(), 0
-        mean = counts.sum() / counts.size
-        imbalance = float(counts.max() / mean)
-        if imbalance > threshold:
-            splits = self.split()
-            wanted = np.diff(splits)
-            if (wanted != counts).any():
-                state, moved = self.move(state, counts, splits)
-                imbalance = float(wanted.max() / mean)
-        return state[: self.owned], Balanced(moved=moved, imbalance=imbalance)
-
 
 def nearest(edges: NDArray[np.int64], wanted: int) -> int:
     """Return the index of the nearest edge of a place, the lower of two equally near ones."""
     above = min(max(int(np.searchsorted(edges, wanted)), 1), edges.size - 1)
     return above - 1 if wanted - edges[above - 1] <= edges[above] - wanted else above
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Balanced:
-    """The result of a call of `Mesh.balance`.
-
-    Attributes
-    ----------
-    moved : int
-        Number of cells that this rank sent away.
-    imbalance : float
-        Maximum over mean of the cells per rank now.
-    """
-
-    moved: int
-    imbalance: float

@@ -107,15 +107,10 @@ class Mirrors:
 
 
 class Exchange:
-    """Rows that peers need are packed and sent; ghosts arrive contiguously.
-
-    Requests are persistent: made at the first exchange of a number of columns after the mesh
-    changed, started and waited for at every one.
-    """
+    """Rows that peers need are packed and sent; ghosts arrive where they belong."""
 
     def __init__(self, communicator: Any, mirrors: Mirrors) -> None:
         self.communicator, self.mirrors = communicator, mirrors
-        self._prepared: dict[tuple[str, int], tuple[NDArray[Any], NDArray[Any], list[Any]]] = {}
 
     @property
     def messages(self) -> int:
@@ -133,32 +128,11 @@ class Exchange:
             return
         from mpi4py import MPI
 
-        kind = (field.dtype.char, field.shape[1])
-        if kind not in self._prepared:
-            self._prepared[kind] = self._prepare(*kind)
-        buffer, arrivals, requests = self._prepared[kind]
-        np.take(field, mirrors.row, axis=0, out=buffer, mode="clip")
-        MPI.Prequest.Startall(requests)
-        MPI.Request.Waitall(requests)
-        # Requests are bound to memory, but fields vary: therefore the ghosts are copied once.
-        field[mirrors.owned : mirrors.owned + arrivals.shape[0]] = arrivals
-
-    def _prepare(self, kind: str, columns: int) -> tuple[NDArray[Any], NDArray[Any], list[Any]]:
-        """Return the memory of mirrors and ghosts, and the requests that are bound to it."""
-        mirrors = self.mirrors
-        buffer = np.empty((mirrors.row.size, columns), kind)
-        arrivals = np.empty((int(mirrors.received[-1]), columns), kind)
+        packed, ghosts = field[mirrors.row], field[mirrors.owned :]
         requests = []
         for at, peer in enumerate(mirrors.peers.tolist()):
-            ghosts = arrivals[mirrors.received[at] : mirrors.received[at + 1]]
-            part = buffer[mirrors.sent[at] : mirrors.sent[at + 1]]
-            requests.append(self.communicator.Recv_init(ghosts, source=peer, tag=EXCHANGE_TAG))
-            requests.append(self.communicator.Send_init(part, dest=peer, tag=EXCHANGE_TAG))
-        return buffer, arrivals, requests
-
-    def close(self) -> None:
-        """Free the requests."""
-        for _, _, requests in self._prepared.values():
-            for request in requests:
-                request.Free()
-        self._prepared.clear()
+            theirs = ghosts[mirrors.received[at] : mirrors.received[at + 1]]
+            mine = packed[mirrors.sent[at] : mirrors.sent[at + 1]]
+            requests.append(self.communicator.Irecv(theirs, source=peer, tag=EXCHANGE_TAG))
+            requests.append(self.communicator.Isend(mine, dest=peer, tag=EXCHANGE_TAG))
+        MPI.Request.Waitall(requests)

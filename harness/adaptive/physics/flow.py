@@ -15,23 +15,6 @@ from hindmost.harness.adaptive.mesh.patch import HaloExchange, Patch
 LEVELS = 32
 """More levels than int32 indices allow."""
 State = NDArray[np.float64]
-SPARE = 1.25
-"""Spare length of an array, because meshes grow gradually."""
-
-
-class Scratch:
-    """Work arrays by name, allocated again only if too short."""
-
-    def __init__(self) -> None:
-        self._arrays: dict[str, NDArray[np.float64]] = {}
-
-    def take(self, name: str, rows: int, columns: int) -> NDArray[np.float64]:
-        """Return a float64 array, shape (rows, columns), contiguous and uninitialised."""
-        held = self._arrays.get(name)
-        if held is None or len(held) < rows or held.shape[1] != columns:
-            held = np.zeros((int(rows * SPARE) + 1, columns))
-            self._arrays[name] = held
-        return held[:rows]
 
 
 class Hydro:
@@ -47,29 +30,18 @@ class Hydro:
         Width of a cell of the base mesh.
     gamma : float
         Ratio of specific heats.
-    scratch : Scratch, optional
-        Work arrays of the previous patch.
     """
 
-    def __init__(
-        self,
-        patch: Patch,
-        *,
-        spacing: float,
-        gamma: float,
-        scratch: Scratch | None = None,
-    ) -> None:
+    def __init__(self, patch: Patch, *, spacing: float, gamma: float) -> None:
         from hindmost.harness.adaptive.physics import flow_loops
 
-        scratch = scratch or Scratch()
         rows = patch.owned + patch.ghosts
         self.patch, self.spacing, self.gamma = patch, spacing, gamma
         self._loops = flow_loops
         self._length = spacing / 2.0 ** np.arange(LEVELS)
         self._per_width = 1.0 / self._length
-        self._gas = scratch.take("gas", rows, 4)
-        self._change = scratch.take("change", rows, 4)
-        self._work = scratch.take("fluxes", 9 * flow_loops.BLOCK, 1).ravel()
+        self._gas, self._change = np.empty((rows, 4)), np.empty((rows, 4))
+        self._work = np.empty(9 * flow_loops.BLOCK)
 
     def largest_rate(self, state: State) -> float:
         """Return the largest (|u| + |v| + 2 c) / width of the owned cells, per unit of time.
@@ -112,12 +84,7 @@ class Hydro:
 
 
 def refinement_flags(
-    deck: Deck,
-    patch: Patch,
-    state: State,
-    *,
-    exchange: HaloExchange,
-    scratch: Scratch | None = None,
+    deck: Deck, patch: Patch, state: State, *, exchange: HaloExchange
 ) -> NDArray[np.int8]:
     """Flag owned cells by jumps of density, pressure and, if the deck conducts heat, temperature.
 
@@ -134,7 +101,6 @@ def refinement_flags(
         Its ghosts are filled.
     exchange : HaloExchange
         Fills the ghosts of jumps, once for each ring.
-    scratch : Scratch, optional
 
     Returns
     -------
@@ -143,22 +109,19 @@ def refinement_flags(
     """
     from hindmost.harness.adaptive.physics.flow_loops import largest_jumps, spread
 
-    scratch = scratch or Scratch()
     rows = patch.owned + patch.ghosts
-    values = scratch.take("jumping", rows, 3 if deck.heat else 2)
+    values = np.empty((rows, 3 if deck.heat else 2))
     rho, mx, my, energy = state[:rows].T
     values[:, 0] = rho
     values[:, 1] = (deck.gamma - 1.0) * (energy - 0.5 * (mx * mx + my * my) / rho)
     if deck.heat:
         values[:, 2] = values[:, 1] / rho
-    jump = scratch.take("jump", rows, 1)
-    jump[:] = 0.0
+    jump = np.zeros((rows, 1))
     for faces in (patch.x_faces, patch.y_faces):
         largest_jumps(faces.lower, faces.upper, values, jump.ravel())
     for _ in range(deck.buffer):
         exchange.fill(jump)
-        before = scratch.take("jump before", rows, 1)
-        before[:] = jump
+        before = jump.copy()
         for faces in (patch.x_faces, patch.y_faces):
             spread(faces.lower, faces.upper, before.ravel(), jump.ravel())
     largest, level = jump[: patch.owned, 0], patch.level[: patch.owned]

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from hindmost.errors import DataError
 from hindmost.harness.adaptive.mesh.patch import Faces, HaloExchange, Patch
-from hindmost.harness.adaptive.physics.flow import LEVELS, Scratch, State
+from hindmost.harness.adaptive.physics.flow import LEVELS, State
 
 AllSum = Callable[[NDArray[Any]], NDArray[Any]]
 """Sums float64 arrays over all ranks, in place."""
@@ -44,8 +44,6 @@ class Conduction:
     allsum : callable
         Sums arrays over all ranks, in place.
     tolerance : float
-    scratch : Scratch, optional
-        Work arrays of the previous patch.
 
     Attributes
     ----------
@@ -65,29 +63,23 @@ class Conduction:
         exchange: HaloExchange,
         allsum: AllSum,
         tolerance: float = 1e-8,
-        scratch: Scratch | None = None,
     ) -> None:
         from hindmost.harness.adaptive.physics import heat_loops
 
-        self._scratch = scratch or Scratch()
         self.patch, self.exchange = patch, exchange
         self.conductivity, self.specific_heat = conductivity, specific_heat
         self.tolerance, self._allsum = tolerance, allsum
         self._loops, self._pair = heat_loops, np.empty(2)
         self._area = (spacing / 2.0 ** np.arange(LEVELS)) ** 2
-        self.temperature = self._vector("temperature")
-        self.capacity = self._vector("capacity")
-        self.inverse = self._vector("inverse")
+        rows = (patch.owned + patch.ghosts, 1)
+        self.temperature, self.capacity, self.inverse = (np.empty(rows) for _ in range(3))
+        self._u, self._r, self._w, self._p, self._s = (np.empty(rows) for _ in range(5))
         x, y = patch.x_faces, patch.y_faces
         self._x_ratio, self._y_ratio = ratios(x, patch.level), ratios(y, patch.level)
         self.faces = (
-            x.lower, x.upper, self._scratch.take("x weight", x.lower.size, 1).ravel(),
-            y.lower, y.upper, self._scratch.take("y weight", y.lower.size, 1).ravel(),
+            x.lower, x.upper, np.empty(x.lower.size),
+            y.lower, y.upper, np.empty(y.lower.size),
         )  # fmt: skip
-
-    def _vector(self, name: str) -> State:
-        """Return a work array, shape (owned + ghosts, 1)."""
-        return self._scratch.take(name, self.patch.owned + self.patch.ghosts, 1)
 
     def step(self, state: State, dt: float) -> int:
         """Advance heat by one time step.
@@ -128,8 +120,7 @@ class Conduction:
         loops, owned = self._loops, self.patch.owned
         x, inverse = self.temperature.ravel(), self.inverse.ravel()
         capacity = self.capacity.ravel()
-        u_rows = self._vector("u")
-        r, u, w, p, s = (self._vector(name).ravel() for name in ("r", "u", "w", "p", "s"))
+        r, u, w, p, s = (each.ravel() for each in (self._r, self._u, self._w, self._p, self._s))
         np.multiply(capacity, x, out=r)
         np.multiply(r, inverse, out=u)
         goal = self.tolerance**2 * self._dots(r, r, u)[0]
@@ -139,7 +130,7 @@ class Conduction:
         s[:] = 0.0
         alpha = beta = before = 0.0
         for iteration in range(MOST_ITERATIONS):
-            self.exchange.fill(u_rows)
+            self.exchange.fill(self._u)
             loops.product(*self.faces, capacity, u, w)
             size, curvature = self._dots(r, w, u)
             if size <= goal:
@@ -161,7 +152,7 @@ class Conduction:
         self.exchange.fill(self.temperature)
         self._loops.deposit(
             state, self.patch.owned, self.patch.level, 1.0 / self._area, *self.faces,
-            self.temperature.ravel(), self._vector("heat").ravel(),
+            self.temperature.ravel(), self._r.ravel(),
         )  # fmt: skip
 
     def _dots(

@@ -6,7 +6,7 @@ from typing import Any, NotRequired, TypedDict
 
 from hindmost.analysis.runs.finding import Finding
 from hindmost.json_forms.finding import Interval, Text
-from hindmost.json_forms.runs import Efficiencies
+from hindmost.json_forms.runs import Efficiencies, Stretch
 from hindmost.models.ranks.computation import Computation
 
 
@@ -119,6 +119,7 @@ class RankFile(TypedDict):
     too_few_to_stand_out: bool
     extrema: list[Extreme]
     clusters: list[Cluster]
+    stretches: list[Stretch]
     findings: list[Finding]
     hindmost: NotRequired[dict[str, Any]]
     waiting_recorded_share: NotRequired[float]

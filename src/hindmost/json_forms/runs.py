@@ -44,17 +44,19 @@ class RunSummary(summary.RunSummary):
 
 
 class Stretch(TypedDict):
-    """Work between two calls of MPI and the wait in the second, of each rank in seconds.
+    """Work between two calls of MPI and the time in the second, of each rank in seconds.
 
-    Of the work, what is beyond the median iteration; and the median of an iteration in the first
-    and in the last third of the iterations.
+    Of that time, what others wait there for each rank. Of the work, what is beyond the median
+    iteration, what all but one in twenty have, and the medians of the first and the last third.
     """
 
     after: str
     before: str
     work_s: list[float]
     wait_s: list[float]
+    waited_for_s: list[float]
     beyond_s: list[float]
+    quickest_s: list[float]
     begin_s: list[float]
     end_s: list[float]
 

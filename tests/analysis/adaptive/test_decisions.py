@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from tests.analysis.adaptive.files import off_by, write_adaptive
 
-from hindmost.analysis.adaptive.checkpoints import study_checkpoints
-from hindmost.analysis.adaptive.study import find_onsets
+from hindmost.analysis.adaptive.study import BEST, find_onsets, study_checkpoints
 from hindmost.analysis.runs.cycles import AdaptiveRun, read_adaptive
 from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.reader import open_run
@@ -37,13 +36,10 @@ def test_young_rounded_down_on_equal_cycles(tmp_path: Path, header: Header) -> N
     mtbf_s = (10.5 * each) ** 2 / (2.0 * 0.1 * each)
     assert young_s(0.1 * each, mtbf_s) == pytest.approx(10.5 * each)
     study = study_checkpoints(run, mtbf_s=mtbf_s, checkpoint_s=0.1 * each)
-    by_name = {planned.name: planned for planned in study.planned}
-    after = by_name["Young, rounded down (the paper)"].plan.after
-    assert after[:3] == (10, 20, 30)
-    best = by_name["least waste, known afterwards"]
-    assert best.above_percent == 0.0
-    assert all(planned.above_percent >= 0.0 for planned in study.planned)
-    assert by_name["optimum, to the nearest cycle"].above_percent < 0.5
+    assert study.plans["Young, rounded down (the paper)"].after[:3] == (10, 20, 30)
+    assert study.above_percent(BEST) == 0.0
+    assert all(study.above_percent(rule) >= 0.0 for rule in study.plans)
+    assert study.above_percent("optimum, to the nearest cycle") < 0.5
     assert study_checkpoints(run).assumed
 
 

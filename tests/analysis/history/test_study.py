@@ -18,7 +18,7 @@ from tests.analysis.history.planted import (
 
 from hindmost.analysis.history.acknowledgements import Acknowledgement
 from hindmost.analysis.history.dates import SECONDS_A_DAY
-from hindmost.analysis.history.study import FAIL, PASS, WARN, HistoryStudy, judge_history
+from hindmost.analysis.history.study import FAIL, PASS, WARN, judge_history
 from hindmost.errors import DataError, UsageError
 
 
@@ -115,11 +115,3 @@ def test_one_bad_series_does_not_stop_the_others() -> None:
     study = judge_history(history(broken, series(stepped(0))))
     assert [each.series.name.timer for each in study.judged] == [TOTAL]
     assert [name.timer for name in study.refused] == [SOLVE]
-
-
-def test_a_notebook_shows_a_table() -> None:
-    study: HistoryStudy = judge_history(history(series(stepped(0), case="<ice>")))
-    shown = study._repr_html_()
-    assert shown.count("<tr>") == 2
-    assert "&lt;ice&gt;" in shown
-    assert "<ice>" not in shown

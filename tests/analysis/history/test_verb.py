@@ -117,16 +117,14 @@ def test_a_noted_change_does_not_fail(folder: Path, capsys: pytest.CaptureFixtur
     assert main(["history", str(folder), "--ack", str(elsewhere)]) == 0
 
 
-def test_a_second_note_on_a_known_change_is_told(
+def test_a_note_without_names_is_undone_without_names(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = ["history", "ack", str(folder), "--date", day(STEP)]
     main([*words, "--reason", "all of it"])
-    capsys.readouterr()
     main([*words, "--reason", "ice only", "--case", "ice*"])
-    assert f"(already acknowledged by --date {day(STEP)}: all of it)" in capsys.readouterr().out
     main([*words, "--reason", "new reason"])
-    assert "(replaces the reason 'all of it')" in capsys.readouterr().out
+    capsys.readouterr()
     # Without names, --undo takes back the note that was made without names.
     assert main([*words, "--undo"]) == 0
     assert "new reason" in capsys.readouterr().out
@@ -165,17 +163,8 @@ def test_a_huge_change_has_few_digits_in_lists_and_on_pages(
     told += [each.detection.explain() for each in study.judged]
     trend = Trend(start=0, stop=9, effect=1e100, effect_interval=(1e99, 1e101), p_value=0.0)
     told += [trend.explain(), drift_sentence(study.judged[0], trend)]
-    for text in (printed, shown, study._repr_html_(), *told):
+    for text in (printed, shown, *told):
         assert re.search(r"\d{40}", text) is None
-
-
-def test_a_note_tells_of_changes_on_other_days(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    main(["history", "ack", str(folder), "--date", day(STEP - 1), "--reason", "early"])
-    assert f"1 change of these is on another day than {day(STEP - 1)}" in capsys.readouterr().out
-    main(["history", "ack", str(folder), "--date", day(STEP), "--reason", "exact"])
-    assert "another day" not in capsys.readouterr().out
 
 
 def test_a_drift_that_has_ended_can_be_acknowledged(
@@ -284,7 +273,7 @@ def test_notes_are_listed_and_undone(folder: Path, capsys: pytest.CaptureFixture
     assert main([*words[:2], str(notes), "--list"]) == 0
     with pytest.raises(UsageError, match=r"2 acknowledgements match.*'ice.*'sea'"):
         main([*words, "--undo", "--date", day(STEP)])
-    with pytest.raises(UsageError, match=r"has no acknowledgement.*The nearest are"):
+    with pytest.raises(UsageError, match="has no acknowledgement"):
         main([*words, "--undo", "--date", day(STEP), "--case", "ice"])
     assert main([*words, "--undo", "--date", day(STEP), "--case", "ice*"]) == 0
     assert "compiler" not in notes.read_text()

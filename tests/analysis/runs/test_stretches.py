@@ -13,10 +13,15 @@ from tests.conftest import run_values
 import hindmost
 from hindmost.analysis.ranks.study import report_run
 from hindmost.analysis.ranks.tables import summary_lines
+from hindmost.analysis.report.ranks_page import ranks_page
+from hindmost.analysis.runs.attached import AttachedRun, rank_times
 from hindmost.analysis.runs.figures.one_run import make_code
 from hindmost.analysis.runs.figures.run_figure import FigureChoice
+from hindmost.analysis.runs.finding import Finding, Topic
 from hindmost.analysis.runs.stretches import extra_words, growth_words, stretches_of
+from hindmost.analysis.show.html_renderer import page_html
 from hindmost.errors import UsageError
+from hindmost.harness.runfile.bodies import PHASES
 from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.contexts import CallContexts, Module
 from hindmost.harness.runfile.reader import Run
@@ -51,15 +56,38 @@ def contexts() -> CallContexts:
     )
 
 
-def run_of(folder: Path, header: Header, work: NDArray[np.float64]) -> Run:
-    """Write a run: in each iteration work, an exchange, work, a sum; work: (iteration, rank, 2)."""
+def run_of(
+    folder: Path,
+    header: Header,
+    work: NDArray[np.float64],
+    sum_s: NDArray[np.float64] | float = 1e-6,
+    *,
+    alike: bool = False,
+) -> Run:
+    """Write a run: in each iteration work, an exchange, work, a sum.
+
+    Parameters
+    ----------
+    work : float64 array, shape (iteration, rank, 2), seconds
+    sum_s : float64 array, shape (iteration, rank), seconds
+        Time in the sum.
+    alike : bool
+        Whether the middle rank calls the same function as the others for its exchange.
+    """
+    spent = np.full(work.shape, 1e-6, np.float32)
+    spent[:, :, 1] = sum_s
     values = run_values(iterations=BODIES, ranks=RANKS, restart=BODIES, seed=1)
     context = np.tile(np.array([1, 3]), (BODIES, RANKS, 1))
-    context[:, 1, 0] = 2  # the middle rank calls the other function there
+    context[:, 1, 0] = 1 if alike else 2
+    local_s = work.sum(axis=2)
+    phases = np.zeros((BODIES, RANKS, len(PHASES)))
+    phases[:, :, PHASES.index("local")] = local_s
+    phases[:, :, PHASES.index("wait")] = local_s.max(axis=1, keepdims=True) - local_s
+    values |= {"phase_duration": phases, "duration": phases.sum(axis=2)}
     found = values | contexts().variables() | {
         "event_kind": np.tile(np.array([EventKind.SEND, EventKind.REDUCE], np.uint8), (BODIES, 1)),
         "event_work": work.astype(np.float32),
-        "event_duration": np.full(work.shape, 1e-6, np.float32),
+        "event_duration": spent,
         "event_context": context,
         "context_polls": np.zeros(contexts().count, np.int64),
     }  # fmt: skip
@@ -81,6 +109,36 @@ def test_a_stretch_is_that_of_the_code_whatever_calls_end_it(
     assert any(before in line for line in summary_lines(report_run(run)))
     chart = make_code(run, FigureChoice())
     assert "work, a.c:20 to a.c:30" in [each.name for each in chart.series]
+
+
+def test_a_call_says_for_whom_the_others_wait(tmp_path: Path, own_header: Header) -> None:
+    """The last rank at the sum is another every third iteration; the truth follows from times."""
+    work = np.full((BODIES, RANKS, 2), 1e-3)
+    last = np.where(np.arange(BODIES) % 3, 2, 0)
+    work[np.arange(BODIES), last, 1] += np.linspace(1e-2, 2e-2, BODIES)
+    values = run_values(iterations=BODIES, ranks=RANKS, restart=BODIES, seed=1)
+    come = values["start"] + work.sum(axis=2) + 1e-6
+    waits = come.max(axis=1, keepdims=True) - come
+    waits[:, 1] = 0.0  # its stretch is another: it calls the other function
+    truth = np.bincount(come.argmax(axis=1), waits.sum(axis=1), RANKS)
+    run = run_of(tmp_path, own_header, work, sum_s=waits)
+    name = "between left in step (a.c:20) and sum in step (a.c:30)"
+    (before_sum,) = (each for each in stretches_of(run) if str(each) == name)
+    np.testing.assert_allclose(before_sum.waited_for_s, truth, rtol=1e-3)
+    share = truth.max() / waits.sum()
+    rank, part = before_sum.for_whom() or (-1, 0.0)
+    assert rank == truth.argmax()
+    assert part == pytest.approx(share, rel=1e-3)
+    report = report_run(run)
+    said = f"most for rank 2: {share * 100:.0f} %"
+    assert said in " ".join(" ".join(summary_lines(report)).split())
+    assert said in page_html(ranks_page([(report, run)])).replace("\u00a0", " ")
+    (of_json,) = (
+        each
+        for each in report.to_json()["stretches"]
+        if each["after"] == before_sum.after and each["before"] == before_sum.before
+    )
+    np.testing.assert_allclose(of_json["waited_for_s"], truth, rtol=1e-3)
 
 
 def test_an_iteration_with_one_call_has_one_stretch(tmp_path: Path, own_header: Header) -> None:
@@ -106,6 +164,62 @@ def test_growth_is_found_in_its_stretch_under_noise_elsewhere(
 def test_steady_noise_does_not_grow(tmp_path: Path, own_header: Header) -> None:
     work = np.random.default_rng(5).exponential(5e-3, (BODIES, RANKS, 2))
     assert not any(each.grows.any() for each in stretches_of(run_of(tmp_path, own_header, work)))
+
+
+EVERY = 10
+DRAWS = [(kind, seed) for kind in ("constant", "every", "growing", "none") for seed in range(5)]
+
+
+@pytest.mark.parametrize(("kind", "seed"), DRAWS)
+def test_a_delay_is_named_in_its_stretch_where_others_disturb_the_run(
+    tmp_path: Path, own_header: Header, kind: str, seed: int
+) -> None:
+    """A tenth to three tenths of an iteration; every tenth one is longer by as much of ten.
+
+    Others take the cores in a fifth of all stretches, mostly for longer than an iteration.
+    """
+    random = np.random.default_rng((7, seed))
+    base = np.array([2e-3, 1e-3])
+    rank, stretch, share = random.integers(RANKS), random.integers(2), random.uniform(0.1, 0.3)
+    steps = np.arange(BODIES)
+    part = {
+        "constant": np.ones(BODIES),
+        "every": EVERY * (steps % EVERY == EVERY - 1),
+        "growing": 2.0 * steps / BODIES,
+        "none": np.zeros(BODIES),
+    }[kind]
+    work = np.tile(base, (BODIES, RANKS, 1)) * random.normal(1.0, 0.01, (BODIES, RANKS, 2))
+    work[:, rank, stretch] += part * share * base.sum()
+    work += random.exponential(5e-3, work.shape) * (random.uniform(size=work.shape) < 0.2)
+    run = run_of(tmp_path, own_header, work, alike=True)
+    taken = Finding(
+        file="", code="cores-taken", severity="error", text="", advice="", doubts=(Topic.TIMES,)
+    )
+    found = AttachedRun(
+        run=run,
+        attached={},
+        times=rank_times(run),
+        stretches=stretches_of(run),
+        findings=(taken,),
+    )
+    ends = ["left in step (a.c:20)", "sum in step (a.c:30)"]
+    where = f"between {ends[1 - stretch]} and {ends[stretch]}"
+    if kind == "none":
+        assert found.straggler is None or found.doubt()
+    if kind in ("none", "constant"):
+        assert found.grown() == []
+    if kind != "every":
+        assert found.recurring == []
+    if kind == "constant":
+        said = f"Rank {rank} is the straggler in its quickest iterations, too: it spends "
+        assert found.who().startswith(said)
+        assert f"of its extra work lies {where}." in found.who()
+    elif kind == "every":
+        (said,) = found.recurring
+        assert said.startswith("every 10th iteration (9, 19, … 119) is ")
+        assert f"longer on rank {rank}, {where}: " in said
+    elif kind == "growing":
+        assert found.grown()[0].startswith(f"Work of rank {rank} {where} grows from ")
 
 
 def test_without_contexts_there_is_no_place(

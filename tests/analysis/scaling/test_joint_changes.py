@@ -15,8 +15,9 @@ from hindmost.analysis.scaling.figures import scaling_chart
 from hindmost.analysis.scaling.latex_table import latex_table
 from hindmost.analysis.scaling.python_module import python_module
 from hindmost.analysis.scaling.study import ScalingStudy, study_scaling
-from hindmost.analysis.scaling.study_json import json_text, study_json
+from hindmost.analysis.scaling.study_json import study_json
 from hindmost.analysis.scaling.tables import kernel_lines, models_text
+from hindmost.output import strict_json
 
 POINTS = [(p, n) for p in (2, 4, 8, 16, 32) for n in (10, 20, 40, 80, 160, 320)]
 
@@ -51,7 +52,7 @@ def test_the_change_is_told(study: ScalingStudy) -> None:
 
 
 def test_json_names_the_parameter_and_both_sides(study: ScalingStudy) -> None:
-    models = json.loads(json_text(study_json(study)))["models"]
+    models = json.loads(strict_json(study_json(study)))["models"]
     changed = next(each for each in models if each["kernel"] == "cache")
     assert changed["segmented"]
     assert changed["change"] == [40.0, 80.0]

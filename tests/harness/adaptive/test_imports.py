@@ -9,6 +9,8 @@ ROOMS = (
     "decks",
     "physics.flow",
     "physics.heat",
+    "mesh.mesh",
+    "compiling",
 )
 
 

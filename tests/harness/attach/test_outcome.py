@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hindmost.harness.attach.outcome import read_outcome
+from hindmost.harness.attach.outcome import ended_early, read_outcome
 
 
 def test_each_rank_ends_by_itself_if_a_launcher_was_started(tmp_path: Path) -> None:
@@ -26,3 +26,11 @@ def test_programs_of_a_script_end_by_themselves(tmp_path: Path) -> None:
     status.write_text("\n".join([*starts, *ends]))
     first, second = read_outcome(status).processes
     assert (first.finished, second.finished) == (True, False)
+
+
+def test_it_is_said_who_writes_the_run_files_of_a_program_that_ended_early() -> None:
+    """Under a launcher other ranks may still run; without one, they are written at once."""
+    said = ended_early(Path("my runs"), over=False)
+    assert said.startswith("The program ended without MPI_Finalize. The first command")
+    assert said.endswith("hindmost attach --convert 'my runs'")
+    assert ended_early(Path("runs"), over=True) == "The program ended without MPI_Finalize."

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
 from hindmost.errors import UsageError
 from hindmost.harness.collectives.experiment import CollectivesExperiment
-from hindmost.harness.collectives.operations import pattern, summed
 
 PLAN = CollectivesExperiment(
     operations=("allreduce", "barrier", "alltoall"),
@@ -60,9 +58,3 @@ def test_what_cannot_be_run(change: dict[str, object], word: str) -> None:
 
 def test_a_barrier_needs_no_size() -> None:
     replace(PLAN, operations=("barrier",), sizes=()).check()
-
-
-@pytest.mark.parametrize("ranks", [1, 2, 7])
-def test_the_expected_sum_is_the_sum(ranks: int) -> None:
-    total = np.sum([pattern(3000, 5 + rank) for rank in range(ranks)], axis=0)
-    np.testing.assert_array_equal(summed(ranks, 3000, 5), total)

@@ -5,7 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from hindmost.harness.loops.choice import Signature, Summary, candidates_of, choose, named_loop
+from hindmost.harness.loops.choice import (
+    Signature,
+    Summary,
+    candidates_of,
+    choose,
+    named_loop,
+    phases_of,
+)
 
 
 def at(function: int, depth: int = 0) -> Signature:
@@ -67,6 +74,25 @@ def test_few_equal_iterations_are_better_than_irregular_ones() -> None:
     assert (chosen.parts, chosen.few) == ((OUTER,), True)
 
 
+def test_a_loop_within_a_few_iterations_has_their_time_and_is_none_of_axes() -> None:
+    outer = loop(4, share=0.65)
+    inner = loop(72, inside=OUTER, trips=18, entries=4, share=0.6)
+    (chosen,) = choose(candidates_of([{OUTER: outer, INNER: inner}]))
+    assert chosen.parts == (INNER,)
+    for other in (replace(inner, share=0.06), replace(inner, trips=3)):
+        (chosen,) = choose(candidates_of([{OUTER: outer, INNER: other}]))
+        assert (chosen.parts, chosen.few) == ((OUTER,), True)
+    assert choose(candidates_of([{OUTER: loop(3), INNER: replace(inner, trips=3)}])) == ()
+
+
+def test_what_is_around_is_so_where_most_of_the_time_is() -> None:
+    once = ((0, 3), (0, 2)), 0, 0, 0  # the same loop, called before
+    first = loop(25, share=0.05)
+    then = loop(375, inside=OUTER, trips=25, entries=15, share=0.9)
+    (chosen,) = choose(candidates_of([{once: first, OUTER: loop(15, calls=375), INNER: then}]))
+    assert (chosen.iterations, chosen.around) == (400, (OUTER,))
+
+
 def test_a_few_iterations_with_all_the_time_are_not_often() -> None:
     assert choose(candidates_of([{OUTER: loop(19, effective=1.2, constant=0.0)}]))[0].few
 
@@ -85,6 +111,15 @@ def test_other_loops_are_phases_and_the_same_one_is_one() -> None:
     again = ((0, 3), (0, 1)), 0, 0, 0
     (chosen,) = choose(candidates_of([{OUTER: loop(50, share=0.3), again: loop(80, share=0.4)}]))
     assert chosen.iterations == 130
+
+
+def test_a_loop_of_few_iterations_with_much_of_the_time_has_a_file() -> None:
+    ranks = [{OUTER: loop(50, share=0.3), INNER: loop(7, share=0.6)}]
+    found = choose(candidates_of(ranks))
+    assert [(each.parts[0], each.few) for each in found] == [(OUTER, False), (INNER, True)]
+    assert phases_of(found) == found
+    little = [{OUTER: loop(50, share=0.9), INNER: loop(70, share=0.06)}]
+    assert len(phases_of(choose(candidates_of(little)))) == 1
 
 
 def test_a_loop_by_its_name() -> None:

@@ -12,11 +12,11 @@ from hindmost.harness.probes.cell_times import (
     GrindTimes,
     NodeTimes,
     cell_counts,
+    described,
     load_kernel,
     on_ranks,
 )
-from hindmost.harness.probes.sections.cell_times import described
-from hindmost.harness.probes.sections.contract import ProbeResult
+from hindmost.harness.probes.section import ProbeResult
 from hindmost.harness.solo import Solo
 from hindmost.models.adaptive.machine import ELASTICITY
 
@@ -44,7 +44,7 @@ def test_the_median_of_each_phase_over_repeats() -> None:
         slow = 50 if asked.count(cells) == 1 else 7 if asked.count(cells) == 6 else 1
         return {"hydro": slow * 30e-9, "heat": 2e-9 * cells}
 
-    times = on_ranks(Solo(), measure, (1000, 4000, 9000), 5, seed=2)
+    times = on_ranks(Solo(), measure, (1000, 4000, 9000), 5)
     assert sorted(set(asked)) == [1000, 4000, 9000]
     assert asked != sorted(asked)
     points = {(point.phase, point.cells): point for each in times for point in each.points()}
@@ -64,12 +64,12 @@ def test_the_cells_that_it_ran_on_are_kept_and_events_with_them() -> None:
             events={"balance": 1e-6 * cells, "combine": 0.0},
         )
 
-    times = on_ranks(Solo(), measure, (1000, 1400, 5000), 2, seed=2)
+    times = on_ranks(Solo(), measure, (1000, 1400, 5000), 2)
     assert [(each.asked, each.cells) for each in times] == [
         (1000, 2000.5), (1400, 2800.5), (5000, 10000.5),
     ]  # fmt: skip
     assert [point.cells for each in times for point in each.points()] == [2000.5, 2800.5, 10000.5]
-    node = NodeTimes(ranks_per_node=1, sizes=tuple(times), before=[[1.0]], after=[[1.0]])
+    node = NodeTimes(ranks_per_node=1, sizes=tuple(times))
     assert {each.event: each.seconds for each in node.events} == pytest.approx(
         {"balance": 1.4e-3, "combine": 0.0}
     )
@@ -88,8 +88,8 @@ def test_times_are_scaled_to_the_speed_at_which_the_machine_was_fast() -> None:
             pulse_s=slow ** (1.0 / ELASTICITY) * 4e-6,
         )
 
-    sizes = tuple(on_ranks(Solo(), measure, (1000, 4000), 5, seed=2))
-    node = NodeTimes(ranks_per_node=1, sizes=sizes, before=[[1.0]], after=[[1.0]])
+    sizes = tuple(on_ranks(Solo(), measure, (1000, 4000), 5))
+    node = NodeTimes(ranks_per_node=1, sizes=sizes)
     changes = described([node], "k").changes
     assert [each.seconds_per_cell for each in changes["grind"]] == pytest.approx([3e-8, 3e-8])
     assert [(each.event, each.cells) for each in changes["events"]] == [
@@ -129,7 +129,7 @@ def test_times_that_are_none(ran_on: float, phases: dict[str, float]) -> None:
         return CellTimes(cells=ran_on, phases=phases)
 
     with pytest.raises(DataError, match="At 1000 cells"):
-        on_ranks(Solo(), measure, (1000,), 1, seed=0)
+        on_ranks(Solo(), measure, (1000,), 1)
 
 
 def test_a_size_that_a_kernel_refuses_is_named() -> None:
@@ -137,7 +137,7 @@ def test_a_size_that_a_kernel_refuses_is_named() -> None:
         raise UsageError("columns is 40000; allowed: a whole number from 1 to 32768.")
 
     with pytest.raises(UsageError, match=r"^--cells 10: columns is 40000"):
-        on_ranks(Solo(), measure, [10], repeats=0, seed=0)
+        on_ranks(Solo(), measure, [10], repeats=0)
 
 
 def test_a_kernel_that_fails_is_named() -> None:
@@ -147,20 +147,21 @@ def test_a_kernel_that_fails_is_named() -> None:
     with pytest.raises(
         DataError, match=r"1000 cells.*ArithmeticError: the density.*test_cell_times"
     ):
-        on_ranks(Solo(), fails, (1000,), 1, seed=0)
+        on_ranks(Solo(), fails, (1000,), 1)
 
 
 def test_a_machine_that_changes_is_told() -> None:
-    def told(before: list[list[float]], after: list[list[float]]) -> ProbeResult:
-        count = len(before)
-        times = NodeTimes(ranks_per_node=count, sizes=(), before=before, after=after)
-        return described([times], "k")
+    def told(*hydro: list[float]) -> ProbeResult:
+        size = GrindTimes(
+            ranks_per_node=len(hydro), asked=1000, cells=1000.0,
+            phases={"hydro": list(hydro)}, events={},
+        )  # fmt: skip
+        return described([NodeTimes(ranks_per_node=len(hydro), sizes=(size,))], "k")
 
-    steady = told([[1.0, 1.1, 1.0]], [[1.02]])
-    assert not steady.warnings
-    assert "+20.0 % while grind was measured with 1 rank at" in told([[1.0]], [[1.2]]).warnings[0]
+    assert not told([1.0, 1.1, 1.02]).warnings
+    assert "+20.0 % while grind was measured with 1 rank at" in told([1.0, 1.2]).warnings[0]
     # Of two ranks at once the slower counts, as in a run.
-    assert not told([[1.0, 1.0], [1.3, 1.3]], [[1.2], [1.3]]).warnings
+    assert not told([1.0, 1.2], [1.3, 1.3]).warnings
 
 
 @pytest.mark.parametrize("name", ["math", "absent.module:measure", "math:absent", "..:measure"])

@@ -15,7 +15,7 @@ from hindmost.harness.probes.machine_file import (
     updated,
     write_document,
 )
-from hindmost.harness.probes.sections.contract import ProbeResult
+from hindmost.harness.probes.section import ProbeResult
 from hindmost.harness.runfile.machine_file import read_document, read_machine
 from hindmost.models.adaptive.machine import Machine, SpeedPoint, SystemNoise
 

@@ -57,12 +57,11 @@ def watched(
     cycles: Iterable[tuple[Work, Spent]], model: OfflineModel | None
 ) -> tuple[list[CycleVerdict], float]:
     """Return what a panel says of cycles, and measured over baseline as it holds it to be usual."""
-    test = Interference()
-    panel = Panel(("online-1",), model=model, interference=test)
+    panel = Panel(("online-1",), model=model)
     for work, spent in cycles:
         panel.predict(work)
         panel.observe(spent)
-    return panel.verdicts, test.usual
+    return panel.verdicts, panel.usual
 
 
 @pytest.mark.parametrize("law", LAWS.values(), ids=LAWS)

@@ -4,13 +4,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from hindmost.errors import DataError, UsageError
-from hindmost.models.synthetic.nightly import (
-    KINDS,
-    draw_nightly,
-    inject_shifts,
-    stable_stretches,
-)
+from hindmost.errors import UsageError
+from hindmost.models.synthetic.nightly import KINDS, draw_nightly
 from hindmost.models.synthetic.scores import Score, detection_delays, score_changes
 
 
@@ -63,30 +58,6 @@ def test_short_segments_are_short_and_double_outliers_double() -> None:
 def test_an_unknown_kind_is_refused_with_the_choices() -> None:
     with pytest.raises(UsageError, match="short segments"):
         draw_nightly("other", 0)
-
-
-def test_shifts_are_put_into_real_nights() -> None:
-    values = np.exp(np.random.default_rng(0).normal(3.0, 0.02, 70))
-    series = [inject_shifts(values, seed) for seed in range(30)]
-    assert {one.changes.size for one in series} == {0, 1, 2}
-    for one in series:
-        ratio = one.values / values
-        np.testing.assert_allclose(ratio[: one.changes[0] if one.changes.size else 70], 1.0)
-        for change, effect in zip(one.changes, one.effects, strict=True):
-            assert ratio[change] / ratio[change - 1] == pytest.approx(1.0 + effect)
-            assert max(effect, 1.0 / (1.0 + effect) - 1.0) >= 0.05 - 1e-12
-    with pytest.raises(DataError, match="take a longer one"):
-        inject_shifts(values[:20], 0)
-
-
-def test_stable_stretches_hold_no_change() -> None:
-    random = np.random.default_rng(4)
-    values = np.exp(random.normal(0.0, 0.02, 240) + 0.2 * (np.arange(240) >= 120))
-    stretches = stable_stretches(values)
-    assert stretches
-    for start, stop in stretches:
-        assert stop <= 120 or start >= 120
-    assert sum(stop - start for start, stop in stretches) > 150
 
 
 def test_scores_pair_one_to_one() -> None:

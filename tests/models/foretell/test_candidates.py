@@ -78,14 +78,3 @@ def test_what_was_before_the_last_behaviour_is_left_out() -> None:
     alone = hold_out(points[4:], values[:, 4:], 1024.0)
     np.testing.assert_allclose(last.predicted, alone.predicted)
     assert not np.allclose(whole.predicted, alone.predicted)
-
-
-@pytest.mark.parametrize(
-    ("factor", "leaps"), [(0.1, True), (0.8, False), (1.0, False), (1.3, False), (10.0, True)]
-)
-def test_a_last_step_unlike_all_others_begins_a_new_behaviour(factor: float, leaps: bool) -> None:
-    points = 2.0 ** np.arange(2, 9)
-    values = 3000.0 / points**0.9
-    values[-1] *= factor
-    trials = hold_out(points, values[None], 512.0)
-    assert trials.recent[0] == (1.0 if leaps else np.inf)

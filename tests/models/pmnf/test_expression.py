@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hindmost.models.pmnf.expression import HUMAN, LATEX, PYTHON
+from hindmost.models.pmnf.expression import HUMAN, LATEX
 from hindmost.models.pmnf.model import Form
 from hindmost.models.pmnf.term import Term
 
@@ -25,7 +25,7 @@ TERM = st.tuples(PAIR, PAIR).filter(lambda pairs: any(map(any, pairs)))
     st.lists(st.tuples(st.floats(-1e6, 1e6), TERM), min_size=1, max_size=3),
     st.tuples(st.floats(1.5, 1e4), st.floats(1.5, 1e4)),
 )
-def test_python_forms_compute_what_the_model_does(
+def test_what_people_read_computes_what_the_model_does(
     constant: float,
     parts: list[tuple[float, tuple[tuple[Fraction, Fraction], ...]]],
     point: tuple[float, float],
@@ -33,8 +33,8 @@ def test_python_forms_compute_what_the_model_does(
     terms = tuple(Term(exponents=pairs) for _, pairs in parts)
     rounded = [float(f"{factor:.4g}") for factor, _ in parts]
     form = Form(constant=float(f"{constant:.4g}"), coefficients=tuple(rounded), terms=terms)
-    text = PYTHON.model(form.constant, form.coefficients, form.terms, NAMES)
-    value = eval(text, {"log2": log2, "p": point[0], "n": point[1]})
+    text = HUMAN.model(form.constant, form.coefficients, form.terms, NAMES)
+    value = eval(text.replace("^", "**"), {"log2": log2, "p": point[0], "n": point[1]})
     sizes = abs(form.constant) + sum(
         abs(factor * float(term(np.array(point))))
         for factor, term in zip(rounded, terms, strict=True)

@@ -26,6 +26,7 @@ from hindmost.models.simulation.blocks import (
 from hindmost.models.simulation.event_simulator import EventSimulator, Latencies
 from hindmost.models.simulation.path import Waits
 from hindmost.models.simulation.recorded import moments, releases
+from hindmost.models.simulation.recorded import waits as waits_as_recorded
 
 FROZEN = json.loads((Path(__file__).parent / "frozen.json").read_text(encoding="utf-8"))
 """What the loops found that this walk replaced."""
@@ -183,3 +184,6 @@ def test_collectives_in_which_not_all_wait_for_all(
     kept = waits.waited[0] >= 0
     np.testing.assert_allclose(released[kept], np.array(leave)[kept] - 0.5)
     assert (released[~kept] <= come[0, 0, ~kept]).all()
+    by, wait_s = waits_as_recorded(np.zeros((1, 4)), block, neighbours)
+    assert by[0, 0, kept].tolist() == waits.waited[0, kept].tolist()
+    np.testing.assert_allclose(wait_s[0, 0], np.maximum(released - come[0, 0], 0.0))

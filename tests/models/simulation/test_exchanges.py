@@ -15,7 +15,7 @@ from hindmost.models.simulation.blocks import EventBlock, Neighbours, absent_ran
 from hindmost.models.simulation.change import Change
 from hindmost.models.simulation.exchanges import Exchanges, exchanges_meet, latest_of_neighbours
 from hindmost.models.simulation.program import Program, recorded_program
-from hindmost.models.simulation.recorded import moments, releases
+from hindmost.models.simulation.recorded import moments, releases, waits
 from hindmost.models.simulation.rerun import Scenario, prepared, what_if
 from hindmost.models.simulation.timeline import timeline_of
 
@@ -209,6 +209,13 @@ def test_block_by_block_neighbours_release_a_receipt_as_in_the_walk(
     neighbours = Neighbours.of_edges(2, *PAIR)
     walked = releases(start, block, come, leave, neighbours, exchanges_meet=rule)
     exchanges = Exchanges(2)
+    by, wait_s = waits(start, block, neighbours, exchanges_meet=rule)
+    at = kinds.index(RECEIVE)
+    late = walked[:, at] > come[:, at]
+    assert 0 < late.sum() < late.size
+    assert (by[:, at][late] == np.broadcast_to([1, 0], late.shape)[late]).all()
+    until = np.minimum(walked[:, at], leave[:, at])
+    np.testing.assert_allclose(wait_s[:, at], np.maximum(until - come[:, at], 0.0))
     for rows in (slice(0, 7), slice(7, 8), slice(8, 150), slice(150, None)):
         found = exchanges.advance(start[rows], block.part(rows))
         latest = latest_of_neighbours(found, neighbours, exchanges_meet=rule)

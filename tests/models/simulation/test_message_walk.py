@@ -9,7 +9,7 @@ from hindmost.errors import DataError
 from hindmost.models.simulation import message_walk
 from hindmost.models.simulation.message_walk import (
     MessageWalk,
-    branch_s,
+    branch_bytes,
     collective_s,
     message_costs,
     walk_messages,
@@ -122,7 +122,8 @@ def test_collectives_take_their_rounds(exchange: Exchange, expected: float) -> N
 
 def test_branches_carry_the_bytes_of_the_ranks_behind_them() -> None:
     grown = JointCall(name="gather", pattern=Pattern.TO_ROOT, exchange=Exchange.GROWING, bytes=2.0)
-    assert [branch_s(grown, level, LINK.time_s) for level in range(3)] == [2.0, 3.0, 5.0]
+    # Of 7 ranks, counted from the root: 6 has no other behind it, and 4 has 5 and 6.
+    assert branch_bytes(grown, 7) == [2.0, 4.0, 8.0, 2.0, 2.0, 6.0]
 
 
 def test_messages_between_nodes_take_their_link() -> None:

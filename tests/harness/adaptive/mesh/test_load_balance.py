@@ -29,8 +29,10 @@ def test_every_cell_goes_to_its_owner(old: list[int], cuts: list[float]) -> None
     after = np.array([0, *sorted(round(cut * total) for cut in cuts), total])
     owner = np.full(total, -1)
     for rank in range(before.size - 1):
-        for target, first, last in overlaps(before[rank : rank + 2], after):
-            assert before[rank] <= first < last <= before[rank + 1]
-            owner[first:last] = target
+        first = before[rank]
+        for target, count in enumerate(overlaps(before[rank : rank + 2], after)):
+            owner[first : first + count] = target
+            first += count
+        assert first == before[rank + 1]
     expected = np.searchsorted(after, np.arange(total), side="right") - 1
     assert owner.tolist() == expected.tolist()

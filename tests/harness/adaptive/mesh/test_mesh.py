@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from fractions import Fraction
 from typing import Any
 
@@ -248,14 +246,6 @@ def test_given_cells_of_unlike_neighbours() -> None:
 def test_what_is_refused(base: tuple[int, int], levels: int, word: str) -> None:
     with pytest.raises(UsageError, match=word):
         Mesh(ALONE, base, levels)
-
-
-def test_nothing_is_compiled_and_no_mpi_started_on_import() -> None:
-    code = (
-        "import sys, hindmost.harness.adaptive.mesh.mesh, hindmost.harness.adaptive.compiling\n"
-        "sys.exit(len({'numba', 'mpi4py'} & set(sys.modules)))"
-    )
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 def test_flags_of_another_mesh_are_refused() -> None:

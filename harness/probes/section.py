@@ -20,8 +20,6 @@ class ProbeSetting:
         The node of every rank, by its lowest rank.
     quick : bool
         Measure for a few seconds only, with coarse results.
-    seed : int
-        For every random order.
     folder : Path
         Where the checkpoint probe writes.
     cells : tuple of int
@@ -33,7 +31,6 @@ class ProbeSetting:
     communicator: Any
     nodes: tuple[int, ...]
     quick: bool
-    seed: int
     folder: Path
     cells: tuple[int, ...]
     kernel: str

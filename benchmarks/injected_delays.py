@@ -1,0 +1,139 @@
+"""Delays put into a program, and what hindmost says of them.
+
+    python -m benchmarks.injected_delays [RUNS]
+
+A program of four stretches of work, each up to another call of MPI, runs under ``hindmost attach``
+on two ranks. In each run one rank has a delay in one stretch, drawn with the kind and the size:
+more work in each step, more in each 50th, or ever more. It is *found* if the first screen names the
+rank, the kind and the calls at both ends of the stretch. As many runs have no delay: a straggler,
+growth or recurring work named there is a false one. A sentence that says itself that a disturbance
+may be the cause names nobody.
+
+The program rests where others work, so that the load, which is printed, disturbs it less.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from hindmost.analysis.runs.attached import AttachedRun, attached_programs
+from hindmost.analysis.runs.check import findings_of
+from hindmost.analysis.runs.groups import group_runs
+from hindmost.analysis.runs.read import find_runs
+from hindmost.harness.stack import current_stack
+
+SOURCE = Path(__file__).with_name("peers") / "injected_delays.c"
+BIN = Path(sys.executable).parent
+RUNS = 20
+STEPS = 400
+STEP_S = 10e-3
+"""Work of a step."""
+LEAST, MOST = 0.1, 0.3
+"""Delay of a step, as a share of its work; of each 50th step as a number of steps times ten."""
+OF_EVERY = 10.0
+CALLS = ("pass_left", "pass_right", "add_up", "largest")
+"""At the ends of the stretches."""
+KINDS = ("constant", "every", "growing")
+LIMIT_S = 300.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delay:
+    """What is put into a run.
+
+    Attributes
+    ----------
+    kind : str
+        Of `KINDS`, or "none".
+    stretch, rank : int
+    seconds : float
+        Of a step: see the program.
+    """
+
+    kind: str
+    stretch: int
+    rank: int
+    seconds: float
+
+    def __str__(self) -> str:
+        """Write it for a line."""
+        if self.kind == "none":
+            return "none"
+        size = f"{self.seconds * 1e3:.2f} ms"
+        return f"{self.kind} {size} before {CALLS[self.stretch]}, rank {self.rank}"
+
+
+def drawn(random: np.random.Generator) -> Delay:
+    """Draw a delay."""
+    kind = str(random.choice(KINDS))
+    share = float(random.uniform(LEAST, MOST)) * (OF_EVERY if kind == "every" else 1.0)
+    return Delay(
+        kind=kind,
+        stretch=int(random.integers(len(CALLS))),
+        rank=int(random.integers(2)),
+        seconds=share * STEP_S,
+    )
+
+
+def recorded(program: Path, folder: Path, delay: Delay) -> AttachedRun:
+    """Run the program under attach; return its only run."""
+    words = [str(STEPS), delay.kind, str(delay.stretch), str(delay.rank), f"{delay.seconds:.9f}"]
+    start = [str(BIN / "mpiexec"), "-n", "2", str(BIN / "hindmost"), "attach", "--out", str(folder)]
+    subprocess.run(
+        [*start, "--", str(program), *words], check=True, capture_output=True, timeout=LIMIT_S
+    )
+    runs = find_runs([folder])
+    (found,) = attached_programs(runs, findings_of(group_runs(runs), read_large=False))
+    return found.runs[0]
+
+
+def names(run: AttachedRun) -> dict[str, str]:
+    """Return what the first screen says is delayed, by kind."""
+    said = {"growing": " ".join(run.grown()), "every": " ".join(run.recurring)}
+    if run.straggler is not None and not run.may_be_disturbed:
+        said["constant"] = run.who()
+    return {kind: text for kind, text in said.items() if text}
+
+
+def tells(said: dict[str, str], delay: Delay) -> bool:
+    """Tell whether what is said names the kind, the rank and both ends of the stretch."""
+    text = said.get(delay.kind, "")
+    after, before = CALLS[delay.stretch - 1], CALLS[delay.stretch]
+    ends = f"between {after} in main (injected_delays.c:", f"and {before} in main ("
+    known = all(end in text for end in ends) and f"ank {delay.rank}" in text
+    return known and (delay.kind != "every" or "every 50th" in text)
+
+
+def main(runs: int) -> None:
+    """Print a line for each run, and how many are right."""
+    random = np.random.default_rng(31)
+    right = false = 0
+    with tempfile.TemporaryDirectory() as scratch:
+        program = Path(scratch) / "injected_delays"
+        subprocess.run([current_stack().mpicc, "-g", "-O2", "-o", program, SOURCE], check=True)
+        for number in range(runs):
+            delayed = drawn(random)
+            for delay in (delayed, Delay(kind="none", stretch=0, rank=0, seconds=0.0)):
+                load = os.getloadavg()[0]
+                run = recorded(program, Path(scratch) / f"{number}-{delay.kind}", delay)
+                said = names(run)
+                found = tells(said, delay)
+                right += found
+                false += delay.kind == "none" and bool(said)
+                verdict = ("found" if found else "missed") if delay.kind != "none" else ""
+                verdict = verdict or ("named" if said else "quiet")
+                print(f"{verdict:7}{delay}; load {load:.1f}", flush=True)  # noqa: T201
+                if verdict in ("missed", "named"):
+                    print("       " + " | ".join(run.lines()), flush=True)  # noqa: T201
+    print(f"{right} of {runs} delays found; named in {false} of {runs} runs without any")  # noqa: T201
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else RUNS)

@@ -1,0 +1,185 @@
+"""What a run keeps of its cycles on one rank: a row for each, and the meshes that they ran on."""
+
+from __future__ import annotations
+
+import socket
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.harness.adaptive.cycle_advisor import OF_MODELS
+from hindmost.harness.adaptive.mesh.mesh import Mesh
+from hindmost.harness.adaptive.phases import NAMES, Phase, PhaseClock
+from hindmost.harness.probes.pulse import PulseReader
+from hindmost.harness.recorder.clock import CommonClock, read_clock
+from hindmost.harness.runfile import provenance
+from hindmost.harness.runfile.bodies import BodyKind, RankBodies
+from hindmost.harness.runfile.contents import Edges, RankRun
+from hindmost.harness.runfile.cycles import (
+    COUNTS,
+    PULSE,
+    BlockEdges,
+    Blocks,
+    Predictions,
+    RankCycles,
+)
+from hindmost.models.adaptive.work import Spent
+
+COLUMNS = 4
+"""Numbers of a cell that ghosts have."""
+NS = 1e-9
+
+
+class CycleLog:
+    """Rows of cycles on one rank, and the edges and blocks of every mesh that a cycle ran on.
+
+    Its construction is collective: the ranks compare clocks and leave a barrier together.
+
+    Parameters
+    ----------
+    communicator : MPI.Intracomm
+    clock : PhaseClock
+    pulses : PulseReader
+    blocks : bool
+        Whether to keep load and owner of the blocks of every mesh, on rank 0.
+    """
+
+    def __init__(
+        self, communicator: Any, clock: PhaseClock, pulses: PulseReader, *, blocks: bool
+    ) -> None:
+        self._communicator, self._keeps_blocks = communicator, blocks
+        self._epoch, self._mesh = -1, -1
+        self._clock, self._reader = clock, pulses
+        self._load_before = provenance.load_of_host()
+        self._walls: list[list[int]] = []
+        self._cpus: list[list[int]] = []
+        self._begins: list[int] = []
+        self._counts: list[tuple[int, ...]] = []
+        self._epochs: list[int] = []
+        self._pulses: list[float] = []
+        self._edges: list[Edges] = []
+        self._blocks: list[Blocks] = []
+        self._before = read_clock(communicator)
+        communicator.Barrier()
+        self._begin_ns, _, _ = clock.take()
+        self._at_ns = self._begin_ns
+        self._switches = self._first_switches = provenance.involuntary_switches()
+        self._core_wait_s = -provenance.core_wait_s()
+
+    @property
+    def cycles(self) -> int:
+        """Cycles that have a row."""
+        return len(self._begins)
+
+    @property
+    def last_ns(self) -> NDArray[np.float64]:
+        """Nanoseconds of the last cycle by phase; shape (phase,)."""
+        return np.array(self._walls[-1], np.float64)
+
+    def add_mesh(self, mesh: Mesh) -> None:
+        """Keep the mesh on which a cycle will run, if it is another than before; collective."""
+        if mesh.epoch == self._epoch:
+            return
+        self._epoch, self._mesh = mesh.epoch, self._mesh + 1
+        self._edges.append(mesh.edges(columns=COLUMNS, epoch=self._mesh))
+        if self._keeps_blocks:
+            parts = self._communicator.gather(mesh.blocks(columns=COLUMNS, epoch=self._mesh))
+            self._blocks += parts or ()
+
+    def add_cycle(self, counts: dict[str, int]) -> Spent:
+        """End the row of a cycle, which began where the row before it ended; collective.
+
+        Parameters
+        ----------
+        counts : dict of str to int
+            Every one of `COUNTS` but the context switches, which are counted here.
+
+        Returns
+        -------
+        Spent
+            Without a checkpoint before it. The pulse is of this rank, read right after the cycle,
+            so within the row of the next one.
+        """
+        switches = provenance.involuntary_switches()
+        at, wall, cpu = self._clock.take()
+        counts = {**counts, "switches": switches - self._switches}
+        self._begins.append(self._at_ns)
+        self._walls.append(wall)
+        self._cpus.append(cpu)
+        self._counts.append(tuple(counts[name] for name in COUNTS))
+        self._epochs.append(self._mesh)
+        self._at_ns, self._switches = at, switches
+        # All ranks at once, as they compute: they may share more than memory.
+        self._communicator.Barrier()
+        pulse = self._reader.read()
+        self._pulses.append(pulse)
+        return Spent(
+            seconds=(sum(wall) - wall[Phase.CHECKPOINT]) * NS,
+            phases_s=tuple(wall[phase] * NS for phase in OF_MODELS),
+            iterations=float(counts["heat_iterations"]),
+            pulse_s=pulse,
+        )
+
+    def rank_run(self, predictions: Predictions) -> RankRun:
+        """Return everything as it goes into the run file; collective."""
+        end_ns, _, _ = self._clock.take()
+        zero = self._communicator.bcast(self._begin_ns)
+        clock = CommonClock(before=self._before, after=read_clock(self._communicator), zero_ns=zero)
+        count = self.cycles
+        wall, cpu = (
+            np.array(rows, np.float64).reshape(count, len(NAMES)) * NS
+            for rows in (self._walls, self._cpus)
+        )
+        begins = np.array(self._begins, np.int64)
+        counts = np.array(self._counts, np.int64).reshape(count, len(COUNTS))
+        return RankRun(
+            bodies=RankBodies(
+                start=clock.since_zero(begins),
+                duration=wall.sum(axis=1),
+                phase_duration=wall.astype(np.float32),
+                phases=NAMES,
+                position=np.arange(count, dtype=np.int32),
+                kind=np.full(count, BodyKind.REGULAR, np.uint8),
+                restart_duration=np.empty(0),
+                lead_in_s=0.0,
+                lead_out_s=(end_ns - self._at_ns) * NS,
+                solve_time_s=(end_ns - self._begin_ns) * NS,
+            ),
+            residual_norm=np.full(count, np.nan),
+            incoming=Edges.together(self._edges) if self._edges else Edges.none(),
+            mpi_other_s=0.0,
+            context_switches=self._switches - self._first_switches,
+            core_wait_s=self._core_wait_s + provenance.core_wait_s(),
+            cpu=provenance.current_cpu(),
+            cpuset=provenance.cpuset(),
+            load_before=self._load_before,
+            load_after=provenance.load_of_host(),
+            host=socket.gethostname(),
+            clock_offset_s=clock.offset_s,
+            clock_uncertainty_s=clock.uncertainty_s,
+            cycles=RankCycles(
+                counts={name: counts[:, place] for place, name in enumerate(COUNTS)},
+                phase_cpu=cpu.astype(np.float32),
+                pulses={PULSE: np.array(self._pulses, np.float32)},
+                epoch=np.array(self._epochs, np.int32),
+                predictions=predictions,
+                blocks=joined(self._blocks),
+            ),
+        )
+
+
+def joined(blocks: list[Blocks]) -> Blocks | None:
+    """Return the blocks of all ranks and meshes as one list, None where none were kept."""
+    edges = [each.edges for each in blocks if each.edges is not None]
+    if not blocks:
+        return None
+    whole: dict[str, Any] = {
+        name: np.concatenate([getattr(each, name) for each in blocks])
+        for name in ("place", "load", "owner", "epoch")
+    }
+    between = {
+        name: np.concatenate([getattr(each, name) for each in edges])
+        for name in ("source", "target", "bytes", "epoch")
+    }
+    return Blocks(**whole, edges=BlockEdges(**between))

@@ -1,0 +1,123 @@
+"""The ranks of a run in blocks, so that a program of many ranks is converted in little memory.
+
+What all ranks have to agree on is found by going through all of them, and only that is kept. What a
+run file has of each rank is then made, written and dropped, block by block. The records stay in
+their files, so they may be read again; where all ranks are one block, nothing is made twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Generic, TypeVar
+
+from hindmost.errors import DataError
+from hindmost.harness.attach.raw import RawProgram
+from hindmost.harness.attach.sections import Matched
+from hindmost.harness.recorder.library import RECORD
+from hindmost.output import ProgressLine
+from hindmost.printable import shell_word
+from hindmost.text import byte_count
+
+T = TypeVar("T")
+
+BLOCK_BYTES = 64 << 20
+"""Records of the ranks of a block, if it is not a single rank."""
+WORKING = 8
+"""Memory to find the iterations of a section of a rank, as a multiple of its records; 6 was
+measured."""
+KEPT = 5
+"""Memory for what is found in a block, as a multiple of its records; 4 was measured."""
+
+
+@dataclass(frozen=True, slots=True)
+class Blocks:
+    """The ranks of a run in blocks.
+
+    Attributes
+    ----------
+    program : RawProgram
+    blocks : tuple of range
+        Of ranks, by their place in the run.
+    line : ProgressLine
+        For the person who waits.
+    """
+
+    program: RawProgram
+    blocks: tuple[range, ...]
+    line: ProgressLine
+
+    @classmethod
+    def of(cls, program: RawProgram, sections: Sequence[Matched], line: ProgressLine) -> Blocks:
+        """Divide the ranks of a run of some sections."""
+        blocks, first, total = [], 0, 0
+        sizes = [sum(of_rank) for of_rank in zip(*map(sizes_of, sections), strict=True)]
+        for rank, size in enumerate(sizes):
+            if rank > first and total + size > BLOCK_BYTES:
+                blocks.append(range(first, rank))
+                first, total = rank, 0
+            total += size
+        return cls(program, (*blocks, range(first, len(sizes))), line)
+
+    def once(self, make: Callable[[int], T]) -> Callable[[int], T]:
+        """Return what makes something of a rank; it keeps that if all ranks are one block."""
+        return cache(make) if len(self.blocks) == 1 else make
+
+    def each(self, what: str) -> Iterator[int]:
+        """Go through all ranks.
+
+        Parameters
+        ----------
+        what : str
+            What is done with them, for the person who waits.
+        """
+        for block in self.blocks:
+            yield from self.within(block, what)
+
+    def within(self, block: range, what: str) -> Iterator[int]:
+        """Go through the ranks of a block; their records need no memory afterwards."""
+        for rank in block:
+            yield rank
+            self.line.show(what, (rank + 1) / self.blocks[-1].stop)
+        self.program.release()
+
+
+@dataclass(frozen=True, slots=True)
+class PerBlock(Generic[T]):
+    """What is made of each rank, block by block, as often as somebody goes through it."""
+
+    blocks: Blocks
+    make: Callable[[int], T]
+    what: str
+
+    def __iter__(self) -> Iterator[Sequence[T]]:
+        """Go through the blocks."""
+        for block in self.blocks.blocks:
+            yield [self.make(rank) for rank in self.blocks.within(block, self.what)]
+
+
+def sizes_of(section: Matched) -> Iterable[int]:
+    """Return the bytes of the records of each rank of a section."""
+    return [part.facts.kept * RECORD.itemsize for part in section.parts]
+
+
+def refuse_without_memory(
+    blocks: Blocks, sections: Sequence[Matched], available: int | None
+) -> None:
+    """Raise a DataError if there is too little memory to convert a run.
+
+    The records of one section of one rank are worked on at a time; what is found in them is kept of
+    the ranks of one block.
+    """
+    sizes = [sizes_of(section) for section in sections]
+    of_ranks = [sum(of_rank) for of_rank in zip(*sizes, strict=True)]
+    largest = max(sum(of_ranks[rank] for rank in block) for block in blocks.blocks)
+    needed = KEPT * largest + WORKING * max(max(each) for each in sizes)
+    if available is not None and needed > available:
+        folder = blocks.program.folder
+        raise DataError(
+            f"{folder} needs up to {byte_count(needed)} of memory to be converted, and "
+            f"{byte_count(available)} are available. Nothing is lost: convert it where there is "
+            f"more, with hindmost attach --convert {shell_word(folder.parent)}"
+        )

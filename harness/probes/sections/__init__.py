@@ -1,1 +1,0 @@
-"""What a probe is, and the probe of cell times."""

@@ -1,0 +1,222 @@
+"""Ranks that are converted block by block make the same run file as all of them at once."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+from tests.harness.attach.raw_files import RECORDS, US, Raw, Stream, cg, gmres, write_all
+
+from hindmost.errors import DataError
+from hindmost.harness.attach import blocks, section_group
+from hindmost.harness.attach.convert import convert
+from hindmost.harness.attach.iterations import RankLoops
+from hindmost.harness.recorder.library import RECORD
+from hindmost.harness.runfile import common_events
+from hindmost.output import ProgressLine
+
+RANKS = 4
+Made = Callable[[], list[Raw]]
+
+
+def made(**program: Any) -> list[Raw]:
+    """Return the empty raw files of the ranks, whose clocks differ."""
+    return [Raw(rank, RANKS, program=program, offset_ns=300 * rank) for rank in range(RANKS)]
+
+
+def solves() -> list[Raw]:
+    """Two solves that follow their pattern, and one that does not."""
+    ranks = made()
+    for each in ranks:
+        first = gmres(50 * US, 40, work=(5 + each.rank) * US, step=20 * US)
+        other = cg(first.at, 7, work=5 * US, step=9 * US)
+        again = gmres(other.at, 6, work=5 * US, step=9 * US)
+        next_rank = ((each.rank + 1) % RANKS, 41, 41 * 800)
+        each.section(first, edges=(next_rank,)).contexts(len(first.records))
+        each.section(other, iterations=7).section(again)
+    return ranks
+
+
+def solves_cut() -> list[Raw]:
+    """A solve of which one rank lost records, and one that the program ended inside of."""
+    ranks = made()
+    for each in ranks:
+        stream = gmres(0, 25, restart=10, work=5 * US, step=9 * US)
+        whole, end = len(stream.records), stream.at
+        if each.rank == 2:
+            stream.records = stream.records[: whole // 2]
+        each.section(stream, seen=whole, iterations=25, restart=10)
+        cut = cg(end, 9 - each.rank, work=5 * US, step=9 * US)
+        each.section(cut, type="cg", iterations=-1, complete=False, reason="")
+    return ranks
+
+
+def chain() -> list[Raw]:
+    """A loop of marks with phases and work, in which each rank sends to the next one only."""
+    ranks = made()
+    for each in ranks:
+        stream = Stream(1000 * US)
+        for iteration in range(9 + (each.rank == 1)):
+            stream.mark("I", iteration).mark(1000).work((3 + each.rank) * US).mark(1001)
+            if each.rank:
+                stream.call("MPI_Waitall", (2 + each.rank) * US)
+            if each.rank < RANKS - 1 and iteration % 3:
+                stream.work(US).call("MPI_Startall", US)
+            stream.work(US).call("MPI_Allreduce", (9 - each.rank) * US).mark(999, 64 + iteration)
+        sent = ((each.rank + 1, 10, 100),) if each.rank < RANKS - 1 else ()
+        each.section(stream, sent, what="loop", type="loop", phases=["assembly"], polls=3)
+    return ranks
+
+
+def found_loops() -> list[Raw]:
+    """Two loops, one after the other, that only the contexts of calls show."""
+    ranks = made(mark_call="auto")
+    for each in ranks:
+        stream, number = Stream(1000 * US), []
+        for context, steps in ((1, 40), (3, 30)):
+            for _ in range(steps):
+                stream.work((3 + each.rank) * US).call("MPI_Allreduce", (9 - each.rank) * US)
+                stream.work(US).call("MPI_Allreduce", 2 * US)
+                number += [context, context + 1]
+        each.section(stream, what="loop", type="loop")
+        places = [
+            (0x1010 + 16 * (at % 2) + 256 * (at // 2), 0x1000 + 256 * (at // 2), 64, 0, 0)
+            for at in range(4)
+        ]
+        each.contexts(
+            len(number),
+            places=places,
+            ends=[1, 2, 3, 4],
+            chains=[0, 1, 2, 3],
+            contexts=number,
+            polls=[0, 1, 2, 3, each.rank],
+        )
+    return ranks
+
+
+PROGRAMS: dict[str, tuple[Made, int]] = {
+    "solves": (solves, 2),
+    "solves that were cut": (solves_cut, 2),
+    "a chain": (chain, 1),
+    "loops that are found": (found_loops, 2),
+}
+
+
+def contents(path: Path) -> dict[str, tuple[object, ...]]:
+    """Return all that a run file has, bit for bit."""
+    with h5py.File(path) as file:
+        values: dict[str, tuple[object, ...]]
+        values = {f"attribute {name}": (value,) for name, value in file.attrs.items()}
+        for name, each in file.items():
+            value = each[()]
+            raw = value.tolist() if value.dtype == object else value.tobytes()
+            values[name] = (each.shape, each.maxshape, each.chunks, str(each.dtype), raw)
+    return {name: value for name, value in values.items() if name != "attribute summary"}
+
+
+def converted(folder: Path, ranks: list[Raw]) -> dict[str, dict[str, tuple[object, ...]]]:
+    """Convert a program, and return its run files by name."""
+    files = convert(write_all(ranks, folder / "app-0.raw"), folder)
+    return {path.name: contents(path) for path in files}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_blocks_of_ranks_make_the_same_file(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program, files = PROGRAMS[name]
+    whole = converted(tmp_path / "whole", program())
+    assert len(whole) == files
+    of_rank = max(
+        sum(len(payload) for kind, payload in each.parts if kind == RECORDS) for each in program()
+    )
+    for size in (0, 2 * of_rank):
+        monkeypatch.setattr(blocks, "BLOCK_BYTES", size)
+        assert converted(tmp_path / str(size), program()) == whole
+
+
+def test_events_that_differ_are_put_into_one_sequence_block_by_block(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (whole,) = converted(tmp_path / "whole", chain()).values()
+    shape, *_ = whole["event_kind"]
+    assert shape == (8, 7)  # more than any rank has: a message goes through all of them
+    monkeypatch.setattr(blocks, "BLOCK_BYTES", 0)
+    monkeypatch.setattr(common_events, "MOST_ALIGNED", 20)
+    (left_out,) = converted(tmp_path / "blocks", chain()).values()
+    assert "event_kind" not in left_out
+    assert "too many to put in order" in str(left_out["attribute spec"])
+
+
+def test_only_what_is_of_a_block_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each rank is assembled twice, to be compared and to be written, the first once more."""
+    made_runs: list[int] = []
+    alive: list[int] = []
+    refs: list[weakref.ref[Any]] = []
+    rank_run = vars(section_group)["rank_run"]
+
+    def spied(raw: Any, rank: int, *others: Any, **named: Any) -> Any:
+        run = rank_run(raw, rank, *others, **named)
+        refs.append(weakref.ref(run.bodies.duration))
+        made_runs.append(rank)
+        alive.append(sum(each() is not None for each in refs))
+        return run
+
+    monkeypatch.setattr(blocks, "BLOCK_BYTES", 0)
+    monkeypatch.setattr(section_group, "rank_run", spied)
+    ranks = [Raw(rank, 12) for rank in range(12)]
+    for each in ranks:
+        each.section(cg(0, 9, work=5 * US, step=9 * US), type="cg", iterations=9)
+    convert(write_all(ranks, tmp_path / "app-0.raw"), tmp_path)
+    assert sorted(made_runs) == sorted([0, *range(12), *range(12)])
+    assert max(alive) <= 4  # of 12: rank 0, whose facts head the file, and two blocks
+
+
+def test_loops_are_looked_for_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    looked = 0
+    of = RankLoops.of
+
+    def spied(*given: Any) -> RankLoops:
+        nonlocal looked
+        looked += 1
+        return of(*given)
+
+    monkeypatch.setattr(RankLoops, "of", spied)
+    assert len(converted(tmp_path, found_loops())) == 2
+    assert looked == RANKS
+
+
+def test_memory_does_not_grow_with_ranks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = cg(0, 50, work=5 * US, step=9 * US)
+    size = len(stream.records) * RECORD.itemsize
+    needed = size * (blocks.KEPT + blocks.WORKING)
+    monkeypatch.setattr(blocks, "BLOCK_BYTES", 0)
+    for count in (2, 9):
+        ranks = [
+            Raw(rank, count).section(stream, type="cg", iterations=50) for rank in range(count)
+        ]
+        folder = write_all(ranks, tmp_path / f"app-{count}.raw")
+        monkeypatch.setattr(section_group, "available_bytes", lambda: needed - 1)
+        with pytest.raises(DataError, match="of memory to be converted"):
+            convert(folder, tmp_path)
+        monkeypatch.setattr(section_group, "available_bytes", lambda: needed)
+        assert len(convert(folder, tmp_path)) == 1
+
+
+def test_ranks_are_divided_by_the_size_of_their_records(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Section:
+        """Records of some ranks."""
+
+        def __init__(self, *kept: int) -> None:
+            self.parts = [type("Part", (), {"facts": type("Facts", (), {"kept": n})}) for n in kept]
+
+    monkeypatch.setattr(blocks, "BLOCK_BYTES", 10 * RECORD.itemsize)
+    sections: Any = [Section(2, 3, 9, 30, 1, 1), Section(1, 1, 1, 0, 4, 4)]
+    found = blocks.Blocks.of(None, sections, ProgressLine(""))  # type: ignore[arg-type]
+    assert found.blocks == (range(2), range(2, 3), range(3, 4), range(4, 6))
+    assert np.sum([len(each) for each in found.blocks]) == 6
