@@ -134,7 +134,9 @@ class RankLoops:
     without_code: set[tuple[int, int]]
 
     @classmethod
-    def of(cls, recording: Recording, contexts: CallContexts, least: float) -> RankLoops:
+    def of(
+        cls, recording: Recording, contexts: CallContexts, least: float, until_s: float | None
+    ) -> RankLoops:
         """Find the loops of a rank.
 
         Parameters
@@ -143,12 +145,20 @@ class RankLoops:
             Of all ranks.
         least : float
             Share of its time from which on a loop is summarised.
+        until_s : float or None
+            When the records of some rank end, of a program that was ended: the calls that began
+            later are left out, since killed ranks wrote their last parts at different times.
         """
         calls, _, _ = calls_of(recording)
+        end_ns = recording.end_ns
+        if until_s is not None and calls.end_ns.size:
+            begins = recording.clock.since_zero(calls.begin_ns)
+            calls = calls.first(int(np.count_nonzero(begins < until_s)))
+            end_ns = int(calls.end_ns[-1]) if calls.end_ns.size else end_ns
         functions = Functions(contexts)
         loops = loops_of(calls, contexts, functions)
         signatures = signatures_of(loops, functions.key)
-        seconds = max((recording.end_ns - recording.begin_ns) * NS, 1e-300)
+        seconds = max((end_ns - recording.begin_ns) * NS, 1e-300)
         return cls(
             loops={signature: loops[key] for key, signature in signatures.items()},
             calls=calls,

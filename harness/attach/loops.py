@@ -16,6 +16,7 @@ from hindmost.harness.attach.iterations import (
     Iterations,
     RankLoops,
     borders_at_call,
+    calls_of,
     chosen_loops,
     least_share,
 )
@@ -192,8 +193,12 @@ class LoopOfRanks:
             said = Iterations(option=option, call=ends.at, every=ends.every, count=count)
             return [(self.at_calls, said)]
 
+        cut = not self.section.whole
+        until_s = min(map(self.last_call_s, self.blocks.each("reading"))) if cut else None
+
         def loops_on(rank: int) -> RankLoops:
-            return RankLoops.of(self.prepared(rank)[0], ends.contexts, least_share(ends.at))
+            least = least_share(ends.at)
+            return RankLoops.of(self.prepared(rank)[0], ends.contexts, least, until_s)
 
         loops = self.blocks.once(loops_on)
         first = self.recorded(0)
@@ -203,12 +208,18 @@ class LoopOfRanks:
             ends.contexts,
             (ends.at, ends.every),
             (first.end_ns - first.begin_ns) * NS,
-            cut=not self.section.whole,
+            cut=cut,
         )
         return [
             (partial(lambda chosen, rank: loops(rank).spans(chosen), chosen), iterations)
             for chosen, iterations in found
         ]
+
+    def last_call_s(self, rank: int) -> float:
+        """Return when the last call of a rank ended, in seconds of the run; 0 if there is none."""
+        recording, _ = self.prepared(rank)
+        ends = calls_of(recording)[0].end_ns[-1:]
+        return float(recording.clock.since_zero(ends).sum())
 
     def at_marks(self, rank: int) -> Spans:
         """Return the marks of a rank."""

@@ -189,15 +189,15 @@ def settings_text(arguments: argparse.Namespace) -> str:
 def settings_path(arguments: argparse.Namespace, rank: int) -> Path:
     """Return the file of settings, which all ranks know by their job and by what they are asked.
 
-    Without a launcher, as with ``--print-env``, the same request twice has one file. Each rank has
-    its own noise.
+    Without a launcher, as with ``--print-env``, the same request twice has one file. That of rank 0
+    is for all that draw no noise of their own.
     """
     noise = (arguments.inject, arguments.seed)
     solves = (arguments.only, arguments.every, arguments.most)
     limits = (arguments.memory, arguments.most_seconds)
     asked = (solves, limits, arguments.iterate_at, noise, arguments.mpicc, arguments.print_env)
     job = [os.environ.get(name, "") for name in JOB]
-    of_rank = f"-{rank}" if rank and arguments.inject else ""
+    of_rank = f"-{rank}" if rank else ""
     digest = hashlib.sha256(repr((asked, job)).encode()).hexdigest()[:12]
     name = f"{SETTINGS_PREFIX}{digest}{of_rank}"
     return Path(arguments.out).resolve() / f"{name}{SETTINGS_SUFFIX}"
@@ -224,14 +224,15 @@ def print_environment(arguments: argparse.Namespace) -> int:
 
 def follow(arguments: argparse.Namespace, program: list[str], rank: int) -> None:
     """Become the program, on a rank that is not the first; the first prepares and converts."""
-    settings = settings_path(arguments, rank)
+    settings = settings_path(arguments, rank if arguments.inject else 0)
     deadline = time.monotonic() + PATIENCE_S
     while not arguments.inject and not settings.exists() and time.monotonic() < deadline:
         time.sleep(0.01)
     try:
         first, _, _ = settings.read_text().partition("\n")
         library = Path(first.removeprefix(f"{LIBRARY} "))
-    except OSError:  # it draws its own noise, or the first rank of the same request has ended
+    except OSError:  # it draws its own noise, or the first rank is late or has ended
+        settings = settings_path(arguments, rank)  # only the first rank's says where the run was
         library = prepare(arguments, settings)
     become_program(program, {**os.environ, **variables(library, settings)})
 

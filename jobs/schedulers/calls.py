@@ -7,8 +7,9 @@ import re
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
-from hindmost.errors import MissingError
+from hindmost.errors import HindmostError, MissingError, UsageError
 
 CALL_LIMIT_S = 60.0
 """A busy Slurm or PBS answers within seconds; after that, asking later is better."""
@@ -35,6 +36,24 @@ class Answer:
     def complaint(self) -> str:
         """The error message on one line; the exit status if there is none."""
         return " ".join((self.err or self.out).split()) or f"exit status {self.status}"
+
+
+def not_submitted(command: str, script: Path, answer: Answer) -> HindmostError:
+    """Return the error of a script that a scheduler refused, or that did not reach it."""
+    if _UNREACHED.search(answer.err):
+        return MissingError(
+            f"{command}: {answer.complaint}. The scheduler does not answer; look at its queue "
+            "later, and submit the folder with 'hindmost study submit' unless its job is there."
+        )
+    return UsageError(
+        f"{command} refused {script}: {answer.complaint}. Correct the script and submit the folder "
+        "with 'hindmost study submit'; or, if no script of the study was submitted yet, correct "
+        "its machine or its limits, remove the study's folder and submit the study again."
+    )
+
+
+_UNREACHED = re.compile(r"unable to contact|cannot connect|timed out", re.IGNORECASE)
+"""What sbatch and qsub say if the scheduler is down or does not answer in time."""
 
 
 def call(

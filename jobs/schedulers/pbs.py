@@ -1,7 +1,7 @@
 """PBS Professional and OpenPBS: qsub queues, qstat reports, qdel cancels.
 
-Tests check the scripts against the documented grammar of qsub, and the calls against commands that
-answer as documented, or as an OpenPBS 23.06 did.
+Tests check the scripts against the documented grammar of qsub, and the calls against what an
+OpenPBS 23.06 answered.
 """
 
 from __future__ import annotations
@@ -15,10 +15,15 @@ from typing import Any
 from hindmost.errors import MissingError, UsageError
 from hindmost.harness.launch import process_age_s
 from hindmost.jobs.core.values import fill_numbers
-from hindmost.jobs.schedulers.calls import ASK_LIMIT_S, Answer, call, environment_of_jobs
+from hindmost.jobs.schedulers.calls import (
+    ASK_LIMIT_S,
+    Answer,
+    call,
+    environment_of_jobs,
+    not_submitted,
+)
 from hindmost.jobs.schedulers.scheduler import (
     OUTPUT,
-    REFUSED,
     Job,
     JobState,
     Script,
@@ -100,13 +105,13 @@ class Pbs:
         UsageError
             PBS refused it.
         MissingError
-            qsub does not exist or did not answer; the job may still be queued.
+            qsub does not exist or got no answer; the job may still be queued.
         """
         place = line(str(path), "The path of a script")
         answer = call("qsub", place, environment=environment_of_jobs())
         words = answer.out.split()
         if answer.status or not words or not _ID.fullmatch(words[-1]):
-            raise UsageError(f"qsub refused {path}: {answer.complaint}. {REFUSED}")
+            raise not_submitted("qsub", path, answer)
         return words[-1]
 
     def look(self, ids: Sequence[str]) -> dict[str, Job]:
@@ -136,14 +141,9 @@ class Pbs:
         for id in dict.fromkeys(ids):
             answer = call("qdel", id)
             harmless = (*_GONE, "Request invalid for state of job")
-            denied = [
-                each
-                for each in answer.err.splitlines()
-                if each.strip() and not any(words in each for words in harmless)
-            ]
-            if answer.status and denied:
+            if answer.status and not any(words in answer.err for words in harmless):
                 raise MissingError(
-                    f"{denied[0].strip()}. Try again, or ask the administrators of PBS, who may "
+                    f"{answer.complaint}. Try again, or ask the administrators of PBS, who may "
                     "use 'qdel -x' and 'qdel -W force'."
                 )
 
@@ -182,6 +182,8 @@ def _facts(answer: Answer, id: str) -> dict[str, Any] | None:
     """
     if any(words in answer.err for words in _GONE):
         return None
+    if answer.status:
+        raise MissingError(f"qstat: {answer.complaint}. PBS does not answer; ask again later.")
     try:
         # Some versions do not escape control characters.
         jobs = dict(json.loads(answer.out, strict=False).get("Jobs", {}))

@@ -52,14 +52,6 @@ class JobState(StrEnum):
     """The scheduler does not know the job; never counted as a success."""
 
 
-REFUSED = (
-    "Correct the script and submit the folder with 'hindmost study submit'; or, if no script of "
-    "the study was submitted yet, correct its machine or its limits, remove the study's folder and "
-    "submit the study again."
-)
-"""What to do when a scheduler refuses a script."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
     """A job, as its scheduler reports it.

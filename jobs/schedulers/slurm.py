@@ -12,11 +12,17 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from hindmost.errors import MissingError, UsageError
-from hindmost.jobs.schedulers.calls import ASK_LIMIT_S, Answer, batches, call, environment_of_jobs
+from hindmost.errors import MissingError
+from hindmost.jobs.schedulers.calls import (
+    ASK_LIMIT_S,
+    Answer,
+    batches,
+    call,
+    environment_of_jobs,
+    not_submitted,
+)
 from hindmost.jobs.schedulers.scheduler import (
     OUTPUT,
-    REFUSED,
     Job,
     JobState,
     Script,
@@ -32,7 +38,7 @@ LONGEST_WARNING_S = 65535
 """The maximum for ``--signal``."""
 
 _SQUEUE_FIELDS = ("JobID", "State", "Reason", "exit_code", "NodeList")
-_SACCT_FIELDS = ("JobIDRaw", "State", "Reason", "ExitCode", "NodeList")
+_SACCT_FIELDS = ("JobIDRaw", "State", "Reason", "ExitCode", "NodeList", "Eligible")
 
 
 class Slurm:
@@ -83,7 +89,7 @@ class Slurm:
         UsageError
             Slurm refused it.
         MissingError
-            sbatch does not exist or did not answer; the job may still be queued.
+            sbatch does not exist or got no answer; the job may still be queued.
         """
         place = line(str(path), "The path of a script")
         text = path.read_text(errors="replace") if path.is_file() else ""
@@ -91,7 +97,7 @@ class Slurm:
         answer = call("sbatch", "--parsable", "--", place, environment=environment)
         id = answer.out.strip().split(";")[0]
         if answer.status or not id.isdigit():
-            raise UsageError(f"sbatch refused {path}: {answer.complaint}. {REFUSED}")
+            raise not_submitted("sbatch", path, answer)
         return id
 
     def look(self, ids: Sequence[str]) -> dict[str, Job]:
@@ -184,8 +190,9 @@ def _sacct(ids: list[str]) -> dict[str, Job]:
             continue
         status, _, signal = row[3].partition(":")
         reason, nodes = row[2], row[4].replace("None assigned", "")
-        if (row[1], reason) == ("CANCELLED", "Dependency"):
-            # Nobody cancelled it: accounting keeps who did, but less of the reason than squeue.
+        if row[1] == "CANCELLED" and row[5] == "Unknown":
+            # Nobody cancelled it, and it never might begin: accounting keeps who cancelled, and of
+            # the reason "Dependency", or "None" if what it depended on had failed before.
             reason = "DependencyNeverSatisfied"
         told = job(row[0], row[1], reason, int(status or 0), int(signal or 0), nodes)
         if told.state in (JobState.PENDING, JobState.STUCK, JobState.RUNNING):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -17,10 +18,14 @@ from typing import Any
 import numpy as np
 from tests.conftest import BIN, ROOT
 from tests.jobs import two_nodes
-from tests.jobs.whole_study import ask
+from tests.jobs.two_nodes import HOME
+from tests.jobs.whole_study import ask, wait
 
 import hindmost
 from hindmost.harness.runfile.reader import Run
+from hindmost.jobs.folder import StudyFolder
+from hindmost.jobs.schedulers.scheduler import Scheduler
+from hindmost.jobs.state import RunState
 
 OPEN_MPI = {
     "OMPI_MCA_btl": "self,vader,tcp",
@@ -31,15 +36,17 @@ OPEN_MPI = {
 DELAY_S = 0.02
 """More than what a busy machine adds to a message."""
 STEPS, WORK, REPEATS = 100, 300_000, 3
+THEM = ("setpriv", "--reuid=daemon", "--regid=daemon", "--clear-groups")
+"""Before a command of somebody else."""
 Submit = Callable[[str], object]
 """Runs lines of a script on both nodes by a scheduler, and returns when they are done."""
 
 
-def attach(folder: Path, program: Path, out: str, mpiexec: str = "") -> str:
+def attach(folder: Path, program: Path, out: str, mpiexec: str = "", steps: int = STEPS) -> str:
     """Return the lines of a script that records the program on both nodes."""
     start = f"'{Path(sys.prefix) / 'bin' / 'mpiexec'}' -n 2 --map-by ppr:1:node --bind-to none"
     command = (
-        f"{start} {mpiexec} '{BIN / 'hindmost'}' attach --out {out} -- '{program}' {STEPS} {WORK}"
+        f"{start} {mpiexec} '{BIN / 'hindmost'}' attach --out {out} -- '{program}' {steps} {WORK}"
     )
     settings = {**OPEN_MPI, "PYTHONPATH": str(ROOT / "src")}
     exports = [f"export {name}={shlex.quote(value)}" for name, value in settings.items()]
@@ -95,8 +102,8 @@ def hold_to_slow_link(folder: Path, script: Callable[[str], str], submit: Submit
     low_s, high_s = foretold["interval_s"]
     seen = f"recorded {quick_s}, foretold {foretold['predicted_s']} ({low_s} to {high_s}), {slow_s}"
     sys.stdout.write(f"{seen}\n")  # with -s
-    assert low_s < slow_s[-1], seen
-    assert slow_s[0] < high_s, seen
+    error = foretold["predicted_s"] / slow_s[REPEATS // 2] - 1.0
+    assert abs(error) < 0.15 or (low_s < slow_s[-1] and slow_s[0] < high_s), seen
     change_s = foretold["predicted_s"] - quick_s[REPEATS // 2]
     assert 0.5 < change_s / (slow_s[REPEATS // 2] - quick_s[REPEATS // 2]) < 2.0, seen
 
@@ -111,3 +118,18 @@ def hold_to_slow_node(folder: Path, script: Callable[[str], str], submit: Submit
     ranks = " ".join(ask(folder, "show", "node", "--ranks").stdout.split())
     (last,) = re.findall(r"node n1: last in (\d+) of \d+ iterations", ranks)
     assert int(last) > run.bodies / 2
+
+
+def hold_to_study_of_somebody_else(text: str, scheduler: Scheduler, limit_s: float) -> None:
+    """Submit a study of four runs as another user, whose jobs do them."""
+    folder = HOME / "theirs"
+    folder.mkdir()
+    (folder / "study.toml").write_text(text)
+    shutil.chown(folder, "daemon", "daemon")
+    words = (BIN / "hindmost", "study", "submit", folder / "study.toml", "--folder", folder / "s")
+    two_nodes.run(*THEM, "env", f"HOME={folder}", *words)
+    study = StudyFolder.open(folder / "s")
+    wait(study, scheduler, limit_s, RunState.RUNNING, RunState.WAITING)
+    done = [each.done for each in study.records().values()]
+    assert len([each for each in done if each is not None]) == 4, study.records()
+    assert {path.owner() for path in study.path.glob("runs/*/*.h5")} == {"daemon"}

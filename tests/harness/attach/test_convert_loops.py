@@ -71,3 +71,23 @@ def test_ranks_that_mark_differently_keep_what_all_have(folder: Path, tmp_path: 
     assert "rank 0 made 6 marks, rank 1 7; kept are the first 5 iterations of each" in failure
     assert "rank 1 7, so iterations of the same number may be different ones" in why_withheld(run)
     assert balance(run) < 1e-9
+
+
+def test_a_rank_that_lacks_its_last_parts_ends_a_loop_that_was_found(
+    folder: Path, tmp_path: Path
+) -> None:
+    """Killed ranks wrote at different times: the loop is that of what all of them wrote."""
+    found: list[Path] = []
+    for more in (0, 400):
+        ranks = two_ranks(mark_call="auto")
+        for each in ranks:
+            stream = Stream(1000 * US)
+            for _ in range(20 + more * each.rank):
+                stream.work((10 - each.rank) * US).call("MPI_Allreduce", (2 + each.rank) * US)
+                stream.work(US).call("MPI_Waitall", US)
+            each.section(stream, what="loop", type="loop", complete=not more)
+            each.contexts(len(stream.records))
+        found += convert(write_all(ranks, folder), tmp_path)
+    whole, cut = map(hindmost.open, found)
+    assert (whole.header.complete, cut.header.complete) == (True, False)
+    np.testing.assert_allclose(cut.durations, whole.durations)

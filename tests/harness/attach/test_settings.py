@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import subprocess
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from hindmost.harness.attach.environment import export_lines, variables
 from hindmost.harness.attach.settings import AttachRequest, memory_bytes
 from hindmost.harness.krylov.solvers import SOLVERS
 from hindmost.harness.runfile.provenance import Origins
+from hindmost.harness.verbs import attach
 
 OUT = Path("/runs")
 
@@ -93,3 +95,29 @@ def test_a_shell_reads_what_is_printed(before: str, after: str) -> None:
     script = "\n".join((f"LD_PRELOAD={before}", *lines, 'echo "$LD_PRELOAD|$HINDMOST_ATTACH"'))
     told = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=True)
     assert told.stdout == f"{after}|/a folder/it's\n"
+
+
+def test_a_rank_that_did_not_wait_for_the_first_leaves_its_settings_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only those of the first rank say in which job the run was."""
+    parser = argparse.ArgumentParser()
+    attach.add_arguments(parser)
+    arguments = parser.parse_args(["--out", str(tmp_path)])
+    started: list[str] = []
+    monkeypatch.setattr(attach, "recorder_library", lambda *_: tmp_path / "recorder.so")
+    monkeypatch.setattr(attach, "PATIENCE_S", 0.0)
+    monkeypatch.setattr(
+        attach, "become_program", lambda _, there: started.append(there["HINDMOST_ATTACH"])
+    )
+    monkeypatch.setenv("PMI_SIZE", "2")
+    monkeypatch.setenv("PMI_RANK", "1")
+    attach.follow(arguments, ["program"], 1)
+    assert "\norigins " not in Path(started[0]).read_text()
+    first = attach.settings_path(arguments, 0)
+    assert not first.exists()
+    monkeypatch.setenv("PMI_RANK", "0")
+    attach.prepare(arguments, first)
+    assert "\norigins " in first.read_text()
+    attach.follow(arguments, ["program"], 1)
+    assert started[1] == str(first)

@@ -35,6 +35,8 @@ SETTINGS = (
     "create queue closed queue_type = Execution, enabled = False, started = True",
     "create queue short queue_type = Execution, enabled = True, started = True",
     "set queue short resources_max.walltime = 00:10:00",
+    "create queue theirs queue_type = Execution, enabled = True, started = True",
+    "set queue theirs acl_user_enable = True, acl_users = daemon",
 )
 
 
@@ -74,6 +76,12 @@ def start_server() -> None:
     wait_for("the server", answers)
 
 
+def stop_server() -> None:
+    """Stop the server, with jobs going on, and wait until it does not answer."""
+    ask("qterm", "-t", "quick")
+    wait_for("the server's end", lambda: not answers())
+
+
 def kill_mom(node: str) -> None:
     """Let a node's MoM die with all that it started, without a word."""
     mom = int((HOME / node / "mom_priv" / "mom.lock").read_text())
@@ -105,9 +113,16 @@ def wait_for(what: str, ready: Callable[[], bool]) -> None:
         time.sleep(0.1)
 
 
+PROFILES = (".bash_profile", ".bash_login", ".profile")
+"""What the login shell of a job reads, which may do anything on the machine of a test."""
+
+
 def begin() -> None:
     """Make the two nodes, and start OpenPBS on them."""
     two_nodes.begin()
+    for profile in (Path.home() / name for name in PROFILES):
+        if profile.exists():
+            two_nodes.run("mount", "--bind", "/dev/null", profile)
     folder = Path(os.environ[INSTALLED])
     for name in ADDRESSES:
         first = int(name == "n0")

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import subprocess
+import time
 from pathlib import Path
 
 import pytest
-from tests.conftest import ROOT
+from tests.conftest import BIN, ROOT
 from tests.jobs import across_nodes
+from tests.jobs.pbs import server
 from tests.jobs.pbs.waiting import output, submit, wait
+from tests.jobs.slurm.mpich import mpich_python
 from tests.jobs.two_nodes import HOME
-from tests.jobs.whole_study import STUDY, collected_after_a_stop
-from tests.programs.attaching import compiled
+from tests.jobs.whole_study import STUDY, ask, collected_after_a_stop, held, hold_to_no_answer
+from tests.programs.attaching import PROGRAMS, compiled
 
 import hindmost
 from hindmost.jobs.schedulers.pbs import PBS
 from hindmost.jobs.schedulers.scheduler import JobState
 
 LIMIT_S = 120.0
+BOTH = ("-l select=2:ncpus=1:mpiprocs=1", "-l place=scatter")
 AGENT = """\
 #!/bin/sh
 host=$1; shift; exec pbs_tmrsh "$host" /bin/sh -c "$*"
@@ -26,6 +31,8 @@ OPEN_MPI = {
     **across_nodes.OPEN_MPI,
     "OMPI_MCA_plm_rsh_agent": str(HOME / "agent"),  # the distribution's Open MPI knows no PBS
 }
+ENOUGH = 100_000
+"""Bytes of raw records: hundreds of iterations."""
 REACHED = f"--hostfile $PBS_NODEFILE --mca plm_rsh_agent {HOME / 'agent'} -x PYTHONPATH"
 MACHINE = f"""
 [machine.site]
@@ -60,6 +67,24 @@ def test_cancelled_resumed_and_collected(tmp_path: Path) -> None:
         assert run.header.scheduler["PBS_JOBID"] == row["job"]
 
 
+def test_a_server_that_stops_meanwhile_and_keeps_no_history(tmp_path: Path) -> None:
+    def meanwhile() -> None:
+        server.stop_server()
+        hold_to_no_answer(tmp_path)
+        server.start_server()
+
+    server.ask("qmgr", "-c", "set server job_history_enable = False")
+    try:
+        text = held(STUDY + MACHINE, tmp_path)
+        collected_after_a_stop(tmp_path, text, PBS, LIMIT_S, meanwhile=meanwhile, forgets=True)
+    finally:
+        server.ask("qmgr", "-c", "set server job_history_enable = True")
+
+
+def test_a_study_of_somebody_else() -> None:
+    across_nodes.hold_to_study_of_somebody_else(STUDY + MACHINE, PBS, LIMIT_S)
+
+
 def test_running_and_queued_jobs_are_cancelled(tmp_path: Path) -> None:
     folder = tmp_path / "x"
     ids = [submit(folder, "exec sleep 60", "-l select=2:ncpus=1") for _ in range(3)]
@@ -78,8 +103,7 @@ def ring(tmp_path: Path) -> Path:
 
 def run(folder: Path, lines: str) -> str:
     """Run a script on both nodes, and return the id of its job."""
-    where = ("-l select=2:ncpus=1:mpiprocs=1", "-l place=scatter")
-    id = submit(folder / "job", lines, *where)
+    id = submit(folder / "job", lines, *BOTH)
     job = wait([id], LIMIT_S)[id]
     assert job.state is JobState.COMPLETED, (job, output(folder / "job", id))
     return id
@@ -88,6 +112,47 @@ def run(folder: Path, lines: str) -> str:
 def test_attach_to_a_program_on_two_nodes(tmp_path: Path, ring: Path) -> None:
     id = run(tmp_path, across_nodes.attach(tmp_path, ring, "runs", REACHED))
     (found,) = across_nodes.recorded(tmp_path, "runs")
+    assert found.header.scheduler["PBS_JOBID"] == id
+
+
+def test_attach_with_mpich(tmp_path: Path) -> None:
+    """Its mpiexec reads $PBS_NODEFILE by itself."""
+    python = mpich_python()
+    if python is None:
+        pytest.skip("the wheel of MPICH cannot be had: no network?")
+    program, mpicc = tmp_path / "ring", python.with_name("mpicc")
+    subprocess.run((mpicc, "-o", program, PROGRAMS / "ring.c"), check=True, timeout=120)
+    there = f"-launcher rsh -launcher-exec {HOME / 'agent'}"
+    mpiexec = f"{python.with_name('mpiexec')} -n 2 -ppn 1 {there}"
+    attach, words = f"{BIN / 'hindmost'} attach --mpicc {mpicc}", f"{program} 100 300000"
+    lines = (
+        f"cd '{tmp_path}'",
+        f"export PYTHONPATH='{ROOT / 'src'}'",
+        f"{mpiexec} {attach} --out inside -- {words}",
+        f"{attach} --out around -- {mpiexec} {words}",
+    )
+    id = run(tmp_path, "\n".join(lines))
+    for out in ("inside", "around"):
+        (found,) = across_nodes.recorded(tmp_path, out)
+        assert found.header.scheduler["PBS_JOBID"] == id
+        assert found.header.mpi_library.startswith("MPICH")
+
+
+def test_what_was_recorded_when_the_time_was_up(tmp_path: Path, ring: Path) -> None:
+    lines = across_nodes.attach(tmp_path, ring, "runs", REACHED, steps=1_000_000)
+    id = submit(tmp_path / "job", lines, *BOTH, "-l walltime=00:10:00")
+    end = time.monotonic() + LIMIT_S
+    while sum(part.stat().st_size for part in (tmp_path / "runs").glob("*.raw/*")) < ENOUGH:
+        assert time.monotonic() < end, output(tmp_path / "job", id)
+        time.sleep(0.5)
+    server.ask("qalter", "-l", "walltime=00:00:01", id)
+    job = wait([id], LIMIT_S)[id]
+    assert job.state is JobState.TIME_LIMIT, job
+    ask(tmp_path, "attach", "--convert", "runs")
+    (found,) = (hindmost.open(path) for path in (tmp_path / "runs").glob("*.h5"))
+    across_nodes.look_at_nodes(found)
+    assert not found.header.complete
+    assert found.bodies > 10
     assert found.header.scheduler["PBS_JOBID"] == id
 
 

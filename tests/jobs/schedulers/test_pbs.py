@@ -1,19 +1,29 @@
-"""PBS through commands that answer as its manuals say, or as an OpenPBS 23.06 did."""
+"""PBS's words, as its manuals have them, and as an OpenPBS 23.06 answered."""
 
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.jobs.scripts import CIRRUS, script
+from tests.jobs.schedulers import answers
 
 from hindmost.errors import MissingError, UsageError
 from hindmost.jobs.schedulers import pbs
+from hindmost.jobs.schedulers.calls import Answer
 from hindmost.jobs.schedulers.pbs import PBS, job
 from hindmost.jobs.schedulers.scheduler import JobState
+
+SCRIPT = Path("/srv/job.sh")
+SEEN = answers.read("openpbs-23.06.txt")
+ENDS = [each for each in SEEN if each[0].isdigit()]
+REFUSED = {
+    "refused: -q closed": "Queue is not enabled",
+    "refused: -q nowhere": "Unknown queue",
+    "refused: -q short -l walltime=05:00:00": "Job violates queue and/or server resource limits",
+}
+QSTAT = "qstat -x -f -F json 1.pbs-1"
 
 # States, exit statuses and substates of the PBS Professional Reference Guide, and of job.h.
 DOCUMENTED: list[tuple[dict[str, Any], JobState]] = [
@@ -100,98 +110,106 @@ def test_what_is_told_of_a_job() -> None:
     assert told.reason == "state F, a b, exit -29"
 
 
-@pytest.fixture
-def jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Put the commands onto the path, and return the folder of their jobs."""
-    folder, commands = tmp_path / "jobs", tmp_path / "bin"
-    folder.mkdir()
-    commands.mkdir()
-    answers = Path(__file__).with_name("pbs_of_files.py")
-    for name in ("qsub", "qstat", "qdel"):
-        (commands / name).write_text(f'#!/bin/sh\nexec {sys.executable} {answers} "$0" "$@"\n')
-        (commands / name).chmod(0o755)
-    monkeypatch.setenv("PATH", f"{commands}:/usr/bin:/bin")
-    monkeypatch.setenv("PBS_OF_FILES", str(folder))
-    return folder
+def test_one_runs_one_waits_one_never_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = SEEN["one runs, one waits, one never was"]
+    made = answers.replay(monkeypatch, pbs, seen)
+    ids = [PBS.submit(SCRIPT), PBS.submit(SCRIPT)]
+    assert ids == ["0.n0", "1.n0"]
+    found = PBS.look([*ids, "999999.n0"])
+    states = [each.state for each in found.values()]
+    assert states == [JobState.RUNNING, JobState.PENDING, JobState.UNKNOWN]
+    assert found["0.n0"].nodes == "n0,n1"
+    monkeypatch.setattr(pbs, "process_age_s", lambda: 10.0)
+    assert PBS.left_s("0.n0") == 590.0
+    assert {call for call, _ in seen} - set(made) == {"qstat -x -f -F json 0.n0 1.n0"}
 
 
-def becomes(jobs: Path, id: str, **told: Any) -> None:
-    file = jobs / f"{id}.json"
-    file.write_text(json.dumps(json.loads(file.read_text()) | told))
+def test_an_answer_for_the_first_of_two_jobs_is_none_for_the_second(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """OpenPBS 23.06 leaves out all but the first, with status 0."""
+    seen = dict(SEEN["one runs, one waits, one never was"])
+    of_both = seen["qstat -x -f -F json 0.n0 1.n0"]
+    assert of_both.status == 0
+    answers.replay(monkeypatch, pbs, [("qstat -x -f -F json 1.n0", of_both)])
+    with pytest.raises(MissingError, match="does not name that job"):
+        PBS.look(["1.n0"])
 
 
-def test_from_queue_to_end(jobs: Path, tmp_path: Path) -> None:
-    path = tmp_path / "a.sh"
-    path.write_text(PBS.render(script(CIRRUS)))
-    ids = [PBS.submit(path) for _ in range(4)]
-    assert ids[0] == "100.pbs-1"
-    becomes(jobs, ids[0], job_state="R", substate=42, exec_host="n0/0*36")
-    becomes(jobs, ids[1], job_state="F", substate=92, Exit_status=75)
-    asked = [*ids, "999.pbs-1"]
-    states = [each.state.name for each in PBS.look(asked).values()]
-    assert states == ["RUNNING", "LEFT", "PENDING", "PENDING", "UNKNOWN"]
-    PBS.cancel([ids[0], ids[1], ids[2], "999.pbs-1"])
-    states = [each.state.name for each in PBS.look(asked).values()]
-    assert states == ["CANCELLED", "LEFT", "CANCELLED", "PENDING", "UNKNOWN"]
-    assert PBS.look(["998.pbs-1", "999.pbs-1"])["999.pbs-1"].state is JobState.UNKNOWN
+def test_cancelling(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each job has a call of its own; unknown and ended ones are ignored."""
+    made = answers.replay(monkeypatch, pbs, SEEN["both are cancelled"])
+    PBS.cancel(["999999.n0", "0.n0", "1.n0"])
+    assert {each.state for each in PBS.look(["0.n0", "1.n0"]).values()} == {JobState.CANCELLED}
+    PBS.cancel(["0.n0"])
+    assert made[:3] == ["qdel 999999.n0", "qdel 0.n0", "qdel 1.n0"]
 
 
-def test_a_site_without_history(jobs: Path, tmp_path: Path) -> None:
-    (jobs / "no-history").touch()
-    path = tmp_path / "a.sh"
-    path.write_text(PBS.render(script(CIRRUS)))
-    ids = [PBS.submit(path) for _ in range(2)]
-    becomes(jobs, ids[0], job_state="F", Exit_status=0)
-    found = PBS.look(ids)
+@pytest.mark.parametrize("what", ENDS)
+def test_what_became_of_jobs(monkeypatch: pytest.MonkeyPatch, what: str) -> None:
+    id, _, state = what.partition(" is ")
+    answers.replay(monkeypatch, pbs, SEEN[what])
+    assert PBS.look([id])[id].state == state
+
+
+def test_no_history(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers.replay(monkeypatch, pbs, SEEN["no history: one runs, one has ended"])
+    found = PBS.look(["14.n0", "15.n0"])
     # What ended is forgotten: it is no success, the study's own files must tell.
-    assert [each.state for each in found.values()] == [JobState.UNKNOWN, JobState.PENDING]
+    assert [each.state for each in found.values()] == [JobState.RUNNING, JobState.UNKNOWN]
+    PBS.cancel(["15.n0"])
 
 
-def test_refusals(jobs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "a.sh"
-    path.write_text("#!/bin/sh\n#PBS -q closed\n")
-    with pytest.raises(UsageError, match=r"qsub refused .*Queue is not enabled"):
-        PBS.submit(path)
-    qstat = tmp_path / "bin" / "qstat"
-    qstat.write_text(
-        "#!/bin/sh\necho 'Connection refused' >&2\necho 'qstat: cannot connect' >&2\nexit 255\n"
-    )
-    with pytest.raises(MissingError, match="Connection refused"):
-        PBS.look(["1.pbs-1"])
+def test_the_server_is_down(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Then a state is not known, nothing is cancelled, and a script is not to blame."""
+    answers.replay(monkeypatch, pbs, SEEN["the server is down"])
+    with pytest.raises(MissingError, match="qstat: cannot connect to server n0"):
+        PBS.look(["0.n0"])
+    with pytest.raises(MissingError, match="Couldn't connect to cluster: n0"):
+        PBS.cancel(["0.n0"])
+    with pytest.raises(MissingError, match=r"qsub: cannot connect .* look at its queue later"):
+        PBS.submit(SCRIPT)
+
+
+@pytest.mark.parametrize(("what", "complaint"), REFUSED.items())
+def test_refused(monkeypatch: pytest.MonkeyPatch, what: str, complaint: str) -> None:
+    answers.replay(monkeypatch, pbs, SEEN[what])
+    with pytest.raises(UsageError, match=f"qsub refused {SCRIPT}: qsub: {complaint}"):
+        PBS.submit(SCRIPT)
+
+
+def says(
+    patch: pytest.MonkeyPatch, call: str, out: str = "", err: str = "", status: int = 0
+) -> None:
+    """Let a call have an answer of which there is no record."""
+    answers.replay(patch, pbs, [(call, Answer(status=status, out=out, err=err))])
+
+
+def test_odd_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     # As of versions that do not escape what they quote.
-    qstat.write_text(
-        '#!/bin/sh\necho \'{"Jobs": {"1.pbs-1": {"job_state": "R", "comment": "a"b"}}\'\n'
-    )
+    says(monkeypatch, QSTAT, '{"Jobs": {"1.pbs-1": {"job_state": "R", "comment": "a"b"}}')
     with pytest.raises(MissingError, match="cannot be read: "):
         PBS.look(["1.pbs-1"])
-    qstat.write_text('#!/bin/sh\necho \'{"Jobs": {"2.pbs-1": {"job_state": "R"}}}\'\n')
-    with pytest.raises(MissingError, match="does not name that job"):
-        PBS.look(["1.pbs-1"])
-    qdel = tmp_path / "bin" / "qdel"
-    qdel.write_text("#!/bin/sh\necho 'qdel: Unauthorized Request 1.pbs-1' >&2\nexit 159\n")
+    says(monkeypatch, "qdel 1.pbs-1", err="qdel: Unauthorized Request 1.pbs-1\n", status=159)
     with pytest.raises(MissingError, match="Unauthorized Request"):
         PBS.cancel(["1.pbs-1"])
+    # A server with a longer name than qsub's answer has, and a comment as it is.
+    answer = {"Jobs": {"1.pbs-1.cluster.example": {"job_state": "R", "comment": "tab\there"}}}
+    says(monkeypatch, QSTAT, json.dumps(answer).replace("\\t", "\t"))
+    assert PBS.look(["1.pbs-1"])["1.pbs-1"].state is JobState.RUNNING
 
 
-def test_the_id_of_a_server_with_a_longer_name(jobs: Path, tmp_path: Path) -> None:
-    qstat = tmp_path / "bin" / "qstat"
-    answer = {"Jobs": {"7.pbs-1.cluster.example": {"job_state": "R", "comment": "tab\there"}}}
-    raw = json.dumps(answer).replace("\\t", "\t")  # control characters as they are
-    qstat.write_text(f"#!/bin/sh\ncat <<'END'\n{raw}\nEND\n")
-    assert PBS.look(["7.pbs-1"])["7.pbs-1"].state is JobState.RUNNING
-
-
-def test_what_is_left_of_a_job(jobs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "a.sh"
-    path.write_text(PBS.render(script(CIRRUS)))
-    id = PBS.submit(path)
-    assert PBS.left_s(id) is None  # a job that waits has no end
+def test_what_is_left_of_a_job(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pbs, "process_age_s", lambda: 10.0)
-    becomes(jobs, id, job_state="R", Resource_List={"walltime": "00:01:00", "ncpus": 36})
-    assert PBS.left_s(id) == 50.0
-    becomes(jobs, id, resources_used={"walltime": "00:00:45"})
-    assert PBS.left_s(id) == 15.0
-    assert PBS.left_s("999.pbs-1") is None
+    limit = {"Resource_List": {"walltime": "00:01:00"}}
+    for told, left_s in (
+        ({}, None),
+        (limit, 50.0),
+        ({**limit, "resources_used": {"walltime": "00:00:45"}}, 15.0),
+    ):
+        answer = {"Jobs": {"1.pbs-1": {"job_state": "R", **told}}}
+        says(monkeypatch, "qstat -f -F json 1.pbs-1", json.dumps(answer))
+        assert PBS.left_s("1.pbs-1") == left_s
+    says(monkeypatch, "qstat -f -F json 1.pbs-1", status=255)
+    assert PBS.left_s("1.pbs-1") is None
     assert PBS.left_s("process-7") is None
-    (tmp_path / "bin" / "qstat").write_text("#!/bin/sh\nexit 255\n")
-    assert PBS.left_s(id) is None

@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.jobs.schedulers import answers
 
 from hindmost.errors import MissingError, UsageError
-from hindmost.jobs.schedulers import calls
+from hindmost.jobs.schedulers import calls, slurm
 from hindmost.jobs.schedulers.scheduler import JobState
 from hindmost.jobs.schedulers.slurm import SLURM, STATES, job
 
@@ -73,21 +74,115 @@ def commands(folder: Path, monkeypatch: pytest.MonkeyPatch, **scripts: str) -> N
     monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
 
 
-def test_accounts_tell_what_slurm_forgot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    commands(
-        tmp_path,
-        monkeypatch,
-        squeue="echo '5|RUNNING|None|0|n0|'",
-        sacct="printf '%s\\n' '6|FAILED|NonZeroExitCode|75:0|n1' '7|CANCELLED by 0|None|0:15|n1' "
-        "'8|RUNNING|None|0:0|n1' '10|CANCELLED|Dependency|0:0|None assigned' "
-        "'11|CANCELLED by 0|Dependency|0:0|None assigned' '99|COMPLETED|None|0:0|n1'",
-    )
-    found = SLURM.look(["5", "6", "7", "8", "9", "10", "11"])
-    states = [job.state.name for job in found.values()]
-    assert states[:5] == ["RUNNING", "LEFT", "CANCELLED", "UNKNOWN", "UNKNOWN"]
-    assert states[5:] == ["DEPENDENCY", "CANCELLED"]
-    assert "sacct reports RUNNING" in found["8"].reason
-    assert "no such job" in found["9"].reason
+FILES = {False: "slurm-22.05.txt", True: "slurm-22.05-accounts.txt"}
+WITH = {accounts: answers.read(name) for accounts, name in FILES.items()}
+SCRIPT = Path("/srv/job.sh")
+FORGOTTEN = {
+    "3": JobState.RUNNING,  # not forgotten
+    "7": JobState.COMPLETED,
+    "4": JobState.FAILED,
+    "8": JobState.LEFT,
+    "9": JobState.FAILED,
+    "12": JobState.DEPENDENCY,
+    "13": JobState.DEPENDENCY,
+    "999999": JobState.UNKNOWN,
+}
+DOWN = "Unable to contact slurm controller"
+both = pytest.mark.parametrize("accounts", WITH)
+
+
+@both
+def test_one_runs_one_waits_one_never_was(monkeypatch: pytest.MonkeyPatch, accounts: bool) -> None:
+    answers.replay(monkeypatch, slurm, WITH[accounts]["one runs, one waits, one never was"])
+    ids = [SLURM.submit(SCRIPT), SLURM.submit(SCRIPT)]
+    assert ids == ["1", "2"]
+    found = SLURM.look([*ids, "999999"])
+    states = [each.state for each in found.values()]
+    assert states == [JobState.RUNNING, JobState.PENDING, JobState.UNKNOWN]
+    why = "no such job" if accounts else "accounting storage is disabled"
+    assert why in found["999999"].reason
+    assert SLURM.look(["999999"])["999999"] == found["999999"]
+    assert 590.0 <= (SLURM.left_s("1") or 0.0) <= 600.0
+
+
+@both
+def test_cancelling(monkeypatch: pytest.MonkeyPatch, accounts: bool) -> None:
+    """Unknown and ended jobs are ignored."""
+    answers.replay(monkeypatch, slurm, WITH[accounts]["both are cancelled"])
+    SLURM.cancel(["999999", "1", "2"])
+    assert {each.state for each in SLURM.look(["1", "2"]).values()} == {JobState.CANCELLED}
+    SLURM.cancel(["1"])
+
+
+@pytest.mark.parametrize(
+    ("accounts", "what"),
+    [(accounts, what) for accounts, seen in WITH.items() for what in seen if what[0].isdigit()],
+)
+def test_what_became_of_jobs(monkeypatch: pytest.MonkeyPatch, accounts: bool, what: str) -> None:
+    id, _, state = what.partition(" is ")
+    answers.replay(monkeypatch, slurm, WITH[accounts][what])
+    assert SLURM.look([id])[id].state == state
+
+
+def test_accounts_tell_what_squeue_forgot(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers.replay(monkeypatch, slurm, WITH[True]["forgotten by squeue"])
+    found = SLURM.look(list(FORGOTTEN))
+    assert {id: job.state for id, job in found.items()} == FORGOTTEN
+    assert found["999999"].reason == "unknown to Slurm (sacct: no such job)"
+
+
+@pytest.mark.parametrize(
+    ("accounts", "what", "why"),
+    [
+        (False, "forgotten by squeue", "accounting storage is disabled"),
+        (True, "forgotten by squeue, and slurmdbd is down", "Connection refused"),
+    ],
+)
+def test_what_nobody_remembers_is_unknown(
+    monkeypatch: pytest.MonkeyPatch, accounts: bool, what: str, why: str
+) -> None:
+    """What ended is no success then; a job that waits or runs is in squeue all the same."""
+    seen = WITH[accounts][what]
+    answers.replay(monkeypatch, slurm, seen)
+    ids = list(FORGOTTEN)[: len(FORGOTTEN) - accounts]
+    running, *others = SLURM.look(ids).values()
+    assert running.state is JobState.RUNNING
+    assert {each.state for each in others} == {JobState.UNKNOWN}
+    assert all(why in each.reason for each in others)
+
+
+@both
+def test_the_controller_is_down(monkeypatch: pytest.MonkeyPatch, accounts: bool) -> None:
+    """Then a state is not known, nothing is cancelled, and a script is not to blame."""
+    answers.replay(monkeypatch, slurm, WITH[accounts]["the controller is down"])
+    with pytest.raises(MissingError, match=f"squeue: .*{DOWN}"):
+        SLURM.look(["3"])
+    with pytest.raises(MissingError, match=f"scancel: .*{DOWN}"):
+        SLURM.cancel(["3"])
+    with pytest.raises(MissingError, match=f"sbatch: .*{DOWN} .* look at its queue later"):
+        SLURM.submit(SCRIPT)
+
+
+@pytest.mark.parametrize(
+    ("what", "complaint"),
+    [
+        ("refused: --partition=gpu", "Invalid partition name"),
+        ("refused: --account=nobody", "Invalid account"),
+    ],
+)
+def test_refused(monkeypatch: pytest.MonkeyPatch, what: str, complaint: str) -> None:
+    answers.replay(monkeypatch, slurm, WITH[True][what])
+    with pytest.raises(UsageError, match=f"sbatch refused {SCRIPT}: .*{complaint}"):
+        SLURM.submit(SCRIPT)
+
+
+def test_a_job_whose_end_did_not_reach_the_accounts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row = "8|RUNNING|None|0:0|n1|2026-11-26T15:06:22"
+    commands(tmp_path, monkeypatch, squeue="exit 0", sacct=f"echo '{row}'")
+    found = SLURM.look(["8"])["8"]
+    assert (found.state, "sacct reports RUNNING" in found.reason) == (JobState.UNKNOWN, True)
 
 
 def test_a_new_job_does_not_take_after_the_one_around(

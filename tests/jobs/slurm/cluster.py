@@ -111,7 +111,7 @@ class Cluster:
         self._wait("munge", socket_.exists)
         if accounts:
             self._start_accounts()
-        self._spawn("slurmctld", "-D")
+        self.start_controller()
         for node in self.nodes:
             self.start_node(node)
         self._wait("the nodes", lambda: self.idle_nodes() == len(self.nodes))
@@ -185,11 +185,20 @@ class Cluster:
             there = (*two_nodes.enter(name), "taskset", "--cpu-list", two_nodes.core(name))
         self._spawn(*there, "slurmd", "-D", "-N", name, name=name)
 
+    def start_controller(self) -> None:
+        """Start slurmctld, and wait for its answer."""
+        self._spawn("slurmctld", "-D")
+        self._wait("slurmctld", lambda: self.call("sinfo")[0] == 0)
+
+    def kill(self, name: str) -> None:
+        """Let slurmctld or slurmdbd die, without a word."""
+        daemon = self._started.pop(name)
+        daemon.kill()
+        daemon.wait()
+
     def kill_node(self, name: str) -> None:
         """Let a node die: its slurmd and all that runs there, without a word."""
-        node = self._started.pop(name)
-        node.kill()
-        node.wait()
+        self.kill(name)
         for pid, _ in daemons.processes(self.folder):
             with suppress(OSError):
                 marks = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")

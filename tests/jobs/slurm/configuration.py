@@ -76,6 +76,7 @@ def slurm_conf(
     if accounts:
         lines += [
             "AccountingStorageType=accounting_storage/slurmdbd",
+            "AccountingStorageEnforce=associations",
             "AccountingStorageHost=127.0.0.1",
             f"AccountingStoragePort={ports[1]}",
             f"AccountingStoragePass={folder}/munge.socket",

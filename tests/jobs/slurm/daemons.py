@@ -17,7 +17,11 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-ROOT = Path(tempfile.gettempdir()) / f"hindmost-slurm-{os.geteuid()}"
+from tests.jobs import two_nodes
+
+# On the nodes of a namespace no process outside is seen: all that is there would pass for orphans.
+_PLACE = two_nodes.HOME if two_nodes.INSIDE in os.environ else Path(tempfile.gettempdir())
+ROOT = _PLACE / f"hindmost-slurm-{os.geteuid()}"
 PATH = os.environ.get("HINDMOST_TEST_SLURM_PATH") or f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
 """Where Slurm's programs are looked for; a test looks elsewhere."""
 
@@ -88,9 +92,9 @@ def start_of(pid: int) -> str:
 
 def guard(folder: Path) -> subprocess.Popen[bytes]:
     """Start a process that ends a Slurm when this one is gone, however it went."""
-    here = Path(__file__)
     return subprocess.Popen(
-        [sys.executable, here, folder],
+        [sys.executable, "-m", __name__, folder],
+        cwd=Path(__file__).parents[3],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

@@ -1,4 +1,4 @@
-"""What takes minutes of a real Slurm's time: limits, nodes that die, memories, accounts."""
+"""What takes minutes of a real Slurm's time: limits, daemons that die, memories, accounts."""
 
 from __future__ import annotations
 
@@ -11,14 +11,18 @@ import pytest
 from tests.jobs.scripts import script
 from tests.jobs.slurm.cluster import ACCOUNT_PROGRAMS, CannotStartError, Cluster, lacking
 from tests.jobs.slurm.conftest import start
+from tests.jobs.slurm.test_study import MACHINE
 from tests.jobs.slurm.waiting import submit, wait
+from tests.jobs.whole_study import STUDY, collected_after_a_stop, held, hold_to_no_answer
 
+from hindmost.errors import UsageError
 from hindmost.jobs.core.machine import MachineProfile
 from hindmost.jobs.schedulers.scheduler import JobState
 from hindmost.jobs.schedulers.slurm import SLURM
 
 pytestmark = pytest.mark.slurm_slow
 
+LIMIT_S = 120.0
 FORGOTTEN_S = 150.0
 """Slurm looks once a minute for jobs that are older than MinJobAge."""
 
@@ -113,6 +117,20 @@ def test_a_node_that_dies(another: Start, tmp_path: Path) -> None:
     assert "exit 0:0" in job.reason  # which is why the exit status is not asked
 
 
+@pytest.mark.mpi
+def test_a_study_whose_controller_dies_meanwhile(another: Start, tmp_path: Path) -> None:
+    """There are no accounts, and squeue soon forgets what has ended."""
+    cluster = another(min_job_age_s=2)
+
+    def meanwhile() -> None:
+        cluster.kill("slurmctld")
+        hold_to_no_answer(tmp_path)
+        cluster.start_controller()
+
+    text = held(STUDY + MACHINE, tmp_path)
+    collected_after_a_stop(tmp_path, text, SLURM, LIMIT_S, meanwhile=meanwhile, forgets=True)
+
+
 def test_jobs_that_slurm_forgot_without_accounts(another: Start, tmp_path: Path) -> None:
     another(min_job_age_s=2)
     id = submit(tmp_path / "x", "exit 0")
@@ -141,6 +159,8 @@ def test_accounts_remember(another: Start, tmp_path: Path) -> None:
         waiting: JobState.CANCELLED,
         "99999": JobState.UNKNOWN,
     }
+    with pytest.raises(UsageError, match=r"sbatch refused .*Invalid account"):
+        submit(folder, "exit 0", "--account=nobody")
     wait([asleep], while_in=frozenset({JobState.PENDING}))
     SLURM.cancel([waiting, asleep])
     wait(list(ids))

@@ -12,6 +12,7 @@ from tests.jobs.across_nodes import (
     attach,
     hold_to_slow_link,
     hold_to_slow_node,
+    hold_to_study_of_somebody_else,
     look_at_nodes,
 )
 from tests.jobs.slurm.cluster import Cluster
@@ -73,6 +74,12 @@ def test_a_study_on_both_nodes(tmp_path: Path) -> None:
         run = hindmost.open(study.path / "collected" / row["file"])
         look_at_nodes(run)
         assert run.header.scheduler["SLURM_JOB_ID"] == row["job"]
+
+
+def test_a_study_of_somebody_else(hosts: Cluster) -> None:
+    for folder in (hosts.folder, hosts.folder.parent):
+        folder.chmod(0o755)
+    hold_to_study_of_somebody_else(STUDY + MACHINE, SLURM, LIMIT_S)
 
 
 def test_a_slow_link_is_named_and_foretold(tmp_path: Path, ring: Path) -> None:
