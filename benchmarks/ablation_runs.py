@@ -201,10 +201,12 @@ def growing() -> Iterator[Case]:
 
 def said_to_grow(work: Times) -> bool:
     """Tell whether `show` says that work of a stretch grows, in a run of twice its time."""
-    beyond_s, begin_s, end_s, grows = (np.array([each]) for each in stretches.course(work))
+    beyond_s, quickest_s, begin_s, end_s, grows = (
+        np.array([each]) for each in stretches.course(work)
+    )
     stretch = Stretch(
         after="a", before="b", work_s=work.sum()[None], wait_s=np.zeros(1),
-        waited_for_s=np.zeros(1), beyond_s=beyond_s,
+        waited_for_s=np.zeros(1), beyond_s=beyond_s, quickest_s=quickest_s,
         begin_s=begin_s, end_s=end_s, grows=grows,
     )  # fmt: skip
     run: Any = SimpleNamespace(bodies=work.size, kept_ranks=[0])
@@ -213,14 +215,14 @@ def said_to_grow(work: Times) -> bool:
 
 def any_growth(work: Times) -> Any:
     """Compare medians of the first and the last third."""
-    beyond_s, begin_s, end_s, _ = COURSE(work)
-    return beyond_s, begin_s, end_s, end_s > begin_s > 0.0
+    beyond_s, quickest_s, begin_s, end_s, _ = COURSE(work)
+    return beyond_s, quickest_s, begin_s, end_s, end_s > begin_s > 0.0
 
 
 def of_any_work(work: Times) -> Any:
     """Compare also work that was not there at first."""
-    beyond_s, begin_s, end_s, grows = COURSE(work)
-    return beyond_s, begin_s, end_s, grows or end_s > begin_s == 0.0
+    beyond_s, quickest_s, begin_s, end_s, grows = COURSE(work)
+    return beyond_s, quickest_s, begin_s, end_s, grows or end_s > begin_s == 0.0
 
 
 COURSE = stretches.course

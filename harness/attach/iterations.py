@@ -6,7 +6,6 @@ finds the loops of its calls (`hindmost.harness.loops`), all ranks choose the sa
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -136,7 +135,7 @@ class RankLoops:
 
     @classmethod
     def of(
-        cls, recording: Recording, contexts: CallContexts, least: float, until_s: float
+        cls, recording: Recording, contexts: CallContexts, least: float, until_s: float | None
     ) -> RankLoops:
         """Find the loops of a rank.
 
@@ -146,20 +145,16 @@ class RankLoops:
             Of all ranks.
         least : float
             Share of its time from which on a loop is summarised.
-        until_s : float
-            On the common clock: calls that began later are left out.
+        until_s : float or None
+            When the records of some rank end, of a program that was ended: the calls that began
+            later are left out, since killed ranks wrote their last parts at different times.
         """
         calls, _, _ = calls_of(recording)
-        begun = recording.clock.since_zero(calls.begin_ns) < until_s
         end_ns = recording.end_ns
-        if not begun.all():
-            calls = ContextCalls(
-                context=calls.context[begun],
-                begin_ns=calls.begin_ns[begun],
-                end_ns=calls.end_ns[begun],
-                writes=calls.writes[begun],
-            )
-            end_ns = int(calls.end_ns.max(initial=recording.begin_ns))
+        if until_s is not None and calls.end_ns.size:
+            begins = recording.clock.since_zero(calls.begin_ns)
+            calls = calls.first(int(np.count_nonzero(begins < until_s)))
+            end_ns = int(calls.end_ns[-1]) if calls.end_ns.size else end_ns
         functions = Functions(contexts)
         loops = loops_of(calls, contexts, functions)
         signatures = signatures_of(loops, functions.key)
@@ -203,12 +198,6 @@ def calls_of(recording: Recording) -> tuple[ContextCalls, NDArray[np.int64], NDA
         number,
         (made["flags"] & (Flag.PART | Flag.ALONE)) == 0,
     )
-
-
-def last_call_s(recording: Recording) -> float:
-    """Return when the last known call of a rank ended, on the common clock."""
-    ends = recording.clock.since_zero(calls_of(recording)[0].end_ns)
-    return float(ends.max(initial=-math.inf))
 
 
 def borders_at_call(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -17,8 +16,8 @@ from hindmost.harness.attach.iterations import (
     Iterations,
     RankLoops,
     borders_at_call,
+    calls_of,
     chosen_loops,
-    last_call_s,
     least_share,
 )
 from hindmost.harness.attach.raw import RawSection
@@ -194,10 +193,8 @@ class LoopOfRanks:
             said = Iterations(option=option, call=ends.at, every=ends.every, count=count)
             return [(self.at_calls, said)]
 
-        until_s = math.inf
-        if not self.section.whole:  # killed ranks wrote their last parts at different times
-            last_s = (last_call_s(self.prepared(rank)[0]) for rank in self.blocks.each(FINDING))
-            until_s = min(last_s)
+        cut = not self.section.whole
+        until_s = min(map(self.last_call_s, self.blocks.each("reading"))) if cut else None
 
         def loops_on(rank: int) -> RankLoops:
             least = least_share(ends.at)
@@ -211,12 +208,18 @@ class LoopOfRanks:
             ends.contexts,
             (ends.at, ends.every),
             (first.end_ns - first.begin_ns) * NS,
-            cut=not self.section.whole,
+            cut=cut,
         )
         return [
             (partial(lambda chosen, rank: loops(rank).spans(chosen), chosen), iterations)
             for chosen, iterations in found
         ]
+
+    def last_call_s(self, rank: int) -> float:
+        """Return when the last call of a rank ended, in seconds of the run; 0 if there is none."""
+        recording, _ = self.prepared(rank)
+        ends = calls_of(recording)[0].end_ns[-1:]
+        return float(recording.clock.since_zero(ends).sum())
 
     def at_marks(self, rank: int) -> Spans:
         """Return the marks of a rank."""

@@ -44,6 +44,15 @@ class ContextCalls:
     end_ns: NDArray[np.int64]
     writes: NDArray[np.bool_]
 
+    def first(self, count: int) -> ContextCalls:
+        """Return the first so many calls."""
+        return ContextCalls(
+            context=self.context[:count],
+            begin_ns=self.begin_ns[:count],
+            end_ns=self.end_ns[:count],
+            writes=self.writes[:count],
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loop:
