@@ -63,7 +63,7 @@ class Stretch:
         Median work of an iteration, of the first and of the last third of the iterations.
     grows : bool array, shape (rank,)
         Whether the last is above what nine in ten of the first iterations take, and three in four
-        of the last above the first; or the quickest of both agree among themselves and are apart.
+        of the last above the first; or the quickest of the last agree and are above the first's.
     recurring : dict of int to tuple of Recurring
         By rank, iterations that come back longer; of ranks whose work varies.
     """
@@ -244,10 +244,10 @@ def course(work: NDArray[np.float64]) -> tuple[float, float, float, float, bool]
     third = work.size // 3
     if not third:
         return beyond_s, quickest_s, 0.0, 0.0, False
-    begin_s, quick_s, first_s, usual_s = np.quantile(work[:third], at).tolist()
+    begin_s, quick_s, _, usual_s = np.quantile(work[:third], at).tolist()
     end_s, later_s, last_s, _ = np.quantile(work[-third:], at).tolist()
-    steady = quick_s <= STEADY * first_s and later_s <= STEADY * last_s
-    grows = (begin_s < usual_s < end_s and begin_s < later_s) or (steady and quick_s < last_s)
+    clear = begin_s < usual_s < end_s and begin_s < later_s
+    grows = clear or (quick_s < last_s and later_s <= STEADY * last_s)
     # 0: the program went another way at first.
     return beyond_s, quickest_s, begin_s, end_s, grows and begin_s > 0.0
 
