@@ -1,6 +1,6 @@
 """Delays put into a program, and what hindmost says of them.
 
-    python -m benchmarks.injected_delays [RUNS]
+    python -m benchmarks.injected_delays [RUNS] [SEED]
 
 A program of four stretches of work, each up to another call of MPI, runs under ``hindmost attach``
 on two ranks. In each run one rank has a delay in one stretch, drawn with the kind and the size:
@@ -31,7 +31,7 @@ from hindmost.harness.stack import current_stack
 
 SOURCE = Path(__file__).with_name("peers") / "injected_delays.c"
 BIN = Path(sys.executable).parent
-RUNS = 20
+RUNS, SEED = 20, 31
 STEPS = 400
 STEP_S = 10e-3
 """Work of a step."""
@@ -111,9 +111,9 @@ def tells(said: dict[str, str], delay: Delay) -> bool:
     return known and (delay.kind != "every" or "every 50th" in text)
 
 
-def main(runs: int) -> None:
+def main(runs: int, seed: int) -> None:
     """Print a line for each run, and how many are right."""
-    random = np.random.default_rng(31)
+    random = np.random.default_rng(seed)
     right = false = 0
     with tempfile.TemporaryDirectory() as scratch:
         program = Path(scratch) / "injected_delays"
@@ -136,4 +136,5 @@ def main(runs: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else RUNS)
+    given = [int(word) for word in sys.argv[1:]]
+    main(*given, *(RUNS, SEED)[len(given) :])

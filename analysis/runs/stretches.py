@@ -58,12 +58,12 @@ class Stretch:
         in each.
     quickest_s : float64 array, shape (rank,), seconds
         Work of an iteration, of which all but one in twenty have at least as much; the mean of all
-        ranks where one of them has no quick iterations that agree.
+        ranks where the quickest of one of them do not agree.
     begin_s, end_s : float64 array, shape (rank,), seconds
         Median work of an iteration, of the first and of the last third of the iterations.
     grows : bool array, shape (rank,)
         Whether the last is above what nine in ten of the first iterations take, and three in four
-        of the last above the first; or the quickest of both agree among themselves and are apart.
+        of the last above the first; or the quickest of the last agree and are above the first's.
     recurring : dict of int to tuple of Recurring
         By rank, iterations that come back longer; of ranks whose work varies.
     """
@@ -137,7 +137,7 @@ def stretches_of(run: Run) -> tuple[Stretch, ...]:
         order = np.argsort(which, kind="stable")
         places = np.split(order, np.cumsum(np.bincount(which))[:-1])
         for (name, number), at in zip(names.items(), places, strict=True):
-            row = found.setdefault(name, np.zeros((7, run.columns)))[:, rank]
+            row = found.setdefault(name, np.zeros((8, run.columns)))[:, rank]
             row[:2] = work_s[number], wait_s[number]
             if work_s[number] >= FOLLOWED * work_s.sum():
                 own = np.bincount(bodies[at], work[1:][at], run.bodies).astype(np.float64)
@@ -153,10 +153,10 @@ def stretches_of(run: Run) -> tuple[Stretch, ...]:
             wait_s=each[1],
             waited_for_s=waited_for.get((after, before), np.zeros(run.columns)),
             beyond_s=each[2],
-            quickest_s=each[3] if (each[3] > 0.0).all() else np.full(run.columns, each[3].mean()),
-            begin_s=each[4],
-            end_s=each[5],
-            grows=each[6] > 0,
+            quickest_s=np.full(run.columns, each[3].mean()) if each[4].any() else each[3],
+            begin_s=each[5],
+            end_s=each[6],
+            grows=each[7] > 0,
             recurring=recurring.get((after, before), {}),
         )
         for (after, before), each in sorted(found.items(), key=lambda each: -each[1][0].sum())
@@ -222,7 +222,7 @@ def place_at(chain: Sequence[str], at: int) -> str:
     return f"{inner} in {chain[at]}" if inner else chain[at]
 
 
-def course(work: NDArray[np.float64]) -> tuple[float, float, float, float, bool]:
+def course(work: NDArray[np.float64]) -> tuple[float, float, bool, float, float, bool]:
     """Return how the work of a stretch varies and grows; see `Stretch`.
 
     Parameters
@@ -231,25 +231,26 @@ def course(work: NDArray[np.float64]) -> tuple[float, float, float, float, bool]
 
     Returns
     -------
-    float, float, float, float
-        ``beyond_s``; ``quickest_s``, 0 where the quickest do not agree; ``begin_s``, ``end_s``.
+    float, float
+        ``beyond_s`` and ``quickest_s``.
     bool
-        ``grows``.
+        Whether the quickest do not agree.
+    float, float, bool
+        ``begin_s``, ``end_s`` and ``grows``.
     """
     at = (0.5, QUICK, QUICKEST, USUAL)
     typical_s, quick_s, quickest_s, _ = np.quantile(work, at).tolist()
     beyond_s = float(np.maximum(work - typical_s, 0.0).sum())
-    if quick_s > STEADY * quickest_s:
-        quickest_s = 0.0
+    apart = quick_s > STEADY * quickest_s
     third = work.size // 3
     if not third:
-        return beyond_s, quickest_s, 0.0, 0.0, False
-    begin_s, quick_s, first_s, usual_s = np.quantile(work[:third], at).tolist()
+        return beyond_s, quickest_s, apart, 0.0, 0.0, False
+    begin_s, quick_s, _, usual_s = np.quantile(work[:third], at).tolist()
     end_s, later_s, last_s, _ = np.quantile(work[-third:], at).tolist()
-    steady = quick_s <= STEADY * first_s and later_s <= STEADY * last_s
-    grows = (begin_s < usual_s < end_s and begin_s < later_s) or (steady and quick_s < last_s)
+    clear = begin_s < usual_s < end_s and begin_s < later_s
+    grows = clear or (quick_s < last_s and later_s <= STEADY * last_s)
     # 0: the program went another way at first.
-    return beyond_s, quickest_s, begin_s, end_s, grows and begin_s > 0.0
+    return beyond_s, quickest_s, apart, begin_s, end_s, grows and begin_s > 0.0
 
 
 MOST_OF_EXTRA = 0.6

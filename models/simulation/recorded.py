@@ -25,6 +25,7 @@ from hindmost.models.simulation.blocks import (
     Neighbours,
     groups_of,
 )
+from hindmost.models.simulation.event_simulator import FEW_EVENTS
 
 
 def moments(
@@ -129,7 +130,8 @@ def released_by(
     """Return the releases, and fill in who released; an empty array asks for nobody."""
     released = np.full(come.shape, -np.inf)
     receipts_send = not np.any(block.recorded & (block.kind == SEND))
-    find_releases(
+    loop = find_releases.loop if block.work.size <= FEW_EVENTS else find_releases
+    loop(
         np.ascontiguousarray(block.kind),
         np.ascontiguousarray(block.cycle_begins),
         np.ascontiguousarray(start),

@@ -166,6 +166,19 @@ def test_steady_noise_does_not_grow(tmp_path: Path, own_header: Header) -> None:
     assert not any(each.grows.any() for each in stretches_of(run_of(tmp_path, own_header, work)))
 
 
+def test_quickest_iterations_that_do_not_agree_blame_no_rank(
+    tmp_path: Path, own_header: Header
+) -> None:
+    work = np.full((BODIES, RANKS, 2), 1e-3)
+    work[:, 0, 0] = 2e-3
+    work[:, 1, 1] = np.random.default_rng(3).uniform(1e-3, 9e-3, BODIES)
+    run = run_of(tmp_path, own_header, work, alike=True)
+    first, second = sorted(stretches_of(run), key=lambda each: each.after, reverse=True)
+    np.testing.assert_allclose(first.quickest_s, [2e-3, 1e-3, 1e-3], rtol=1e-5)
+    lowest_s = np.quantile(work[:, 1, 1], 0.05)
+    np.testing.assert_allclose(second.quickest_s, (2e-3 + lowest_s) / 3, rtol=1e-5)
+
+
 EVERY = 10
 DRAWS = [(kind, seed) for kind in ("constant", "every", "growing", "none") for seed in range(5)]
 
