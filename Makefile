@@ -171,6 +171,7 @@ bench-predictions: setup-demo
 bench-simulation: setup-simulation
 	@$(BIN)/python -m benchmarks.simulation $(if $(QUICK),--quick)
 	@$(BIN)/python -m benchmarks.simulation_smpi $(if $(QUICK),--quick)
+	@$(BIN)/python -m benchmarks.simulation_worlds $(if $(QUICK),--quick --worlds 20)
 	@$(BIN)/python -m benchmarks.simulation_reruns $(if $(QUICK),--quick)
 	@$(BIN)/python -m benchmarks.simulation_balance $(if $(QUICK),--quick)
 

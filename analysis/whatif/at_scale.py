@@ -127,17 +127,15 @@ def why_withheld(result: SimulatedSolve, work: LocalWork) -> str:
             "laws do not describe this run."
         )
     capped = f"If no detour exceeds the longest recorded one: {seconds(result.as_recorded_s)}."
-    if result.wide and not result.on_tail:
+    if not result.on_tail:
         return (
             "too few disturbances were recorded for a single number: redrawn, their tail gives "
             f"times too far apart. {capped}"
         )
-    why = f"{percent(result.beyond)} of the simulated time is noise beyond the longest recorded"
-    if not np.isfinite(result.high_s):
-        why = (
-            f"the tail fitted to the noise has no mean (index {work.tail_index:.2g}; a mean needs "
-            "less than 1), and its rarest detours decide"
-        )
+    why = (
+        f"the tail fitted to the noise has no mean (index {work.tail_index:.2g}; a mean needs "
+        "less than 1), and its rarest detours decide"
+    )
     wanted, have = fewest_iterations(result), recorded_iterations(result)
     record = f"Record at least {wanted:,} iterations in one run"
     if have >= wanted:

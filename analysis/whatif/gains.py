@@ -5,11 +5,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hindmost.analysis.runs.cache import cached
 from hindmost.analysis.runs.configuration import injected_noise
@@ -17,7 +18,7 @@ from hindmost.analysis.show.page import Paragraph, Part
 from hindmost.analysis.show.table import RIGHT, Column, Table
 from hindmost.analysis.whatif.study import MISSES, WIDEST, length_scatter, program_of
 from hindmost.analysis.whatif.typical_work import typical_work
-from hindmost.errors import DataError, HindmostError
+from hindmost.errors import DataError, HindmostError, UsageError
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.simulation.change import Change
 from hindmost.models.simulation.partner import RECIPES
@@ -36,6 +37,16 @@ NAMES = {
 """By the attribute of `Remedies`, what is changed."""
 NARROWEST = 1e-3
 """Half width of an interval, as a share, below which it is not told apart."""
+SCATTERS = (
+    "its interval has both: the iterations scatter by more than it would bring. Record more "
+    "iterations, on cores that nothing else uses"
+)
+"""Why a change is undecided, unless the replay says why."""
+LOST = (
+    "ranks lose their cores in MPI, and with less waiting may do so less. Record on cores that "
+    "nothing else uses"
+)
+"""Why equal work is undecided where ranks were interrupted."""
 MOST_EVENTS = 2_000_000
 """Events of all ranks up to which a report replays a run."""
 INTERRUPTED = 0.02
@@ -53,6 +64,8 @@ class Remedy:
         With the change; ``predicted_s`` is None if the run shows only the interval.
     network_s : float
         On the critical path with the change, in messages and other MPI time.
+    why : str
+        Why the run shows only the interval, and what to record.
     """
 
     recorded_s: float
@@ -60,6 +73,7 @@ class Remedy:
     low_s: float
     high_s: float
     network_s: float
+    why: str = SCATTERS
 
     @property
     def saved_range_s(self) -> tuple[float, float]:
@@ -85,7 +99,9 @@ class Remedy:
         """What the interval decides, as the end of a sentence; nothing where it saves time."""
         if self.sure:
             return ""
-        return ": it would cost time" if self.low_s > self.recorded_s else ": undecided"
+        if self.low_s > self.recorded_s:
+            return ": it would cost time"
+        return f": undecided, because {self.why}"
 
     @property
     def words(self) -> str:
@@ -119,6 +135,8 @@ class Remedies:
         The pipelined partner of a blocking solver, with its own vector operations.
     refused : str
         Why the run cannot be replayed at all; may be empty.
+    undecided : mapping of str to str
+        Why a replay with a change is impossible, and what to record, by attribute.
     """
 
     quiet: Remedy | None = None
@@ -127,6 +145,7 @@ class Remedies:
     network: Remedy | None = None
     partner: Remedy | None = None
     refused: str = ""
+    undecided: Mapping[str, str] = field(default_factory=dict)
 
     def largest_first(self) -> list[tuple[str, Remedy]]:
         """Return what was replayed, by name."""
@@ -134,14 +153,9 @@ class Remedies:
         known = [(NAMES[name], each) for name, each in found if each is not None]
         return sorted(known, key=lambda each: -each[1].saved_s)
 
-    @property
-    def why_none(self) -> str:
-        """Why nothing was replayed with a change, if so: most need typical iterations."""
-        return self.refused or "too few iterations do the same to tell what is typical of them"
-
     def gains_json(self) -> list[dict[str, Any]]:
-        """Return what each change would save, the largest gain first."""
-        return [
+        """Return what each change would save, the largest gain first, then what is undecided."""
+        known = [
             {
                 "change": name,
                 "predicted_s": each.predicted_s,
@@ -149,6 +163,11 @@ class Remedies:
                 "saved_s": list(each.saved_range_s),
             }
             for name, each in self.largest_first()
+        ]
+        nothing = {"predicted_s": None, "interval_s": None, "saved_s": None}
+        return known + [
+            {"change": NAMES[name], **nothing, "undecided": why}
+            for name, why in self.undecided.items()
         ]
 
     def to_json(self) -> dict[str, Any]:
@@ -159,15 +178,16 @@ class Remedies:
     def from_json(cls, values: dict[str, Any]) -> Remedies:
         """Return what `to_json` wrote."""
         made = {name: None if values[name] is None else Remedy(**values[name]) for name in NAMES}
-        return cls(**made, refused=values["refused"])
+        return cls(**made, refused=values["refused"], undecided=values["undecided"])
 
 
 def pooled(every: Sequence[Remedies]) -> Remedies:
     """Return what replays of repeats say: medians, with the ends of the widest interval.
 
-    What not all of them say is left out.
+    What not all of them say is undecided.
     """
     found: dict[str, Remedy] = {}
+    undecided = {name: why for one in every for name, why in one.undecided.items()}
     for name in NAMES:
         known = [each for each in (getattr(one, name) for one in every) if each is not None]
         if known and len(known) == len(every):
@@ -179,8 +199,10 @@ def pooled(every: Sequence[Remedies]) -> Remedies:
                 low_s=recorded_s * min(each.low_s / each.recorded_s for each in known),
                 high_s=recorded_s * max(each.high_s / each.recorded_s for each in known),
                 network_s=float(np.median([each.network_s for each in known])),
+                why=next((each.why for each in known if each.why != SCATTERS), SCATTERS),
             )
-    return Remedies(**found, refused=next((one.refused for one in every if one.refused), ""))
+    refused = next((one.refused for one in every if one.refused), "")
+    return Remedies(**found, refused=refused, undecided=undecided)
 
 
 def remedies_of(run: Run) -> Remedies:
@@ -210,28 +232,49 @@ def replayed(run: Run) -> Remedies:
     work_s = np.zeros(run.columns)
     for rows in run.blocks():
         work_s += run.work_in(rows).sum(axis=0)
-    speed: dict[int, float] = {}
-    if work_s.min() > 0.0:
-        speed = {rank: float(each / work_s.mean()) for rank, each in enumerate(work_s)}
+    found: dict[str, Remedy] = {}
+    undecided: dict[str, str] = {}
+
+    def ask(name: str, change: Change, byte_share: float | None = None) -> None:
+        try:
+            found[name] = remedy(run, program, change, byte_share=byte_share)
+        except UsageError as error:
+            undecided[name] = str(error).rstrip(".")
+
     try:
-        quiet = remedy(run, program, Change(noise=0.0))
-        balanced = remedy(run, program, Change(speed=speed)) if speed else None
-        if balanced is not None and interrupted(balanced, quiet):
-            balanced = with_less_waiting(run, program, balanced)
-        uninjected = remedy(run, program, Change(uninjected=True)) if injected_noise(run) else None
-        network = remedy(run, program, Change(latency=0.0), byte_share=0.0)
-        partner, recipe = None, RECIPES.get(run.header.solver)
-        if recipe is not None and run.header.synchronisation == "blocking":
-            partner = remedy(run, program, Change(solver=recipe.partner))
-        return Remedies(
-            quiet=quiet,
-            balanced=balanced,
-            uninjected=uninjected,
-            network=network,
-            partner=partner,
-        )
-    except HindmostError as error:
+        ask("quiet", Change(noise=0.0))
+        if work_s.min() > 0.0:
+            ask("balanced", equal(work_s))
+        else:
+            undecided["balanced"] = (
+                f"rank {work_s.argmin()} has no work of its own in the iterations. Record a loop "
+                "in which all ranks work"
+            )
+        if "balanced" in found and interrupted(found["balanced"], found.get("quiet")):
+            balanced = with_less_waiting(run, program, found.pop("balanced"))
+            if balanced is None:
+                undecided["balanced"] = LOST
+            else:
+                found["balanced"] = balanced
+        if injected_noise(run):
+            ask("uninjected", Change(uninjected=True))
+        ask("network", Change(latency=0.0), 0.0)
+        recipe = RECIPES.get(run.header.solver)
+        if recipe is None:
+            undecided["partner"] = (
+                f"no pipelined partner of {run.header.solver} is known. Record both forms, and "
+                "give the pipelined one's runs with --against"
+            )
+        elif run.header.synchronisation == "blocking":
+            ask("partner", Change(solver=recipe.partner))
+    except DataError as error:
         return Remedies(refused=str(error).rstrip("."))
+    return Remedies(**found, undecided=undecided)
+
+
+def equal(work_s: NDArray[np.float64]) -> Change:
+    """Return the change after which all ranks have the same work."""
+    return Change(speed={rank: float(each / work_s.mean()) for rank, each in enumerate(work_s)})
 
 
 def interrupted(balanced: Remedy, quiet: Remedy | None) -> bool:
@@ -249,22 +292,25 @@ def with_less_waiting(run: Run, program: Program, balanced: Remedy) -> Remedy | 
     typical_s = typical_work(run).median_s
     if not typical_s.min() > 0.0:
         return None
-    speed = {rank: float(each / typical_s.mean()) for rank, each in enumerate(typical_s)}
-    best = remedy(run, program, Change(noise=0.0, speed=speed))
-    if best is None:
+    try:
+        best = remedy(run, program, replace(equal(typical_s), noise=0.0))
+    except UsageError:
         return None
     low_s = min(best.low_s, balanced.low_s)
-    return replace(balanced, predicted_s=None, low_s=low_s)
+    return replace(balanced, predicted_s=None, low_s=low_s, why=LOST)
 
 
-def remedy(
-    run: Run, program: Program, change: Change, byte_share: float | None = None
-) -> Remedy | None:
-    """Replay a run with one change; None if the run does not show what that needs."""
-    try:
-        result = what_if(program, change, byte_share=byte_share)
-    except HindmostError:
-        return None
+def remedy(run: Run, program: Program, change: Change, byte_share: float | None = None) -> Remedy:
+    """Replay a run with one change.
+
+    Raises
+    ------
+    UsageError
+        The run does not show what the change needs.
+    DataError
+        Without a change, the replay misses the recorded time.
+    """
+    result = what_if(program, change, byte_share=byte_share)
     miss = result.recorded.total_s / run.solve_time_s - 1.0
     if abs(miss) > MISSES:
         raise DataError(
@@ -272,12 +318,20 @@ def remedy(
         )
     path = result.changed.path
     wider = float(np.exp(min(length_scatter(run, change), np.log(WIDEST))))
+    why = SCATTERS
+    if result.open:
+        what = "messages hide behind work" if result.hidden else "messages cost now more, now less"
+        why = (
+            f"{what}, so the run does not show what they cost. Record more iterations, on cores "
+            "that nothing else uses"
+        )
     return Remedy(
         recorded_s=run.solve_time_s,
         predicted_s=None if result.open else result.predicted_s,
         low_s=result.low_s / wider,
         high_s=result.high_s * wider,
         network_s=float(path.cost.sum() + path.stay.sum()),
+        why=why,
     )
 
 
@@ -293,14 +347,24 @@ def change_words(found: Remedy) -> str:
 
 def gain_lines(remedies: Remedies) -> list[str]:
     """Return what each change would save, the largest gain first, or why nothing is known."""
-    found = remedies.largest_first()
-    if not found:
-        return [f"What a change would save is unknown: {remedies.why_none}."]
-    return [f"With {name} the replay takes {each.words}{each.verdict}." for name, each in found]
+    if remedies.refused:
+        return [f"What a change would save is undecided: {remedies.refused}."]
+    return [
+        *(
+            f"With {name} the replay takes {each.words}{each.verdict}."
+            for name, each in remedies.largest_first()
+        ),
+        *(
+            f"With {NAMES[name]}: undecided, because {why}."
+            for name, why in remedies.undecided.items()
+        ),
+    ]
 
 
 def remedy_parts(remedies: Remedies) -> list[Part]:
     """Return the table of replays, or why there are none."""
+    if remedies.refused:
+        return [Paragraph(f"Not replayed: {remedies.refused}.", quiet=True)]
     rows = [
         (
             name,
@@ -310,8 +374,7 @@ def remedy_parts(remedies: Remedies) -> list[Part]:
         )
         for name, each in remedies.largest_first()
     ]
-    if not rows:
-        return [Paragraph(f"Not replayed: {remedies.why_none}.", quiet=True)]
+    rows += [(NAMES[name], "undecided", "", "") for name in remedies.undecided]
     columns = (
         Column("replayed with"),
         Column("predicted", RIGHT),
@@ -319,4 +382,5 @@ def remedy_parts(remedies: Remedies) -> list[Part]:
         Column("change", RIGHT),
     )
     note = "no noise: every iteration takes its typical time. 'hindmost whatif' has more changes."
-    return [Table(columns=columns, rows=rows, notes=(note,))]
+    whys = (f"{NAMES[name]}: {why}." for name, why in remedies.undecided.items())
+    return [Table(columns=columns, rows=rows, notes=(note, *whys))]

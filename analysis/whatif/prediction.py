@@ -52,7 +52,7 @@ REPLAY, SIMULATION = "replay", "simulation"
 CHANCE = 2
 """Repeats that may agree by chance, so that their parts count as well."""
 DESCRIBED = 0.5
-"""Share of the repeats that the laws must describe, to pool these."""
+"""Share of the repeats above which what they say counts: that laws describe them, or a time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -215,7 +215,8 @@ class SolvePrediction:
 
     def models(self) -> list[Baseline]:
         """Return the prediction, and what others say."""
-        own = Baseline(name=self.name, what="this prediction", prediction=self.prediction)
+        what = "this prediction" + ("" if self.prediction.known else ": undecided, see above")
+        own = Baseline(name=self.name, what=what, prediction=self.prediction)
         return [own, *self.others]
 
     def row(self) -> tuple[str, ...]:
@@ -468,7 +469,7 @@ def pooled(found: Sequence[Outcome], least: float) -> Prediction:
         float(np.median([one.result.high_s for one in found])),
     )
     known = [one.predicted_s for one in found if one.predicted_s is not None]
-    if len(known) < len(found):
+    if len(known) <= DESCRIBED * len(found):
         if high_s > WIDEST**2 * low_s:  # says no more than its lower end
             high_s = float("inf")
         return Prediction(seconds=float("nan"), low_s=low_s, high_s=high_s)

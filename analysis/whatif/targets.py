@@ -222,8 +222,9 @@ def assumed(
         scaling=scaling,
         basis=(
             f"Strong scaling{'' if asked else ' (the default; or give --scaling weak)'}: the work "
-            f"of a rank is that of {counted(base, 'rank')}, divided. Caches and work that is not "
-            f"divided are not modelled; runs on {LEAST_POINTS} numbers of ranks would show them."
+            f"of a rank is that of {counted(base, 'rank')}, divided. Rare disturbances last as "
+            "recorded. Caches and work that is not divided are not modelled; runs on "
+            f"{LEAST_POINTS} numbers of ranks would show them."
         ),
     )
 

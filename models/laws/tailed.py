@@ -22,9 +22,11 @@ from scipy import special
 
 Values = NDArray[np.float64]
 
-FEWEST_IN_TAIL = 40
+FEWEST_IN_TAIL = 10
 """Excesses that a tail is fitted to, at least; with fewer than `LEAST_TIMES` values each, none."""
 LEAST_TIMES = 5
+LEAST_IN_FIT = 4
+"""Excesses that a tail can be fitted to."""
 LARGEST_SHARE = 0.1
 """Of the values in a tail."""
 DESCRIBED = 0.23
@@ -146,15 +148,14 @@ def fit_together(
     ----------
     columns : sequence of float64 array
     tail_of : sequence of TailedLaw, optional
-        Earlier laws of like sets, whose share of the values is the tail. None: it is found.
+        Earlier laws of like sets, whose threshold is that of the tail. None: it is found.
     """
     x = np.sort(np.concatenate([each.ravel() for each in columns]))
     if tail_of is None:
         tail = find_tail(x)
     else:
-        size = sum(law.size for law in tail_of)
-        beyond = sum(0 if law.tail is None else law.tail.share * law.size for law in tail_of)
-        tail = tail_above(x, round(beyond / size * x.size)) if beyond else None
+        known = [law.tail.threshold for law in tail_of if law.tail is not None]
+        tail = tail_above(x, known[0], 0) if known else None
     return [law_of(np.sort(each, axis=None), tail) for each in columns]
 
 
@@ -180,26 +181,27 @@ def find_tail(x: Values) -> ParetoTail | None:
     """Return the tail of ascending values; None if there are too few of them.
 
     The law holds the better the higher the threshold. From the highest one on, it is lowered as
-    long as the law describes what exceeds it.
+    long as the law describes what exceeds it, and has a mean if it had one: where detours and what
+    is no detour are taken together, it has none.
     """
     found, in_tail = None, FEWEST_IN_TAIL
     while (
         in_tail <= max(LARGEST_SHARE * x.size, FEWEST_IN_TAIL) and LEAST_TIMES * in_tail <= x.size
     ):
-        tail = tail_above(x, in_tail)
+        tail = tail_above(x, float(x[-in_tail - 1]), in_tail // 2)
         if tail is None or (found is not None and distance(x, tail) > DESCRIBED):
+            break
+        if found is not None and found.xi < 1.0 <= tail.xi:
             break
         found = tail
         in_tail *= 2
     return found
 
 
-def tail_above(x: Values, in_tail: int) -> ParetoTail | None:
-    """Return the tail of so many of the largest of ascending values; None if they are equal."""
-    threshold = float(x[-in_tail - 1])
-    excess = x[-in_tail:] - threshold
-    excess = excess[excess > 0.0]  # values that equal the threshold are no excesses
-    if excess.size < max(in_tail // 2, 4):
+def tail_above(x: Values, threshold: float, fewest: int) -> ParetoTail | None:
+    """Return the tail of ascending values over a threshold; None if too few exceed it."""
+    excess = x[np.searchsorted(x, threshold, side="right") :] - threshold
+    if excess.size < max(fewest, LEAST_IN_FIT):
         return None
     xi, sigma = fit_tail(excess)
     return ParetoTail(threshold=threshold, sigma=sigma, xi=xi, share=excess.size / x.size)

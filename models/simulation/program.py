@@ -21,6 +21,7 @@ from hindmost.models.events import EventKind
 from hindmost.models.simulation.blocks import (
     COMPLETE,
     KINDS,
+    OWN_TIME,
     POST,
     REDUCE,
     SEND,
@@ -296,10 +297,14 @@ def recorded_program(
     meeting = exchanges_meet(start, block, neighbours)
     release = releases(start, block, come, leave, neighbours, exchanges_meet=meeting)
     end = leave[:, -1] + block.rest
-    released_s = np.ascontiguousarray((leave - np.maximum(release, come)).transpose(0, 2, 1))
-    released_s = np.where(waiting(block)[:, None, :], released_s, 0.0)
+    released_s = since_released(block, come, leave, release)
     late_s = np.ascontiguousarray((come - release).transpose(0, 2, 1))
-    refuse_contradictions(released_s, block.kind, float(end[-1].max() - start[0].min()))
+    total_s = float(end[-1].max() - start[0].min())
+    if early_s(released_s).max() > MOST_EARLY * total_s:
+        # A message has left before its call ends, where the sender loses its core in the call.
+        sent = np.where(OWN_TIME[block.kind][:, :, None], come, leave)
+        least = releases(start, block, come, sent, neighbours, exchanges_meet=meeting)
+        refuse_contradictions(since_released(block, come, leave, least), block.kind, total_s)
     begins = np.union1d([0], np.flatnonzero(block.cycle_begins))
     before = np.vstack([np.zeros((1, 1)), end[begins[1:] - 1].max(axis=1, keepdims=True)])
     apart = start[begins] - before
@@ -340,14 +345,34 @@ def with_gaps(start: Times, end: Times, block: EventBlock) -> EventBlock:
     )
 
 
+def since_released(block: EventBlock, come: Times, leave: Times, release: Times) -> Times:
+    """Return how long ranks stay in events once nobody else keeps them, negative if they go before.
+
+    Parameters
+    ----------
+    come, leave, release : float64 array, shape (iteration, event, rank), seconds
+
+    Returns
+    -------
+    float64 array, shape (iteration, rank, event), seconds
+    """
+    stay = np.ascontiguousarray((leave - np.maximum(release, come)).transpose(0, 2, 1))
+    return np.where(waiting(block)[:, None, :], stay, 0.0)
+
+
+def early_s(released_s: Times) -> Times:
+    """Return by how much each rank leaves events too early, in all: float64, shape (rank,)."""
+    return np.asarray(-np.minimum(released_s, 0.0).sum(axis=(0, 2)))
+
+
 def refuse_contradictions(released_s: Times, kind: NDArray[np.uint8], total_s: float) -> None:
     """Raise a DataError if ranks leave events long before those they wait for have come."""
-    early = -np.minimum(released_s, 0.0)
-    early_s = float(early.sum(axis=(0, 2)).max())
-    if early_s > MOST_EARLY * total_s:
+    of_rank = early_s(released_s)
+    if of_rank.max() > MOST_EARLY * total_s:
+        early = -np.minimum(released_s, 0.0)
         of_kind = np.bincount(kind.ravel(), early.sum(axis=1).ravel(), KINDS)
         worst = EventKind(int(of_kind.argmax()))
-        rank = int(early.sum(axis=(0, 2)).argmax())
+        rank = int(of_rank.argmax())
         why = (
             "Either the clocks of the ranks differ by more than these calls take, or ranks wait "
             "for others there than recorded, so a replay would be wrong."
@@ -360,8 +385,8 @@ def refuse_contradictions(released_s: Times, kind: NDArray[np.uint8], total_s: f
                 "than these calls take."
             )
         raise DataError(
-            f"Rank {rank} leaves events {early_s:.3g} s too early in all, before those that it "
-            f"waits for have come ({total_s:.3g} s of iterations); of all ranks, "
+            f"Rank {rank} leaves events {of_rank[rank]:.3g} s too early in all, before those that "
+            f"it waits for have come ({total_s:.3g} s of iterations); of all ranks, "
             f"{percent(of_kind.max() / early.sum())} of this is at {CALLS[worst]}. {why}"
         )
 
@@ -369,7 +394,8 @@ def refuse_contradictions(released_s: Times, kind: NDArray[np.uint8], total_s: f
 def typical_costs(block: EventBlock, released_s: Times, late_s: Times) -> TypicalCosts:
     """Return what events cost, from the bodies in which a rank was kept and thus shows it.
 
-    In a reduction all ranks pay, so the least time of any counts: others may have lost their core.
+    In a reduction all ranks pay, but the last to come finds most messages there already, and others
+    may have lost their core. The rank in the middle counts; for the ends, those at the quartiles.
 
     Parameters
     ----------
@@ -386,15 +412,21 @@ def typical_costs(block: EventBlock, released_s: Times, late_s: Times) -> Typica
         reached = np.isfinite(late).any(axis=1)  # who depends on nobody pays nothing
         if what != REDUCE:  # those that came later do not see what the message cost
             cost = np.where(late < 0.0, cost, np.inf)
-        least = cost.min(axis=1, initial=np.inf)
-        least = np.maximum(least[np.isfinite(least)], 0.0)
+        least, middle, most = (
+            np.quantile(cost, (0.25, 0.5, 0.75), axis=1)
+            if what == REDUCE
+            else [cost.min(axis=1, initial=np.inf)] * 3
+        )
+        shown = np.isfinite(middle)
+        least, middle, most = (np.maximum(each[shown], 0.0) for each in (least, middle, most))
         bodies = int(np.count_nonzero(reached))
-        there[event, what], seen[event, what] = bodies, least.size
+        there[event, what], seen[event, what] = bodies, middle.size
         if bodies < FEWEST_SEEN:
             continue
-        if least.size >= SHOWN * bodies:
-            low[event, what], median[event, what] = np.quantile(least, (0.25, 0.5))
-            capped = np.minimum(least, np.quantile(least, CAP, method="higher"))
+        if middle.size >= SHOWN * bodies:
+            low[event, what] = np.quantile(least, 0.25)
+            median[event, what] = np.median(middle)
+            capped = np.minimum(most, np.quantile(most, CAP, method="higher"))
             high[event, what] = max(float(capped.mean()), median[event, what])
         else:
             # Whoever left had what it waited for: the cost is at most that long after the release.

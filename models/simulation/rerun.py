@@ -212,8 +212,8 @@ def refuse_unknown(program: Program, change: Change, byte_share: float | None) -
         if share < ALIKE:
             raise UsageError(
                 f"Only {percent(share)} of the iterations have {FEWEST_ALIKE} others of the same "
-                "events at the same place, so their undisturbed times are unknown: omit --noise, "
-                "or record more iterations."
+                "events at the same place, so their undisturbed times are unknown. Record more "
+                "iterations."
             )
     if change.bandwidth != 1.0:
         if not program.has(RECEIVE) or not program.neighbours.source.size:

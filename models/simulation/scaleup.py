@@ -64,7 +64,8 @@ class Case:
     noise : float
         Factor of the deviations.
     noise_scales : bool
-        Whether deviations are in proportion to the work; else they last as long as recorded.
+        Whether deviations are in proportion to the work, but for those in the tail; else they last
+        as long as recorded.
     detours : Detours or None
         Noise in addition.
     depth : int or None
@@ -93,8 +94,10 @@ class Case:
             drawn = np.minimum(drawn, np.array([law.largest for law in laws]))
         if self.work != 1.0:
             # Work that took less than typical cannot have saved more than there is.
-            late = self.work if self.noise_scales else 1.0
-            drawn = np.where(drawn > 0.0, late * drawn, self.work * drawn)
+            # What delays a rank for long does not depend on what it does.
+            tails = [np.inf if law.tail is None else law.tail.threshold for law in laws]
+            scales = (drawn < 0.0) | (self.noise_scales & (drawn <= np.array(tails)))
+            drawn = np.where(scales, self.work * drawn, drawn)
         return np.asarray(self.noise * drawn)
 
 
@@ -129,10 +132,12 @@ class CostScenarios:
 
     Attributes
     ----------
-    typical, low, high : float64 array, shape (event, kind), seconds
+    typical, alone, low, high : float64 array, shape (event, kind), seconds
+        `alone` is what the network costs if all ranks come together.
     """
 
     typical: Times
+    alone: Times
     low: Times
     high: Times
 
@@ -151,7 +156,8 @@ def costs_on(
 
     A recorded cost is that of the network and of the MPI library. The typical cost takes the
     difference of the recorded cost from that of the network as the library's, which stays; the low
-    one has the network alone; the high one is in proportion to that of the network.
+    one has the network alone, and half of a collective's rounds; the high one is in proportion to
+    that of the network.
 
     Parameters
     ----------
@@ -163,7 +169,7 @@ def costs_on(
     recorded_bytes, target_bytes : float
         Size of a halo message.
     """
-    typical, low, high = (np.zeros_like(costs.median_s) for _ in range(3))
+    typical, alone, low, high = (np.zeros_like(costs.median_s) for _ in range(4))
     here = {
         REDUCE: network.reduction_s(recorded.node),
         RECEIVE: network.halo_s(recorded.edges, recorded.node, recorded_bytes),
@@ -177,12 +183,15 @@ def costs_on(
         seen = (costs.there[:, kind] > 0) & ~costs.hidden[:, kind]
         excess = np.where(seen, np.maximum(costs.median_s[:, kind] - now, 0.0), 0.0)
         typical[:, kind] = then + excess
-        low[:, kind] = then
+        alone[:, kind] = then
+        # Who is last finds the messages of others there, and is heard of by half of them after
+        # half of the rounds.
+        low[:, kind] = then if kind == RECEIVE else 0.5 * then
         growth = then / now if now > 0.0 else 1.0
         high[:, kind] = np.maximum(
             typical[:, kind], np.where(seen, growth * costs.high_s[:, kind], then)
         )
-    return CostScenarios(typical=typical, low=low, high=high)
+    return CostScenarios(typical=typical, alone=alone, low=low, high=high)
 
 
 def simulate(

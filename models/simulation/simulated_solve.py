@@ -30,8 +30,6 @@ from hindmost.models.simulation.scaleup import (
 
 Times = NDArray[np.float64]
 
-MOST_BEYOND = 0.1
-"""Share of a time that may be due to deviations larger than any recorded one, to predict it."""
 WIDEST = 10.0
 """Ratio of the ends of an interval, from which on no time is predicted."""
 MISSES = 0.25
@@ -100,13 +98,15 @@ def scenarios_of(
         progress=change.progress,
     )
     nothing = np.zeros_like(costs.typical)
+    # Without noise all ranks come together, and all pay.
+    noisy = change.noise > 0.0 or change.detours is not None
     quiet = replace(typical, noise=0.0, detours=None)
     lower, upper = (
         max(1.0 + (1.0 - change.noise) * (each - 1.0), 0.0) * typical.work for each in quartiles
     )
     return {
         "typical": typical,
-        "cheap network": replace(typical, latency=costs.low),
+        "cheap network": replace(typical, latency=costs.low if noisy else costs.alone),
         "costly network": replace(typical, latency=costs.high),
         CAPPED: replace(typical, capped=True),
         "noise in proportion": replace(typical, noise_scales=True),
@@ -117,7 +117,7 @@ def scenarios_of(
         "no network": replace(typical, latency=nothing, capped=True),
         "undisturbed": replace(typical, latency=nothing, noise=0.0, detours=None),
         "quiet": quiet,
-        "quiet, cheap network": replace(quiet, latency=costs.low),
+        "quiet, cheap network": replace(quiet, latency=costs.alone),
         "quiet, less work": replace(quiet, work=slow * factor.low),
         "quiet, lower quartile": replace(quiet, work=quartiles[0] * typical.work),
     }
@@ -194,8 +194,8 @@ class SimulatedSolve:
 
     @property
     def on_tail(self) -> bool:
-        """Whether the time rests on noise that was not recorded."""
-        return self.beyond > MOST_BEYOND or not np.isfinite(self.high_s)
+        """Whether the noise has no mean, so that its rarest detours decide."""
+        return not np.isfinite(self.high_s)
 
     @property
     def limited(self) -> bool:

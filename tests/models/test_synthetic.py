@@ -9,6 +9,7 @@ from hindmost.errors import UsageError
 from hindmost.models.laws.maximum import maximum_moments
 from hindmost.models.noise.maxplus import fit_both
 from hindmost.models.synthetic.solves import draw_work, line_of_ranks, synthetic_solve
+from hindmost.models.synthetic.worlds import World, draw_world, walk_world
 
 
 @pytest.mark.parametrize("lag", [0, 1, 2, 5, 40])
@@ -59,3 +60,31 @@ def test_a_latency_of_its_own_for_every_body() -> None:
 def test_impossible_solves_are_refused(wrong: dict[str, int]) -> None:
     with pytest.raises(UsageError, match="at least 0 and 1"):
         synthetic_solve(np.ones((3, 2)), **wrong)  # type: ignore[arg-type]
+
+
+def quiet(ranks: int, **known: object) -> World:
+    """Return a world without noise, whose ranks work 1 ms and reduce: a message takes 2 us."""
+    values = {name: getattr(draw_world(np.random.default_rng(0)), name) for name in World.__slots__}
+    alike = {"program": "loop", "weak": True, "iterations": 10, "work_s": 1e-3, "jitter": 0.0}
+    costs = {"across_s": 2e-6, "per_byte_s": 0.0, "library_s": 1e-6, "per_node": 1}
+    none = {"detours": (0.0, 1.0, 0.0), "apart": 0.0, "dimensions": 0}
+    return World(**{**values, **alike, **costs, **none, "ranks": ranks, **known})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("ranks", "messages"), [(2, 1), (4, 2), (512, 9), (3, 2), (7, 4)])
+def test_a_quiet_world_takes_its_work_and_its_messages(ranks: int, messages: int) -> None:
+    """Of ranks that are no power of two, some hand their data on first, and get it back."""
+    walked = walk_world(quiet(2), ranks, np.random.default_rng(0))
+    assert walked.total_s == pytest.approx(10 * (1e-3 + messages * 2e-6 + 1e-6))
+    halved = walk_world(quiet(2, weak=False), 2 * ranks, np.random.default_rng(0))
+    assert halved.work.sum(axis=(0, 2)) == pytest.approx(10 * 1e-3 / ranks)
+
+
+def test_a_world_has_halos_and_detours_of_its_law() -> None:
+    halo = quiet(4, dimensions=1, halo_bytes=1000.0, per_byte_s=1e-9)
+    # A halo of 3 us begins after a tenth of the work and hides behind the next half.
+    walked = walk_world(halo, 4, np.random.default_rng(0))
+    assert walked.duration[:, :, 1].max() == pytest.approx(0.0, abs=1e-12)
+    noisy = quiet(2, iterations=2000, detours=(0.5, 1e-4, 0.0))
+    work_s = walk_world(noisy, 2, np.random.default_rng(1)).work.sum(axis=2).mean()
+    assert work_s == pytest.approx(1e-3 + 0.5 * 1e-4, rel=0.01)

@@ -26,12 +26,13 @@ class ExtrapolatedFrom(TypedDict):
 
 
 class Gain(TypedDict):
-    """The time of a run without one cause of its time."""
+    """The time of a run without one cause of its time; null and a reason where it is undecided."""
 
     change: str
     predicted_s: float | None
-    interval_s: Interval
-    saved_s: Interval
+    interval_s: Interval | None
+    saved_s: Interval | None
+    undecided: NotRequired[str]
 
 
 class Replay(TypedDict):

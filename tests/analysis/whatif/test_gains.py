@@ -4,26 +4,59 @@ from __future__ import annotations
 
 import pytest
 
-from hindmost.analysis.whatif.gains import Remedies, Remedy, gain_lines
+from hindmost.analysis.whatif.gains import SCATTERS, Remedies, Remedy, gain_lines, pooled
+
+
+def remedy(low_s: float, high_s: float, **known: str) -> Remedy:
+    middle_s = 0.5 * (low_s + high_s)
+    return Remedy(
+        recorded_s=1.0, predicted_s=middle_s, low_s=low_s, high_s=high_s, network_s=0.0, **known
+    )
 
 
 @pytest.mark.parametrize(
     ("low_s", "high_s", "verdict"),
-    [(0.8, 0.9, ""), (0.9, 1.1, ": undecided"), (1.3, 1.5, ": it would cost time")],
-)
-def test_a_change_saves_costs_or_is_undecided(low_s: float, high_s: float, verdict: str) -> None:
-    middle_s = 0.5 * (low_s + high_s)
-    remedy = Remedy(recorded_s=1.0, predicted_s=middle_s, low_s=low_s, high_s=high_s, network_s=0.0)
-    assert remedy.verdict == verdict
-    assert remedy.sure == (not verdict)
-
-
-@pytest.mark.parametrize(
-    ("remedies", "reason"),
     [
-        (Remedies(), "too few iterations do the same to tell what is typical of them"),
-        (Remedies(refused="a single rank waits for nobody"), "a single rank waits for nobody"),
+        (0.8, 0.9, ""),
+        (0.9, 1.1, f": undecided, because {SCATTERS}"),
+        (1.3, 1.5, ": it would cost time"),
     ],
 )
-def test_there_is_a_reason_where_nothing_is_known(remedies: Remedies, reason: str) -> None:
-    assert gain_lines(remedies) == [f"What a change would save is unknown: {reason}."]
+def test_a_change_saves_costs_or_is_undecided(low_s: float, high_s: float, verdict: str) -> None:
+    assert remedy(low_s, high_s).verdict == verdict
+    assert remedy(low_s, high_s).sure == (not verdict)
+
+
+def test_every_question_has_its_line() -> None:
+    """What is known, the largest gain first; then what is undecided, with its reason."""
+    found = Remedies(
+        quiet=remedy(0.8, 0.9),
+        network=remedy(0.5, 0.6),
+        undecided={"balanced": "rank 1 has no work. Record more", "partner": "none is known"},
+    )
+    assert [line.split(" the replay")[0] for line in gain_lines(found)] == [
+        "With an ideal network",
+        "With no noise",
+        "With equal work: undecided, because rank 1 has no work. Record more.",
+        "With the pipelined solver: undecided, because none is known.",
+    ]
+    assert Remedies.from_json(found.to_json()) == found
+    assert [each["change"] for each in found.gains_json()][2:] == [
+        "equal work",
+        "the pipelined solver",
+    ]
+    assert found.gains_json()[2]["interval_s"] is None
+
+
+def test_repeats_that_do_not_all_say_it_leave_it_undecided() -> None:
+    why = {"quiet": "too few iterations. Record more"}
+    both = pooled([Remedies(quiet=remedy(0.8, 0.9)), Remedies(undecided=why)])
+    assert both.quiet is None
+    assert both.undecided == why
+
+
+def test_a_run_that_cannot_be_replayed_says_why() -> None:
+    refused = Remedies(refused="a single rank waits for nobody")
+    assert gain_lines(refused) == [
+        "What a change would save is undecided: a single rank waits for nobody."
+    ]

@@ -14,7 +14,13 @@ from tests.models.simulation.programs import NOBODY, blocking, synthetic
 
 from hindmost.errors import DataError, UsageError
 from hindmost.executors import ThisProcess
-from hindmost.models.simulation.blocks import OWN_TIME, EventBlock, Neighbours, whole_bodies
+from hindmost.models.simulation.blocks import (
+    OWN_TIME,
+    SEND,
+    EventBlock,
+    Neighbours,
+    whole_bodies,
+)
 from hindmost.models.simulation.change import Change, Detours
 from hindmost.models.simulation.event_simulator import EventSimulator, Latencies
 from hindmost.models.simulation.program import recorded_program
@@ -347,3 +353,29 @@ def test_an_added_time_counts_as_often_as_a_reduction_has_messages() -> None:
     program = blocking(np.ones((30, 5)), 0.5)  # of 5 ranks, 3 messages after each other
     found = what_if(program, Change(more_latency_s=0.01))
     assert found.predicted_s == pytest.approx(30 * (1.5 + 0.01 * 3))
+
+
+@pytest.mark.parametrize("lost_in", ["the send", "the work before it"])
+def test_a_message_may_have_left_before_its_call_ends(lost_in: str) -> None:
+    """Rank 0 loses its core for 9 s in every thirtieth iteration; rank 1 does not wait for it."""
+    bodies = 60
+    begins = np.arange(bodies) == 0
+    work, inside = np.zeros((2, bodies, 2, 2))
+    work[:, :, 0] = [0.5, 0.6]
+    inside[:] = 0.01
+    rest = np.repeat([[9.48, 9.38]], bodies, axis=0)
+    lost = inside if lost_in == "the send" else work
+    lost[::30, 0, 0] += 9.0
+    rest[::30, 0] -= 9.0
+    kind = np.tile(np.array([SEND, RECEIVE], np.uint8), (bodies, 1))
+    block = EventBlock(kind=kind, work=work, duration=inside, rest=rest, cycle_begins=begins)
+    start = np.repeat(10.0 * np.arange(bodies)[:, None], 2, axis=1)
+    recorded = start, block, np.arange(bodies, dtype=np.int32), np.zeros(2)
+    edges = np.array([0], np.int32), np.array([1], np.int32)
+    if lost_in != "the send":
+        with pytest.raises(DataError, match=r"Rank 1 leaves events 17\.8 s too early"):
+            recorded_program(*recorded, *edges)
+        return
+    assert walk(recorded_program(*recorded, *edges), Change(), SCENARIOS[0]).total_s == (
+        pytest.approx(10.0 * bodies, rel=0.02)
+    )
