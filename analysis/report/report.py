@@ -200,7 +200,7 @@ def subtitle_of(contents: Contents) -> str:
         first = headers[0]
         petsc = f", PETSc {version}" if (version := first.environment.get("petsc")) else ""
         said.append(
-            f"{counted(len(headers), 'recorded run')}, the first from {when(first.t0_utc)}; "
+            f"{counted(len(headers), 'recorded run')}, {'the first ' if len(headers) > 1 else ''}from {when(first.t0_utc)}; "
             f"{mpi_name(first.mpi_library)}{petsc}"
         )
     if contents.studies:

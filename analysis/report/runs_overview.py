@@ -11,7 +11,7 @@ from hindmost.analysis.fits.study import FittedGroup
 from hindmost.analysis.history.headline import scope
 from hindmost.analysis.history.page.overview import (
     history_conclusions,
-    history_headline,
+    history_sentences,
     judge_nights,
     no_change,
 )
@@ -84,7 +84,7 @@ def overview_of(
         metric = studies[0].metrics[0]
         top.append(grown_headline(metric.at_target(by_share(metric)[:1])[0], metric.target))
     if history is not None:
-        top.append(history_headline(history))
+        top += history_sentences(history)
         read.append(scope(history).rstrip(":"))
         nothing.append(no_change(history))
     # Conclusions are folded where all are of shared cores.
@@ -93,7 +93,8 @@ def overview_of(
     judged = judge_all(findings, files, studies, history)
     overview = overview_widget(
         Overview(
-            headline=" ".join(top),
+            headline=top[0] if top else "",
+            further=" ".join(top[1:]),
             ran=[*what_ran(configurations), *read],
             data=judged[0],
             others=judged[1:],
