@@ -16,14 +16,17 @@ from hindmost.analysis.runs.conclusion import Certainty, Conclusion, Link
 from hindmost.analysis.runs.efficiency.of_run import efficiencies_of
 from hindmost.analysis.runs.finding import OF_CYCLES, Finding
 from hindmost.analysis.runs.groups import Group
+from hindmost.analysis.show.page import Widget
 from hindmost.analysis.whatif.gains import Remedies
 from hindmost.text import counted, percent
 
 NOT_REPLAYED = "the cycles of an adaptive run do different work, so no replay applies"
 
 
-def looked_at(replays: Replays, anchor: str, findings: Sequence[Finding]) -> LookedAt:
-    """Return a group of replays as conclusions on runs take it."""
+def looked_at(
+    replays: Replays, anchor: str, findings: Sequence[Finding], pictures: Sequence[Widget] = ()
+) -> LookedAt:
+    """Return a group of replays as conclusions on runs take it, with what shows its cycles."""
     runs = tuple(each.run for each in replays.runs)
     middle = replays.middle.run
     ranks, remedies = report_run(middle), Remedies(refused=NOT_REPLAYED)
@@ -41,6 +44,7 @@ def looked_at(replays: Replays, anchor: str, findings: Sequence[Finding]) -> Loo
         remedies=remedies,
         anchors={"section": anchor, "runs": anchor},
         of=replays.label,
+        pictures=pictures,
     )
 
 
@@ -60,7 +64,12 @@ def prediction_conclusion(replays: Replays, anchor: str) -> Conclusion:
     means = {name: float(np.mean(each)) for name, each in replays.raw.items() if each}
     best = min(means, key=lambda name: means[name])
     verdicts = replays.middle.verdicts
-    stood = f" {counted(len(verdicts), 'cycle')} stood out." if verdicts else " No cycle stood out."
+    kinds = ", ".join(f"{count} {kind}" for kind, count in replays.middle.kinds.items())
+    stood = (
+        f" {counted(len(verdicts), 'cycle')} stood out: {kinds}."
+        if verdicts
+        else (" No cycle stood out.")
+    )
     floor = (
         ""
         if replays.floor is None

@@ -44,12 +44,13 @@ def adaptive_parts(
     findings : sequence of Finding
         Of the runs.
     """
+    alone = len(study.judged) == 1  # then the first screen has its chart
     parts: list[Part] = [
         Heading("Adaptive runs: how well their cycles were predicted"),
         Paragraph(INTRODUCTION),
         tables.raw_table(study.errors),
         *caution_parts(findings, OF_CYCLES),
-        *side_by_side(study, machine, numbers),
+        *(() if alone else side_by_side(study, machine, numbers)),
     ]
     if study.onsets:
         parts += [
@@ -74,7 +75,6 @@ def side_by_side(
             chart
             for group in sorted(groups, key=lambda group: group.ranks)
             for chart in figure_parts("predicted", group.middle, machine, numbers)
-            if isinstance(chart, Widget)
         ]
         if charts:
             parts.append(SideBySide(charts))
@@ -115,10 +115,7 @@ def verdict_parts(run: AdaptiveRun) -> list[Part]:
     verdicts = run.verdicts
     if not verdicts:
         return [Paragraph("No cycle stood out.")]
-    counts: dict[str, int] = {}
-    for each in verdicts:
-        counts[each.kind] = counts.get(each.kind, 0) + 1
-    kinds = ", ".join(f"{kind}: {count}" for kind, count in counts.items())
+    kinds = ", ".join(f"{count} {kind}" for kind, count in run.kinds.items())
     more = len(verdicts) - MOST_VERDICTS
     return [
         Paragraph(f"Cycles that stood out: {kinds}."),
@@ -150,7 +147,7 @@ def written_parts(run: AdaptiveRun) -> list[Part]:
 
 def figure_parts(
     name: str, run: AdaptiveRun, machine: Machine | None, numbers: Iterator[int]
-) -> list[Part]:
+) -> list[Widget]:
     """Return a figure with the load of the machine in its caption, if the run allows it."""
     figure = next(each for each in ADAPTIVE_FIGURES if each.name == name)
     try:

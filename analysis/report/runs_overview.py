@@ -80,6 +80,8 @@ def overview_of(
     ]
     nothing = ["No loss above 1 % of the time."] if files else []
     top = headline_on_runs(leading, said, findings)
+    for each in further[:1]:  # leads where all runs are adaptive
+        top.insert(0 if len(further) == len(configurations) else len(top), each.text)
     if studies and studies[0].metrics:
         metric = studies[0].metrics[0]
         top.append(grown_headline(metric.at_target(by_share(metric)[:1])[0], metric.target))
@@ -203,7 +205,7 @@ def judge_experiment(study: ScalingStudy) -> Judgement:
     if not study.warnings:
         return Judgement(
             grade="good",
-            text="All kernels could be modelled; the intervals tell how well they are known.",
+            text="All kernels could be modelled; the intervals say how well they are known.",
         )
     first, more = study.warnings[0].rstrip("."), len(study.warnings) - 1
     left = f"; {more} more" if more else ""
