@@ -28,7 +28,10 @@ VERBS = {
         "write an HTML report on runs, experiments and nights",
     ),
     "check": ("hindmost.analysis.verbs.check", "check whether runs support conclusions"),
-    "whatif": ("hindmost.analysis.verbs.whatif", "predict what a change saves, here or on more ranks"),
+    "whatif": (
+        "hindmost.analysis.verbs.whatif",
+        "predict what a change saves, here or on more ranks",
+    ),
     "compare": ("hindmost.analysis.verbs.compare", "compare two sets of results"),
     "scale": ("hindmost.analysis.verbs.scale", "fit scaling models to kernels and rank them"),
     "history": ("hindmost.analysis.verbs.history", "find changes in nightly results"),
