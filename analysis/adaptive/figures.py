@@ -237,7 +237,7 @@ ADAPTIVE_FIGURES = (
         summary="adaptive runs: predictions where a neighbour ran (--interfere)",
         caption="A run that was disturbed on purpose in the shaded cycles. The offline model keeps "
         "predicting what the undisturbed machine can do. Online models adapt, sooner if they "
-        "average over fewer cycles. Shape times level starts anew as soon as the test for "
+        "average over fewer cycles. Shape times level starts again as soon as the test for "
         "interference detects the change.",
         make=of_cycles(interference),
         default=True,

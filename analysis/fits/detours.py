@@ -266,8 +266,8 @@ def notes(found: RunDetours) -> Iterable[str]:
         yield "±: 95 %, if the laws are right; a single law for several causes is not in it."
     if any(family.rule is not None for family in families):
         yield (
-            "Detours by iteration are no noise: the program itself does this, as output or a "
-            "checkpoint. Where a time stands beside it, iterations are so even that a clock "
+            "Detours by iteration are no noise: the program itself does this, such as output "
+            "or a checkpoint. Where a time is given as well, iterations are so even that a clock "
             "explains them as well."
         )
     if any(not family.timing_known for family in families):

@@ -56,12 +56,13 @@ def adaptive_parts(
     findings : sequence of Finding
         Of the runs.
     """
+    alone = len(study.judged) == 1  # then the first screen has its chart
     parts: list[Part] = [
         Heading("Adaptive runs: how well their cycles were predicted"),
         Paragraph(INTRODUCTION),
         tables.raw_table(study.errors),
         *caution_parts(findings, OF_CYCLES),
-        *side_by_side(study, machine, numbers),
+        *(() if alone else side_by_side(study, machine, numbers)),
     ]
     if study.onsets:
         parts += [
@@ -86,7 +87,6 @@ def side_by_side(
             chart
             for group in sorted(groups, key=lambda group: group.ranks)
             for chart in figure_parts("predicted", group.middle, machine, numbers)
-            if isinstance(chart, Widget)
         ]
         if charts:
             parts.append(SideBySide(charts))
@@ -127,10 +127,7 @@ def verdict_parts(run: AdaptiveRun) -> list[Part]:
     verdicts = run.verdicts
     if not verdicts:
         return [Paragraph("No cycle stood out.")]
-    counts: dict[str, int] = {}
-    for each in verdicts:
-        counts[each.kind] = counts.get(each.kind, 0) + 1
-    kinds = ", ".join(f"{kind}: {count}" for kind, count in counts.items())
+    kinds = ", ".join(f"{count} {kind}" for kind, count in run.kinds.items())
     more = len(verdicts) - MOST_VERDICTS
     return [
         Paragraph(f"Cycles that stood out: {kinds}."),
@@ -162,7 +159,7 @@ def written_parts(run: AdaptiveRun) -> list[Part]:
 
 def figure_parts(
     name: str, run: AdaptiveRun, machine: Machine | None, numbers: Iterator[int]
-) -> list[Part]:
+) -> list[Widget]:
     """Return a figure with the load of the machine in its caption, if the run allows it."""
     figure = next(each for each in ADAPTIVE_FIGURES if each.name == name)
     try:
@@ -181,8 +178,10 @@ def with_load(figure: RunFigure, run: AdaptiveRun) -> RunFigure:
     return replace(figure, caption=f"{figure.caption} Load: {said}.")
 
 
-def looked_at(replays: Replays, anchor: str, findings: Sequence[Finding]) -> LookedAt:
-    """Return a group of replays as conclusions on runs take it."""
+def looked_at(
+    replays: Replays, anchor: str, findings: Sequence[Finding], pictures: Sequence[Widget] = ()
+) -> LookedAt:
+    """Return a group of replays as conclusions on runs take it, with what shows its cycles."""
     runs = tuple(each.run for each in replays.runs)
     middle = replays.middle.run
     ranks, remedies = report_run(middle), Remedies(refused=NOT_REPLAYED)
@@ -200,6 +199,7 @@ def looked_at(replays: Replays, anchor: str, findings: Sequence[Finding]) -> Loo
         remedies=remedies,
         anchors={"section": anchor, "runs": anchor},
         of=replays.label,
+        pictures=pictures,
     )
 
 
@@ -219,7 +219,12 @@ def prediction_conclusion(replays: Replays, anchor: str) -> Conclusion:
     means = {name: float(np.mean(each)) for name, each in replays.raw.items() if each}
     best = min(means, key=lambda name: means[name])
     verdicts = replays.middle.verdicts
-    stood = f" {counted(len(verdicts), 'cycle')} stood out." if verdicts else " No cycle stood out."
+    kinds = ", ".join(f"{count} {kind}" for kind, count in replays.middle.kinds.items())
+    stood = (
+        f" {counted(len(verdicts), 'cycle')} stood out: {kinds}."
+        if verdicts
+        else " No cycle stood out."
+    )
     floor = (
         ""
         if replays.floor is None

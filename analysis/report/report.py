@@ -25,6 +25,7 @@ from hindmost.analysis.ranks.study import RankReport, report_run
 from hindmost.analysis.report.adaptive_page import (
     adaptive_parts,
     cycles_anchor,
+    figure_parts,
     looked_at,
     prediction_conclusions,
 )
@@ -146,10 +147,14 @@ def report_page(contents: Contents) -> Page:
         found = findings_of(group_runs([each.run for each in contents.adaptive]))
         findings += found
         study = study_runs(contents.adaptive)
-        cycles = adaptive_parts(study, contents.machine, numbers, found)
+        machine = contents.machine
+        cycles = adaptive_parts(study, machine, numbers, found)
         anchors = [cycles_anchor(place) for place in range(len(study.errors))]
         further += prediction_conclusions(study, anchors, found)
-        looked += [looked_at(*pair, found) for pair in zip(study.errors, anchors, strict=True)]
+        looked += [
+            looked_at(each, anchor, found, figure_parts("predicted", each.middle, machine, numbers))
+            for each, anchor in zip(study.errors, anchors, strict=True)
+        ]
     experiments = scaling_page(contents.studies, numbers)
     overview, leading = overview_of(
         looked,
@@ -201,10 +206,10 @@ def subtitle_of(contents: Contents) -> str:
     headers = [each.run.header for fitted in contents.groups for each in fitted.runs]
     headers += [each.run.header for each in contents.adaptive]
     if headers:
-        first = headers[0]
+        first, which = headers[0], "the first " if len(headers) > 1 else ""
         petsc = f", PETSc {version}" if (version := first.environment.get("petsc")) else ""
         said.append(
-            f"{counted(len(headers), 'recorded run')}, the first from {when(first.t0_utc)}; "
+            f"{counted(len(headers), 'recorded run')}, {which}from {when(first.t0_utc)}; "
             f"{mpi_name(first.mpi_library)}{petsc}"
         )
     if contents.studies:

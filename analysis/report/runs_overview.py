@@ -11,7 +11,7 @@ from hindmost.analysis.fits.study import FittedGroup
 from hindmost.analysis.history.headline import scope
 from hindmost.analysis.history.page.overview import (
     history_conclusions,
-    history_headline,
+    history_sentences,
     judge_nights,
     no_change,
 )
@@ -80,11 +80,13 @@ def overview_of(
     ]
     nothing = ["No loss above 1 % of the time."] if files else []
     top = headline_on_runs(leading, said, findings)
+    for each in further[:1]:  # leads where all runs are adaptive
+        top.insert(0 if len(further) == len(configurations) else len(top), each.text)
     if studies and studies[0].metrics:
         metric = studies[0].metrics[0]
         top.append(grown_headline(metric.at_target(by_share(metric)[:1])[0], metric.target))
     if history is not None:
-        top.append(history_headline(history))
+        top += history_sentences(history)
         read.append(scope(history).rstrip(":"))
         nothing.append(no_change(history))
     # Conclusions are folded where all are of shared cores.
@@ -93,7 +95,8 @@ def overview_of(
     judged = judge_all(findings, files, studies, history)
     overview = overview_widget(
         Overview(
-            headline=" ".join(top),
+            headline=top[0] if top else "",
+            further=" ".join(top[1:]),
             ran=[*what_ran(configurations), *read],
             data=judged[0],
             others=judged[1:],
@@ -202,7 +205,7 @@ def judge_experiment(study: ScalingStudy) -> Judgement:
     if not study.warnings:
         return Judgement(
             grade="good",
-            text="All kernels could be modelled; the intervals tell how well they are known.",
+            text="All kernels could be modelled; the intervals say how well they are known.",
         )
     first, more = study.warnings[0].rstrip("."), len(study.warnings) - 1
     left = f"; {more} more" if more else ""

@@ -32,7 +32,7 @@ rank that polls while it waits is interrupted there more often the longer it wai
 
 MEANINGS = {
     "work": "own work, the mean of all ranks",
-    "injected noise": "detours that were put in on purpose, the mean of all ranks",
+    "injected noise": "detours added on purpose, the mean of all ranks",
     "load imbalance": "some ranks have more work in the whole run than the mean",
     "waiting in turn": "different ranks are the slowest in different iterations, and the others "
     "wait for them (POP: serialisation)",

@@ -73,7 +73,7 @@ def imbalance(looked: LookedAt) -> Iterator[Conclusion]:
         if balanced.predicted_s is None:
             remedy += " The lower end is without noise, the upper with all the time in MPI."
     elif shared_s > 0.0:
-        remedy = "The replay does not tell what equal work would save."
+        remedy = "The replay does not show what equal work would save."
     else:
         remedy = f"Equal work on all ranks would save at most {seconds(cost_s)}."
     brief = most_work(looked)
@@ -271,8 +271,8 @@ def recurring(looked: LookedAt) -> Iterator[Conclusion]:
         yield looked.loss(
             "Recurring work",
             each.cost_s,
-            f"{brief[:1].upper()}{brief[1:]}. The program does this itself, as output or a "
-            "checkpoint, and it is no noise.",
+            f"{brief[:1].upper()}{brief[1:]}. The program does this itself, for example "
+            "as output or a checkpoint; it is no noise.",
             f"Done less often or asynchronously, it would cost up to {seconds(each.cost_s)} less.",
             looked.links(map="Map of iterations", work="Work map"),
             brief=brief,

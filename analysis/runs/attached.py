@@ -314,8 +314,8 @@ class AttachedRun:
             return f" Up to {percent(min(waited, 1.0), 0)} of that may be waiting for a core."
         if unusual > MOST_OF_EXCESS:
             return (
-                f" {percent(min(unusual, 1.0), 0)} of that is in unusually long iterations: "
-                "perhaps a disturbance, not its work."
+                f" {percent(min(unusual, 1.0), 0)} of that is in unusually long iterations, "
+                "perhaps disturbances."
             )
         return ""
 
@@ -357,7 +357,7 @@ class AttachedRun:
         Parameters
         ----------
         alone : bool
-            Whether no other file has a loop or a solve of the same execution.
+            Whether the other loops of the program are named: no other file has one of them.
         """
         return [
             *self.why_incomplete(),
@@ -428,10 +428,7 @@ class AttachedRun:
         whole = self.attached.get("program_s", 0.0)
         if not whole >= self.run.solve_time_s >= LEAST_SHARE * whole > 0.0:
             return ""
-        return (
-            f", {percent(self.run.solve_time_s / whole, 0)} of the {seconds(whole)} between "
-            "MPI_Init and MPI_Finalize"
-        )
+        return f", {percent(self.run.solve_time_s / whole, 0)} of the program's {seconds(whole)}"
 
     def where(self) -> str:
         """Say where the time went."""
@@ -452,13 +449,13 @@ class AttachedRun:
                 what = " (also those that were not kept)"
             (causes or words).append(f"{percent(outside, 0)} outside iterations{what}")
         said = f"Where the time goes, over all ranks: {', '.join(causes or words)}."
-        if causes and len(words) > 1:
-            said += f" By call: {', '.join(words)}."
         without = [
             each.text for each in self.findings if each.code in self.said & {"crowded", TAKEN}
         ]
-        if without:
-            said += f" Each of these includes time without a core: {without[0]}."
+        if without:  # then calls say little of the program
+            return f"{said} Included in all: {without[0]}."
+        if causes and len(words) > 1:
+            said += f" By call: {', '.join(words)}."
         return said
 
     def causes(self) -> list[str]:
@@ -511,7 +508,7 @@ class AttachedRun:
         return (
             f"Rank {worst}{host} is the straggler{when}: it spends {percent(self.excess, 0)} more "
             f"time outside MPI than the mean. It waits {percent(float(share[worst]), 0)} of its "
-            f"iterations; the others wait {percent(float(others.mean()), 0)}.{self.of_node(worst)}"
+            f"time, the others {percent(float(others.mean()), 0)}.{self.of_node(worst)}"
             f"{extra_words(self.stretches, worst, quickest=quickest)}{self.of_recurring()}"
             f"{self.doubt()}"
         )
@@ -661,7 +658,7 @@ class AttachedRun:
 
 MOST_RUNS = 3
 """Kinds of solves of a program that get sentences, those that take longest."""
-MOST_SHOWN = 100
+MOST_SHOWN = 50
 """Characters of a command line."""
 
 
@@ -679,13 +676,17 @@ class AttachedProgram:
     name: str
     runs: tuple[AttachedRun, ...]
 
-    def lines(self, below: Mapping[Path, Sequence[str]] = MappingProxyType({})) -> list[str]:
+    def lines(
+        self, below: Mapping[Path, Sequence[str]] = MappingProxyType({}), *, loops: bool = True
+    ) -> list[str]:
         """Return the title and the sentences.
 
         Parameters
         ----------
         below : mapping of Path to sequence of str
             What else is said of each run, below its sentences.
+        loops : bool
+            Whether the other loops of the program are named.
         """
         first = self.runs[0]
         attached, header = first.attached, first.run.header
@@ -708,7 +709,8 @@ class AttachedProgram:
         for each in self.runs[:MOST_RUNS]:
             if len(self.runs) > 1:
                 lines.append(f"  {each.run.path.name}:")
-            own = (*each.lines(alone=len(self.runs) == 1), *below.get(each.run.path, ()))
+            alone = loops and len(self.runs) == 1
+            own = (*each.lines(alone=alone), *below.get(each.run.path, ()))
             lines += [f"  {line.strip()}" for line in own]
         if len(self.runs) > MOST_RUNS:
             lines.append(f"  {counted(len(self.runs) - MOST_RUNS, 'file')} more, of less time.")

@@ -182,8 +182,8 @@ def look_at_recurring(work: WorkCourse, iterations: int, whole_s: float) -> Iter
             severity="note",
             text=f"{words} is {longer} longer on {named(work.ranks[list(each.columns)])}: "
             f"{seconds(each.cost_s)}, {percent(share)} of the time{doubt}",
-            advice="the program does this itself, as output or a checkpoint: do it less often, or "
-            "asynchronously; no other number counts it as noise or as outliers",
+            advice="the program does this itself, for example as output or a checkpoint: do it "
+            "less often, or asynchronously; no other number counts it as noise or as outliers",
             doubts=(Topic.MODELS,),
         )
 
@@ -235,7 +235,7 @@ def cause_of_growth(work: WorkCourse, changed: NDArray[np.intp], drift_s: float)
     if work.instructions is None:
         return (
             f"on {ranks} the program {program}, or {cores} {core}: instructions per iteration, "
-            "if they are counted, tell which"
+            "if they are counted, show which"
         )
     change = work.instructions[changed]
     followed = float(np.median(change / work.growth[changed]))

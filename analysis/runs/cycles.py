@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 import tomllib
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
@@ -129,6 +130,11 @@ class AdaptiveRun:
             NotedCycle(cycle=each["cycle"], kind=each["kind"], words=each["words"])
             for each in self.spec.get("verdicts", ())
         ]
+
+    @property
+    def kinds(self) -> Counter[str]:
+        """Kind -> cycles that stood out by it."""
+        return Counter(each.kind for each in self.verdicts)
 
     @property
     def checkpoints(self) -> list[WrittenCheckpoint]:
@@ -287,14 +293,13 @@ class AdaptiveSummary:
         )
         kinds = ", ".join(f"{kind} {count}" for kind, count in self.verdicts.items())
         rows = [
-            ("cells", f"{first:,} at first, {last:,} at last, at most {most:,}"),
             (
-                "adaption",
-                f"{self.divided:,} divided, {self.combined:,} combined, {self.moved:,} moved; "
-                f"{self.meshes} meshes",
+                "cells",
+                f"{first:,} to {last:,}, at most {most:,}; {self.divided:,} divided, "
+                f"{self.combined:,} combined, {self.moved:,} moved",
             ),
             ("predicted", f"mean errors: {errors}" if errors else "nothing"),
-            ("stood out", kinds or "no cycle"),
+            *([("stood out", kinds)] if kinds else []),
             *(("", words) for words in self.words),
         ]
         if self.neighbour:

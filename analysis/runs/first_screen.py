@@ -72,11 +72,9 @@ def headline_of(
     if first is not None:  # errors in the data of others are no doubt about this one
         own = [each for each in errors if not first.files or each.file in first.files]
         errors = own if first.certainty is Certainty.DOUBTFUL else []
-    prefix = ""
     if errors and errors[0].code == CROWDED:  # figures of the scheduler are no headline
         return f"{capital(errors[0].text)}, so {errors[0].advice}."
-    if errors:
-        prefix = f"{capital(errors[0].text)}, so no conclusion is firm. At face value, "
+    prefix = "at face value, " if errors else ""  # the line on the data says why
     if first is None or (first.share or 0.0) < SMALL:
         if work_share is None:
             return f"{prefix}no cause of lost time stands out."

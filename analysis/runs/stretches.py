@@ -276,10 +276,7 @@ def extra_words(stretches: Sequence[Stretch], rank: int, *, quickest: bool = Fal
         return ""
     share = float(extra[at]) / whole_s
     if share < MOST_OF_EXTRA:
-        return (
-            f" Its extra work lies in several places; most, {seconds(float(extra[at]))} or "
-            f"{percent(share, 0)} of it, {stretches[at]}."
-        )
+        return f" The largest part of its extra work, {percent(share, 0)}, lies {stretches[at]}."
     return f" {percent(min(share, 1.0), 0)} of its extra work lies {stretches[at]}."
 
 
@@ -301,5 +298,5 @@ def growth_words(run: Run, stretches: Sequence[Stretch], least_s: float) -> str:
     begin_s, end_s = (each[rank] for each in (growing[at].begin_s, growing[at].end_s))
     return (
         f"Work of rank {run.kept_ranks[rank]} {growing[at]} grows from {seconds(begin_s)} to "
-        f"{seconds(end_s)} an iteration (medians of the first and the last third)."
+        f"{seconds(end_s)} an iteration."
     )

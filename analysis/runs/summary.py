@@ -159,8 +159,7 @@ class RunSummary:
             *self._efficiency_line(),
             *(self.adaptive.lines() if self.adaptive else ()),
             *self._counted_line(),
-            f"  software    {self._petsc()}{self.mpi_library}",
-            f"  machine     {self.machine}{self._binding()}",
+            f"  machine     {self.machine}{self._binding()}; {self._petsc()}{self.mpi_library}",
         ]
         # The first iteration of a loop begins with its first call, so it may lack work.
         fastest = "" if self.solver == LOOP else f"fastest {body['minimum']}, "

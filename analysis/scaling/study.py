@@ -81,8 +81,8 @@ class KernelAtTarget:
             return ""
         unit = self.kernel.series.unit
         return (
-            f"the model gives {quantity(self.explained, unit)} at the target, which the last "
-            f"points contradict: they foretell {quantity(self.predicted, unit)}"
+            f"the model gives {quantity(self.explained, unit)} at the target, but the last "
+            f"points predict {quantity(self.predicted, unit)}"
         )
 
     def apart(self) -> str:
@@ -94,7 +94,7 @@ class KernelAtTarget:
         unit = self.kernel.series.unit
         return (
             f"the model gives {quantity(self.explained, unit)} at the target, the last points "
-            f"foretell {quantity(self.predicted, unit)}: the interval holds both"
+            f"predict {quantity(self.predicted, unit)}; the interval contains both"
         )
 
     def doubts(self, target: TargetScale) -> list[str]:
@@ -107,8 +107,8 @@ class KernelAtTarget:
             found.append(contradiction)
         if self.source.missed > MISSED:
             found.append(
-                "foretold in the same way from the points before it, the last one would be off by "
-                f"a factor of {self.source.missed:.2g}: the target may be as well"
+                "predicted in the same way from the points before it, the last point would be off "
+                f"by a factor of {self.source.missed:.2g}: the target may be as well"
             )
         ahead = max(at / largest for at, largest in zip(target.at, target.largest, strict=True))
         if self.predicted <= 0.0:

@@ -123,6 +123,9 @@ class Overview:
     Attributes
     ----------
     headline : str
+        The most important sentence.
+    further : str
+        What else is among the most important.
     ran : sequence of str
         What the page is about.
     data : Judgement
@@ -149,6 +152,7 @@ class Overview:
     headline: str
     ran: Sequence[str]
     data: Judgement
+    further: str = ""
     others: Sequence[Judgement] = ()
     parts: tuple[str, ...] = ()
     meanings: Mapping[str, str] = field(default_factory=dict)

@@ -31,16 +31,16 @@ def watch_page(head: FeedHead) -> Page:
     parts: list[Part] = [
         PROGRESS,
         controls_of(head.periods_s, head.metrics),
-        Heading("Where the time goes"),
-        canvas("profile", "Shares of the phases in the time of all ranks", "14rem"),
+        Heading("Slowest ranks (stragglers)"),
+        Widget(html=rendered(TEMPLATE, "stragglers")),
         Heading("Ranks"),
         canvas("ranks", "Share of a metric by rank and time", "16rem"),
         Paragraph(
             "Each column is a frame. Old frames are merged and keep the largest share." + shared,
             quiet=True,
         ),
-        Heading("Slowest ranks (stragglers)"),
-        Widget(html=rendered(TEMPLATE, "stragglers")),
+        Heading("Where the time goes"),
+        canvas("profile", "Shares of the phases in the time of all ranks", "14rem"),
         Heading("Iteration times in the last frame"),
         canvas("times", "Counts of iteration times of all ranks", "10rem"),
     ]

@@ -441,7 +441,7 @@ class Advice:
         for name, side in zip(self.names, (last.blocking, last.pipelined), strict=True):
             untold = next((each for each in side if each.missed), None)
             if untold is not None:
-                yield f"On {last.title} nothing is told of {name}: {untold.withheld}"
+                yield f"On {last.title} nothing is known of {name}: {untold.withheld}"
                 continue
             limited = any(one.limited for one, _ in solves_of(side))
             lead = "If no detour exceeds the longest recorded one, an" if limited else "An"
@@ -648,7 +648,7 @@ def doubt_of(groups: Sequence[Group], findings: Sequence[Finding]) -> str:
     if alone:
         have = "has" if len(alone) == 1 else "have"
         doubts.append(
-            f"{' and '.join(alone)} {have} one repeat only, which does not show how runs scatter"
+            f"{' and '.join(alone)} {have} one repeat only, which does not show how runs vary"
         )
     if has_errors(groups, findings):
         doubts.append("the runs have errors (see below)")

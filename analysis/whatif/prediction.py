@@ -184,10 +184,10 @@ class SolvePrediction:
         by = " to ".join(
             dict.fromkeys(signed_percent(each, decimals=2) for each in (misses[0], misses[-1]))
         )
-        how = "replayed without a change, that comes back"
+        how = "a replay without a change"
         if self.places is None:
-            how = "simulated on the recorded ranks, the time differs"
-        return f"{what}: recorded {recorded}; {how} ({by})."
+            how = "a simulation of the recorded ranks"
+        return f"{what}: recorded {recorded}; {how} is off by {by}."
 
     def notes(self) -> list[str]:
         """Return what the prediction assumes, and what puts it in doubt."""

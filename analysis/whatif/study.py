@@ -61,7 +61,7 @@ PRECONDITIONERS = {"jacobi": 3.0, "none": 2.0}
 
 OTHER_SOLVER = (
     "The other solver reads and writes as many vectors as PETSc's does, each in the time that they "
-    "take in this run. The interval leaves out one step after the other."
+    "take in this run. The interval comes from omitting each step in turn."
 )
 """What the prediction of a partner assumes."""
 
@@ -166,8 +166,8 @@ def replayed(
         interval = result.low_s / wider, result.high_s * wider
         bodies = " and the scatter of the recorded iterations" if scatter else ""
         more = [
-            f"The interval has what a replay cannot know{bodies}. It leaves out how much whole "
-            "runs scatter: the prediction over repeats has that."
+            f"The interval has what a replay cannot know{bodies}. It does not include how "
+            "much whole runs vary: the prediction over repeats does."
         ]
     withheld = (
         "the run does not show enough of the network. Give --machine with a file of 'hindmost "
@@ -249,8 +249,8 @@ def assumptions(
         by_place = f" at each place of the {cycle}" if cycle else ""
         yield (
             f"Undisturbed work is the median{by_place} on each rank; the interval goes from the "
-            "lower to the upper quartile. Iterations that come back longer after every so many, "
-            "as with output, have a median of their own: the program does this, and it stays."
+            "lower to the upper quartile. Recurring long iterations, such as output, have "
+            "their own median: they are work of the program, and stay."
         )
     if change.uninjected:
         yield "Injected noise is removed; the noise of the machine stays."
@@ -269,7 +269,7 @@ def assumptions(
         )
     if change.detours is not None:
         yield (
-            "The noise is added to the recorded one, independent on every rank, at the begin "
+            "The noise is added to the recorded one, independent on every rank, at the start "
             "of iterations."
         )
     if change.speed or change.every_speed != 1.0:

@@ -130,7 +130,7 @@ def trials_of(kernels: MeasuredKernels, at: float) -> Trials:
             f"{LEAST_POINTS}: measure {LEAST_POINTS - count[kernel]} more."
         )
     if not (kernels.values[there] > 0.0).all():
-        raise DataError("A value is not above 0; growth is foretold in logarithms: leave it out.")
+        raise DataError("A value is not above 0; predictions take logarithms: leave it out.")
     largest = float(kernels.points[there.any(axis=0)].max())
     if not largest < at < np.inf:
         raise DataError(f"The target {at:g} is not beyond the largest point, {largest:g}.")

@@ -21,25 +21,28 @@ from hindmost.output import warn, write_json, write_lines, write_text
 from hindmost.text import choose, plural
 
 VERBS = {
-    "run": ("hindmost.harness.verbs.run", "run solvers on all ranks and record every iteration"),
-    "attach": ("hindmost.harness.verbs.attach", "record a program of your own"),
-    "probe": ("hindmost.harness.verbs.probe", "measure this machine"),
-    "show": ("hindmost.analysis.verbs.show", "summarise runs; their ranks; their efficiencies"),
-    "watch": ("hindmost.analysis.verbs.watch", "follow a running solve"),
-    "check": ("hindmost.analysis.verbs.check", "check whether runs support conclusions"),
-    "fit": ("hindmost.analysis.verbs.fit", "fit noise models to run files"),
-    "whatif": ("hindmost.analysis.verbs.whatif", "what a change would save, here or on more ranks"),
-    "scale": ("hindmost.analysis.verbs.scale", "fit scaling models to kernels and rank them"),
-    "history": ("hindmost.analysis.verbs.history", "find changes in nightly results"),
-    "compare": ("hindmost.analysis.verbs.compare", "compare two sets of results"),
-    "plot": (
-        "hindmost.analysis.verbs.plot",
-        "draw figures of runs, nightly results and experiments",
-    ),
+    "attach": ("hindmost.harness.verbs.attach", "record your own program"),
+    "show": ("hindmost.analysis.verbs.show", "summarise runs, their ranks or their efficiencies"),
     "report": (
         "hindmost.analysis.verbs.report",
         "write an HTML report on runs, experiments and nights",
     ),
+    "check": ("hindmost.analysis.verbs.check", "check whether runs support conclusions"),
+    "whatif": (
+        "hindmost.analysis.verbs.whatif",
+        "predict what a change saves, here or on more ranks",
+    ),
+    "compare": ("hindmost.analysis.verbs.compare", "compare two sets of results"),
+    "scale": ("hindmost.analysis.verbs.scale", "fit scaling models to kernels and rank them"),
+    "history": ("hindmost.analysis.verbs.history", "find changes in nightly results"),
+    "run": ("hindmost.harness.verbs.run", "run solvers of PETSc and record every iteration"),
+    "fit": ("hindmost.analysis.verbs.fit", "fit noise models to run files"),
+    "plot": (
+        "hindmost.analysis.verbs.plot",
+        "draw figures of runs, nightly results and experiments",
+    ),
+    "watch": ("hindmost.analysis.verbs.watch", "follow a running solve"),
+    "probe": ("hindmost.harness.verbs.probe", "measure this machine"),
     "study": ("hindmost.jobs.verbs.study", "plan, submit and collect many runs"),
     "doctor": ("hindmost.harness.verbs.doctor", "show what this machine has, and what is missing"),
 }

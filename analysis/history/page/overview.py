@@ -41,10 +41,12 @@ HINT = "Point at a night or a change; drag to zoom. Keyboard: ← → nights, �
 
 def history_overview(study: HistoryStudy) -> Widget:
     """Return the first screen."""
+    first, *further = history_sentences(study)
     return overview_widget(
         Overview(
             pictures=leading_charts(study),
-            headline=history_headline(study),
+            headline=first,
+            further=" ".join(further),
             ran=(),
             data=judge_nights(study),
             statements=statements_of(history_conclusions(study)),
@@ -77,15 +79,15 @@ def drifts_of(study: HistoryStudy, judged: JudgedSeries) -> list[Trend]:
     return [*([] if drift is None else [drift]), *judged.open_drifts(study.since)]
 
 
-def history_headline(study: HistoryStudy) -> str:
-    """Return the verdict as a sentence."""
+def history_sentences(study: HistoryStudy) -> list[str]:
+    """Return what changed most, the verdict, and what is still open, the most important first."""
     status, _, found = headline(study).partition(": ")
-    said = " ".join(filter(None, (worst_change(study), f"{capital(found)} ({status}).")))
+    said = f"{capital(found)} ({status})."
     older = still_open(study)
     if older and status == PASS:
         said = said.removesuffix(f"({status}).") + f"({OPEN})."
-    in_order = (older, said) if status == "pass" else (said, older)
-    return " ".join(filter(None, in_order))
+    in_order = (older, said) if status == PASS else (worst_change(study), said, older)
+    return list(filter(None, in_order))
 
 
 def worst_change(study: HistoryStudy) -> str:

@@ -98,7 +98,7 @@ class Archive:
         if len(data) > left:
             raise DataError(
                 f"{self.path}: the archive unpacks to more than {MOST_UNPACKED:,} bytes; at most "
-                "so many are read. Save fewer kernels or metrics."
+                "that many are read. Save fewer kernels or metrics."
             )
         self.unpacked[name] = data
         return data
@@ -190,7 +190,7 @@ def read_measurements(data: JsonObject, archive: Archive, into: ExperimentGather
         into.remarks.add(
             "saved experiments without repetitions",
             f"{path} has no repetitions of all points, only what Extra-P made of them: medians are "
-            "used, and less tells the noise. Read the measurements themselves, or save with "
+            "used, which show less of the noise. Read the measurements themselves, or save with "
             "Extra-P's --keep-values.",
         )
 

@@ -107,8 +107,7 @@ class HeatMap extends Chart {
     const [first, last] = this.data.x.limits, other = this.figure.closest("section")?.querySelector('[data-kind="events"]');
     if (other && (this.view[0] > first || this.view[1] < last)) LIVE.get(other.id)?.choose(`${Math.max(Math.ceil(this.view[0]), 0)}-${Math.floor(this.view[1])}`);
   }
-  handles(pen, box) { // and an arrow at each rank that stands out
-    super.handles(pen, box);
+  handles(pen, box) { // an arrow at each rank that stands out; every row opens its timeline
     pen.fillStyle = ink("--accent");
     for (const rank of this.data.marked ?? []) {
       const x = box.x + box.w + 3, y = this.toY(this.places.get(rank) ?? rank);

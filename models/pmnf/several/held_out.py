@@ -91,7 +91,7 @@ class HeldOut:
     def explain(self) -> str:
         """Say how well the outermost points were foretold, in a sentence."""
         text = (
-            f"Without the {self.points} points at which a parameter is largest, models foretell "
+            f"Without the {self.points} points at which a parameter is largest, models predict "
             f"these with an error of {percent(self.median)} in the median and {percent(self.far)} "
             f"at the 90th percentile; 90 % intervals contain {percent(self.within, 0)}"
         )

@@ -112,7 +112,7 @@ def test_a_model_far_from_the_prediction_is_told_though_the_interval_holds_both(
     (standing,) = metric.at_target(metric.order)
     assert standing.low < 1.5 * standing.predicted < standing.explained < standing.high
     assert not standing.disagreement()
-    assert "the interval holds both" in standing.apart()
+    assert "the interval contains both" in standing.apart()
     near = replace(standing, explained=1.4 * standing.predicted)
     assert not near.apart()
     assert not replace(standing, explained=2.0 * standing.high).apart()
@@ -149,7 +149,7 @@ def test_a_prediction_beyond_the_points_is_foretold_and_says_where_from(tmp_path
         assert model["prediction_from"][0]["source"] != "the model"
         contradicted = not model["interval"][0] <= model["model_predicts"] <= model["interval"][1]
         assert contradicted == (model["disagreement"] is not None)
-        assert contradicted == any("the last points contradict" in each for each in model["doubts"])
+        assert contradicted == any("but the last points" in each for each in model["doubts"])
     for asked, method in (("512", "likelihood"), ("4096", "paper")):
         within = study_scaling(read_experiment(path), ScalingOptions(method=method), at=asked)
         for model in study_json(within)["models"]:

@@ -59,7 +59,8 @@ def test_rank_and_share_are_told_where_the_pointer_is(browser: Browser, tmp_path
     with WatchServer(feed.path) as server:
         browser.open(server.address(), f"{FRAMES} === 4")
         x, y, height = browser.evaluate(
-            "(() => { const box = document.querySelector('#ranks canvas').getBoundingClientRect();"
+            "(() => { const chart = document.querySelector('#ranks canvas');"
+            "chart.scrollIntoView(); const box = chart.getBoundingClientRect();"
             "return [box.x + box.width / 2, box.y, box.height]; })()"
         )
         browser.point(x, y + 20)

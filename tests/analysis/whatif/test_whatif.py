@@ -128,7 +128,7 @@ def test_sentences_come_first(run: Path, capsys: pytest.CaptureFixture[str]) -> 
     printed = capsys.readouterr().out
     title, recorded, predicted, *_ = printed.splitlines()
     assert title.startswith("gmres on laplacian-1d: 300 unknowns, 3 ranks")
-    assert "replayed without a change" in recorded
+    assert "a replay without a change" in recorded
     assert predicted.startswith("With latency x2: predicted ")
     assert "\nCritical path, in brackets as recorded: work " in printed
     assert "Assumed: What messages and reductions typically cost" in printed
@@ -218,7 +218,7 @@ def test_another_length_is_known_no_better_than_the_bodies_it_rests_on(
         (found,) = answer(capsys, file, "--iterations", "20000")
         low_s, high_s = np.asarray(found["interval_s"])
         widths.append(high_s / low_s)
-        assert "how much whole runs scatter" in str(found["assumptions"])
+        assert "how much whole runs vary" in str(found["assumptions"])
     assert 1.0 < widths[0] < 1.05
     # Some 10 of them tell their rate to about a third of it; 90 % are 1.7 times that, both ways.
     assert 2.0 < widths[1] < 5.0
