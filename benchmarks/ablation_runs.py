@@ -201,7 +201,7 @@ def growing() -> Iterator[Case]:
 
 def said_to_grow(work: Times) -> bool:
     """Tell whether `show` says that work of a stretch grows, in a run of twice its time."""
-    beyond_s, quickest_s, begin_s, end_s, grows = (
+    beyond_s, quickest_s, *_, begin_s, end_s, grows = (
         np.array([each]) for each in stretches.course(work)
     )
     stretch = Stretch(
@@ -215,14 +215,14 @@ def said_to_grow(work: Times) -> bool:
 
 def any_growth(work: Times) -> Any:
     """Compare medians of the first and the last third."""
-    beyond_s, quickest_s, begin_s, end_s, _ = COURSE(work)
-    return beyond_s, quickest_s, begin_s, end_s, end_s > begin_s > 0.0
+    *others, begin_s, end_s, _ = COURSE(work)
+    return *others, begin_s, end_s, end_s > begin_s > 0.0
 
 
 def of_any_work(work: Times) -> Any:
     """Compare also work that was not there at first."""
-    beyond_s, quickest_s, begin_s, end_s, grows = COURSE(work)
-    return beyond_s, quickest_s, begin_s, end_s, grows or end_s > begin_s == 0.0
+    *others, begin_s, end_s, grows = COURSE(work)
+    return *others, begin_s, end_s, grows or end_s > begin_s == 0.0
 
 
 COURSE = stretches.course
