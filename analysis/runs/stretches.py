@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,6 +53,8 @@ class Stretch:
     end_s: NDArray[np.float64]
     grows: NDArray[np.bool_]
 
+    JSON = "after before work_s wait_s beyond_s begin_s end_s"
+
     def extra_s(self, rank: int) -> float:
         """Return the work of a rank above the mean of the others, in seconds."""
         return float(self.work_s[rank] - np.delete(self.work_s, rank).mean())
@@ -63,12 +64,6 @@ class Stretch:
         if self.after == self.before:
             return f"between {self.after} and the next time there"
         return f"between {self.after} and {self.before}"
-
-    def to_json(self) -> dict[str, Any]:
-        """Return it for JSON."""
-        times = ("work_s", "wait_s", "beyond_s", "begin_s", "end_s")
-        found: dict[str, Any] = {name: getattr(self, name).tolist() for name in times}
-        return {"after": self.after, "before": self.before, **found}
 
 
 def stretches_of(run: Run) -> tuple[Stretch, ...]:

@@ -6,16 +6,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
+from msgspec import UnsetType
 
 from hindmost.analysis.runs.cache import cached
 from hindmost.analysis.runs.configuration import injected_noise
+from hindmost.analysis.runs.finding import Finding
 from hindmost.analysis.show.page import Paragraph, Part
 from hindmost.analysis.show.table import RIGHT, Column, Table
-from hindmost.analysis.whatif.study import MISSES, WIDEST, length_scatter, program_of
+from hindmost.analysis.whatif.study import MISSES, WIDEST, Outcome, length_scatter, program_of
 from hindmost.analysis.whatif.typical_work import typical_work
 from hindmost.errors import DataError, HindmostError
 from hindmost.harness.runfile.reader import Run
@@ -60,6 +61,11 @@ class Remedy:
     low_s: float
     high_s: float
     network_s: float
+
+    @property
+    def interval_s(self) -> tuple[float, float]:
+        """The interval of the predicted time, in seconds."""
+        return self.low_s, self.high_s
 
     @property
     def saved_range_s(self) -> tuple[float, float]:
@@ -139,27 +145,34 @@ class Remedies:
         """Why nothing was replayed with a change, if so: most need typical iterations."""
         return self.refused or "too few iterations do the same to tell what is typical of them"
 
-    def gains_json(self) -> list[dict[str, Any]]:
-        """Return what each change would save, the largest gain first."""
-        return [
-            {
-                "change": name,
-                "predicted_s": each.predicted_s,
-                "interval_s": [each.low_s, each.high_s],
-                "saved_s": list(each.saved_range_s),
-            }
-            for name, each in self.largest_first()
-        ]
+    @property
+    def gains(self) -> list[Gain]:
+        """What each change would save, the largest gain first."""
+        return [Gain(change=name, remedy=each) for name, each in self.largest_first()]
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the remedies for the cache."""
-        return asdict(self)
 
-    @classmethod
-    def from_json(cls, values: dict[str, Any]) -> Remedies:
-        """Return what `to_json` wrote."""
-        made = {name: None if values[name] is None else Remedy(**values[name]) for name in NAMES}
-        return cls(**made, refused=values["refused"])
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gain:
+    """What a change would save."""
+
+    change: str
+    remedy: Remedy
+
+    JSON = (
+        "change predicted_s=remedy.predicted_s interval_s=remedy.interval_s "
+        "saved_s=remedy.saved_range_s"
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOutcome:
+    """A run with a change, its findings, and what changes would save it if none was asked for."""
+
+    outcome: Outcome
+    findings: list[Finding]
+    gains: list[Gain] | UnsetType
+
+    JSON = "**outcome findings gains"
 
 
 def pooled(every: Sequence[Remedies]) -> Remedies:
@@ -191,14 +204,7 @@ def remedies_of(run: Run) -> Remedies:
         return Remedies(refused=f"a report replays runs of up to {MOST_EVENTS:,} events")
     if run.header.ranks < 2:
         return Remedies(refused="a single rank waits for nobody")
-    return cached(
-        run,
-        KIND,
-        {},
-        compute=lambda: replayed(run),
-        to_json=Remedies.to_json,
-        from_json=Remedies.from_json,
-    )
+    return cached(run, KIND, {}, Remedies, lambda: replayed(run))
 
 
 def replayed(run: Run) -> Remedies:

@@ -243,7 +243,7 @@ def keep_and_tell(
     if arguments.json:
         told = {key: value for key, value in new.items() if key != "samples"}
         probes = list(found.outcomes)
-        write_json({"version": 1, "probes": probes, "machine": told})
+        write_json(probes=probes, machine=told)
         return
     ranks = found.provenance["ranks"]
     for name, outcome in found.outcomes.items():

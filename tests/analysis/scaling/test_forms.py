@@ -21,6 +21,7 @@ from hindmost.analysis.scaling.python_module import python_module
 from hindmost.analysis.scaling.study import ScalingStudy, study_scaling
 from hindmost.analysis.scaling.study_json import json_text, study_json
 from hindmost.analysis.scaling.tables import kernel_lines, scaling_table
+from hindmost.output import strict_json
 
 MIXED: dict[str, Function] = {
     **TRUTH,
@@ -58,7 +59,7 @@ def keys_and_types(model: dict[str, Any]) -> None:
 
 def test_json_has_what_is_promised(study: ScalingStudy) -> None:
     answer = json.loads(json_text(study_json(study)))
-    assert answer == json.loads(json.dumps(study_json(study), allow_nan=False))
+    assert answer == json.loads(strict_json(study_json(study)))
     assert answer["version"] == 1
     assert answer["target"] == {"p": 4096.0}
     assert {model["kernel"] for model in answer["models"]} == MIXED.keys()
@@ -79,13 +80,13 @@ def test_json_of_the_paper_has_no_nan(tmp_path: Path) -> None:
     points = np.arange(1.0, 11.0)
     path = write_text(tmp_path / "e.txt", {"f": figure_1}, points=points)
     study = study_scaling(read_experiment(path), ScalingOptions(method="paper"))
-    assert "NaN" not in json.dumps(study_json(study), allow_nan=False)
+    assert "NaN" not in json_text(study_json(study))
 
 
 def test_a_side_of_two_points_has_a_provisional_constant(tmp_path: Path) -> None:
     values = {"f": lambda p: np.where(p < 500.0, p, 1e5)}
     path = write_text(tmp_path / "e.txt", values, noise=0.001, repetitions=3)
-    (model,) = study_json(study_scaling(read_experiment(path)))["models"]
+    (model,) = json.loads(json_text(study_json(study_scaling(read_experiment(path)))))["models"]
     assert model["change"] == [256.0, 512.0]
     short = model["segments"][1]
     assert (short["provisional"], short["points"], short["terms"]) == (True, 2, [])
@@ -101,7 +102,7 @@ def test_a_side_of_two_points_far_apart_has_no_model(tmp_path: Path) -> None:
     values = {"transpose": lambda n: np.where(n < 768.0, 1e-9, 6e-9) * n**2}
     path = write_text(tmp_path / "e.txt", values, points=sizes, noise=0.01, repetitions=3)
     study = study_scaling(read_experiment(path))
-    (model,) = study_json(study)["models"]
+    (model,) = json.loads(json_text(study_json(study)))["models"]
     assert model["change"] == [512.0, 768.0]
     assert model["segments"][1]["expression"] is None
     assert model["model_predicts"] is None
