@@ -4,9 +4,9 @@
 - interval: a `Prediction` has ``low_s`` and ``high_s`` at its ``level``; a fitted function, such as
   `hindmost.models.pmnf.model.ScalingModel`, has ``interval(at, level=...)``.
 - sentence: ``explain()`` says what was found in plain words, one finding a line.
-- JSON: ``to_json()`` returns what programs read, with units in the names of its keys.
+- JSON: its fields, or what the class attribute `JSON` names; units are in the names of the keys.
 
-Whatever has the last two is a `Result`. Results are frozen dataclasses that go up to tables and
+Results are frozen dataclasses that go up to tables and
 pages as they are; JSON is made where it is written to a file or to a person.
 """
 
@@ -21,16 +21,6 @@ from hindmost.output import plain
 
 LEVEL = 0.9
 """Probability of an interval where no other is asked for."""
-
-
-class Result(Protocol):
-    """What an analysis returns: it explains itself and gives its JSON."""
-
-    def explain(self) -> str:
-        """Return the result in plain words."""
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the result as JSON."""
 
 
 class ModelKind(StrEnum):
