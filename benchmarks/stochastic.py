@@ -23,6 +23,7 @@ from hindmost.models.laws.nct import fit_nct
 from hindmost.models.laws.sample import Sample
 from hindmost.models.noise.fit import fit_models
 from hindmost.models.noise.times import SolveTimes
+from hindmost.records import to_document
 
 ITERATIONS, RANKS = 5000, 8192
 SUBSAMPLE = 200_000
@@ -67,7 +68,7 @@ def peak_gb() -> float:
 
 def one_evaluation(family: Any, law: Any, values: NDArray[np.float64], size: int) -> float:
     """Return the seconds of one likelihood evaluation by scipy, scaled up to so many values."""
-    shape = [value for name, value in law.to_json().items() if name != "family"]
+    shape = [value for name, value in to_document(law).items() if name != "family"]
     began = time.perf_counter()
     family.logpdf(values, *shape).mean()
     return (time.perf_counter() - began) * size / values.size

@@ -4,9 +4,9 @@
 - interval: a `Prediction` has ``low_s`` and ``high_s`` at its ``level``; a fitted function, such as
   `hindmost.models.pmnf.model.ScalingModel`, has ``interval(at, level=...)``.
 - sentence: ``explain()`` says what was found in plain words, one finding a line.
-- JSON: ``to_json()`` returns what programs read, with units in the names of its keys.
+- JSON: its fields, or what the class attribute `JSON` names; units are in the names of the keys.
 
-Whatever has the last two is a `Result`. Results are frozen dataclasses that go up to tables and
+Results are frozen dataclasses that go up to tables and
 pages as they are; JSON is made where it is written to a file or to a person.
 """
 
@@ -17,18 +17,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Protocol
 
+from hindmost.output import plain
+
 LEVEL = 0.9
 """Probability of an interval where no other is asked for."""
-
-
-class Result(Protocol):
-    """What an analysis returns: it explains itself and gives its JSON."""
-
-    def explain(self) -> str:
-        """Return the result in plain words."""
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the result as JSON."""
 
 
 class ModelKind(StrEnum):
@@ -117,6 +109,8 @@ class FittedResult:
     explanation: str
     parameters: dict[str, Any]
 
+    JSON = "name kind predicted_s=prediction.seconds interval_s explanation parameters"
+
     @classmethod
     def of(cls, model: FittedModel) -> FittedResult:
         """Return the result of a model."""
@@ -125,32 +119,14 @@ class FittedResult:
             kind=model.kind,
             prediction=model.predict(),
             explanation=model.explain(),
-            parameters=model.parameters(),
+            parameters=plain(model.parameters()),
         )
 
-    @classmethod
-    def from_json(cls, values: dict[str, Any]) -> FittedResult:
-        """Return what `to_json` wrote."""
-        low, high = values["interval_s"]
-        return cls(
-            name=values["name"],
-            kind=ModelKind(values["kind"]),
-            prediction=Prediction(seconds=values["predicted_s"], low_s=low, high_s=high),
-            explanation=values["explanation"],
-            parameters=values["parameters"],
-        )
+    @property
+    def interval_s(self) -> tuple[float, float]:
+        """The ends of the interval of the prediction, in seconds."""
+        return self.prediction.low_s, self.prediction.high_s
 
     def explain(self) -> str:
         """Return what the model assumes of the run, as a sentence."""
         return self.explanation
-
-    def to_json(self) -> dict[str, Any]:
-        """Return all of it, under the keys of the ``fit`` contract."""
-        return {
-            "name": self.name,
-            "kind": str(self.kind),
-            "predicted_s": self.prediction.seconds,
-            "interval_s": [self.prediction.low_s, self.prediction.high_s],
-            "explanation": self.explanation,
-            "parameters": self.parameters,
-        }

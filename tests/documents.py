@@ -6,7 +6,7 @@ import importlib.util
 import json
 from typing import Any
 
-from hindmost.json_forms.verbs import schema_of_verb
+from hindmost.json_forms import schema_of_verb
 
 
 def as_declared(verb: str, text: str) -> Any:

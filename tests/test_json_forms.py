@@ -16,7 +16,7 @@ from tests.conftest import ROOT, run_values
 from hindmost.cli import BRANCHES, VERBS, main, parser_of_verb
 from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.writer import write_whole
-from hindmost.json_forms.verbs import FORMS, schema_of, schema_of_verb
+from hindmost.json_forms import FORMS, schema_of, schema_of_verb
 
 jsonschema = pytest.importorskip("jsonschema")
 PAGE = dict(
@@ -70,7 +70,7 @@ def runs(header: Header, tmp_path: Path) -> Path:
         "show RUNS",
         "check RUN",
         "fit RUNS",
-        "fit RUNS --detours",
+        "fit --detours RUNS",
         "show --efficiency RUNS",
         "show --ranks RUNS",
         "whatif RUNS",
@@ -104,7 +104,7 @@ def test_documents_are_as_their_schemas_say(
     if words[0] in ("show", "check", "fit", "scale", "history", "compare") and "--" not in command:
         # The keys that the page on JSON names are there.
         assert set(re.findall(r"`(\w+)`", PAGE[words[0]])) - set(keys_of(document)) == set()
-    two = words[0] == "study" or words[1:2] in (["--ranks"], ["--efficiency"])
+    two = words[0] == "study" or words[1:2] in (["--ranks"], ["--efficiency"], ["--detours"])
     jsonschema.validate(document, schema_of_verb(" ".join(words[: 1 + two]), closed=True))
 
 

@@ -74,11 +74,11 @@ def test_what_is_hostile_is_seen_as_such() -> None:
 
 def test_json_is_strict(capsys: pytest.CaptureFixture[str]) -> None:
     value = {HOSTILE: [HOSTILE + "\udcff", float("nan"), float("inf"), 1.5, None]}
-    output.write_json(value)
+    output.write_json(**value)
     said = capsys.readouterr().out
     assert said.isascii()
     assert is_clean(said)
-    assert json.loads(said) == {HOSTILE: [HOSTILE + "\udcff", None, None, 1.5, None]}
+    assert json.loads(said) == {"version": 1, HOSTILE: [HOSTILE + "\udcff", None, None, 1.5, None]}
 
 
 def test_a_message_has_lines_that_nobody_takes_for_others(

@@ -18,6 +18,7 @@ from hindmost.harness.runfile.reader import Run
 from hindmost.models.noise.kolmogorov import compare_ranks
 from hindmost.models.noise.node_spread import spread_over_nodes
 from hindmost.models.noise.slow_iterations import find_slow_groups
+from hindmost.output import plain
 
 
 def check_assumptions(run: Run) -> Iterator[AssumptionTest]:
@@ -81,7 +82,7 @@ def over_nodes(run: Run) -> tuple[str, dict[str, Any]]:
     node = np.array([names.index(host) for host in hosts])
     times, ranks = some_ranks(run, "bodies")
     spread = spread_over_nodes(times, node[ranks])
-    return spread.explain(), spread.to_json()
+    return spread.explain(), plain(spread)
 
 
 def slow_groups(run: Run) -> tuple[str, dict[str, Any]]:
@@ -93,7 +94,7 @@ def slow_groups(run: Run) -> tuple[str, dict[str, Any]]:
         slowest = np.concatenate(blocks)
     kept = run.kind != BodyKind.FILL
     groups = find_slow_groups(slowest[kept], run.position[kept])
-    return groups.explain(), groups.to_json()
+    return groups.explain(), plain(groups)
 
 
 Test = Callable[[Run], tuple[str, dict[str, Any]]]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from hindmost.analysis.runs.check import findings_of
 from hindmost.analysis.runs.configuration import injected_noise
 from hindmost.analysis.runs.efficiency.withheld import mpi_unseen
-from hindmost.analysis.runs.finding import Finding, findings_json
+from hindmost.analysis.runs.finding import Finding
 from hindmost.analysis.runs.groups import Group
 from hindmost.analysis.show.table import RIGHT, Column, Table
 from hindmost.errors import DataError
@@ -27,7 +27,6 @@ from hindmost.models.noise.detours import (
 )
 from hindmost.text import counted, percent, seconds
 
-JSON_VERSION = 1
 MORE_THAN_PROBED = 2.0
 """Factor over the probe's share from which a run lost more than the idle machine explains."""
 MOST_RANKS = 32
@@ -74,6 +73,11 @@ class RankEstimate:
     detours: RankDetours
     stored: StoredDetours | None
 
+    JSON = (
+        "rank host **detours share=detours.share noise_share=detours.noise_share "
+        "least_s=detours.least_s stored"
+    )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunDetours:
@@ -91,31 +95,15 @@ class RunDetours:
     ranks: tuple[RankEstimate, ...]
     findings: tuple[Finding, ...]
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the entry of the run in ``hindmost fit --detours --json``."""
-        return {
-            "file": str(self.run.path),
-            "workload": self.run.header.workload,
-            "solver": self.run.header.solver,
-            "ranks": self.run.header.ranks,
-            "injected": injected_noise(self.run),
-            "detours": [rank_json(each) for each in self.ranks],
-            "findings": findings_json(self.findings),
-        }
+    JSON = (
+        "file=run.path workload=run.header.workload solver=run.header.solver "
+        "ranks=run.header.ranks injected detours=ranks findings"
+    )
 
-
-def rank_json(estimate: RankEstimate) -> dict[str, Any]:
-    """Return the entry of a rank."""
-    found = estimate.detours
-    return {
-        "rank": estimate.rank,
-        "host": estimate.host,
-        **asdict(found),
-        "share": found.share,
-        "noise_share": found.noise_share,
-        "least_s": found.least_s,
-        "stored": estimate.stored,
-    }
+    @property
+    def injected(self) -> str:
+        """The law of the noise that was injected; empty without."""
+        return injected_noise(self.run)
 
 
 def detours_of(run: Run) -> RunDetours:
@@ -307,9 +295,3 @@ def against_probe(found: RunDetours, probed: SystemNoise) -> str:
             f"{known} The run lost up to {percent(most, 2)}: more than the idle machine explains."
         )
     return f"{known} The run lost up to {percent(most, 2)}, which the idle machine explains."
-
-
-def detours_json(found: Sequence[RunDetours], probed: SystemNoise | None = None) -> dict[str, Any]:
-    """Return the answer of ``hindmost fit --detours --json``."""
-    known = {} if probed is None else {"probe": asdict(probed)}
-    return {"version": JSON_VERSION, **known, "runs": [each.to_json() for each in found]}

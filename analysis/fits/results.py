@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from hindmost.output import plain
+
 if TYPE_CHECKING:
     from hindmost.models.laws.families import Candidate
 
@@ -27,36 +29,18 @@ class RankedLaw:
     squared_error: float
     log_likelihood: float
 
+    JSON = "family **parameters squared_error log_likelihood"
+
     @classmethod
     def of(cls, candidate: Candidate) -> RankedLaw:
         """Return a candidate of a choice of laws."""
-        parameters = dict(candidate.law.to_json())
+        parameters = plain(candidate.law)
         return cls(
             family=parameters.pop("family"),
             parameters=parameters,
             squared_error=candidate.squared_error,
             log_likelihood=candidate.log_likelihood,
         )
-
-    @classmethod
-    def from_json(cls, values: dict[str, Any]) -> RankedLaw:
-        """Return what `to_json` wrote."""
-        left = dict(values)
-        return cls(
-            family=left.pop("family"),
-            squared_error=left.pop("squared_error"),
-            log_likelihood=left.pop("log_likelihood"),
-            parameters=left,
-        )
-
-    def to_json(self) -> dict[str, Any]:
-        """Return all of it, the parameters among the rest."""
-        return {
-            "family": self.family,
-            **self.parameters,
-            "squared_error": self.squared_error,
-            "log_likelihood": self.log_likelihood,
-        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,13 +63,9 @@ class AssumptionTest:
     refused: str = ""
     figures: dict[str, Any]
 
-    @classmethod
-    def from_json(cls, name: str, values: dict[str, Any]) -> AssumptionTest:
-        """Return what `to_json` wrote."""
-        figures = {key: value for key, value in values.items() if key not in ("text", "refused")}
-        text, refused = values.get("text", ""), values.get("refused", "")
-        return cls(name=name, text=text, refused=refused, figures=figures)
+    JSON = "**shown"
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the sentence and the figures, or why there are none."""
+    @property
+    def shown(self) -> dict[str, Any]:
+        """The sentence and the figures, or why there are none."""
         return {"refused": self.refused} if self.refused else {"text": self.text, **self.figures}

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, dataclass
-from functools import partial
+from dataclasses import asdict, dataclass, fields
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 
@@ -17,7 +16,7 @@ from hindmost.analysis.fits.assumptions import check_assumptions, refuse_all
 from hindmost.analysis.fits.results import AssumptionTest, RankedLaw
 from hindmost.analysis.runs.cache import cached, is_cached
 from hindmost.analysis.runs.check import findings_of
-from hindmost.analysis.runs.finding import Finding, findings_json, of_file
+from hindmost.analysis.runs.finding import Finding
 from hindmost.analysis.runs.groups import Group
 from hindmost.analysis.runs.model_input import ranks_meet, solve_times
 from hindmost.analysis.runs.read import reduced
@@ -29,7 +28,6 @@ from hindmost.models.results import FittedResult, ModelKind
 from hindmost.output import announce_work
 from hindmost.text import counted
 
-JSON_VERSION = 1
 RANKED = 10
 """Families of laws that are given."""
 KIND = "fit"
@@ -62,12 +60,11 @@ class FitOptions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FittedRun:
-    """A run and the results of its models.
+class KeptFit:
+    """The results of the models of a run, as they are kept.
 
     Attributes
     ----------
-    run : Run
     models : tuple of FittedResult
     refused : dict of str to str
         Models that its times do not allow, with the reason.
@@ -76,11 +73,30 @@ class FittedRun:
     tests : tuple of AssumptionTest
     """
 
-    run: Run
     models: tuple[FittedResult, ...]
     refused: dict[str, str]
     laws: tuple[RankedLaw, ...]
     tests: tuple[AssumptionTest, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FittedRun(KeptFit):
+    """A run and the results of its models.
+
+    Attributes
+    ----------
+    run : Run
+    findings : tuple of Finding
+    """
+
+    run: Run
+    findings: tuple[Finding, ...] = ()
+
+    JSON = (
+        "file=run.path workload=run.header.workload solver=run.header.solver "
+        "ranks=run.header.ranks kept_ranks iterations=run.header.iterations bodies=run.bodies "
+        "solve_time_s models=judged refused laws=ranked **named_tests findings"
+    )
 
     @property
     def solve_time_s(self) -> float:
@@ -100,31 +116,52 @@ class FittedRun:
             return APART
         return ""
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the entry of a run in ``hindmost fit --json``."""
-        header = self.run.header
-        return {
-            "file": str(self.run.path),
-            "workload": header.workload,
-            "solver": header.solver,
-            "ranks": header.ranks,
-            "kept_ranks": self.run.columns if self.run.reduced else None,
-            "iterations": header.iterations,
-            "bodies": self.run.bodies,
-            "solve_time_s": self.solve_time_s,
-            "models": [
-                {
-                    **model.to_json(),
-                    "error_percent": self.error_percent(model),
-                    "ranks_used": header.ranks,
-                    "contradicted": self.contradicted(model) or None,
-                }
-                for model in self.models
-            ],
-            "refused": self.refused,
-            "laws": laws_json(self.laws),
-            **{test.name: test.to_json() for test in self.tests},
-        }
+    @property
+    def kept_ranks(self) -> int | None:
+        """Ranks with full records, where not all have them."""
+        return self.run.columns if self.run.reduced else None
+
+    @property
+    def judged(self) -> list[JudgedModel]:
+        """The models, each with its error."""
+        return [JudgedModel(fitted=self, model=each) for each in self.models]
+
+    @property
+    def ranked(self) -> dict[str, list[RankedLaw]]:
+        """The best families by their squared error; nothing without families."""
+        return {"by_squared_error": list(self.laws)} if self.laws else {}
+
+    @property
+    def named_tests(self) -> NamedTests:
+        """The tests by name."""
+        return {each.name: each for each in self.tests}  # type: ignore[return-value]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedModel:
+    """A model with its error against the solve time, and why the run contradicts it."""
+
+    fitted: FittedRun
+    model: FittedResult
+
+    JSON = "**model error_percent ranks_used=fitted.run.header.ranks contradicted?"
+
+    def error_percent(self) -> float:
+        """Return the error, in percent."""
+        return self.fitted.error_percent(self.model)
+
+    def contradicted(self) -> str:
+        """Return why the run contradicts the model; empty if it does not."""
+        return self.fitted.contradicted(self.model)
+
+
+class NamedTests(TypedDict):
+    """What tests of the assumptions of models say."""
+
+    ranks_alike: AssumptionTest
+    ranks_alike_in_work: AssumptionTest
+    nodes: AssumptionTest
+    slow_groups: AssumptionTest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -242,14 +279,8 @@ def fit_run(run: Run, options: FitOptions) -> FittedRun:
     if large and not is_cached(run, KIND, asked(options)):
         why = f"a report fits up to {most:,} iterations of all ranks; run 'hindmost fit' for more"
         return nothing_fitted(run, why)
-    return cached(
-        run,
-        KIND,
-        asked(options),
-        compute=lambda: compute_fit(run, options),
-        to_json=fit_to_json,
-        from_json=partial(fit_from_json, run),
-    )
+    kept = cached(run, KIND, asked(options), KeptFit, lambda: compute_fit(run, options))
+    return FittedRun(run=run, **{each.name: getattr(kept, each.name) for each in fields(KeptFit)})
 
 
 def asked(options: FitOptions) -> dict[str, Any]:
@@ -279,44 +310,3 @@ def nothing_fitted(run: Run, why: str) -> FittedRun:
     return FittedRun(
         run=run, models=(), refused={"all models": why}, laws=(), tests=refuse_all(why)
     )
-
-
-def fit_to_json(fitted: FittedRun) -> dict[str, Any]:
-    """Return the results for the cache."""
-    return {
-        "models": [model.to_json() for model in fitted.models],
-        "refused": fitted.refused,
-        "laws": laws_json(fitted.laws),
-        "tests": {test.name: test.to_json() for test in fitted.tests},
-    }
-
-
-def laws_json(laws: tuple[RankedLaw, ...]) -> dict[str, Any]:
-    """Return the best families, in the order of their squared error; nothing without families."""
-    return {"by_squared_error": [law.to_json() for law in laws]} if laws else {}
-
-
-def fit_from_json(run: Run, values: dict[str, Any]) -> FittedRun:
-    """Return the results of a run from the cache."""
-    return FittedRun(
-        run=run,
-        models=tuple(map(FittedResult.from_json, values["models"])),
-        refused=values["refused"],
-        laws=tuple(map(RankedLaw.from_json, values["laws"].get("by_squared_error", ()))),
-        tests=tuple(AssumptionTest.from_json(*item) for item in values["tests"].items()),
-    )
-
-
-def fits_json(groups: Iterable[FittedGroup]) -> dict[str, Any]:
-    """Return what ``hindmost fit --json`` prints."""
-    return {
-        "version": JSON_VERSION,
-        "runs": [
-            {
-                **fitted.to_json(),
-                "findings": findings_json(of_file(group.findings, fitted.run.path)),
-            }
-            for group in groups
-            for fitted in group.runs
-        ],
-    }

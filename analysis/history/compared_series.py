@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -14,7 +13,6 @@ from hindmost.analysis.readers.history import NightlySeries, SeriesName
 from hindmost.models.changepoint import least_change
 from hindmost.models.changepoint.changes import more_and_less
 from hindmost.models.significance import p_number, p_words
-from hindmost.records import to_document
 from hindmost.text import counted, percent
 
 ALPHA = 0.05
@@ -56,6 +54,14 @@ class ComparedSeries:
     p_adjusted: float | None
     comparisons: int = 1
     history: RatioHistory | None = None
+
+    JSON = (
+        "**first.name second=second.name unit=first.unit "
+        "smaller_is_better=first.smaller_is_better observations=pairs paired_by "
+        "ratio=ratio.value interval=ratio.interval level=ratio.level p_value=ratio.p_value "
+        "p_adjusted significant=is_significant correlation=ratio.correlation words "
+        "since=history.since drift ratio_changes outliers"
+    )
 
     @property
     def name(self) -> str:
@@ -195,57 +201,53 @@ class ComparedSeries:
             words += "" if history.plain[-1] else f", the last on {history.labels[-1]}"
         return words
 
-    def to_json(self) -> dict[str, Any]:
-        """Return its figures."""
-        ratio = self.ratio
-        return {
-            **to_document(self.first.name),
-            "second": to_document(self.second.name),
-            "unit": self.first.unit,
-            "smaller_is_better": self.first.smaller_is_better,
-            "observations": list(self.pairs),
-            "paired_by": self.paired_by,
-            "ratio": ratio.value,
-            "interval": None if ratio.interval is None else list(ratio.interval),
-            "level": ratio.level,
-            "p_value": ratio.p_value,
-            "p_adjusted": self.p_adjusted,
-            "significant": self.is_significant,
-            "correlation": ratio.correlation,
-            "words": self.words(),
-            "since": None if self.history is None else self.history.since,
-            "drift": drift_json(self.history),
-            "ratio_changes": [] if self.history is None else changes_json(self.history),
-            "outliers": [] if self.history is None else outliers_of(self.history),
-        }
+    @property
+    def drift(self) -> dict[str, float] | None:
+        """The ratios at both ends of a drift that goes on."""
+        if self.history is None or self.history.drift is None:
+            return None
+        return {"from": self.history.drift.start, "to": self.history.drift.end.value}
+
+    @property
+    def ratio_changes(self) -> list[RatioChange]:
+        """The changes of the ratio."""
+        history = self.history
+        if history is None:
+            return []
+        regimes = history.regimes
+        return [
+            RatioChange(
+                date=history.labels[change.index],
+                dates=history.dates(change),
+                before=before.ratio.value,
+                after=after.ratio.value,
+                p_value=change.p_value,
+                confirmed=change.confirmed,
+            )
+            for change, before, after in zip(history.changes, regimes, regimes[1:], strict=False)
+        ]
+
+    @property
+    def outliers(self) -> list[str]:
+        """The labels of the pairs that the ratios leave out."""
+        return [] if self.history is None else outliers_of(self.history)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RatioChange:
+    """A change of a ratio, with the ratios on both sides."""
+
+    date: str
+    dates: tuple[str, str]
+    before: float
+    after: float
+    p_value: float
+    confirmed: bool
 
 
 def differ_in_work(first: NightlySeries, second: NightlySeries) -> bool:
     """Tell whether two series are times of different work."""
     return bool(first.work and second.work and first.work != second.work)
-
-
-def changes_json(history: RatioHistory) -> list[dict[str, Any]]:
-    """Return the changes of a ratio, with the ratios on both sides, as plain data."""
-    regimes = history.regimes
-    return [
-        {
-            "date": history.labels[change.index],
-            "dates": [history.labels[place] for place in change.interval],
-            "before": before.ratio.value,
-            "after": after.ratio.value,
-            "p_value": change.p_value,
-            "confirmed": change.confirmed,
-        }
-        for change, before, after in zip(history.changes, regimes, regimes[1:], strict=False)
-    ]
-
-
-def drift_json(history: RatioHistory | None) -> dict[str, float] | None:
-    """Return the ratios at both ends of a drift that goes on as plain data."""
-    if history is None or history.drift is None:
-        return None
-    return {"from": history.drift.start, "to": history.drift.end.value}
 
 
 def outliers_of(history: RatioHistory) -> list[str]:

@@ -2,89 +2,214 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from hindmost.analysis.history.dates import date_of, moment
 from hindmost.analysis.history.judged_series import JudgedSeries
 from hindmost.analysis.history.study import WARN, HistoryStudy
-from hindmost.models.changepoint import effective_settings
-from hindmost.records import to_document
-
-JSON_VERSION = 1
+from hindmost.analysis.readers.history import SeriesName
+from hindmost.models.changepoint import ChangePoint, Regime, Trend, effective_settings
 
 
-def to_json(study: HistoryStudy) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class DatedRegime:
+    """Observations between two changes, or a drift, with the first and the last date."""
+
+    of: JudgedSeries
+    found: Regime
+
+    JSON = "dates **found"
+
+    @property
+    def dates(self) -> tuple[str, str]:
+        """The first and the last date."""
+        return self.of.labels[self.found.start], self.of.labels[self.found.stop - 1]
+
+
+@dataclass(frozen=True, slots=True)
+class DatedTrend:
+    """A drift, with the first and the last date."""
+
+    of: JudgedSeries
+    found: Trend
+
+    JSON = "dates **found"
+
+    @property
+    def dates(self) -> tuple[str, str]:
+        """The first and the last date."""
+        return self.of.labels[self.found.start], self.of.labels[self.found.stop - 1]
+
+
+@dataclass(frozen=True, slots=True)
+class OpenDrift(DatedTrend):
+    """An old drift for the worse that neither recovered nor was acknowledged."""
+
+    JSON = "**of.series.name date dates before after **found badge"
+
+    def date(self) -> str:
+        """Return the first date."""
+        return self.dates[0]
+
+    def before(self) -> float:
+        """Return the level at the begin."""
+        return self.of.detection.levels_of(self.found)[0]
+
+    def after(self) -> float:
+        """Return the level at the end."""
+        return self.of.detection.levels_of(self.found)[1]
+
+    def badge(self) -> str:
+        """Return the verdict."""
+        return WARN
+
+
+@dataclass(frozen=True, slots=True)
+class DatedChange:
+    """A change with its dates, verdict, acknowledgement and commits."""
+
+    of: JudgedSeries
+    found: ChangePoint
+
+    JSON = "date dates **found badge open known commits"
+
+    def date(self) -> str:
+        """Return the first date of the new level."""
+        return self.of.labels[self.found.index]
+
+    def dates(self) -> tuple[str, str]:
+        """Return the dates between which it happened."""
+        first, last = self.found.interval
+        return self.of.labels[first], self.of.labels[last]
+
+    def badge(self) -> str:
+        """Return the verdict."""
+        return self.of.verdict_on(self.found)
+
+    def open(self) -> bool:
+        """Tell whether it neither recovered nor was acknowledged."""
+        return self.of.is_open(self.found)
+
+    def known(self) -> str | None:
+        """Return the reason of its acknowledgement."""
+        note = self.of.acknowledgement(self.found)
+        return None if note is None else note.reason
+
+    def commits(self) -> list[str]:
+        """Return the commits around it."""
+        return self.of.commits_of(self.found)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenChange(DatedChange):
+    """An old slowdown that neither recovered nor was acknowledged."""
+
+    JSON = "**of.series.name date dates **found badge"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeriesEntry:
+    """A series with what was found in it."""
+
+    of: JudgedSeries
+    file: str
+    changes: list[DatedChange]
+    outliers: list[str]
+    trends: list[DatedTrend]
+    regimes: list[DatedRegime]
+    level_now: float | None
+    status: str
+
+    JSON = (
+        "file **of.series.name unit=of.series.unit "
+        "smaller_is_better=of.series.smaller_is_better method=of.detection.method "
+        "observations=of.detection.observations changes outliers trend trends regimes level_now "
+        "too_short=of.detection.too_short status last nights=of.nights log=of.log"
+    )
+
+    @classmethod
+    def made(cls, judged: JudgedSeries, study: HistoryStudy) -> SeriesEntry:
+        """Return the entry of a series of a study."""
+        found, labels = judged.detection, judged.labels
+        return cls(
+            of=judged,
+            file=study.history.source,
+            changes=[DatedChange(judged, each) for each in found.changes],
+            outliers=[labels[at] for run in found.outliers for at in range(run.start, run.stop)],
+            trends=[DatedTrend(judged, each) for each in found.trends],
+            regimes=[DatedRegime(judged, each) for each in found.regimes],
+            level_now=found.level_now if found.regimes else None,
+            status=judged.status(study.since),
+        )
+
+    @property
+    def trend(self) -> DatedTrend | None:
+        """The last drift."""
+        return self.trends[-1] if self.trends else None
+
+    @property
+    def last(self) -> str:
+        """The date of the last observation."""
+        return self.of.labels[-1]
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedSeries:
+    """A series that cannot be judged, and why."""
+
+    name: SeriesName
+    reason: str
+
+    JSON = "**name reason"
+
+
+@dataclass(frozen=True, slots=True)
+class SilentCase:
+    """A case without recent results."""
+
+    machine: str
+    case: str
+    last: str
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A failed run."""
+
+    date: str
+    machine: str
+    case: str
+    reason: str
+    file: str
+
+
+def history_json(study: HistoryStudy) -> dict[str, Any]:
     """Return what ``hindmost history --json`` prints."""
+    since, judged, history = study.since, study.judged, study.history
     return {
-        "version": JSON_VERSION,
         "method": study.method,
         "status": study.status(),
-        "since": moment(study.since).isoformat(),
+        "since": moment(since).isoformat(),
         "until": moment(study.until).isoformat(),
         "least_change_percent": 100.0 * study.least,
         "settings": effective_settings(study.method, study.settings),
         "open": [
-            {
-                **to_document(each.series.name),
-                **change.to_json(each.labels),
-                "badge": each.verdict_on(change),
-            }
-            for each in study.judged
-            for change in each.open_before(study.since)
-        ]
-        + [
-            {
-                **to_document(each.series.name),
-                "date": each.labels[trend.start],
-                "before": each.detection.levels_of(trend)[0],
-                "after": each.detection.levels_of(trend)[1],
-                **trend.to_json(each.labels),
-                "badge": WARN,
-            }
-            for each in study.judged
-            for trend in each.open_drifts(study.since)
+            *(OpenChange(each, found) for each in judged for found in each.open_before(since)),
+            *(OpenDrift(each, found) for each in judged for found in each.open_drifts(since)),
         ],
         "silent_cases": [
-            {"machine": machine, "case": case, "last": date_of(time)}
-            for (machine, case), time in study.silent_cases(study.since).items()
+            SilentCase(*name, date_of(time)) for name, time in study.silent_cases(since).items()
         ],
         "silent_machines": {
-            machine: date_of(time) for machine, time in study.silent_machines(study.since).items()
+            machine: date_of(time) for machine, time in study.silent_machines(since).items()
         },
-        "series": [series_json(each, study.history.source, study.since) for each in study.judged],
-        "refused": [{**to_document(name), "reason": why} for name, why in study.refused.items()],
+        "series": [SeriesEntry.made(each, study) for each in judged],
+        "refused": [RefusedSeries(name, why) for name, why in study.refused.items()],
         "failures": [
-            {
-                "date": date_of(each.time),
-                "machine": each.machine,
-                "case": each.case,
-                "reason": each.reason,
-                "file": each.file,
-            }
-            for each in study.history.failures
+            Failure(date_of(each.time), each.machine, each.case, each.reason, each.file)
+            for each in history.failures
         ],
-        "parents": dict(study.history.parents),
-        "warnings": [*study.history.warnings, *study.remarks],
-    }
-
-
-def series_json(judged: JudgedSeries, source: str, since: float) -> dict[str, Any]:
-    """Return it under the keys of the ``history`` contract."""
-    found = judged.detection.to_json(judged.labels)
-    for record, change in zip(found["changes"], judged.detection.changes, strict=True):
-        note = judged.acknowledgement(change)
-        record["badge"] = judged.verdict_on(change)
-        record["open"] = judged.is_open(change)
-        record["known"] = None if note is None else note.reason
-        record["commits"] = judged.commits_of(change)
-    return {
-        "file": source,
-        **to_document(judged.series.name),
-        "unit": judged.series.unit,
-        "smaller_is_better": judged.series.smaller_is_better,
-        **found,
-        "status": judged.status(since),
-        "last": judged.labels[-1],
-        "nights": judged.nights,
-        "log": to_document(judged.log),
+        "parents": history.parents,
+        "warnings": [*history.warnings, *study.remarks],
     }

@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec import UNSET, UnsetType
 from numpy.typing import NDArray
 
 from hindmost.analysis.ranks.read import RanksOfRun, look_at_run
 from hindmost.analysis.ranks.read_profiles import look_at_profiles
 from hindmost.analysis.ranks.read_tables import RankTable
 from hindmost.analysis.runs.check import findings_of
-from hindmost.analysis.runs.finding import Finding, findings_json
+from hindmost.analysis.runs.finding import Finding
 from hindmost.analysis.runs.groups import group_runs
 from hindmost.analysis.runs.read import title_of
 from hindmost.analysis.runs.stretches import MOST_STRETCHES, Stretch, stretches_of
@@ -32,7 +33,6 @@ from hindmost.models.ranks.extrema import (
 from hindmost.models.ranks.kmeans import Clustering, cluster_by_silhouette
 from hindmost.models.ranks.lateness import Lateness, lateness
 from hindmost.models.ranks.selection import exemplars
-from hindmost.models.ranks.slopes import SLOPES_IN_JSON
 from hindmost.models.ranks.vectors import RankMetrics
 from hindmost.text import counted
 
@@ -44,6 +44,99 @@ MOST_LOOKED_AT = 16
 """Ranks to inspect, with their timelines."""
 LEAST_FOR_SLOPES = 8
 """Fewest ranks whose sum is a curve rather than a staircase."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NumberedExtreme:
+    """The first ranks by one criterion, with their numbers."""
+
+    found: Extreme
+    numbers: NDArray[np.int64]
+
+    JSON = (
+        "criterion=found.criterion unit=found.unit typical=found.typical ranks "
+        "values=found.values standing_out"
+    )
+
+    def ranks(self) -> list[int]:
+        """Return the ranks, the most extreme first."""
+        return list(self.numbers[self.found.ranks].tolist())
+
+    def standing_out(self) -> list[int]:
+        """Return those that are outliers."""
+        return self.ranks()[: self.found.standing_out]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cluster:
+    """A group of ranks that behave alike, and the means of its metrics."""
+
+    size: int
+    exemplar: int
+    means: dict[str, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hindmost:
+    """What every rank and node costs the others; see `Lateness`."""
+
+    waiting_share: float
+    withheld: str
+    numbers: NDArray[np.int64]
+    of: Lateness
+
+    JSON = (
+        "waiting_share withheld? difference_share=of.waiting_share by_chance=of.chance "
+        "rank=numbers last=of.last charged_s=of.charged_s lost_s=of.lost_s "
+        "transfer_s=of.transfer_s transfer_charged_s=of.transfer_charged_s nodes"
+    )
+
+    def nodes(self) -> dict[str, dict[str, Any]]:
+        """Return what every node costs the others."""
+        of, lost_s = self.of, self.of.node_lost_s
+        return {
+            name: {
+                "last": of.node_last[at],
+                "charged_s": of.node_charged_s[at],
+                "lost_s": None if lost_s is None else lost_s[at],
+            }
+            for at, name in enumerate(of.nodes)
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Profile:
+    """When ranks work in a run and in an iteration, and what that suggests."""
+
+    run: RanksOfRun
+    text: str
+
+    JSON = (
+        "edges_s=run.of_run.edges utilisation=run.of_run.utilisation "
+        "body_edges_share=run.of_body.edges body_utilisation=run.of_body.utilisation "
+        "downward_per_s=run.slopes.downward upward_per_s=run.slopes.upward "
+        "fall_share=run.slopes.fall_share rise_share=run.slopes.rise_share "
+        "early_end_share=run.slopes.early_end_share late_begin_share=run.slopes.late_begin_share "
+        "lasting_share=run.slopes.lasting_share text"
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OfRun:
+    """What only a run has, and no table."""
+
+    run: RanksOfRun
+    profile: Profile
+
+    JSON = "waiting_recorded_share halo_share profile histogram=run.histogram"
+
+    def waiting_recorded_share(self) -> float:
+        """Return the wait time of the ranks with full records, as a share of their time."""
+        return self.run.recorded_share(self.run.waiting_s)
+
+    def halo_share(self) -> float:
+        """Return the same of their halo exchange."""
+        return self.run.recorded_share(self.run.halo_s)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,54 +183,62 @@ class RankReport:
     withheld: str = ""
     stretches: tuple[Stretch, ...] = ()
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the analysis as JSON, with units in the names of keys."""
-        found: dict[str, Any] = {
-            "file": self.file,
-            "remark": self.remark or None,
-            "ranks": int(self.numbers.size),
-            "ranks_with_full_records": len(self.recorded),
-            "too_few_to_stand_out": self.too_few,
-            "extrema": [each.to_json(self.numbers) for each in self.extrema],
-            "clusters": [
-                {
-                    "size": int(size),
-                    "exemplar": exemplar,
-                    "means": dict(zip(self.metrics.names, means.tolist(), strict=True)),
-                }
-                for size, exemplar, means in zip(
-                    self.clustering.sizes, self.exemplars(), self.cluster_means(), strict=True
-                )
-            ],
-            "stretches": [each.to_json() for each in self.stretches[:MOST_STRETCHES]],
-            "findings": findings_json(self.findings),
-        }
-        if self.lateness is not None:
-            found["hindmost"] = {
-                "waiting_share": self.waiting_share,
-                "withheld": self.withheld or None,
-                **self.lateness.to_json(self.numbers),
-            }
-        if self.run is not None:
-            found |= self._run_json(self.run)
-        return found
+    JSON = (
+        "file remark? ranks ranks_with_full_records too_few_to_stand_out=too_few "
+        "extrema=numbered clusters stretches=longest findings hindmost **of_run"
+    )
 
-    def _run_json(self, run: RanksOfRun) -> dict[str, Any]:
-        """Return profile and histogram as JSON; unknown values are null."""
-        body, slopes = run.of_body, run.slopes
-        return {
-            "waiting_recorded_share": run.recorded_share(run.waiting_s),
-            "halo_share": run.recorded_share(run.halo_s),
-            "profile": {
-                "edges_s": run.of_run.edges.tolist(),
-                "utilisation": run.of_run.utilisation.tolist(),
-                "body_edges_share": None if body is None else body.edges.tolist(),
-                "body_utilisation": None if body is None else body.utilisation.tolist(),
-                **(dict.fromkeys(SLOPES_IN_JSON) if slopes is None else slopes.to_json()),
-                "text": self.slopes_text,
-            },
-            "histogram": run.histogram.to_json(),
-        }
+    @property
+    def longest(self) -> tuple[Stretch, ...]:
+        """The stretches with most work."""
+        return self.stretches[:MOST_STRETCHES]
+
+    @property
+    def ranks(self) -> int:
+        """Number of ranks."""
+        return int(self.numbers.size)
+
+    @property
+    def ranks_with_full_records(self) -> int:
+        """Number of ranks that have a timeline."""
+        return len(self.recorded)
+
+    @property
+    def numbered(self) -> list[NumberedExtreme]:
+        """The first ranks by every criterion."""
+        return [NumberedExtreme(found=each, numbers=self.numbers) for each in self.extrema]
+
+    @property
+    def clusters(self) -> list[Cluster]:
+        """The groups of ranks."""
+        groups = zip(self.clustering.sizes, self.exemplars(), self.cluster_means(), strict=True)
+        return [
+            Cluster(
+                size=int(size),
+                exemplar=exemplar,
+                means=dict(zip(self.metrics.names, means.tolist(), strict=True)),
+            )
+            for size, exemplar, means in groups
+        ]
+
+    @property
+    def hindmost(self) -> Hindmost | UnsetType:
+        """What every rank and node costs the others, where that is known."""
+        if self.lateness is None:
+            return UNSET
+        return Hindmost(
+            waiting_share=self.waiting_share,
+            withheld=self.withheld,
+            numbers=self.numbers,
+            of=self.lateness,
+        )
+
+    @property
+    def of_run(self) -> OfRun | None:
+        """What only a run has."""
+        if self.run is None:
+            return None
+        return OfRun(run=self.run, profile=Profile(run=self.run, text=self.slopes_text))
 
     @property
     def waiting_share(self) -> float:

@@ -183,6 +183,12 @@ class AttachedRun:
     findings: tuple[Finding, ...] = ()
     stretches: tuple[Stretch, ...] = ()
 
+    JSON = (
+        "file=run.path solver=run.header.solver solves? iterations=run.header.iterations "
+        "solve_time_s=run.solve_time_s share=shares straggler excess_work=timed.excess "
+        "imbalance=timed.imbalance stretches=most_stretches text"
+    )
+
     @property
     def solves(self) -> int:
         """Solves in the run; 0 for a loop."""
@@ -639,21 +645,19 @@ class AttachedRun:
             else "Next: communication is not what costs time here; the work itself is."
         )
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the numbers behind the sentences."""
-        return {
-            "file": str(self.run.path),
-            "solver": self.run.header.solver,
-            "solves": self.solves or None,
-            "iterations": self.run.header.iterations,
-            "solve_time_s": self.run.solve_time_s,
-            "share": self.shares,
-            "straggler": self.straggler,
-            "excess_work": None if self.times is None else self.excess,
-            "imbalance": None if self.times is None else self.imbalance,
-            "stretches": [each.to_json() for each in self.stretches[:MOST_STRETCHES]],
-            "text": " ".join(self.lines()),
-        }
+    def text(self) -> str:
+        """Return all sentences."""
+        return " ".join(self.lines())
+
+    @property
+    def most_stretches(self) -> tuple[Stretch, ...]:
+        """Those with most work."""
+        return self.stretches[:MOST_STRETCHES]
+
+    @property
+    def timed(self) -> AttachedRun | None:
+        """Itself; None if the times of its ranks are not known."""
+        return self if self.times is not None else None
 
 
 MOST_RUNS = 3
@@ -721,10 +725,6 @@ class AttachedProgram:
                 "recorded, as --only, --every or --most asked."
             )
         return lines
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the entry of ``programs`` in ``hindmost show --json``."""
-        return {"name": self.name, "runs": [each.to_json() for each in self.runs]}
 
 
 def attached_programs(

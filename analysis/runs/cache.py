@@ -5,25 +5,20 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import fields
 from typing import Any, TypeVar
+
+import msgspec
 
 from hindmost.cache import keep, read_kept, source_checksum
 from hindmost.harness.runfile.reader import Run
-
-NOT_A_RESULT = (KeyError, TypeError, ValueError, IndexError, AttributeError)
-"""What reading a result raises where the JSON is of another kind."""
+from hindmost.output import plain
 
 Result = TypeVar("Result")
 
 
 def cached(
-    run: Run,
-    what: str,
-    asked: dict[str, Any],
-    *,
-    compute: Callable[[], Result],
-    to_json: Callable[[Result], dict[str, Any]],
-    from_json: Callable[[dict[str, Any]], Result],
+    run: Run, what: str, asked: dict[str, Any], kind: type[Result], compute: Callable[[], Result]
 ) -> Result:
     """Return a kept result, or compute and keep it.
 
@@ -33,17 +28,18 @@ def cached(
         A word for the kind of result.
     asked : dict
         Everything that the result depends on besides the run.
+    kind : type
+        A dataclass, whose fields are kept.
     compute : callable
         Gives the result.
-    to_json, from_json : callable
-        Turn the result into a JSON object, and the object into the result.
     """
     found = read_kept(what, *made_of(run, asked))
     if found is not None:
-        with suppress(*NOT_A_RESULT):
-            return from_json(json.loads(found))
+        with suppress(msgspec.MsgspecError):
+            return msgspec.msgpack.decode(found, type=kind)
     result = compute()
-    keep(json.dumps(to_json(result)).encode(), what, *made_of(run, asked))
+    values = {each.name: getattr(result, each.name) for each in fields(kind)}  # type: ignore[arg-type]
+    keep(msgspec.msgpack.encode(values, enc_hook=plain), what, *made_of(run, asked))
     return result
 
 

@@ -9,11 +9,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from hindmost.analysis.show.page import Caution, Part
 from hindmost.errors import DataError
-from hindmost.records import to_document
 from hindmost.text import counted
 
 Severity = Literal["note", "error"]
@@ -180,12 +179,6 @@ def number_range(numbers: Sequence[str]) -> str:
     """Return the least and the greatest of some numbers, as they are written; one if equal."""
     ordered = sorted(set(numbers), key=lambda each: float(each.replace(",", "")))
     return ordered[0] if len(ordered) == 1 else f"{ordered[0]} to {ordered[-1]}"
-
-
-def findings_json(findings: Iterable[Finding]) -> list[dict[str, Any]]:
-    """Return findings for the key ``findings`` of JSON."""
-    found: list[dict[str, Any]] = to_document(list(findings))
-    return found
 
 
 def caution_parts(findings: Iterable[Finding], topics: Collection[Topic]) -> list[Part]:

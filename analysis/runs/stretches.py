@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,6 +79,8 @@ class Stretch:
     grows: NDArray[np.bool_]
     recurring: dict[int, tuple[Recurring, ...]] = field(default_factory=dict)
 
+    JSON = "after before work_s wait_s waited_for_s beyond_s quickest_s begin_s end_s"
+
     def for_whom(self) -> tuple[int, float] | None:
         """Return for which rank the others wait most, and the share of the time in the call.
 
@@ -94,12 +95,6 @@ class Stretch:
         if self.after == self.before:
             return f"between {self.after} and the next time there"
         return f"between {self.after} and {self.before}"
-
-    def to_json(self) -> dict[str, Any]:
-        """Return it for JSON."""
-        times = ("work_s", "wait_s", "waited_for_s", "beyond_s", "quickest_s", "begin_s", "end_s")
-        found: dict[str, Any] = {name: getattr(self, name).tolist() for name in times}
-        return {"after": self.after, "before": self.before, **found}
 
 
 def stretches_of(run: Run) -> tuple[Stretch, ...]:

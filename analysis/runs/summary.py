@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
 
 import numpy as np
 
@@ -15,6 +14,7 @@ from hindmost.analysis.runs.cores import TAKEN, CoreWait, core_wait
 from hindmost.analysis.runs.cycles import AdaptiveSummary, summarise_cycles
 from hindmost.analysis.runs.efficiency.of_run import quick_efficiencies
 from hindmost.analysis.runs.efficiency.withheld import why_withheld
+from hindmost.analysis.runs.finding import Finding
 from hindmost.analysis.runs.links import NodeLink, link_words, node_links
 from hindmost.analysis.show.table import RIGHT, Column, Table
 from hindmost.errors import DataError
@@ -77,6 +77,7 @@ class RunSummary:
         ``measured``, ``simulated`` or ``synthetic``.
     links : list of NodeLink
         What communication within and between nodes takes; empty on one node, or if unknown.
+    findings : tuple of Finding
     """
 
     file: str
@@ -117,11 +118,7 @@ class RunSummary:
     injected: str = ""
     origin: str = "measured"
     links: list[NodeLink] = field(default_factory=list)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the entry of a run in ``hindmost show --json``."""
-        efficiency = None if self.efficiency is None else self.efficiency.to_json()
-        return {**asdict(self), "efficiency": efficiency}
+    findings: tuple[Finding, ...] = ()
 
     @property
     def said(self) -> tuple[str, ...]:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from hindmost.analysis.scaling.expected_growth import UnexpectedGrowth
-from hindmost.analysis.scaling.kernel import KernelScaling, model_choices
-from hindmost.analysis.scaling.study import LEVEL, KernelAtTarget, MetricStudy, ScalingStudy
-from hindmost.models.pmnf.model import ScalingModel
-from hindmost.models.pmnf.noise import Noise
-from hindmost.models.pmnf.segments.fit import Segment
+from msgspec import UNSET, UnsetType
 
-JSON_VERSION = 1
+from hindmost.analysis.scaling.expected_growth import UnexpectedGrowth
+from hindmost.analysis.scaling.kernel import model_choices
+from hindmost.analysis.scaling.study import LEVEL, KernelAtTarget, ScalingStudy
+from hindmost.analysis.scaling.target import TargetScale
+from hindmost.models.pmnf.model import ScalingModel
 
 
 def study_json(
@@ -27,16 +27,16 @@ def study_json(
     """
     target = study.target
     return {
-        "version": JSON_VERSION,
+        "version": 1,
         "source": study.experiment.source,
-        "parameters": list(target.parameters),
+        "parameters": target.parameters,
         "method": study.options.method,
         "space": study.options.chosen_space,
         "target": dict(zip(target.parameters, target.at, strict=True)),
         "largest": dict(zip(target.parameters, target.largest, strict=True)),
         "level": LEVEL,
         "models": [
-            _kernel(standing, metric)
+            KernelEntry(standing, metric.target)
             for metric in study.metrics
             for standing in metric.at_target(metric.order[:top])
         ],
@@ -55,121 +55,193 @@ def study_json(
             for batch in metric.batches
             if batch.held_out is not None
         ],
-        "findings": [_finding(each, study) for each in findings],
-        "warnings": list(study.warnings),
+        "findings": [GrowthEntry(each, target) for each in findings],
+        "warnings": study.warnings,
     }
 
 
-def _kernel(standing: KernelAtTarget, metric: MetricStudy) -> dict[str, Any]:
-    """Return one kernel."""
-    kernel = standing.kernel
-    model = kernel.model_at(metric.target.at)
-    changes = [
-        {
-            "range": [each.low, each.high],
-            "likely": list(each.likely),
-            "parameter": kernel.joint.parameter if kernel.joint else kernel.whole.parameters[0],
-        }
-        for each in kernel.changes
-    ]
-    return {
-        "kernel": kernel.series.kernel,
-        "metric": kernel.series.metric,
-        "unit": kernel.series.unit,
-        "segmented": kernel.segmented,
-        "verdict": str(kernel.verdict),
-        "change": changes[0]["range"] if changes else None,
-        "changes": changes,
-        "segments": _segments(kernel),
-        "whole": _model(kernel.whole),
-        "scores": _scores(kernel.whole if len(kernel.segments) < 2 else model),
-        "predicted": standing.predicted,
-        "interval": [standing.low, standing.high],
-        "prediction_from": [
-            {"source": name, "weight": weight} for name, weight in standing.source.weights
-        ],
-        "model_predicts": standing.explained,
-        "disagreement": standing.disagreement() or None,
-        "share": standing.share,
-        "growth": standing.growth,
-        "noise": _noise(kernel.whole.noise),
-        "windows": _windows(kernel),
-        "runners_up": _runners_up(model),
-        "explanation": kernel.explain(),
-        "doubts": standing.doubts(metric.target),
-        "advice": kernel.advice(),
-    }
+@dataclass(frozen=True, slots=True)
+class ChangeEntry:
+    """Where the behaviour changes."""
+
+    range: tuple[float, float]
+    likely: tuple[float, float]
+    parameter: str
 
 
-def _windows(kernel: KernelScaling) -> dict[str, Any] | None:
-    """Return the windows of the paper's rule; None by likelihood."""
-    if kernel.model is None or not kernel.model.segmentation.window_errors:
-        return None
-    told = kernel.model.segmentation
-    return {"nrss": list(told.window_errors), "pattern": told.pattern}
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """How well a model fits."""
+
+    of: ScalingModel
+
+    JSON = "smape=of.smape adjusted_r2=of.adjusted_r2 misfit=of.misfit"
 
 
-def _segments(kernel: KernelScaling) -> list[dict[str, Any]]:
-    """Return every segment with its model; without segments the whole."""
-    if not kernel.segments:
-        return [_model(kernel.whole)]
-    if kernel.joint:
+@dataclass(frozen=True, slots=True)
+class ModelEntry:
+    """A function of the parameters; without one if a segment has too few points."""
+
+    of: ScalingModel | None
+    points: int | UnsetType = UNSET
+    provisional: bool | UnsetType = UNSET
+    ends: tuple[float, float] | None = None
+
+    JSON = "range expression=of.expression constant terms scores points provisional"
+
+    def range(self) -> Any:
+        """Return the ends of the segment, or the range of each parameter."""
+        if self.ends is not None or self.of is None:
+            return self.ends
+        return self.of.range if len(self.of.parameters) > 1 else self.of.range[0]
+
+    def constant(self) -> float | UnsetType:
+        """Return the constant of the function."""
+        return UNSET if self.of is None else self.of.form.constant
+
+    def terms(self) -> list[TermEntry]:
+        """Return the terms of the function."""
+        if self.of is None:
+            return []
+        form, names = self.of.form, self.of.parameters
         return [
-            {**_model(side), "points": side.values.size, "provisional": False}
-            for side in kernel.joint.sides
+            TermEntry(
+                coefficient,
+                {
+                    name: (float(power), float(of_logarithm))
+                    for name, (power, of_logarithm) in zip(names, term.exponents, strict=True)
+                },
+            )
+            for coefficient, term in zip(form.coefficients, form.terms, strict=True)
         ]
-    return [_segment(each) for each in kernel.segments]
+
+    def scores(self) -> Scores | None:
+        """Return how well it fits."""
+        return None if self.of is None else Scores(self.of)
 
 
-def _segment(segment: Segment) -> dict[str, Any]:
-    """Return a segment; without a model if its points are too few for one."""
-    told = {"range": [segment.low, segment.high], "points": segment.points}
-    if segment.model is None:
-        return {**told, "expression": None, "terms": [], "scores": None, "provisional": True}
-    return {
-        **_model(segment.model),
-        **told,
-        "provisional": segment.provisional,
-    }
+@dataclass(frozen=True, slots=True)
+class TermEntry:
+    """A coefficient, and for each parameter the exponents of it and of its logarithm."""
+
+    coefficient: float
+    exponents: dict[str, tuple[float, float]]
 
 
-def _model(model: ScalingModel) -> dict[str, Any]:
-    return {**model.to_json(), "scores": _scores(model)}
+@dataclass(frozen=True, slots=True)
+class RunnerUp:
+    """An alternative function, and by how much its criterion is worse."""
+
+    expression: str
+    behind: float
 
 
-def _scores(model: ScalingModel) -> dict[str, Any]:
-    """Return how well a model fits; the misfit is null where it fits, or nothing was repeated."""
-    found = model.misfit
-    return {
-        "smape": model.smape,
-        "adjusted_r2": model.adjusted_r2,
-        "misfit": found
-        and {"at": list(found.at), "off": found.off, "standard_errors": found.ratio},
-    }
+@dataclass(frozen=True, slots=True)
+class SourceEntry:
+    """What a prediction comes from, and its weight."""
+
+    source: str
+    weight: float
 
 
-def _noise(noise: Noise) -> dict[str, Any]:
-    return {"kind": str(noise.kind), "known": noise.known, "source": noise.source}
+@dataclass(frozen=True, slots=True)
+class KernelEntry:
+    """One metric of one kernel, modelled."""
+
+    of: KernelAtTarget
+    target: TargetScale
+
+    JSON = (
+        "kernel=of.kernel.series.kernel metric=of.kernel.series.metric "
+        "unit=of.kernel.series.unit segmented=of.kernel.segmented verdict=of.kernel.verdict "
+        "change changes segments whole scores predicted=of.predicted interval prediction_from "
+        "model_predicts=of.explained disagreement=of.disagreement? share=of.share "
+        "growth=of.growth noise=of.kernel.whole.noise windows runners_up "
+        "explanation=of.kernel.explain doubts advice=of.kernel.advice"
+    )
+
+    @property
+    def model(self) -> ScalingModel:
+        """The model at the target."""
+        return self.of.kernel.model_at(self.target.at)
+
+    def changes(self) -> list[ChangeEntry]:
+        """Return where the behaviour changes."""
+        kernel = self.of.kernel
+        name = kernel.joint.parameter if kernel.joint else kernel.whole.parameters[0]
+        return [ChangeEntry((each.low, each.high), each.likely, name) for each in kernel.changes]
+
+    def change(self) -> tuple[float, float] | None:
+        """Return the first of them."""
+        return self.changes()[0].range if self.of.kernel.changes else None
+
+    def segments(self) -> list[ModelEntry]:
+        """Return every segment with its model; without segments the whole."""
+        kernel = self.of.kernel
+        if kernel.joint:
+            return [ModelEntry(each, each.values.size, False) for each in kernel.joint.sides]
+        return [
+            ModelEntry(
+                each.model,
+                each.points,
+                each.model is None or each.provisional,
+                (each.low, each.high),
+            )
+            for each in kernel.segments
+        ] or [self.whole()]
+
+    def whole(self) -> ModelEntry:
+        """Return the function over all points."""
+        return ModelEntry(self.of.kernel.whole)
+
+    def scores(self) -> Scores:
+        """Return how well the kernel's model fits."""
+        return Scores(self.of.kernel.whole if len(self.of.kernel.segments) < 2 else self.model)
+
+    def interval(self) -> tuple[float, float]:
+        """Return the ends of the interval of the prediction."""
+        return self.of.low, self.of.high
+
+    def prediction_from(self) -> list[SourceEntry]:
+        """Return what the prediction comes from."""
+        return [SourceEntry(*each) for each in self.of.source.weights]
+
+    def windows(self) -> dict[str, Any] | None:
+        """Return the windows of the paper's rule; None by likelihood."""
+        if self.of.kernel.model is None:
+            return None
+        found = self.of.kernel.model.segmentation
+        if not found.window_errors:
+            return None
+        return {"nrss": found.window_errors, "pattern": found.pattern}
+
+    def runners_up(self) -> list[RunnerUp]:
+        """Return alternatives to the function."""
+        return [RunnerUp(*each) for each in model_choices(self.model)]
+
+    def doubts(self) -> list[str]:
+        """Return what makes the prediction doubtful."""
+        return self.of.doubts(self.target)
 
 
-def _runners_up(model: ScalingModel) -> list[dict[str, Any]]:
-    """Return alternatives to the function, and by how much their criterion is worse."""
-    return [
-        {"expression": expression, "behind": behind} for expression, behind in model_choices(model)
-    ]
+@dataclass(frozen=True, slots=True)
+class GrowthEntry:
+    """A kernel that grows worse than expected."""
 
+    of: UnexpectedGrowth
+    target: TargetScale
 
-def _finding(finding: UnexpectedGrowth, study: ScalingStudy) -> dict[str, Any]:
-    """Return a kernel that grows worse than expected."""
-    standing = finding.standing
-    return {
-        "kernel": standing.kernel.series.kernel,
-        "metric": standing.kernel.series.metric,
-        "expected": finding.expectation.formula.text,
-        "found": standing.kernel.model_at(study.target.at).expression(),
-        "parameters": list(finding.parameters),
-        "expected_growth": finding.expectation.factor,
-        "growth": standing.growth,
-        "growth_at_least": finding.low_growth,
-        "text": finding.explain(study.target),
-    }
+    JSON = (
+        "kernel=of.standing.kernel.series.kernel metric=of.standing.kernel.series.metric "
+        "expected=of.expectation.formula.text found parameters=of.parameters "
+        "expected_growth=of.expectation.factor growth=of.standing.growth "
+        "growth_at_least=of.low_growth text"
+    )
+
+    def found(self) -> str:
+        """Return the function that was found."""
+        return self.of.standing.kernel.model_at(self.target.at).expression()
+
+    def text(self) -> str:
+        """Return it as a sentence."""
+        return self.of.explain(self.target)

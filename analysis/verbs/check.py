@@ -23,7 +23,6 @@ examples:
 
 Exit status 1 if a finding is an error: then draw no conclusion.
 """
-JSON_VERSION = 1
 A_FINDING = 1
 
 
@@ -42,7 +41,7 @@ def perform(arguments: argparse.Namespace) -> int:
     findings = [unreadable(each) for each in refused]
     findings += [finding for group in group_runs(runs) for finding in check_group(group)]
     if arguments.json:
-        write_json({"version": JSON_VERSION, "findings": findings})
+        write_json(findings=findings)
     else:
         of = attrgetter("file")
         for file, found in groupby(sorted(findings, key=of), key=of):

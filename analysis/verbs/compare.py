@@ -17,7 +17,6 @@ from hindmost.analysis.runs.finding import (
     OF_COMPARISON,
     cautions,
     findings_in,
-    findings_json,
     folded,
 )
 from hindmost.analysis.show.table import NAME, RIGHT, Column, Table
@@ -44,7 +43,6 @@ files, 'solve' is the whole solve or loop, and 'iteration' its median iteration.
 a timer is significantly worse in B than in A by more than that, and confirmed; a change in only the
 last nights gives a warning. The exit status is 3 if no timer can be judged.
 """
-JSON_VERSION = 1
 A_FINDING = 1
 MOST = 40
 MOST_WARNINGS = 5
@@ -108,24 +106,21 @@ def perform(arguments: argparse.Namespace) -> int:
     found = findings_in([Path(arguments.first), Path(arguments.second)])
     beyond = () if limit is None else comparison.beyond(limit)
     if arguments.json:
-        answer = {
-            "version": JSON_VERSION,
-            "first": first.source,
-            "second": second.source,
-            "level": LEVEL,
-            "summary": comparison.summary(),
-            "series": [each.to_json() for each in comparison.ranked()],
-            "only_first": [str(name) for name in comparison.only_first],
-            "only_second": [str(name) for name in comparison.only_second],
-            "other_units": [str(name) for name, _, _ in comparison.other_units],
-            "beyond": [each.name for each in beyond],
-            "unconfirmed": [
-                each.name for each in (() if limit is None else comparison.unconfirmed(limit))
-            ],
-            "not_judged": [each.name for each in comparison.not_judged()],
-            "findings": findings_json(found),
-        }
-        write_json(answer)
+        unconfirmed = () if limit is None else comparison.unconfirmed(limit)
+        write_json(
+            first=first.source,
+            second=second.source,
+            level=LEVEL,
+            summary=comparison.summary(),
+            series=comparison.ranked(),
+            only_first=[str(name) for name in comparison.only_first],
+            only_second=[str(name) for name in comparison.only_second],
+            other_units=[str(name) for name, _, _ in comparison.other_units],
+            beyond=[each.name for each in beyond],
+            unconfirmed=[each.name for each in unconfirmed],
+            not_judged=[each.name for each in comparison.not_judged()],
+            findings=found,
+        )
     else:
         tell(comparison)
         write_lines(*folded(cautions(found, OF_COMPARISON)))

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import argparse
 import textwrap
+from dataclasses import replace
 from pathlib import Path
 
 from hindmost.analysis.fits.detours import (
     against_probe,
-    detours_json,
     detours_of,
     detours_table,
 )
-from hindmost.analysis.fits.study import FitOptions, fit_groups, fits_json
+from hindmost.analysis.fits.study import FitOptions, fit_groups
 from hindmost.analysis.fits.tables import (
     LEGEND,
     assumption_lines,
@@ -20,7 +20,7 @@ from hindmost.analysis.fits.tables import (
     models_table,
     refusals,
 )
-from hindmost.analysis.runs.finding import OF_MODELS, cautions, folded
+from hindmost.analysis.runs.finding import OF_MODELS, cautions, folded, of_file
 from hindmost.analysis.runs.groups import Group, group_runs
 from hindmost.analysis.runs.read import find_runs, fittable_runs
 from hindmost.analysis.show.terminal import print_table
@@ -96,7 +96,12 @@ def perform(arguments: argparse.Namespace) -> int:
         group_runs(fittable_runs(find_runs(arguments.file, complete=True))), options
     )
     if arguments.json:
-        write_json(fits_json(fitted))
+        entries = [
+            replace(each, findings=tuple(of_file(group.findings, each.run.path)))
+            for group in fitted
+            for each in group.runs
+        ]
+        write_json(runs=entries)
         return 0
     for group in fitted:
         print_table(models_table(group).under(group.group.title))
@@ -120,7 +125,8 @@ def print_detours(arguments: argparse.Namespace) -> int:
                 f"--out {arguments.machine.name}' does."
             )
     if arguments.json:
-        write_json(detours_json(found, probed))
+        known = {} if probed is None else {"probe": probed}
+        write_json(**known, runs=found)
         return 0
     for number, each in enumerate(found):
         write_lines(*([""] if number else []))

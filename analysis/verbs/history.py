@@ -24,7 +24,7 @@ from hindmost.analysis.history.headline import (
     scope,
     silence_lines,
 )
-from hindmost.analysis.history.history_json import to_json
+from hindmost.analysis.history.history_json import history_json
 from hindmost.analysis.history.selection import select_series
 from hindmost.analysis.history.state import HistoryState
 from hindmost.analysis.history.study import HistoryStudy, judge_history
@@ -97,7 +97,7 @@ def perform(arguments: argparse.Namespace) -> int:
 
         write_history_page(study, arguments.report)
     if arguments.json:
-        write_json(to_json(study))
+        write_json(**history_json(study))
     elif arguments.mail != "-":
         report(study, groups)
         if arguments.report:

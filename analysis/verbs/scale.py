@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from hindmost.analysis.readers.format import OVER_RANKS
 from hindmost.analysis.readers.read import read_experiment
 from hindmost.analysis.readers.registry import EXPERIMENT_FORMATS
-from hindmost.analysis.runs.finding import OF_COMPARISON, cautions, findings_in, findings_json
+from hindmost.analysis.runs.finding import OF_COMPARISON, cautions, findings_in
 from hindmost.analysis.verbs.extrap_habits import HABITS as HABITS
 from hindmost.errors import UsageError
 from hindmost.output import warn, warn_lines, write_json, write_lines, write_text
@@ -192,7 +192,7 @@ def perform(arguments: argparse.Namespace) -> int:
         from hindmost.analysis.scaling.study_json import study_json
 
         document = study_json(study, findings, top=arguments.top)
-        write_json({**document, "run_findings": findings_json(doubts)})
+        write_json(**document, run_findings=doubts)
     elif arguments.latex:
         from hindmost.analysis.scaling.latex_table import latex_table
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from hindmost.analysis.runs.attached import MOST_RUNS, AttachedProgram, attached_programs
 from hindmost.analysis.runs.check import findings_of, for_every_repeat
-from hindmost.analysis.runs.finding import OF_SHOW, cautions, findings_json, folded, of_file
+from hindmost.analysis.runs.finding import OF_SHOW, cautions, folded, of_file
 from hindmost.analysis.runs.groups import group_runs
 from hindmost.analysis.runs.read import find_runs
 from hindmost.analysis.runs.summary import summarise_run
@@ -47,7 +48,6 @@ OF_SECTIONS = {
     "": ("damaged", "trace", "window"),
 }
 """Which options go with which section; those of the last one with no section."""
-JSON_VERSION = 1
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -136,12 +136,9 @@ def perform(arguments: argparse.Namespace) -> int:
     shown = [(summarise_run(run), of_file(found, run.path)) for run in runs]
     programs = attached_programs(runs, found)
     if arguments.json:
-        entries = [
-            {**summary.to_json(), "findings": findings_json(findings)}
-            for summary, findings in shown
-        ]
-        known = {"programs": [each.to_json() for each in programs]} if programs else {}
-        write_json({"version": JSON_VERSION, **known, "runs": entries})
+        entries = [replace(summary, findings=tuple(doubts)) for summary, doubts in shown]
+        known = {"programs": programs} if programs else {}
+        write_json(**known, runs=entries)
         return 0
     by_path = {run.path: each for run, each in zip(runs, shown, strict=True)}
 
@@ -200,7 +197,7 @@ def show_loops(runs: Sequence[Run], *, as_json: bool) -> None:
             {"file": str(run.path), "loops": run.header.spec["attached"]["loop"]["loops"]}
             for run in known
         ]
-        write_json({"version": JSON_VERSION, "runs": entries})
+        write_json(runs=entries)
         return
     for number, run in enumerate(known):
         write_lines(

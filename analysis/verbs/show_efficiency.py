@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import textwrap
+from dataclasses import replace
 
 from hindmost.analysis.runs.check import findings_of
 from hindmost.analysis.runs.efficiency.of_run import WINDOWS, efficiencies_of
@@ -14,13 +15,11 @@ from hindmost.analysis.runs.efficiency.tables import (
     efficiency_table,
     part_tables,
 )
-from hindmost.analysis.runs.finding import OF_RANKS, WIDTH, cautions, findings_json, folded, of_file
+from hindmost.analysis.runs.finding import OF_RANKS, WIDTH, cautions, folded, of_file
 from hindmost.analysis.runs.groups import group_runs
 from hindmost.analysis.runs.read import find_runs
 from hindmost.analysis.show.terminal import print_table
 from hindmost.output import write_json, write_lines
-
-JSON_VERSION = 1
 
 
 def show_efficiencies(arguments: argparse.Namespace) -> int:
@@ -30,18 +29,11 @@ def show_efficiencies(arguments: argparse.Namespace) -> int:
     kernels = efficiencies_over_ranks(runs)
     found = findings_of(group_runs(runs))
     if arguments.json:
-        answer = {
-            "version": JSON_VERSION,
-            "runs": [
-                {
-                    **efficiencies_of(run, windows).to_json(),
-                    "findings": findings_json(of_file(found, run.path)),
-                }
-                for run in runs
-            ],
-            "scaling": [kernel.to_json() for kernel in kernels],
-        }
-        write_json(answer)
+        entries = [
+            replace(efficiencies_of(run, windows), findings=tuple(of_file(found, run.path)))
+            for run in runs
+        ]
+        write_json(runs=entries, scaling=kernels)
         return 0
     for kernel in kernels:
         print_table(efficiency_table(kernel))

@@ -14,7 +14,6 @@ from hindmost.errors import UsageError
 from hindmost.harness.runfile.reader import Run
 from hindmost.output import write_json, write_lines
 
-JSON_VERSION = 1
 HDF5 = b"\x89HDF\r\n\x1a\n"
 
 
@@ -36,8 +35,7 @@ def show_ranks(arguments: argparse.Namespace) -> int:
         write_lines(str(write_page(arguments.out, ranks_page(looked))))
         return 0
     if arguments.json:
-        found = [report.to_json() for report in reports]
-        write_json({"version": JSON_VERSION, "files": found})
+        write_json(files=reports)
         return 0
     for number, report in enumerate(reports):
         write_lines(*([""] if number else []), *summary_lines(report))

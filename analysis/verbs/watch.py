@@ -78,7 +78,7 @@ def look_once(history: FeedHistory, reader: FeedReader, *, as_json: bool) -> int
     if history.end is None and reader.is_written() is False:
         history.lose()
     if as_json:
-        write_json({"version": 1, "head": history.head.line(), **history.state()}, indent=None)
+        write_json(None, head=history.head.line(), **history.state())
     else:
         write_lines(line(history))
         if history.end is not None:

@@ -6,7 +6,8 @@ import argparse
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+
+from msgspec import UNSET
 
 from hindmost.analysis.readers.format import TraceFormat
 from hindmost.analysis.runs.finding import OF_MODELS, cautions, folded, of_file
@@ -16,7 +17,7 @@ from hindmost.analysis.show.terminal import print_table
 from hindmost.analysis.whatif.advice import Advice, Compared, advise
 from hindmost.analysis.whatif.balance import balance_lines, read_balance, rebalance
 from hindmost.analysis.whatif.baseline import baseline_table, known_to_paper
-from hindmost.analysis.whatif.gains import Remedies, gain_lines, pooled, remedies_of
+from hindmost.analysis.whatif.gains import Remedies, RunOutcome, gain_lines, pooled, remedies_of
 from hindmost.analysis.whatif.options import LAWS, NOT_INJECTED, Named, changes_of
 from hindmost.analysis.whatif.prediction import (
     SolvePrediction,
@@ -67,7 +68,6 @@ examples:
 To run the adaptive kernel within a time budget, see: hindmost whatif --adaptive --help
 docs/whatif.md says what is assumed, what intervals cover, and how to read a result.
 """
-JSON_VERSION = 1
 
 
 COMMON = (
@@ -288,15 +288,12 @@ def perform(arguments: argparse.Namespace) -> int:
     gains = [gains_of(found) for found in answers]
     if arguments.json:
         write_json(
-            {
-                "version": JSON_VERSION,
-                "runs": [
-                    each
-                    for found, gained in zip(answers, gains, strict=True)
-                    for each in runs_json(found, gained)
-                ],
-                "predictions": [each.to_json() for found in answers for each in found],
-            }
+            runs=[
+                each
+                for found, gained in zip(answers, gains, strict=True)
+                for each in outcomes_of(found, gained)
+            ],
+            predictions=[each for found in answers for each in found],
         )
         return 0
     for number, (found, gained) in enumerate(zip(answers, gains, strict=True)):
@@ -323,16 +320,15 @@ def gains_of(found: Sequence[SolvePrediction]) -> list[Remedies]:
     return [remedies_of(each.run) for each in first.found]
 
 
-def runs_json(
+def outcomes_of(
     found: Sequence[SolvePrediction], gained: Sequence[Remedies]
-) -> Iterator[dict[str, Any]]:
-    """Yield the entries of single runs."""
-    findings = found[0].findings
+) -> Iterator[RunOutcome]:
+    """Yield the outcomes of single runs."""
     for number, one in enumerate(found[0].found):
-        doubts = of_file(findings, one.run.path)
+        doubts = of_file(found[0].findings, one.run.path)
         for each in found:
-            gains = {"gains": gained[number].gains_json()} if gained else {}
-            yield {**each.found[number].to_json(doubts), **gains}
+            gains = gained[number].gains if gained else UNSET
+            yield RunOutcome(outcome=each.found[number], findings=doubts, gains=gains)
 
 
 def print_answer(found: Sequence[SolvePrediction], gained: Sequence[Remedies]) -> None:
@@ -374,7 +370,7 @@ def partners(found: Sequence[SolvePrediction]) -> Iterator[str]:
 def print_advice(found: Advice, as_json: bool) -> int:
     """Print whether a pipelined solver pays off."""
     if as_json:
-        write_json({"version": JSON_VERSION, "runs": [], "advice": found.to_json()})
+        write_json(runs=[], advice=found)
         return 0
     for line in found.explain().splitlines():
         write_lines(*wrapped(line))
@@ -401,8 +397,7 @@ def perform_balance(files: Sequence[Path], balance: str, as_json: bool) -> int:
     asked = read_balance(balance)
     found = [rebalance(run, asked) for run in find_runs(files, complete=True)]
     if as_json:
-        runs = [each.to_json() for replays in found for each in replays]
-        write_json({"version": JSON_VERSION, "runs": runs})
+        write_json(runs=[each for replays in found for each in replays])
         return 0
     for number, replays in enumerate(found):
         write_lines(*([""] if number else []))
@@ -453,7 +448,7 @@ def perform_traces(
     for number, (path, format) in enumerate(traces):
         found = replay_trace(path, format, changes, how, arguments.executor)
         if arguments.json:
-            answer += [each.to_json() for each in found]
+            answer += found
             continue
         write_lines(*([""] if number else []), *trace_lines(found))
         if len(found) > 1:
@@ -461,5 +456,5 @@ def perform_traces(
         for line in found[-1].assumptions():
             write_lines(*wrapped(f"Assumed: {line}"))
     if arguments.json:
-        write_json({"version": JSON_VERSION, "runs": answer})
+        write_json(runs=answer)
     return 0

@@ -6,13 +6,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import takewhile
-from typing import Any
+from pathlib import Path
+from typing import TypedDict
 
 import numpy as np
 
 from hindmost.analysis.runs.check import findings_of
 from hindmost.analysis.runs.configuration import apart, configuration, events_of, is_loop
-from hindmost.analysis.runs.finding import OF_MODELS, Finding, about, findings_json
+from hindmost.analysis.runs.finding import OF_MODELS, Finding, about
 from hindmost.analysis.runs.groups import Group, group_runs
 from hindmost.analysis.show.table import LEFT, RIGHT, Column, Table
 from hindmost.analysis.whatif.at_scale import (
@@ -22,8 +23,14 @@ from hindmost.analysis.whatif.at_scale import (
     recorded_iterations,
     scale_runs,
 )
-from hindmost.analysis.whatif.options import Named, dict_of
-from hindmost.analysis.whatif.study import Outcome, announce_replays, of_path, replay_run
+from hindmost.analysis.whatif.options import Named
+from hindmost.analysis.whatif.study import (
+    ExtrapolatedFrom,
+    Outcome,
+    announce_replays,
+    of_path,
+    replay_run,
+)
 from hindmost.analysis.whatif.targets import Scale, network_of, scalable
 from hindmost.errors import UsageError
 from hindmost.executors import Executor
@@ -94,13 +101,37 @@ class Ratio:
             ends = f"{self.low:.4f} to {self.high:.4f}"
         return ends if self.wide else f"{factor(self.typical or 0.0)} ({ends})"
 
-    def to_json(self, verdict: Verdict) -> dict[str, Any]:
-        """Return the ratio for JSON."""
-        return {
-            "ratio": None if self.wide else self.typical,
-            "ratio_interval": [self.low, self.high],
-            "verdict": str(verdict),
-        }
+    @property
+    def shown(self) -> float | None:
+        """The ratio; None where the interval is too wide."""
+        return None if self.wide else self.typical
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Its ends."""
+        return self.low, self.high
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedRatio:
+    """A ratio with what is known of it."""
+
+    of: Ratio
+    verdict: Verdict
+
+    JSON = "ratio=of.shown ratio_interval=of.interval verdict"
+
+
+class Details(TypedDict, total=False):
+    """Keys of JSON that only replays have, or only simulations on other ranks."""
+
+    blocking_interval_s: tuple[float, float]
+    pipelined_interval_s: tuple[float, float]
+    ranks: int
+    nodes: int
+    origin: str
+    extrapolated_from: ExtrapolatedFrom
+    with_recorded_noise: JudgedRatio
 
 
 def factor(ratio: float) -> str:
@@ -133,6 +164,11 @@ class Compared:
     ratio: Ratio
     as_recorded: Ratio | None = None
     decides: bool = True
+
+    JSON = (
+        "changes=named.changes blocking_s pipelined_s **details "
+        "ratio=ratio.shown ratio_interval=ratio.interval verdict"
+    )
 
     @classmethod
     def of(
@@ -222,24 +258,34 @@ class Compared:
         there = f"on {counted(self.ranks, 'rank')}"
         return f"{pipelined} {self.verdict} {where}{change}: {there} {figures}{basis}."
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the comparison for JSON."""
-        found: dict[str, Any] = {"changes": dict_of(self.named.words)}
-        for name, side in (("blocking", self.blocking), ("pipelined", self.pipelined)):
-            found[f"{name}_s"] = time_s(side)
-            if self.simulated is None:
-                found[f"{name}_interval_s"] = list(range_s(side))
-        if self.simulated is not None and self.as_recorded is not None:
-            recorded = self.as_recorded
-            known = recorded.verdict if self.decides else Verdict.OPEN
-            found |= {
-                "ranks": self.ranks,
-                "nodes": self.simulated.nodes,
-                "origin": "simulated",
-                "extrapolated_from": {"ranks": self.simulated.recorded_ranks},
-                "with_recorded_noise": recorded.to_json(known),
+    @property
+    def blocking_s(self) -> float | None:
+        """The time of an iteration of the blocking solver; None if not known."""
+        return time_s(self.blocking)
+
+    @property
+    def pipelined_s(self) -> float | None:
+        """The same of the pipelined one."""
+        return time_s(self.pipelined)
+
+    @property
+    def details(self) -> Details:
+        """Keys of JSON that depend on whether the ranks stay."""
+        if self.simulated is None:
+            return {
+                "blocking_interval_s": range_s(self.blocking),
+                "pipelined_interval_s": range_s(self.pipelined),
             }
-        return {**found, **self.ratio.to_json(self.verdict)}
+        if self.as_recorded is None:
+            return {}
+        known = self.as_recorded.verdict if self.decides else Verdict.OPEN
+        return {
+            "ranks": self.ranks,
+            "nodes": self.simulated.nodes,
+            "origin": "simulated",
+            "extrapolated_from": {"ranks": self.simulated.recorded_ranks},
+            "with_recorded_noise": JudgedRatio(of=self.as_recorded, verdict=known),
+        }
 
 
 def time_s(found: Sequence[Outcome]) -> float | None:
@@ -338,6 +384,31 @@ def parts_of_iteration(found: Sequence[Outcome], *, capped: bool) -> dict[str, f
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SolverFiles:
+    """A solver and its files."""
+
+    of: Group
+
+    JSON = "solver files"
+
+    def solver(self) -> str:
+        """Return its name."""
+        return solver_of(self.of)
+
+    def files(self) -> list[Path]:
+        """Return the files of its runs."""
+        return [run.path for run in self.of.runs]
+
+
+class Comparisons(TypedDict, total=False):
+    """The comparisons: as recorded and with each change, or on other ranks."""
+
+    recorded: Compared
+    changes: list[Compared]
+    at_scale: list[Compared]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Advice:
     """Whether a pipelined solver pays off, with which changes, and on how many ranks.
 
@@ -357,6 +428,11 @@ class Advice:
     compared: tuple[Compared, ...]
     findings: tuple[Finding, ...]
     doubt: str
+
+    JSON = (
+        "blocking=blocking_files pipelined=pipelined_files answer=explain **comparisons "
+        "iterations_ratio assumptions findings"
+    )
 
     @property
     def names(self) -> tuple[str, str]:
@@ -519,25 +595,22 @@ class Advice:
         sides = [each for one in self.compared for each in (*one.blocking, *one.pipelined)]
         return list(dict.fromkeys(said for each in sides for said in each.assumed))
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the advice for JSON."""
-        compared = [each.to_json() for each in self.compared]
-        sides = (("blocking", self.blocking), ("pipelined", self.pipelined))
-        return {
-            **{
-                name: {"solver": solver_of(side), "files": [str(run.path) for run in side.runs]}
-                for name, side in sides
-            },
-            "answer": self.explain(),
-            **(
-                {"at_scale": compared}
-                if self.scaled
-                else {"recorded": compared[0], "changes": compared[1:]}
-            ),
-            "iterations_ratio": self.iterations_ratio,
-            "assumptions": self.assumptions(),
-            "findings": findings_json(self.findings),
-        }
+    @property
+    def comparisons(self) -> Comparisons:
+        """The comparisons for JSON."""
+        if self.scaled:
+            return {"at_scale": list(self.compared)}
+        return {"recorded": self.compared[0], "changes": list(self.compared[1:])}
+
+    @property
+    def blocking_files(self) -> SolverFiles:
+        """The blocking solver and its files."""
+        return SolverFiles(of=self.blocking)
+
+    @property
+    def pipelined_files(self) -> SolverFiles:
+        """The pipelined one and its files."""
+        return SolverFiles(of=self.pipelined)
 
 
 def advise(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hindmost.analysis.whatif.study import RankOnPath
 from hindmost.errors import DataError, UsageError
 from hindmost.harness.runfile.cycles import ADAPTIVE
 from hindmost.harness.runfile.reader import Run
@@ -49,10 +49,16 @@ class Rebalanced:
     outside_s: float
     move_known: bool
 
+    JSON = (
+        "file=run.path recorded_s=run.solve_time_s replayed_s predicted_s interval_s changes "
+        "critical_path imbalance=result.imbalance recorded_imbalance=recorded.imbalance "
+        "bytes_factor=result.bytes messages_factor=result.messages moved_cells=result.moved "
+        "assumptions"
+    )
+
     def lines(self) -> Iterator[str]:
         """Yield what the map does, in sentences."""
-        base = self.recorded.seconds + self.outside_s
-        predicted = self.result.seconds + self.outside_s
+        base, predicted = self.replayed_s, self.predicted_s
         low, high = self.interval_s
         yield (
             f"With balance {self.name}: predicted {seconds(predicted)} "
@@ -74,37 +80,36 @@ class Rebalanced:
         """The interval of the time of the run, in seconds."""
         return self.result.low_s + self.outside_s, self.result.high_s + self.outside_s
 
-    def assumptions(self) -> Iterator[str]:
-        """Yield what the prediction assumes."""
-        yield (
+    def assumptions(self) -> list[str]:
+        """Return what the prediction assumes."""
+        moves = "No cells moved in the run, so their moves are taken to cost nothing."
+        return [
             "A rank's work is that of its cells, at its own time per cell or at that of the ranks "
-            "that had them. Exchanges cost as much more as the most bytes, or messages, of a rank."
-        )
-        if not self.move_known:
-            yield "No cells moved in the run, so their moves are taken to cost nothing."
+            "that had them. Exchanges cost as much more as the most bytes, or messages, of a rank.",
+            *([] if self.move_known else [moves]),
+        ]
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the entry of ``hindmost whatif --json``."""
+    @property
+    def changes(self) -> dict[str, str]:
+        """What is changed."""
+        return {"balance": self.name}
+
+    @property
+    def replayed_s(self) -> float:
+        """The time with the recorded maps."""
+        return self.recorded.seconds + self.outside_s
+
+    @property
+    def predicted_s(self) -> float:
+        """The time with the other map."""
+        return self.result.seconds + self.outside_s
+
+    @property
+    def critical_path(self) -> list[RankOnPath]:
+        """The ranks for which the others wait, and in how many cycles."""
         ranks = np.argsort(-self.result.slowest, kind="stable")
-        return {
-            "file": str(self.run.path),
-            "recorded_s": self.run.solve_time_s,
-            "replayed_s": self.recorded.seconds + self.outside_s,
-            "predicted_s": self.result.seconds + self.outside_s,
-            "interval_s": list(self.interval_s),
-            "changes": {"balance": self.name},
-            "critical_path": [
-                {"rank": int(rank), "visits": int(self.result.slowest[rank])}
-                for rank in ranks
-                if self.result.slowest[rank]
-            ],
-            "imbalance": self.result.imbalance,
-            "recorded_imbalance": self.recorded.imbalance,
-            "bytes_factor": self.result.bytes,
-            "messages_factor": self.result.messages,
-            "moved_cells": self.result.moved,
-            "assumptions": list(self.assumptions()),
-        }
+        visits = self.result.slowest
+        return [RankOnPath(rank=int(e), visits=int(visits[e])) for e in ranks if visits[e]]
 
 
 def read_balance(text: str) -> list[Strategy]:
@@ -224,7 +229,7 @@ def index_in(places: NDArray[np.int64], wanted: NDArray[np.int64], run: Run) -> 
 def balance_lines(found: Sequence[Rebalanced]) -> Iterator[str]:
     """Yield what is said of a run with other maps."""
     first = found[0]
-    replayed_s = first.recorded.seconds + first.outside_s
+    replayed_s = first.replayed_s
     header = first.run.header
     yield (
         f"{first.run.path.name}: {counted(header.ranks, 'rank')}, "

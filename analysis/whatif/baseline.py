@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -38,6 +37,8 @@ class Baseline:
     what: str
     prediction: Prediction = NOTHING
 
+    JSON = "name what predicted_s=prediction.seconds interval_s"
+
     def row(self) -> tuple[str, str, str, str]:
         """Return the row of a table: name, time, interval, what it is."""
         low_s, high_s = self.prediction.low_s, self.prediction.high_s
@@ -53,15 +54,11 @@ class Baseline:
             self.what,
         )
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the entry of JSON; null where the model says nothing."""
-        found = self.prediction
-        return {
-            "name": self.name,
-            "what": self.what,
-            "predicted_s": found.seconds if found.known else None,
-            "interval_s": [found.low_s, found.high_s] if found.low_s < found.high_s else None,
-        }
+    @property
+    def interval_s(self) -> tuple[float, float] | None:
+        """The interval in seconds; None if there is none."""
+        low_s, high_s = self.prediction.low_s, self.prediction.high_s
+        return (low_s, high_s) if low_s < high_s else None
 
 
 def baseline_table(rows: Sequence[Baseline]) -> Table:

@@ -6,17 +6,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
 
 import numpy as np
+from msgspec import UNSET, UnsetType
 from numpy.typing import NDArray
 
 from hindmost.analysis.runs.cache import cached
 from hindmost.analysis.runs.configuration import injected_noise
+from hindmost.analysis.runs.finding import Finding
 from hindmost.analysis.show.page import Paragraph, Part
 from hindmost.analysis.show.table import RIGHT, Column, Table
-from hindmost.analysis.whatif.study import MISSES, WIDEST, length_scatter, program_of
+from hindmost.analysis.whatif.study import MISSES, WIDEST, Outcome, length_scatter, program_of
 from hindmost.analysis.whatif.typical_work import typical_work
 from hindmost.errors import DataError, HindmostError, UsageError
 from hindmost.harness.runfile.reader import Run
@@ -74,6 +75,11 @@ class Remedy:
     high_s: float
     network_s: float
     why: str = SCATTERS
+
+    @property
+    def interval_s(self) -> tuple[float, float]:
+        """The interval of the predicted time, in seconds."""
+        return self.low_s, self.high_s
 
     @property
     def saved_range_s(self) -> tuple[float, float]:
@@ -153,32 +159,43 @@ class Remedies:
         known = [(NAMES[name], each) for name, each in found if each is not None]
         return sorted(known, key=lambda each: -each[1].saved_s)
 
-    def gains_json(self) -> list[dict[str, Any]]:
-        """Return what each change would save, the largest gain first, then what is undecided."""
+    @property
+    def gains(self) -> list[Gain]:
+        """What each change would save, the largest gain first, then what is undecided."""
         known = [
-            {
-                "change": name,
-                "predicted_s": each.predicted_s,
-                "interval_s": [each.low_s, each.high_s],
-                "saved_s": list(each.saved_range_s),
-            }
+            Gain(
+                change=name,
+                predicted_s=each.predicted_s,
+                interval_s=each.interval_s,
+                saved_s=each.saved_range_s,
+            )
             for name, each in self.largest_first()
         ]
-        nothing = {"predicted_s": None, "interval_s": None, "saved_s": None}
         return known + [
-            {"change": NAMES[name], **nothing, "undecided": why}
-            for name, why in self.undecided.items()
+            Gain(change=NAMES[name], undecided=why) for name, why in self.undecided.items()
         ]
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the remedies for the cache."""
-        return asdict(self)
 
-    @classmethod
-    def from_json(cls, values: dict[str, Any]) -> Remedies:
-        """Return what `to_json` wrote."""
-        made = {name: None if values[name] is None else Remedy(**values[name]) for name in NAMES}
-        return cls(**made, refused=values["refused"], undecided=values["undecided"])
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gain:
+    """The time of a run without one cause of its time; null and a reason where it is undecided."""
+
+    change: str
+    predicted_s: float | None = None
+    interval_s: tuple[float, float] | None = None
+    saved_s: tuple[float, float] | None = None
+    undecided: str | UnsetType = UNSET
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOutcome:
+    """A run with a change, its findings, and what changes would save it if none was asked for."""
+
+    outcome: Outcome
+    findings: list[Finding]
+    gains: list[Gain] | UnsetType
+
+    JSON = "**outcome findings gains"
 
 
 def pooled(every: Sequence[Remedies]) -> Remedies:
@@ -213,14 +230,7 @@ def remedies_of(run: Run) -> Remedies:
         return Remedies(refused=f"a report replays runs of up to {MOST_EVENTS:,} events")
     if run.header.ranks < 2:
         return Remedies(refused="a single rank waits for nobody")
-    return cached(
-        run,
-        KIND,
-        {},
-        compute=lambda: replayed(run),
-        to_json=Remedies.to_json,
-        from_json=Remedies.from_json,
-    )
+    return cached(run, KIND, {}, Remedies, lambda: replayed(run))
 
 
 def replayed(run: Run) -> Remedies:

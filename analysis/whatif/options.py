@@ -51,20 +51,20 @@ class Named:
         """What is changed, for a sentence."""
         return ", ".join(map(in_words, self.words)) or "no change"
 
+    @property
+    def changes(self) -> dict[str, str]:
+        """The changes by name; several of one name are joined."""
+        found = dict[str, str]()
+        for name, value in self.words:
+            key = name.replace(" ", "_")
+            found[key] = f"{found[key]}; {value}" if key in found else value
+        return found
+
 
 def in_words(change: tuple[str, str]) -> str:
     """Return the name and value of a change for a sentence."""
     name, value = change
     return counted(int(value), "iteration") if name == "iterations" else f"{name} {value}"
-
-
-def dict_of(words: Sequence[tuple[str, str]]) -> dict[str, str]:
-    """Return changes by name; several of one name are joined."""
-    found = dict[str, str]()
-    for name, value in words:
-        key = name.replace(" ", "_")
-        found[key] = f"{found[key]}; {value}" if key in found else value
-    return found
 
 
 def changes_of(

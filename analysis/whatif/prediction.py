@@ -9,14 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from pathlib import Path
+from typing import TypedDict
 
 import numpy as np
 from scipy import special
 
 from hindmost.analysis.runs.check import findings_of
 from hindmost.analysis.runs.configuration import solves_in
-from hindmost.analysis.runs.finding import OF_MODELS, Finding, cautions, findings_json, folded
+from hindmost.analysis.runs.finding import OF_MODELS, Finding, cautions, folded
 from hindmost.analysis.runs.groups import Group, group_runs
 from hindmost.analysis.runs.model_input import solve_times
 from hindmost.analysis.runs.read import of_how_many
@@ -94,6 +95,12 @@ class SolvePrediction:
     left_out: tuple[str, ...]
     others: tuple[Baseline, ...]
     findings: tuple[Finding, ...]
+
+    JSON = (
+        "files workload=first.header.workload solver ranks iterations "
+        "restart=first.header.restart changes name kind predicted_s=prediction.seconds "
+        "interval_s no_interval? beside=others **details findings"
+    )
 
     @property
     def name(self) -> str:
@@ -234,36 +241,62 @@ class SolvePrediction:
             percent(float(np.median(shares))) if shares else "-",
         )
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the entry of ``predictions`` in ``hindmost whatif --json``."""
-        header, change, found = self.group.runs[0].header, self.named.change, self.prediction
-        high_s = found.high_s if np.isfinite(found.high_s) else None
-        first = self.group.runs[0]
-        parts: dict[str, Any] = {"recorded_ranks": header.ranks}
-        if self.places is not None:
-            parts = {
-                "kept_ranks": first.columns if first.reduced else None,
-                "explanation": self.places.explain(change.iterations),
-                "own_miss": self.own_miss or None,
-                "left_out": list(self.left_out) if self.found else [],
-            }
+    @property
+    def first(self) -> Run:
+        """The first of the earlier solves."""
+        return self.group.runs[0]
+
+    @property
+    def files(self) -> list[Path]:
+        """The files of all of them."""
+        return [run.path for run in self.group.runs]
+
+    @property
+    def solver(self) -> str:
+        """The solver of the later solve."""
+        return self.named.change.solver or self.first.header.solver
+
+    @property
+    def iterations(self) -> int:
+        """Its iterations."""
+        return self.named.change.iterations or self.first.header.iterations
+
+    @property
+    def changes(self) -> dict[str, str]:
+        """What is changed, by name."""
+        return dict(self.named.words)
+
+    @property
+    def kind(self) -> ModelKind:
+        """How the prediction relates to the runs."""
+        return ModelKind.PREDICTS
+
+    @property
+    def interval_s(self) -> tuple[float, float] | None:
+        """The interval in seconds, whose end may be infinite; None if there is none."""
+        return None if self.no_interval else (self.prediction.low_s, self.prediction.high_s)
+
+    @property
+    def details(self) -> Details:
+        """Keys of JSON that depend on whether the ranks stay."""
+        if self.places is None:
+            return {"recorded_ranks": self.first.header.ranks}
         return {
-            "files": [str(run.path) for run in self.group.runs],
-            "workload": header.workload,
-            "solver": change.solver or header.solver,
-            "ranks": self.ranks,
-            "iterations": change.iterations or header.iterations,
-            "restart": header.restart,
-            "changes": dict(self.named.words),
-            "name": self.name,
-            "kind": str(ModelKind.PREDICTS),
-            "predicted_s": found.seconds if found.known else None,
-            "interval_s": None if self.no_interval else [found.low_s, high_s],
-            "no_interval": self.no_interval or None,
-            "beside": [each.to_json() for each in self.others],
-            **parts,
-            "findings": findings_json(self.findings),
+            "kept_ranks": self.first.columns if self.first.reduced else None,
+            "explanation": self.places.explain(self.named.change.iterations),
+            "own_miss": self.own_miss or None,
+            "left_out": list(self.left_out) if self.found else [],
         }
+
+
+class Details(TypedDict, total=False):
+    """Keys of JSON that only predictions on the recorded ranks have, or only others."""
+
+    recorded_ranks: int
+    kept_ranks: int | None
+    explanation: str
+    own_miss: str | None
+    left_out: list[str]
 
 
 def predictions_table(found: Sequence[SolvePrediction]) -> Table:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from hindmost.analysis.whatif.at_scale import fitted_work
-from hindmost.analysis.whatif.options import Named, dict_of
+from hindmost.analysis.whatif.options import Named
 from hindmost.analysis.whatif.study import Outcome, program_of
 from hindmost.errors import UsageError
 from hindmost.harness.runfile.bodies import PHASES
@@ -97,7 +97,7 @@ def header_of(run: Run, named: Named, ranks: int, iterations: int) -> Header:
     """Return the header of a simulated run: the recorded one, and what was changed."""
     header = run.header
     spec = {key: value for key, value in header.spec.items() if key != "ending"}
-    spec["simulated"] = {"from": run.path.name, "ranks": header.ranks, **dict_of(named.words)}
+    spec["simulated"] = {"from": run.path.name, "ranks": header.ranks, **named.changes}
     machine = header.environment.get("machine")
     if isinstance(machine, dict):  # load and cores were those of the recording
         gone = ("load_before",) if ranks == header.ranks else ("load_before", "cores")

@@ -7,9 +7,10 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, Required, TypedDict
 
 import numpy as np
+from msgspec import UNSET, UnsetType
 from scipy import special
 
 from hindmost.analysis.runs.configuration import (
@@ -18,10 +19,9 @@ from hindmost.analysis.runs.configuration import (
     options_of,
     solves_in,
 )
-from hindmost.analysis.runs.finding import Finding, findings_json
 from hindmost.analysis.runs.model_input import solve_times
 from hindmost.analysis.runs.tallies import Block
-from hindmost.analysis.whatif.options import Named, dict_of
+from hindmost.analysis.whatif.options import Named
 from hindmost.analysis.whatif.targets import halo_bytes
 from hindmost.errors import DataError, UsageError
 from hindmost.executors import Executor
@@ -67,6 +67,42 @@ OTHER_SOLVER = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RankOnPath:
+    """A rank on the critical path; of an adaptive run only in how many cycles the others wait."""
+
+    rank: int
+    work_s: float | UnsetType = UNSET
+    network_s: float | UnsetType = UNSET
+    other_mpi_s: float | UnsetType = UNSET
+    visits: int
+
+
+class ExtrapolatedFrom(TypedDict, total=False):
+    """What a simulation rests on."""
+
+    ranks: Required[int]
+    iterations_of_ranks: int
+
+
+class Details(TypedDict, total=False):
+    """Keys of JSON that only replays have, or only simulations on other ranks."""
+
+    critical_path: Required[list[RankOnPath]]
+    assumptions: Required[list[str]]
+    replayed_s: float
+    recorded_critical_path: list[RankOnPath]
+    ranks: int
+    nodes: int
+    origin: str
+    extrapolated_from: ExtrapolatedFrom
+    simulated_s: float
+    with_recorded_noise_s: float
+    beyond_recorded_noise: float
+    parts_s: dict[str, float]
+    check_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
     """A run with a change: replayed on its ranks, or simulated on others.
 
@@ -96,7 +132,7 @@ class Outcome:
         In sentences.
     interval : tuple of float or None
         Of this run alone, for JSON; None for an end that is not known.
-    details : dict
+    details : Details
         Further keys of JSON.
     scatter : float
         By which factor, as a logarithm, the scatter of bodies leaves another length open.
@@ -118,26 +154,19 @@ class Outcome:
     withheld: str
     assumed: tuple[str, ...]
     interval: tuple[float | None, float | None] | None
-    details: dict[str, Any]
+    details: Details
     scatter: float = 0.0
     seed: int = 0
+
+    JSON = (
+        "file=run.path recorded_s=run.solve_time_s predicted_s interval_s=interval "
+        "changes=named.changes **details"
+    )
 
     @property
     def simulated(self) -> SimulatedSolve | None:
         """What was simulated; None if it was replayed."""
         return self.result if isinstance(self.result, SimulatedSolve) else None
-
-    def to_json(self, findings: Sequence[Finding]) -> dict[str, Any]:
-        """Return the entry of ``hindmost whatif --json``."""
-        return {
-            "file": str(self.run.path),
-            "recorded_s": self.run.solve_time_s,
-            "predicted_s": self.predicted_s,
-            "interval_s": self.interval,
-            "changes": dict_of(self.named.words),
-            **self.details,
-            "findings": findings_json(findings),
-        }
 
 
 def replayed(
@@ -189,8 +218,8 @@ def replayed(
         interval=interval,
         details={
             "replayed_s": result.recorded.total_s,
-            "critical_path": path_json(result.changed),
-            "recorded_critical_path": path_json(result.recorded),
+            "critical_path": largest_on_path(result.changed),
+            "recorded_critical_path": largest_on_path(result.recorded),
             "assumptions": [*assumed, *more],
         },
         scatter=scatter,
@@ -310,18 +339,18 @@ def of_path(walked: ReplayedSolve) -> dict[str, float]:
     return {name: each_s / walked.total_s for name, each_s in parts_s.items()}
 
 
-def path_json(walked: ReplayedSolve) -> list[dict[str, Any]]:
+def largest_on_path(walked: ReplayedSolve) -> list[RankOnPath]:
     """Return the ranks that hold most of a critical path."""
     most = np.argsort(-by_rank(walked), kind="stable")[:MOST_RANKS]
     path = walked.path
     return [
-        {
-            "rank": int(rank),
-            "work_s": float(path.work[rank]),
-            "network_s": float(path.cost[rank]),
-            "other_mpi_s": float(path.stay[rank]),
-            "visits": int(path.visits[rank]),
-        }
+        RankOnPath(
+            rank=int(rank),
+            work_s=float(path.work[rank]),
+            network_s=float(path.cost[rank]),
+            other_mpi_s=float(path.stay[rank]),
+            visits=int(path.visits[rank]),
+        )
         for rank in most
         if path.visits[rank]
     ]

@@ -7,14 +7,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from hindmost.analysis.readers.format import TraceFormat, TraceRequest
 from hindmost.analysis.readers.read import recognise
 from hindmost.analysis.readers.registry import TRACE_FORMATS
+from hindmost.analysis.runs.finding import Finding
 from hindmost.analysis.show.table import LEFT, RIGHT, Column, Table
-from hindmost.analysis.whatif.options import Named, dict_of
-from hindmost.analysis.whatif.study import by_rank, of_path, path_json, wrapped
+from hindmost.analysis.whatif.options import Named
+from hindmost.analysis.whatif.study import RankOnPath, by_rank, largest_on_path, of_path, wrapped
 from hindmost.analysis.whatif.targets import NetworkBasis, network_of
 from hindmost.errors import DataError, UsageError
 from hindmost.executors import Executor, ThisProcess
@@ -108,6 +108,12 @@ class TraceReplay:
     before: ReplayedSolve
     after: ReplayedSolve
 
+    JSON = (
+        "file=path recorded_s=nothing replayed_s=before.total_s predicted_s=after.total_s "
+        "interval_s=nothing changes=named.changes critical_path recorded_critical_path "
+        "assumptions findings"
+    )
+
     @property
     def change(self) -> str:
         """How much longer it takes, in words."""
@@ -145,34 +151,36 @@ class TraceReplay:
             rank = int(ranks.argmax())
             yield f"Rank {rank} holds {percent(ranks[rank] / ranks.sum())} of it."
 
-    def assumptions(self) -> Iterator[str]:
-        """Yield what the simulation assumes."""
-        yield from self.format.assumes
-        yield self.how.network.basis
-        yield (
+    def assumptions(self) -> list[str]:
+        """Return what the simulation assumes."""
+        return [
+            *self.format.assumes,
+            self.how.network.basis,
             f"Messages of up to {byte_count(self.how.eager_bytes)} leave before their receivers "
-            "have come, larger ones when both have (--eager). They do not contend for links."
-        )
-        yield (
+            "have come, larger ones when both have (--eager). They do not contend for links.",
             "Allreduces go by recursive doubling, other collectives along trees or by "
-            "doubling, in which each step of ranks on several nodes costs a message between nodes."
-        )
-        yield "Work takes as long as traced on every machine; nothing of it is noise."
+            "doubling, in which each step of ranks on several nodes costs a message between nodes.",
+            "Work takes as long as traced on every machine; nothing of it is noise.",
+        ]
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the entry of ``hindmost whatif --json``."""
-        return {
-            "file": str(self.path),
-            "recorded_s": None,
-            "replayed_s": self.before.total_s,
-            "predicted_s": self.after.total_s,
-            "interval_s": None,
-            "changes": dict_of(self.named.words),
-            "critical_path": path_json(self.after),
-            "recorded_critical_path": path_json(self.before),
-            "assumptions": list(self.assumptions()),
-            "findings": [],
-        }
+    @property
+    def nothing(self) -> None:
+        """Stands for the recorded time and the interval, which a trace lacks."""
+
+    @property
+    def critical_path(self) -> list[RankOnPath]:
+        """The ranks that hold most of the critical path with the change."""
+        return largest_on_path(self.after)
+
+    @property
+    def recorded_critical_path(self) -> list[RankOnPath]:
+        """The same without it."""
+        return largest_on_path(self.before)
+
+    @property
+    def findings(self) -> list[Finding]:
+        """None: a trace is not checked."""
+        return []
 
 
 def traces_among(paths: Sequence[Path]) -> list[tuple[Path, TraceFormat]]:

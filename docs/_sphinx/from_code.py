@@ -13,7 +13,7 @@ from docutils.parsers.rst import Directive
 from hindmost import cli
 from hindmost.analysis.report.papers import PAPERS, papers_table
 from hindmost.jobs.study.read import example
-from hindmost.json_forms.verbs import FORMS, schema_of_verb
+from hindmost.json_forms import FORMS, schema_of_verb
 
 COLUMNS = "90"
 SCHEMAS = "schemas"

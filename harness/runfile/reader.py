@@ -63,6 +63,10 @@ class Run:
         `hindmost.analysis.runs.tallies`.
     """
 
+    path: Path
+    header: Header
+    bodies: int
+
     def __init__(
         self,
         verified_file: VerifiedFile,

@@ -92,7 +92,7 @@ def perform(arguments: argparse.Namespace) -> int:
         if not arguments.json:  # at once: a broken MPI may end the process at the next look
             write_lines(f"{each.verdict:6}{each.subject:12}{each.text}", flush=True)
     if arguments.json:
-        write_json({"version": 1, "findings": findings})
+        write_json(findings=findings)
     lacking = any(each.verdict == "lacks" for each in findings)
     return MissingError.exit_status if lacking else 0
 

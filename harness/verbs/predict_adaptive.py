@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hindmost.errors import UsageError
@@ -15,7 +15,6 @@ from hindmost.models.adaptive.offline import Application, OfflineModel
 from hindmost.models.adaptive.work import Work
 from hindmost.output import write_json, write_lines
 from hindmost.printable import shell_word
-from hindmost.records import to_document
 from hindmost.text import counted, parse_duration, percent
 
 DESCRIPTION = """\
@@ -29,10 +28,19 @@ examples:
   hindmost whatif --adaptive --machine machine.json --deck timing-b --ranks 16 --cycles 5000 \\
                             --budget 2h --growth 3 --iterations 310 --json
 """
-JSON_VERSION = 1
 SHOWN = 8
 MOST = 10_000_000
 """Ranks, and cycles."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeshChoice:
+    """A configuration, with the base mesh of all ranks."""
+
+    choice: Choice
+    base: tuple[int, int]
+
+    JSON = "**choice base"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -97,20 +105,17 @@ def perform(arguments: argparse.Namespace) -> int:
     remark = assumed(deck, application, ranks, arguments.growth)
     if arguments.json:
         write_json(
-            {
-                "version": JSON_VERSION,
-                "deck": deck.name,
-                "ranks": ranks,
-                "cycles": arguments.cycles,
-                "budget_s": budget_s,
-                "application": to_document(application),
-                "growth": arguments.growth,
-                "remarks": [remark],
-                "choices": [
-                    {**to_document(each), "base": base_of(each, base, ranks, arguments.growth)}
-                    for each in choices
-                ],
-            }
+            deck=deck.name,
+            ranks=ranks,
+            cycles=arguments.cycles,
+            budget_s=budget_s,
+            application=application,
+            growth=arguments.growth,
+            remarks=[remark],
+            choices=[
+                MeshChoice(choice=each, base=base_of(each, base, ranks, arguments.growth))
+                for each in choices
+            ],
         )
         return 0
     write_lines(

@@ -199,7 +199,7 @@ def tell(
     """Print what was found, and where it is kept."""
     if arguments.json:
         told = {key: value for key, value in new.items() if key != "samples"}
-        write_json({"version": 1, "probes": list(outcomes), "machine": told})
+        write_json(probes=list(outcomes), machine=told)
         return
     for name, outcome in outcomes.items():
         write_lines(f"{name} ({counted(ranks, 'rank')})")

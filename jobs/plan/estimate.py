@@ -63,6 +63,16 @@ class RunTimeEstimate:
     found: dict[tuple[Any, ...], tuple[float | None, int]] = field(default_factory=dict)
     asked: Counter[tuple[Any, ...]] = field(default_factory=Counter)
 
+    JSON = "quantile earlier_runs runs_without=without runs_from_few=from_few left_out=unreadable"
+
+    def quantile(self) -> float:
+        """Return which quantile of the times of earlier runs a run is expected to take."""
+        return QUANTILE
+
+    def earlier_runs(self) -> int:
+        """Return the number of runs that it rests on."""
+        return len(self.earlier)
+
     def __call__(self, run: PlannedRun) -> float | None:
         """Return the seconds that a run will take at the quantile; None without a similar one."""
         key = (*sorted(run.configuration.items()), run.command)

@@ -36,7 +36,7 @@ def perform(arguments: argparse.Namespace) -> int:
     jobs = done.cancelled
     if arguments.json:
         left = [job.id for job in done.left]
-        write_json({"version": 1, "cancelled": jobs, "left": left}, indent=1)
+        write_json(1, cancelled=jobs, left=left)
         return 1 if left else 0
     if done.left:
         write_lines(f"{counted(len(done.left), 'job')} still queued or running:")

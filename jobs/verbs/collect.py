@@ -49,8 +49,7 @@ def perform(arguments: argparse.Namespace) -> int:
     completions = study.completions(study.records(found.missing)).values()
     left = sum(each is Completion.LEFT for each in completions)
     if arguments.json:
-        answer = {"folder": found.folder, "files": found.files, "missing": found.missing}
-        write_json({"version": 1, **answer}, indent=1)
+        write_json(1, folder=found.folder, files=found.files, missing=found.missing)
     else:
         tell(study, found, left, arguments.folder)
     if not found.missing:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hindmost.errors import UsageError
 from hindmost.output import warn, write_json, write_lines, write_text
+from hindmost.records import to_document
 from hindmost.text import clock, counted
 
 if TYPE_CHECKING:
@@ -105,7 +105,12 @@ def perform(arguments: argparse.Namespace) -> int:
     for line in warnings(plan, estimate):
         warn(line)
     if arguments.json:
-        write_json(told(plan, estimate))
+        write_json(
+            **to_document(plan),
+            core_hours=plan.cost,
+            scripts=[script_name(each.id) for each in plan.allocations],
+            estimate=estimate,
+        )
     else:
         write_lines(*lines_of(plan, estimate))
     return 0
@@ -207,27 +212,6 @@ def estimate_lines(estimate: RunTimeEstimate, runs: int) -> list[str]:
             "the slowest earlier run is used"
         )
     return lines
-
-
-def told(plan: Plan, estimate: RunTimeEstimate | None) -> dict[str, object]:
-    """Return a plan for ``hindmost study plan --json``."""
-    from hindmost.jobs.plan.estimate import QUANTILE
-
-    return {
-        "version": 1,
-        **asdict(plan),
-        "core_hours": plan.cost,
-        "scripts": [script_name(each.id) for each in plan.allocations],
-        "estimate": None
-        if estimate is None
-        else {
-            "quantile": QUANTILE,
-            "earlier_runs": len(estimate.earlier),
-            "runs_without": estimate.without,
-            "runs_from_few": estimate.from_few,
-            "left_out": estimate.unreadable,
-        },
-    }
 
 
 def script_name(allocation: str) -> str:

@@ -40,14 +40,13 @@ def perform(arguments: argparse.Namespace) -> int:
     study = StudyFolder.open(arguments.folder)
     state = state_of(study, SCHEDULERS[study.plan.machine.scheduler])
     if arguments.json:
-        answer = {
-            "version": 1,
-            "study": study.plan.study,
-            "machine": study.plan.machine.name,
+        write_json(
+            1,
+            study=study.plan.study,
+            machine=study.plan.machine.name,
             **to_document(state),
-            "next": next_step(state, arguments.folder),
-        }
-        write_json(answer, indent=1)
+            next=next_step(state, arguments.folder),
+        )
     else:
         tell(study, state, arguments.folder)
     return state.exit_status

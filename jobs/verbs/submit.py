@@ -80,8 +80,7 @@ def submit_remaining(arguments: argparse.Namespace) -> int:
     with study.changing():
         done = resume(study, SCHEDULERS[study.plan.machine.scheduler], again=arguments.again)
     if arguments.json:
-        answer = {"study": study.plan.study, "folder": str(study.path), **asdict(done)}
-        write_json({"version": 1, **answer}, indent=1)
+        write_json(1, study=study.plan.study, folder=study.path, **asdict(done))
     else:
         tell_remaining(done, Path(arguments.study))
     return 1 if done.failed and not done.submitted and not done.live else 0
@@ -140,8 +139,7 @@ def submit_new(arguments: argparse.Namespace) -> int:
             raise
     if arguments.json:
         submitted = Resumption(submitted=tuple(done), live=(), runs=len(plan.runs), failed=0)
-        answer = {"folder": str(folder.path), **asdict(submitted)}
-        write_json({"version": 1, "study": plan.study, **answer}, indent=1)
+        write_json(1, study=plan.study, folder=folder.path, **asdict(submitted))
     else:
         tell_submitted(done, len(plan.runs))
         write_lines(f"next: hindmost study status {shell_word(path)}")
@@ -162,8 +160,7 @@ def show(plan: Plan, scheduler: Scheduler, path: Path, *, as_json: bool) -> None
     """Print what would be submitted."""
     scripts = scripts_of(plan, scheduler, path.resolve())
     if as_json:
-        answer = {"folder": str(path.resolve()), "scripts": scripts}
-        write_json({"version": 1, "study": plan.study, **answer}, indent=1)
+        write_json(1, study=plan.study, folder=path.resolve(), scripts=scripts)
         return
     first, *others = scripts
     write_lines(f"# {path / 'scripts' / first}.sh")

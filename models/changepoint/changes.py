@@ -77,6 +77,11 @@ class ChangePoint:
     seen: int
     needed: int
 
+    JSON = (
+        "before after effect_percent effect_interval_percent p_value p_anywhere verdict index "
+        "confirmed"
+    )
+
     @property
     def confirmed(self) -> bool:
         """Whether enough consecutive passes find it."""
@@ -99,21 +104,16 @@ class ChangePoint:
             f"({percent(self.level, None)} interval); {state}."
         )
 
-    def to_json(self, labels: Labels) -> dict[str, Any]:
-        """Return it under the keys of the ``history`` contract; labels are of all observations."""
-        return {
-            "date": labels[self.index],
-            "dates": [labels[place] for place in self.interval],
-            "before": self.before,
-            "after": self.after,
-            "effect_percent": 100.0 * self.effect,
-            "effect_interval_percent": [100.0 * end for end in self.effect_interval],
-            "p_value": self.p_value,
-            "p_anywhere": self.p_anywhere,
-            "verdict": "step",
-            "index": self.index,
-            "confirmed": self.confirmed,
-        }
+    @property
+    def effect_percent(self) -> float:
+        """The effect in percent."""
+        return 100.0 * self.effect
+
+    @property
+    def effect_interval_percent(self) -> tuple[float, float]:
+        """The ends of its interval in percent."""
+        low, high = self.effect_interval
+        return 100.0 * low, 100.0 * high
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,19 +151,7 @@ class Regime:
     trend: bool = False
     switching: bool = False
 
-    def to_json(self, labels: Labels) -> dict[str, Any]:
-        """Return its figures."""
-        return {
-            "dates": [labels[self.start], labels[self.stop - 1]],
-            "start": self.start,
-            "stop": self.stop,
-            "mean": self.mean,
-            "interval": list(self.interval),
-            "observations": self.n,
-            "deviation": self.deviation,
-            "trend": self.trend,
-            "switching": self.switching,
-        }
+    JSON = "start stop mean interval observations=n deviation trend switching"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -213,6 +201,13 @@ class Trend:
     effect_interval: tuple[float, float]
     p_value: float
 
+    JSON = "effect_percent effect_interval_percent p_value verdict"
+
+    @property
+    def verdict(self) -> str:
+        """What it is called."""
+        return "trend"
+
     def explain(self) -> str:
         """Return it in words."""
         return (
@@ -220,12 +215,13 @@ class Trend:
             f"observation {self.start} to {self.stop - 1}."
         )
 
-    def to_json(self, labels: Labels) -> dict[str, Any]:
-        """Return its figures."""
-        return {
-            "dates": [labels[self.start], labels[self.stop - 1]],
-            "effect_percent": 100.0 * self.effect,
-            "effect_interval_percent": [100.0 * end for end in self.effect_interval],
-            "p_value": self.p_value,
-            "verdict": "trend",
-        }
+    @property
+    def effect_percent(self) -> float:
+        """The effect in percent."""
+        return 100.0 * self.effect
+
+    @property
+    def effect_interval_percent(self) -> tuple[float, float]:
+        """The ends of its interval in percent."""
+        low, high = self.effect_interval
+        return 100.0 * low, 100.0 * high

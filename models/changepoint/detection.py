@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 from hindmost.models.changepoint.changes import (
     ChangePoint,
-    Labels,
     OutlierRun,
     Regime,
     Trend,
 )
-from hindmost.models.changepoint.verdicts import Verdicts
 
 RECENT = 10.0
 """Days at the end of a series that its verdict covers (observations, if there are no times)."""
@@ -94,6 +91,8 @@ class Detection:
 
     def recent(self, last: float = RECENT) -> tuple[ChangePoint, ...]:
         """Return the changes of the last days (of the times, or observations), newest first."""
+        from hindmost.models.changepoint.verdicts import Verdicts  # which are of detections
+
         return Verdicts(detection=self).recent(self.times[-1] - last)
 
     def status(self, last: float = RECENT) -> str:
@@ -104,6 +103,8 @@ class Detection:
         last : float
             Days, in the unit of the times; or observations, where no times were given.
         """
+        from hindmost.models.changepoint.verdicts import Verdicts  # which are of detections
+
         return Verdicts(detection=self).status(self.times[-1] - last)
 
     def explain(self, unit: str | None = None) -> str:
@@ -134,27 +135,3 @@ class Detection:
         if not self.changes and not self.trends:
             lines.insert(0, f"No change in {self.observations} observations.")
         return "\n".join(lines)
-
-    def to_json(self, labels: Labels | None = None) -> dict[str, Any]:
-        """Return the findings under the keys of the ``history`` contract.
-
-        Parameters
-        ----------
-        labels : sequence, shape (observation,), optional
-            Names of the observations, such as ISO dates; by default, the times.
-        """
-        names = list(self.times) if labels is None else list(labels)
-        return {
-            "method": self.method,
-            "observations": self.observations,
-            "changes": [change.to_json(names) for change in self.changes],
-            "outliers": [
-                names[place] for run in self.outliers for place in range(run.start, run.stop)
-            ],
-            "trend": self.trends[-1].to_json(names) if self.trends else None,
-            "trends": [trend.to_json(names) for trend in self.trends],
-            "regimes": [regime.to_json(names) for regime in self.regimes],
-            "level_now": self.level_now if self.regimes else None,
-            "too_short": self.too_short,
-            "status": self.status(),
-        }

@@ -9,12 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from hindmost.models.changepoint.changes import ChangePoint, Trend
-
-if TYPE_CHECKING:
-    from hindmost.models.changepoint.detection import Detection
+from hindmost.models.changepoint.detection import Detection
 
 PASS, WARN, FAIL, UNKNOWN = "pass", "warn", "fail", "unknown"
 VERDICTS = (FAIL, WARN, PASS, UNKNOWN)

@@ -70,6 +70,8 @@ class ScipyLaw:
     loc: float
     scale: float
 
+    JSON = "family=name **shapes loc scale"
+
     @property
     def frozen(self) -> Any:
         """Scipy's object."""
@@ -109,11 +111,11 @@ class ScipyLaw:
             return float("inf")
         return maximum_moments(self.at_normal, 1)[1]
 
-    def to_json(self) -> dict[str, Any]:
-        """Return scipy's parameters with all their digits."""
+    @property
+    def shapes(self) -> dict[str, float]:
+        """The shape parameters by scipy's names."""
         names = (getattr(stats, self.name).shapes or "").replace(",", " ").split()
-        shape = dict(zip(names, self.shape, strict=True))
-        return {"family": self.name, **shape, "loc": self.loc, "scale": self.scale}
+        return dict(zip(names, self.shape, strict=True))
 
 
 @lru_cache(maxsize=64)

@@ -46,6 +46,8 @@ class JohnsonSU:
     loc: float
     scale: float
 
+    JSON = "family=name a b loc scale"
+
     @property
     def name(self) -> str:
         """Scipy's name of the family."""
@@ -80,11 +82,6 @@ class JohnsonSU:
         """The variance, in closed form."""
         w, omega = np.exp(self.b**-2), self.a / self.b
         return float(0.5 * self.scale**2 * (w - 1.0) * (w * np.cosh(2.0 * omega) + 1.0))
-
-    def to_json(self) -> dict[str, Any]:
-        """Return scipy's parameters with all their digits."""
-        shape = {"a": self.a, "b": self.b}
-        return {"family": self.name, **shape, "loc": self.loc, "scale": self.scale}
 
 
 def fit_johnsonsu(sample: NDArray[np.float64] | Sample) -> JohnsonSU:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,9 +39,6 @@ class Law(Protocol):
     @property
     def variance(self) -> float:
         """The variance; infinite if the tail is too heavy."""
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the family and scipy's parameters with all their digits."""
 
 
 def log_likelihood(law: Law, values: NDArray[np.float64] | Sample) -> float:

@@ -70,6 +70,8 @@ class NonCentralT:
     loc: float
     scale: float
 
+    JSON = "family=name df nc loc scale"
+
     @property
     def name(self) -> str:
         """Scipy's name of the family."""
@@ -111,11 +113,6 @@ class NonCentralT:
         """The mean of sqrt(df / V), V chi-squared."""
         half = 0.5 * self.df
         return float(np.sqrt(half) * np.exp(special.gammaln(half - 0.5) - special.gammaln(half)))
-
-    def to_json(self) -> dict[str, Any]:
-        """Return scipy's parameters with all their digits."""
-        shape = {"df": self.df, "nc": self.nc}
-        return {"family": self.name, **shape, "loc": self.loc, "scale": self.scale}
 
 
 @lru_cache(maxsize=64)

@@ -42,6 +42,8 @@ class NodeSpread:
     between: NDArray[np.float64]
     sizes: NDArray[np.intp]
 
+    JSON = "nodes ranks within_s2=pooled_within between_s2=pooled_between intraclass recommended"
+
     @property
     def nodes(self) -> int:
         """Number of nodes."""
@@ -80,17 +82,6 @@ class NodeSpread:
             f"{percent(self.intraclass, 0)} of the variance within an iteration lies between the "
             f"{self.nodes} nodes. Use P = {count} ({self.recommended})."
         )
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the pooled figures."""
-        return {
-            "nodes": self.nodes,
-            "ranks": self.ranks,
-            "within_s2": self.pooled_within,
-            "between_s2": self.pooled_between,
-            "intraclass": self.intraclass,
-            "recommended": self.recommended,
-        }
 
 
 def spread_over_nodes(durations: NDArray[np.float64], node: NDArray[np.integer[Any]]) -> NodeSpread:

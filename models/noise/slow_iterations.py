@@ -17,7 +17,7 @@ leaves them to the eye. Here they are level changes in the slowest rank's times:
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -97,6 +97,8 @@ class SlowGroups:
     correlation_time: float
     places: int
 
+    JSON = "iterations baseline_s correlation_time places lost_share groups"
+
     @property
     def lost_share(self) -> float:
         """Share of the time of all iterations that is lost in groups."""
@@ -116,17 +118,6 @@ class SlowGroups:
             f"{percent(self.lost_share)} of the time; the most expensive: iterations {worst.first} "
             f"to {worst.last}, in the median {worst.factor:.2f} times as long as elsewhere."
         )
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the result as JSON."""
-        return {
-            "iterations": self.iterations,
-            "baseline_s": self.baseline_s,
-            "correlation_time": self.correlation_time,
-            "places": self.places,
-            "lost_share": self.lost_share,
-            "groups": [asdict(group) for group in self.groups],
-        }
 
 
 def find_slow_groups(maxima: NDArray[np.float64], position: NDArray[np.integer[Any]]) -> SlowGroups:

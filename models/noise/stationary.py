@@ -18,6 +18,7 @@ from hindmost.models.noise.digest import Digest
 from hindmost.models.noise.moments import Z90
 from hindmost.models.noise.times import SolveTimes
 from hindmost.models.results import ModelKind, Prediction
+from hindmost.output import plain
 from hindmost.text import seconds
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ class Stationary:
 
     def parameters(self) -> dict[str, Any]:
         """Return the law's family and parameters."""
-        return self.law.to_json()
+        return dict(plain(self.law))
 
 
 def fit_stationary(times: SolveTimes, digest: Digest | None = None) -> Stationary:

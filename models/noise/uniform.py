@@ -106,13 +106,7 @@ class UniformLaws:
     span: JohnsonSU
     fitted: int = 0
 
-    def to_json(self) -> dict[str, Any]:
-        """Return scipy's parameters of both, with all their digits."""
-        return {
-            "least": self.least.to_json(),
-            "span": self.span.to_json(),
-            "fitted_iterations": self.fitted,
-        }
+    JSON = "least span fitted_iterations=fitted"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,7 +169,7 @@ class RedrawnUniform:
             "bodies": self.bodies,
             "ranks": self.ranks,
             "blocking": self.blocking,
-            "laws": self.laws.to_json(),
+            "laws": self.laws,
             "fill_s": self.fill_s,
         }
 

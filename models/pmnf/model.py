@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -131,6 +130,8 @@ class Misfit:
     at: tuple[float, ...]
     off: float
     ratio: float
+
+    JSON = "at off standard_errors=ratio"
 
     def explain(self, parameters: tuple[str, ...]) -> str:
         """Say how far it is off, and where."""
@@ -323,26 +324,6 @@ class ScalingModel:
             HUMAN.term(doubt.form.terms[-1], self.parameters) if doubt.form.terms else "a constant"
         )
         return f"{text}; {other} fits as well"
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the function as JSON, with the keys of ``hindmost scale --json``."""
-        return {
-            "range": [list(each) for each in self.range]
-            if len(self.parameters) > 1
-            else list(self.range[0]),
-            "expression": self.expression(),
-            "constant": self.form.constant,
-            "terms": [
-                {
-                    "coefficient": coefficient,
-                    "exponents": {
-                        name: [float(exponent) for exponent in pair]
-                        for name, pair in zip(self.parameters, term.exponents, strict=True)
-                    },
-                }
-                for coefficient, term in zip(self.form.coefficients, self.form.terms, strict=True)
-            ],
-        }
 
 
 def misfit(

@@ -16,7 +16,6 @@ other three are as counted.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from hindmost.errors import DataError
 
@@ -72,10 +71,6 @@ class Computation:
             self.local_s / counted_s,
         )
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the numbers as JSON; unknown ones are null."""
-        return {name: getattr(self, name) for name in self.__slots__}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComputationScaling:
@@ -111,7 +106,3 @@ class ComputationScaling:
             frequency=here[2] / there[2],
             counted_share=there[3] / here[3],
         )
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the factors as JSON; unknown ones are null."""
-        return {name: getattr(self, name) for name in self.__slots__}

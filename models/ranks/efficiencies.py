@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,6 +57,11 @@ class Efficiencies:
     mean_local_s: float
     max_local_s: float
     ideal_s: float | None = None
+
+    JSON = (
+        "ranks parallel load_balance communication serialisation transfer "
+        "run_time_s mean_local_s max_local_s ideal_s lost_s"
+    )
 
     def __post_init__(self) -> None:
         """Refuse impossible times."""
@@ -144,28 +148,6 @@ class Efficiencies:
             f"{aligned(self.mean_local_s, whole)} are work (parallel efficiency "
             f"{percent(self.parallel)}); {', '.join(lost[:-1])} and {lost[-1]} are lost."
         )
-
-    def to_json(self) -> dict[str, Any]:
-        """Return factors and seconds as JSON; unknown ones are null."""
-        return {
-            "ranks": self.ranks,
-            "parallel": self.parallel,
-            "load_balance": self.load_balance,
-            "communication": self.communication,
-            "serialisation": self.serialisation,
-            "transfer": self.transfer,
-            "run_time_s": self.run_time_s,
-            "mean_local_s": self.mean_local_s,
-            "max_local_s": self.max_local_s,
-            "ideal_s": self.ideal_s,
-            "lost_s": self.lost_s,
-        }
-
-    @classmethod
-    def from_json(cls, values: dict[str, Any]) -> Efficiencies:
-        """Return what `to_json` wrote."""
-        names = ("ranks", "run_time_s", "mean_local_s", "max_local_s", "ideal_s")
-        return cls(**{name: values[name] for name in names})
 
 
 def ratio(part: float, whole: float) -> float:

@@ -148,9 +148,12 @@ class Window:
     last: int
     efficiencies: Efficiencies
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the borders and the efficiencies between them."""
-        return {"bodies": [self.first, self.last], **self.efficiencies.to_json()}
+    JSON = "bodies **efficiencies"
+
+    @property
+    def bodies(self) -> tuple[int, int]:
+        """The borders."""
+        return self.first, self.last
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,6 @@ that two slow ranks do not hide each other (Rosner's generalised test).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,23 +51,6 @@ class Extreme:
     values: NDArray[np.float64]
     typical: float
     standing_out: int = 0
-
-    def to_json(self, numbers: NDArray[np.int64]) -> dict[str, Any]:
-        """Return the criterion and its ranks as JSON.
-
-        Parameters
-        ----------
-        numbers : int64 array, shape (rank,)
-            By which the ranks are called.
-        """
-        return {
-            "criterion": self.criterion,
-            "unit": self.unit,
-            "typical": self.typical,
-            "ranks": numbers[self.ranks].tolist(),
-            "values": self.values.tolist(),
-            "standing_out": numbers[self.ranks[: self.standing_out]].tolist(),
-        }
 
 
 def extreme(

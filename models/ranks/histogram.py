@@ -36,19 +36,12 @@ class Histogram:
     below: int
     above: int
 
+    JSON = "edges_s=edges counts below above"
+
     @property
     def total(self) -> int:
         """All that was counted."""
         return int(self.counts.sum()) + self.below + self.above
-
-    def to_json(self) -> dict[str, Any]:
-        """Return edges and counts as JSON."""
-        return {
-            "edges_s": self.edges.tolist(),
-            "counts": self.counts.tolist(),
-            "below": self.below,
-            "above": self.above,
-        }
 
     def with_more(
         self, durations: NDArray[np.floating[Any]], reductions: Reductions = ONE_PROCESS

@@ -110,34 +110,6 @@ class Lateness:
         """Share of the time of all ranks that is wait time for the last one."""
         return float(self.waited_s.sum() / (self.total_s * self.ranks)) if self.total_s else 0.0
 
-    def to_json(self, numbers: NDArray[np.int64]) -> dict[str, Any]:
-        """Return what every rank and node costs as JSON.
-
-        Parameters
-        ----------
-        numbers : int64 array, shape (rank,)
-            By which the ranks are called.
-        """
-        lost = self.node_lost_s
-        return {
-            "difference_share": self.waiting_share,
-            "by_chance": self.chance,
-            "rank": numbers.tolist(),
-            "last": self.last.tolist(),
-            "charged_s": self.charged_s.tolist(),
-            "lost_s": self.lost_s.tolist(),
-            "transfer_s": self.transfer_s.tolist(),
-            "transfer_charged_s": self.transfer_charged_s.tolist(),
-            "nodes": {
-                name: {
-                    "last": int(self.node_last[at]),
-                    "charged_s": float(self.node_charged_s[at]),
-                    "lost_s": None if lost is None else float(lost[at]),
-                }
-                for at, name in enumerate(self.nodes)
-            },
-        }
-
 
 class LatenessSum:
     """`Lateness` of a run, summed block by block.

@@ -33,17 +33,6 @@ HIGH, LOW = 0.9, 0.1
 MOST_SORTED = 256
 """Most ranks to sort at each meeting; of more, evenly spaced ones."""
 
-SLOPES_IN_JSON = {
-    "downward_per_s": "downward",
-    "upward_per_s": "upward",
-    "fall_share": "fall_share",
-    "rise_share": "rise_share",
-    "early_end_share": "early_end_share",
-    "late_begin_share": "late_begin_share",
-    "lasting_share": "lasting_share",
-}
-"""Keys of JSON, and attributes of `Slopes`."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Slopes:
@@ -77,10 +66,6 @@ class Slopes:
     early_end_share: float
     lasting_share: float
     clock_share: float
-
-    def to_json(self) -> dict[str, float]:
-        """Return the slopes as JSON; see `SLOPES_IN_JSON`."""
-        return {key: getattr(self, name) for key, name in SLOPES_IN_JSON.items()}
 
     def explain(self) -> str:
         """Return what the slopes suggest, in sentences."""

@@ -17,7 +17,7 @@ from typing import Any, NoReturn, Protocol, cast
 from hindmost.errors import UsageError
 from hindmost.executors import Executor
 from hindmost.models.compiled import announce
-from hindmost.output import warn, write_json, write_lines, write_text
+from hindmost.output import strict_json, warn, write_lines, write_text
 from hindmost.text import choose, plural
 
 VERBS = {
@@ -244,12 +244,12 @@ def main(words: Sequence[str] | None = None) -> int:
         write_text(START)
         return 2
     if arguments.verb == "doctor" and arguments.schema is not None:
-        from hindmost.json_forms.verbs import FORMS, schema_of_verb
+        from hindmost.json_forms import FORMS, schema_of_verb
 
         if arguments.schema not in FORMS:
             allowed = choose(tuple(FORMS), arguments.schema)
             raise UsageError(f"'{arguments.schema}' prints no JSON; {allowed}.")
-        write_json(schema_of_verb(arguments.schema))
+        write_text(strict_json(schema_of_verb(arguments.schema), 2))
         return 0
     if petsc_options and arguments.verb not in ("run", "attach"):
         raise UsageError("What follows '--' is for 'run' and 'attach' only; remove it.")

@@ -15,7 +15,10 @@ import os
 import shutil
 import sys
 import time
-from typing import Any
+from dataclasses import fields, is_dataclass
+from functools import cache
+from types import MethodType
+from typing import Any, NamedTuple
 
 from hindmost.printable import one_line, printable
 from hindmost.text import with_unit
@@ -29,6 +32,8 @@ BAR = 30
 """Characters of its bar."""
 ABOUT = (("min", 60.0), ("s", 1.0))
 """Units of what it is expected to take."""
+SCALARS = (str, int, float, bool, type(None))
+"""Types of JSON."""
 
 
 def open_streams() -> None:
@@ -77,9 +82,9 @@ def write_text(text: str) -> None:
     sys.stdout.write(printable(text if text.endswith("\n") else f"{text}\n"))
 
 
-def write_json(value: Any, indent: int | None = 2) -> None:
-    """Write a JSON document to stdout."""
-    sys.stdout.write(f"{strict_json(value, indent)}\n")
+def write_json(indent: int | None = 2, /, **keys: Any) -> None:
+    """Write a JSON document to stdout: its version, and the keys."""
+    sys.stdout.write(f"{strict_json({'version': 1, **keys}, indent)}\n")
 
 
 def strict_json(value: Any, indent: int | None = None) -> str:
@@ -92,13 +97,76 @@ def strict_json(value: Any, indent: int | None = None) -> str:
     return text.replace("\x7f", "\\u007f")
 
 
+class JsonKey(NamedTuple):
+    """A key of the JSON of a class, and what it is.
+
+    Attributes
+    ----------
+    key : str
+        Empty if the keys of the value stand in place of it.
+    path : tuple of str
+        Attributes, properties and methods without arguments, from the outside in.
+    nullable : bool
+        Whether an empty value is null.
+    """
+
+    key: str
+    path: tuple[str, ...]
+    nullable: bool
+
+
+@cache
+def json_keys(kind: Any) -> tuple[JsonKey, ...]:
+    """Return the keys of the JSON of a class; none of one that has no named parts.
+
+    A class says in `JSON` which they are, else they are the fields of a dataclass. The words of
+    `JSON` are ``ranks`` (an attribute), ``file=run.path`` (another name), ``withheld?`` (null if it
+    is empty) and ``**scores`` (the keys of that attribute)::
+
+        JSON = "file=run.path ranks **scores withheld?"
+    """
+    if not isinstance(words := getattr(kind, "JSON", None), str):
+        names = [each.name for each in fields(kind)] if is_dataclass(kind) else []
+        return tuple(JsonKey(name, (name,), False) for name in names)
+    found = []
+    for word in words.split():
+        key, _, path = word.rstrip("?").rpartition("=")
+        merged = path.startswith("**")
+        parts = tuple(path.removeprefix("**").split("."))
+        found.append(JsonKey("" if merged else key or path, parts, word.endswith("?")))
+    return tuple(found)
+
+
 def plain(value: Any) -> Any:
-    """Return dataclasses, arrays and what contains them as dictionaries, lists and scalars."""
+    """Return records, arrays and what contains them as dictionaries, lists and scalars.
+
+    What is `msgspec.UNSET` is left out.
+    """
+    if type(value) in SCALARS:
+        return value
+    if isinstance(value, dict):
+        return {key: plain(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(each) for each in value]
     import msgspec  # not for a command that prints no JSON
 
-    return msgspec.to_builtins(
-        value, enc_hook=lambda each: each.tolist() if hasattr(each, "tolist") else str(each)
-    )
+    kind: Any = type(value)
+    keys = json_keys(kind)
+    if not keys:
+        return msgspec.to_builtins(
+            value, enc_hook=lambda each: each.tolist() if hasattr(each, "tolist") else str(each)
+        )
+    found: dict[str, Any] = {}
+    for key, path, nullable in keys:
+        each = value
+        for name in path:
+            each = None if each is None else getattr(each, name)
+            each = each() if isinstance(each, MethodType) else each
+        if key and each is not msgspec.UNSET:
+            found[key] = (plain(each) or None) if nullable else plain(each)
+        elif not key:
+            found |= plain(each) or {}
+    return found
 
 
 def _finite(value: Any) -> Any:

@@ -24,6 +24,7 @@ from hindmost.cli import main
 from hindmost.errors import DataError, UsageError
 from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.writer import write_whole
+from hindmost.records import to_document
 
 LATENCY_S = 3e-6
 """What a body of `run_values` takes beside the most work of any rank."""
@@ -98,10 +99,10 @@ def test_a_run_is_the_same_in_blocks(run_file: Path, monkeypatch: pytest.MonkeyP
                                                            strict=True)),
         *zip(at_once.places.values(), blocks.places.values(), strict=True),
     ):  # fmt: skip
-        ours, theirs = one.to_json(), other.to_json()
+        ours, theirs = to_document(one), to_document(other)
         assert ours.pop("lost_s") == pytest.approx(theirs.pop("lost_s"))
         assert ours == pytest.approx(theirs)
-    assert at_once.computation.to_json() == pytest.approx(blocks.computation.to_json())
+    assert to_document(at_once.computation) == pytest.approx(to_document(blocks.computation))
 
 
 def test_what_was_kept_is_read_again(

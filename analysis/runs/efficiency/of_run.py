@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import partial
-from typing import Any
+from dataclasses import dataclass, field, fields
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.analysis.runs.cache import cached, is_cached
 from hindmost.analysis.runs.efficiency.withheld import why_withheld
+from hindmost.analysis.runs.finding import Finding
 from hindmost.analysis.runs.model_input import MOST_IN_MEMORY
 from hindmost.analysis.runs.tallies import Block, Wanted, exchanges_meet_in, tallied
 from hindmost.errors import DataError
@@ -21,7 +20,7 @@ from hindmost.harness.runfile.reader import Run
 from hindmost.models.events import EventKind
 from hindmost.models.ranks.computation import Computation
 from hindmost.models.ranks.efficiencies import Efficiencies
-from hindmost.models.ranks.efficiency_tally import BodyBlock, EfficiencyTally, Window
+from hindmost.models.ranks.efficiency_tally import BodyBlock, EfficiencyTally, RunParts, Window
 from hindmost.models.simulation.blocks import absent_ranks
 from hindmost.models.simulation.event_simulator import FEW_EVENTS
 from hindmost.text import percent
@@ -41,29 +40,93 @@ OF_ADAPTIVE = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class ShownNode:
+    """The efficiencies of the ranks of a node."""
+
+    node: str
+    of: Efficiencies
+
+    JSON = "node **of"
+
+
+@dataclass(frozen=True, slots=True)
+class ShownPlace:
+    """The efficiencies of a place in the restart cycle."""
+
+    position: int
+    of: Efficiencies
+
+    JSON = "position **of"
+
+
+@dataclass(frozen=True, slots=True)
+class ShownWhole:
+    """The efficiencies of a run; only ranks and run time if they are withheld."""
+
+    of: Efficiencies
+    shown: Efficiencies | None
+
+    JSON = " ".join(
+        f"{name}={'of' if name in ('ranks', 'run_time_s') else 'shown'}.{name}"
+        for name in Efficiencies.JSON.split()
+    )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunEfficiencies:
+class ShownParts:
+    """What is given of a run and its parts: nothing but the run time if it is withheld."""
+
+    whole: ShownWhole
+    windows: tuple[Window, ...] = ()
+    nodes: list[ShownNode] = field(default_factory=list)
+    places: list[ShownPlace] = field(default_factory=list)
+    work: Computation | None
+
+    JSON = "whole windows nodes places computation"
+
+    @property
+    def computation(self) -> dict[str, float | None]:
+        """The work of all ranks together."""
+        return {each.name: getattr(self.work, each.name, None) for each in fields(Computation)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptParts(RunParts):
+    """The efficiencies of a run and of its parts, as they are kept.
+
+    Attributes
+    ----------
+    computation : Computation
+        The work of all ranks together.
+    """
+
+    computation: Computation
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunEfficiencies(KeptParts):
     """The efficiencies of a run and of its parts.
 
     Attributes
     ----------
     run : Run
-    whole : Efficiencies
-        Of all bodies and ranks; without restarts, lead-in and lead-out.
-    windows : tuple of Window
-    nodes : dict of str to Efficiencies
-    places : dict of int to Efficiencies
-        By place in the restart cycle; empty without repeating cycles.
-    computation : Computation
-        The work of all ranks together.
+    findings : tuple of Finding
     """
 
     run: Run
-    whole: Efficiencies
-    windows: tuple[Window, ...]
-    nodes: dict[str, Efficiencies]
-    places: dict[int, Efficiencies]
-    computation: Computation
+    findings: tuple[Finding, ...] = ()
+
+    JSON = (
+        "file=run.path workload=run.header.workload solver=run.header.solver "
+        "ranks=run.header.ranks bodies=run.bodies solve_time_s=run.solve_time_s outside_s "
+        "not_split? text=explain withheld? **shown_parts findings"
+    )
+
+    @classmethod
+    def of(cls, run: Run, parts: KeptParts) -> RunEfficiencies:
+        """Return the parts with their run."""
+        return cls(run=run, **{each.name: getattr(parts, each.name) for each in fields(KeptParts)})
 
     @property
     def withheld(self) -> str:
@@ -118,58 +181,22 @@ class RunEfficiencies:
             words.append(f"Another {percent(share)} of the solve time lies outside the iterations.")
         return " ".join(words)
 
-    def to_json(self) -> dict[str, Any]:
-        """Return a run's entry in ``hindmost show --efficiency --json``."""
-        header = self.run.header
-        return {
-            "file": str(self.run.path),
-            "workload": header.workload,
-            "solver": header.solver,
-            "ranks": header.ranks,
-            "bodies": self.run.bodies,
-            "solve_time_s": self.run.solve_time_s,
-            "outside_s": self.outside_s,
-            "not_split": self.not_split or None,
-            "text": self.explain(),
-            "withheld": self.withheld or None,
-            **(self.parts_withheld() if self.withheld else self.parts_json()),
-        }
+    @property
+    def shown(self) -> Efficiencies | None:
+        """The efficiencies of the whole run; None if they are withheld."""
+        return None if self.withheld else self.whole
 
-    def parts_withheld(self) -> dict[str, Any]:
-        """Return the keys of `parts_json` without efficiencies; only the run time is known."""
-        known = {"ranks": self.whole.ranks, "run_time_s": self.whole.run_time_s}
-        return {
-            "whole": dict.fromkeys(self.whole.to_json()) | known,
-            "windows": [],
-            "nodes": [],
-            "places": [],
-            "computation": dict.fromkeys(self.computation.to_json()),
-        }
-
-    def parts_json(self) -> dict[str, Any]:
-        """Return the numbers alone, as they are kept."""
-        return {
-            "whole": self.whole.to_json(),
-            "windows": [window.to_json() for window in self.windows],
-            "nodes": [{"node": name, **each.to_json()} for name, each in self.nodes.items()],
-            "places": [{"position": at, **each.to_json()} for at, each in self.places.items()],
-            "computation": self.computation.to_json(),
-        }
-
-    @classmethod
-    def from_kept(cls, run: Run, values: dict[str, Any]) -> RunEfficiencies:
-        """Return what `parts_json` wrote."""
-        read = Efficiencies.from_json
-        return cls(
-            run=run,
-            whole=read(values["whole"]),
-            windows=tuple(
-                Window(first=each["bodies"][0], last=each["bodies"][1], efficiencies=read(each))
-                for each in values["windows"]
-            ),
-            nodes={each["node"]: read(each) for each in values["nodes"]},
-            places={each["position"]: read(each) for each in values["places"]},
-            computation=Computation(**values["computation"]),
+    @property
+    def shown_parts(self) -> ShownParts:
+        """What is given of the run and its parts."""
+        if self.withheld:
+            return ShownParts(whole=ShownWhole(self.whole, None), work=None)
+        return ShownParts(
+            whole=ShownWhole(self.whole, self.whole),
+            windows=self.windows,
+            nodes=[ShownNode(name, each) for name, each in self.nodes.items()],
+            places=[ShownPlace(at, each) for at, each in self.places.items()],
+            work=self.computation,
         )
 
 
@@ -187,14 +214,8 @@ def efficiencies_of(run: Run, windows: int = WINDOWS) -> RunEfficiencies:
     DamagedFileError, DataError
         Impossible times; the run has no bodies or no local work.
     """
-    return cached(
-        run,
-        KIND,
-        {"windows": windows},
-        compute=lambda: compute(run, windows),
-        to_json=RunEfficiencies.parts_json,
-        from_json=partial(RunEfficiencies.from_kept, run),
-    )
+    parts = cached(run, KIND, {"windows": windows}, KeptParts, lambda: compute(run, windows))
+    return RunEfficiencies.of(run, parts)
 
 
 def quick_efficiencies(run: Run) -> Efficiencies | None:

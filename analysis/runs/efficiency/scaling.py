@@ -10,6 +10,7 @@ from hindmost.analysis.runs.configuration import GROWS, configuration, injected_
 from hindmost.analysis.runs.efficiency.of_run import RunEfficiencies, efficiencies_of
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.ranks.computation import ComputationScaling
+from hindmost.records import to_document
 
 SCALING = {
     "strong": "strong scaling",
@@ -36,33 +37,36 @@ class ScalingColumn:
     runs: int
     scaling: ComputationScaling | None
 
+    JSON = (
+        "ranks runs file=of.run.path unknowns run_time_s=of.whole.run_time_s withheld=of.withheld? "
+        "global=overall parallel=of.shown.parallel load_balance=of.shown.load_balance "
+        "communication=of.shown.communication serialisation=of.shown.serialisation "
+        "transfer=of.shown.transfer computation=scaling.computation "
+        "instructions=scaling.instructions ipc=scaling.ipc frequency=scaling.frequency "
+        "counted_share=scaling.counted_share"
+    )
+
     @property
     def ranks(self) -> int:
         """Number of ranks."""
         return self.of.run.header.ranks
 
     @property
-    def values(self) -> dict[str, float | None]:
+    def values(self) -> dict[str, Any]:
         """Every metric by name; None if unknown."""
-        shares, scaling = self.of.shares, self.scaling
-        parallel = shares["parallel"]
-        if parallel is None or scaling is None:
-            names = ("computation", "instructions", "ipc", "frequency", "counted_share")
-            return {"global": None, **shares, **dict.fromkeys(names)}
-        return {"global": parallel * scaling.computation, **shares, **scaling.to_json()}
+        return dict(to_document(self))
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the metrics of a column."""
-        run = self.of.run
-        return {
-            "ranks": self.ranks,
-            "runs": self.runs,
-            "file": str(run.path),
-            "unknowns": run.header.spec.get("unknowns"),
-            "run_time_s": self.of.whole.run_time_s,
-            "withheld": self.of.withheld or None,
-            **self.values,
-        }
+    @property
+    def overall(self) -> float | None:
+        """The product of parallel efficiency and scaling of the computation."""
+        shown, scaling = self.of.shown, self.scaling
+        return None if shown is None or scaling is None else shown.parallel * scaling.computation
+
+    @property
+    def unknowns(self) -> float | None:
+        """Of the system that was solved."""
+        unknowns: float | None = self.of.run.header.spec.get("unknowns")
+        return unknowns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,14 +77,12 @@ class KernelEfficiencies:
     kind: str
     columns: tuple[ScalingColumn, ...]
 
-    def to_json(self) -> dict[str, Any]:
-        """Return title, kind of scaling (strong, weak, by size, none) and columns."""
-        return {
-            "title": self.title,
-            "kind": self.kind,
-            "reference_ranks": self.columns[0].ranks,
-            "columns": [column.to_json() for column in self.columns],
-        }
+    JSON = "title kind reference_ranks columns"
+
+    @property
+    def reference_ranks(self) -> int:
+        """Ranks of the first column."""
+        return self.columns[0].ranks
 
 
 def efficiencies_over_ranks(runs: Iterable[Run]) -> list[KernelEfficiencies]:

@@ -23,13 +23,14 @@ from hindmost.analysis.history.acknowledgements import Acknowledgement
 from hindmost.analysis.history.change_groups import group_changes
 from hindmost.analysis.history.change_sentences import open_lines
 from hindmost.analysis.history.headline import age_line, headline, silence_lines
-from hindmost.analysis.history.history_json import to_json
+from hindmost.analysis.history.history_json import history_json
 from hindmost.analysis.history.mail_message import compose
 from hindmost.analysis.history.page.tables import still_open, summary
 from hindmost.analysis.history.study import FAIL, PASS, UNKNOWN, WARN, HistoryStudy, judge_history
 from hindmost.analysis.show.html_renderer import part_html
 from hindmost.cli import main
 from hindmost.errors import UsageError
+from hindmost.output import plain
 
 LONG = 70
 OLD = LONG - 18
@@ -52,8 +53,12 @@ def test_older_open_slowdowns_are_named_everywhere() -> None:
     assert f"--since {day(OLD)}"[:-1] in first
     for case in SIZES:
         assert any(f"blake, {case}, Total" in line for line in rest)
-    assert {each["case"] for each in to_json(study)["open"]} == set(SIZES)
-    assert all(each["changes"][0]["open"] for each in to_json(study)["series"])
+    assert {each["case"] for each in plain(history_json(study))["open"]} == set(SIZES)
+    for each in plain(history_json(study))["series"]:
+        change = each["changes"][0]
+        assert change["open"]
+        assert change["date"] == day(OLD)
+        assert change["dates"][0] <= day(OLD) <= change["dates"][1]
     body = compose(study, group_changes(study)).get_body(("plain",))
     assert body is not None
     assert "3 older slowdowns" in str(body.get_content())
@@ -113,10 +118,10 @@ def test_what_was_not_judged_is_no_pass() -> None:
     )
     silent = f"silent: blake, sea has no result since {day(NIGHTS - 16)}"
     assert list(silence_lines(ended)) == [silent]
-    assert to_json(ended)["silent_cases"] == [
+    assert plain(history_json(ended))["silent_cases"] == [
         {"machine": "blake", "case": "sea", "last": day(NIGHTS - 16)}
     ]
-    records = {each["case"]: each for each in to_json(ended)["series"]}
+    records = {each["case"]: each for each in plain(history_json(ended))["series"]}
     assert records["sea"]["status"] == UNKNOWN
     assert records["sea"]["last"] == day(NIGHTS - 16)
 
@@ -142,7 +147,7 @@ def test_a_machine_that_went_silent_warns() -> None:
     study = judge_history(history(series(noise(0, NIGHTS)), gone))
     assert study.status() == WARN
     assert list(silence_lines(study)) == [f"silent: weaver has no result since {day(NIGHTS - 16)}"]
-    assert to_json(study)["silent_machines"] == {"weaver": day(NIGHTS - 16)}
+    assert plain(history_json(study))["silent_machines"] == {"weaver": day(NIGHTS - 16)}
     retired = series(noise(1, 10), machine="weaver")
     assert judge_history(history(series(noise(0, 100)), retired)).status() == PASS
 
@@ -171,4 +176,4 @@ def test_one_night_far_in_the_future_does_not_push_a_slowdown_out_of_the_last_da
 
 
 def test_json_of_series_that_cannot_be_judged_is_strict() -> None:
-    json.dumps(to_json(judge_history(history(series(noise(0, 2))))), allow_nan=False)
+    json.dumps(plain(history_json(judge_history(history(series(noise(0, 2)))))), allow_nan=False)

@@ -18,6 +18,7 @@ from hindmost.analysis.history.compare import compare_histories
 from hindmost.analysis.history.pairing import pair_series
 from hindmost.analysis.history.ratio import paired_ratio
 from hindmost.analysis.history.ratio_history import ratio_history
+from hindmost.records import to_document
 
 LONG, STEP, BY = 90, 60, 0.05
 
@@ -77,7 +78,7 @@ def test_compare_gives_the_ratio_since_its_last_change() -> None:
     assert each.history is not None
     assert each.ratio == each.history.now.ratio
     assert f"; since {day(STEP)}, 1.2" in each.words()
-    record = each.to_json()
+    record = to_document(each)
     assert record["since"] == day(STEP)
     (change,) = record["ratio_changes"]
     assert change["date"] == day(STEP)

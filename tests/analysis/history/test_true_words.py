@@ -17,7 +17,7 @@ from hindmost.analysis.history.acknowledgements import Acknowledgement
 from hindmost.analysis.history.change_groups import SeriesChange
 from hindmost.analysis.history.change_sentences import details_of, drift_lines, open_lines
 from hindmost.analysis.history.headline import data_remarks, headline, newest_line
-from hindmost.analysis.history.history_json import to_json
+from hindmost.analysis.history.history_json import history_json
 from hindmost.analysis.history.mail_plan import MailPlan, news_words, plan_mail
 from hindmost.analysis.history.mail_record import MailRecord
 from hindmost.analysis.history.page.overview import no_change
@@ -25,6 +25,7 @@ from hindmost.analysis.history.study import FAIL, PASS, UNKNOWN, WARN, HistorySt
 from hindmost.analysis.readers.remarks import SHOWN, Remarks
 from hindmost.cli import main
 from hindmost.errors import UsageError
+from hindmost.output import plain
 
 NEWEST = datetime(2026, 11, 20, tzinfo=UTC)
 
@@ -104,7 +105,7 @@ def test_too_few_nights_on_either_side_are_not_judged(count: int, first: int) ->
     study = study_of(nights(count, lambda night: ripple(night) * (1.0 if night < first else 1.5)))
     assert study.status() == UNKNOWN
     assert headline(study) == "unknown: 1 series that cannot be judged yet"
-    assert to_json(study)["series"][0]["status"] == UNKNOWN
+    assert plain(history_json(study))["series"][0]["status"] == UNKNOWN
 
 
 def ended_drift(night: int) -> float:
@@ -118,7 +119,7 @@ def test_a_drift_that_ended_at_a_worse_level_is_open() -> None:
     head, line = open_lines(study)
     assert "1 older slowdown in 1 case" in head
     assert "in a drift from" in line
-    (record,) = to_json(study)["open"]
+    (record,) = plain(history_json(study))["open"]
     assert record["verdict"] == "trend"
     assert record["dates"][0] == day(0)
     assert record["effect_percent"] == pytest.approx(29.0, abs=3.0)

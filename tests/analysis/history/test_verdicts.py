@@ -7,10 +7,11 @@ import pytest
 from tests.analysis.history.planted import history, noise, series, stepped
 
 from hindmost.analysis.history.compare import compare_histories
-from hindmost.analysis.history.history_json import to_json
+from hindmost.analysis.history.history_json import history_json
 from hindmost.analysis.history.study import judge_history
 from hindmost.models.changepoint import Detection, detect, least_change
 from hindmost.models.changepoint.robust.method import LEAST
+from hindmost.output import plain
 from hindmost.text import percent
 
 DRIFTING = 100.0 * np.exp(np.linspace(0.0, 0.3, 60)) * noise(4, 60, 1.0)
@@ -34,12 +35,11 @@ def test_a_series_has_one_verdict_wherever_it_is_asked_for(
 ) -> None:
     found = detect(values, smaller_is_better=smaller_is_better)
     assert found.status() == verdict
-    assert found.to_json()["status"] == verdict
     rate = series(values, unit="GB/s", smaller_is_better=smaller_is_better)
     study = judge_history(history(rate))
     assert study.status() == verdict
     assert study.judged[0].detection.status() == verdict
-    assert to_json(study)["series"][0]["status"] == verdict
+    assert plain(history_json(study))["series"][0]["status"] == verdict
 
 
 def test_words_of_a_rate_are_not_those_of_times() -> None:

@@ -24,6 +24,7 @@ from hindmost.harness.runfile.bodies import PHASES
 from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.writer import write_whole
 from hindmost.models.events import EventKind
+from hindmost.records import to_document
 
 
 def test_the_slow_rank_is_named_with_its_cost(run_path: Path, values: dict[str, object]) -> None:
@@ -67,7 +68,7 @@ def test_nobody_is_blamed_where_ranks_do_not_wait_for_each_other(
         assert not {"most often last", "costs the others most"} & {
             each.criterion for each in report.extrema if each.standing_out
         }
-        found = report.to_json()["hindmost"]
+        found = to_document(report)["hindmost"]
         assert found["difference_share"] > 0.05
         assert found["waiting_share"] == pytest.approx(number * found["difference_share"], rel=1e-5)
 
@@ -106,7 +107,7 @@ def test_blocks_do_not_change_what_is_found(
     np.testing.assert_array_equal(parts.histogram.counts, whole.histogram.counts)
     assert parts.slopes is not None
     assert whole.slopes is not None
-    assert parts.slopes.to_json() == pytest.approx(whole.slopes.to_json(), rel=1e-12)
+    assert to_document(parts.slopes) == pytest.approx(to_document(whole.slopes), rel=1e-12)
 
 
 def test_one_rank_of_two_is_first_by_a_criterion(tmp_path: Path, header: Header) -> None:
@@ -170,7 +171,7 @@ def test_a_reduced_run_says_of_all_ranks_what_the_whole_one_says(
         [wanted] = [each for each in other.splitlines() if line in each]
         assert said == wanted
     assert "is known for only 3 of 24 ranks, so slopes are not measured" in text
-    assert json.loads(json.dumps(part.to_json()))["ranks_with_full_records"] == 3
+    assert json.loads(json.dumps(to_document(part)))["ranks_with_full_records"] == 3
     with pytest.raises(DataError, match=r"3 of 24 ranks .*no model is fitted"):
         solve_times(run)
     for kept in ([5, 2, 20], [2, 5, 24]):

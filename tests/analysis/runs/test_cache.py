@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
 from shutil import copy
 
@@ -13,6 +14,11 @@ from hindmost import cache
 from hindmost.analysis.runs.cache import cached, is_cached
 
 
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    value: int
+
+
 def test_a_result_is_kept_for_a_run_a_question_and_a_source(
     run_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -21,14 +27,11 @@ def test_a_result_is_kept_for_a_run_a_question_and_a_source(
     computed: list[int] = []
 
     def ask(alpha: float) -> int:
-        def compute() -> int:
+        def compute() -> Result:
             computed.append(1)
-            return len(computed)
+            return Result(value=len(computed))
 
-        return cached(
-            run, "test", {"alpha": alpha}, compute=compute,
-            to_json=lambda value: {"value": value}, from_json=lambda values: int(values["value"]),
-        )  # fmt: skip
+        return cached(run, "test", {"alpha": alpha}, Result, compute).value
 
     assert (ask(0.5), ask(0.5), ask(0.1)) == (1, 1, 2)
     moved = Path(copy(run_file, tmp_path / "moved.h5"))

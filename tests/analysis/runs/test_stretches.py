@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -27,6 +28,7 @@ from hindmost.harness.runfile.contexts import CallContexts, Module
 from hindmost.harness.runfile.reader import Run
 from hindmost.harness.runfile.writer import write_whole
 from hindmost.models.events import EventKind
+from hindmost.output import strict_json
 
 PLACES = (
     "main (a.c:9)",
@@ -135,7 +137,7 @@ def test_a_call_says_for_whom_the_others_wait(tmp_path: Path, own_header: Header
     assert said in page_html(ranks_page([(report, run)])).replace("\u00a0", " ")
     (of_json,) = (
         each
-        for each in report.to_json()["stretches"]
+        for each in json.loads(strict_json(report))["stretches"]
         if each["after"] == before_sum.after and each["before"] == before_sum.before
     )
     np.testing.assert_allclose(of_json["waited_for_s"], truth, rtol=1e-3)

@@ -76,7 +76,7 @@ def test_time_to_tolerance_has_iterations_and_time_an_iteration(write: Write) ->
     assert f"to rtol 1e-08  {seconds(run.solve_time_s)} for 40 iterations" in text
     assert f"{seconds(run.solve_time_s / 40)} each" in text
     assert "true residual 2.0e-07" in text
-    assert summarise_run(run).to_json()["ending"]["reason"] == "CONVERGED_RTOL"
+    assert to_document(summarise_run(run))["ending"]["reason"] == "CONVERGED_RTOL"
     assert measure(run, "time-to-tolerance") == run.solve_time_s
     (group,) = group_runs([run])
     assert "3 ranks, to rtol 1e-08" in group.title

@@ -85,7 +85,7 @@ def test_json_of_the_paper_has_no_nan(tmp_path: Path) -> None:
 def test_a_side_of_two_points_has_a_provisional_constant(tmp_path: Path) -> None:
     values = {"f": lambda p: np.where(p < 500.0, p, 1e5)}
     path = write_text(tmp_path / "e.txt", values, noise=0.001, repetitions=3)
-    (model,) = study_json(study_scaling(read_experiment(path)))["models"]
+    (model,) = json.loads(strict_json(study_json(study_scaling(read_experiment(path)))))["models"]
     assert model["change"] == [256.0, 512.0]
     short = model["segments"][1]
     assert (short["provisional"], short["points"], short["terms"]) == (True, 2, [])

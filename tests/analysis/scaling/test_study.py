@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from hindmost.analysis.scaling.study import MetricStudy, rank, study_scaling
 from hindmost.analysis.scaling.study_json import study_json
 from hindmost.errors import DataError, UsageError
 from hindmost.models.pmnf import fit_segments
+from hindmost.output import strict_json
 
 LEADING = {
     "main->fast": (0.0, 1.0),
@@ -126,7 +128,7 @@ def test_a_target_far_beyond_a_narrow_range_is_doubted(
     path = write_text(
         tmp_path / "e.txt", {"f": lambda p: 0.01 * p}, points=points, noise=0.01, repetitions=3
     )
-    (model,) = study_json(study_scaling(read_experiment(path)))["models"]
+    (model,) = json.loads(strict_json(study_json(study_scaling(read_experiment(path)))))["models"]
     said = [each for each in model["doubts"] if "the points span a factor of 1.06 in p" in each]
     assert bool(said) == doubtful
 
@@ -139,7 +141,7 @@ def test_a_prediction_beyond_the_points_is_foretold_and_says_where_from(tmp_path
     ends = {"f": lambda p: 5.0 + 0.01 * p + np.where(p > 500.0, 300.0, 0.0)}
     path = write_text(tmp_path / "e.txt", {**TRUTH, **ends}, noise=0.02, repetitions=3)
     study = study_scaling(read_experiment(path), at="4096")
-    for model in study_json(study)["models"]:
+    for model in json.loads(strict_json(study_json(study)))["models"]:
         assert sum(each["weight"] for each in model["prediction_from"]) == pytest.approx(1.0)
         if model["kernel"] != "f":
             assert model["prediction_from"] == [{"source": "the model", "weight": 1.0}]
@@ -152,7 +154,7 @@ def test_a_prediction_beyond_the_points_is_foretold_and_says_where_from(tmp_path
         assert contradicted == any("but the last points" in each for each in model["doubts"])
     for asked, method in (("512", "likelihood"), ("4096", "paper")):
         within = study_scaling(read_experiment(path), ScalingOptions(method=method), at=asked)
-        for model in study_json(within)["models"]:
+        for model in json.loads(strict_json(study_json(within)))["models"]:
             assert model["prediction_from"] == [{"source": "the model", "weight": 1.0}]
             assert model["predicted"] == model["model_predicts"]
 

@@ -10,6 +10,7 @@ from hindmost.models.changepoint import detect
 from hindmost.models.changepoint.robust import segments
 from hindmost.models.synthetic.nightly import draw_nightly
 from hindmost.models.synthetic.scores import Score, score_changes
+from hindmost.records import to_document
 
 DWELL = 25
 HEIGHT = 0.15
@@ -49,7 +50,7 @@ def test_the_modes_are_one_regime_and_it_is_said() -> None:
     expected = np.hypot(0.5 * HEIGHT, 0.02)
     assert abs(regime.deviation - expected) < 0.25 * expected
     assert "switch between two levels" in found.explain()
-    assert found.to_json()["regimes"][0]["switching"]
+    assert to_document(regime)["switching"]
 
 
 def test_a_slowdown_that_is_undone_and_comes_back_is_three_changes() -> None:

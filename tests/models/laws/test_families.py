@@ -11,6 +11,7 @@ from scipy import integrate, special, stats
 from hindmost.errors import DataError
 from hindmost.models.laws.families import SKIPPED, Candidate, ScipyLaw, fit_families, fit_family
 from hindmost.models.laws.sample import Sample
+from hindmost.records import to_document
 
 
 def detours(size: int) -> NDArray[np.float64]:
@@ -34,7 +35,7 @@ def test_the_family_that_was_drawn_from_comes_first(of_gamma: tuple[Candidate, .
     found = {one.law.name: one for one in of_gamma}["gamma"]
     assert found.log_likelihood > max(one.log_likelihood for one in of_gamma) - 1e-3
     truth = stats.gamma(2.5, loc=1e-4, scale=2e-5)
-    parameters = found.law.to_json()
+    parameters = to_document(found.law)
     assert parameters["a"] == pytest.approx(2.5, rel=0.05)
     assert parameters["loc"] == pytest.approx(1e-4, rel=0.01)
     # The entropy is what the mean of the logarithm of the density comes to.
@@ -93,7 +94,7 @@ def test_moments_and_quantiles_of_a_family_are_those_of_scipy() -> None:
     assert mass == pytest.approx(1.0, rel=1e-6)
     assert ScipyLaw(name="burr12", shape=(2.0, 0.7), loc=0.0, scale=1.0).variance == np.inf
     assert ScipyLaw(name="cauchy", shape=(), loc=0.0, scale=1.0).mean == np.inf
-    assert law.to_json() == {"family": "burr12", "c": 2.0, "d": 3.0, "loc": 1e-4, "scale": 2e-5}
+    assert to_document(law) == {"family": "burr12", "c": 2.0, "d": 3.0, "loc": 1e-4, "scale": 2e-5}
 
 
 @pytest.mark.parametrize("name", ["irwinhall", "loguniform"])

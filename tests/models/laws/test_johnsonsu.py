@@ -10,6 +10,7 @@ from hindmost.models.laws.johnsonsu import JohnsonSU, fit_johnsonsu
 from hindmost.models.laws.law import log_likelihood
 from hindmost.models.laws.maximum import maximum_moments
 from hindmost.models.laws.sample import Sample, exact_sample
+from hindmost.records import to_document
 
 LAWS = {
     "johnson su": stats.johnsonsu(-2.0, 1.3, loc=4e-4, scale=2e-5),
@@ -74,7 +75,7 @@ def test_density_and_quantiles_are_those_of_scipy() -> None:
     np.testing.assert_allclose(law.at_normal(z), scipys.ppf(stats.norm.cdf(z)), rtol=1e-10)
     assert law.mean == pytest.approx(scipys.mean(), rel=1e-12)
     assert law.variance == pytest.approx(scipys.var(), rel=1e-10)
-    assert law.to_json() == {"family": "johnsonsu", "a": 0.7, "b": 1.9, "loc": 3.0, "scale": 0.2}
+    assert to_document(law) == {"family": "johnsonsu", "a": 0.7, "b": 1.9, "loc": 3.0, "scale": 0.2}
 
 
 @pytest.mark.parametrize("sample", [np.full(100, 3e-4), np.array([1.0, 2.0, 3.0])])

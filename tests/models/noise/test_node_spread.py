@@ -9,6 +9,7 @@ from scipy import stats
 
 from hindmost.errors import DataError
 from hindmost.models.noise.node_spread import spread_over_nodes
+from hindmost.records import to_document
 
 
 def layout(
@@ -56,7 +57,7 @@ def test_nodes_are_recommended_where_iterates_are_nearly_constant_on_a_node() ->
     spread = spread_over_nodes(loose, node)
     assert spread.recommended == "ranks"
     assert "Use P = 1024 (ranks)" in spread.explain()
-    figures = json.loads(json.dumps(spread.to_json(), allow_nan=False))
+    figures = json.loads(json.dumps(to_document(spread), allow_nan=False))
     assert figures["intraclass"] == pytest.approx(0.5, abs=0.1)
 
 

@@ -14,6 +14,7 @@ from hindmost.models.noise.slow_iterations import (
     find_slow_groups,
     segment_starts,
 )
+from hindmost.records import to_document
 
 RESTART = 30
 
@@ -86,7 +87,7 @@ def test_says_where_how_much_and_what_it_cost() -> None:
     assert groups.places == RESTART
     assert "2 groups of slow iterations" in groups.explain()
     assert f"iterations {first.first} to {first.last}, in the median 1.4" in groups.explain()
-    figures = json.loads(json.dumps(groups.to_json()))
+    figures = json.loads(json.dumps(to_document(groups)))
     assert figures["groups"][1]["last"] == second.last
 
 

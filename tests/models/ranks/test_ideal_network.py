@@ -20,6 +20,7 @@ from hindmost.models.ranks.efficiency_tally import (
 )
 from hindmost.models.simulation.blocks import KINDS, EventBlock
 from hindmost.models.simulation.event_simulator import Latencies
+from hindmost.records import to_document
 
 REDUCE, SEND, RECEIVE = EventKind.REDUCE, EventKind.SEND, EventKind.RECEIVE
 POST, COMPLETE = EventKind.POST, EventKind.COMPLETE
@@ -171,7 +172,7 @@ def test_parts_add_up_and_neither_blocks_nor_compiling_matter(
         ),
         *zip(parts.places.values(), again.places.values(), strict=True),
     ):
-        ours, theirs = one.to_json(), other.to_json()
+        ours, theirs = to_document(one), to_document(other)
         assert ours.pop("lost_s") == pytest.approx(theirs.pop("lost_s"))
         assert ours == pytest.approx(theirs)
     assert [(each.first, each.last) for each in parts.windows] == [(0, 10), (10, 20), (20, 37)]
