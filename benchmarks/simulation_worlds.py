@@ -25,6 +25,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hindmost.analysis.runs.read import find_runs
 from hindmost.analysis.verbs.whatif import with_recorded_solver
@@ -152,7 +153,7 @@ def values_of(world: World, walked: Walked, factor: float) -> dict[str, object]:
     }
 
 
-def edges_of(world: World) -> tuple[np.ndarray, np.ndarray]:
+def edges_of(world: World) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Return who sends to whom on the recorded ranks."""
     source, target = neighbours(world.ranks, world.dimensions)
     return source.astype(np.int32), target.astype(np.int32)
@@ -232,7 +233,7 @@ def ask(world: World, seed: int, ranks: Sequence[int], tallies: dict[str, Tally]
             grid=world.dimensions or None,
         )
         cases = ["as it is", list(CASES)[1 + seed // 2 % 2]]
-        changes = [one for case in cases for one in changes_of(**CASES[case][0])]
+        changes = [one for case in cases for one in changes_of(**CASES[case][0])]  # type: ignore[arg-type]
         if world.program == "cg":
             changes = with_recorded_solver([*changes, *changes_of(solver="pipecg")])
         try:

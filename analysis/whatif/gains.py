@@ -279,7 +279,7 @@ def replayed(run: Run) -> Remedies:
             ask("partner", Change(solver=recipe.partner))
     except DataError as error:
         return Remedies(refused=str(error).rstrip("."))
-    return Remedies(**found, undecided=undecided)
+    return Remedies(**found, refused="", undecided=undecided)
 
 
 def equal(work_s: NDArray[np.float64]) -> Change:
