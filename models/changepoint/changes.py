@@ -105,6 +105,11 @@ class ChangePoint:
         )
 
     @property
+    def verdict(self) -> str:
+        """The kind of change: "step"."""
+        return "step"
+
+    @property
     def effect_percent(self) -> float:
         """The effect in percent."""
         return 100.0 * self.effect

@@ -59,7 +59,7 @@ def test_a_latency_of_its_own_for_every_body() -> None:
 @pytest.mark.parametrize("wrong", [{"lag": -1}, {"restart": 0}])
 def test_impossible_solves_are_refused(wrong: dict[str, int]) -> None:
     with pytest.raises(UsageError, match="at least 0 and 1"):
-        synthetic_solve(np.ones((3, 2)), **wrong)  # type: ignore[arg-type]
+        synthetic_solve(np.ones((3, 2)), **wrong)
 
 
 def quiet(ranks: int, **known: object) -> World:
@@ -68,7 +68,7 @@ def quiet(ranks: int, **known: object) -> World:
     alike = {"program": "loop", "weak": True, "iterations": 10, "work_s": 1e-3, "jitter": 0.0}
     costs = {"across_s": 2e-6, "per_byte_s": 0.0, "library_s": 1e-6, "per_node": 1}
     none = {"detours": (0.0, 1.0, 0.0), "apart": 0.0, "dimensions": 0}
-    return World(**{**values, **alike, **costs, **none, "ranks": ranks, **known})  # type: ignore[arg-type]
+    return World(**{**values, **alike, **costs, **none, "ranks": ranks, **known})
 
 
 @pytest.mark.parametrize(("ranks", "messages"), [(2, 1), (4, 2), (512, 9), (3, 2), (7, 4)])
