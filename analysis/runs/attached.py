@@ -357,13 +357,15 @@ class AttachedRun:
         """Most work of a rank above the mean of all, as a share of the solve time."""
         return 0.0 if self.times is None else self.judged.imbalance
 
-    def lines(self, *, alone: bool = True) -> list[str]:
+    def lines(self, *, alone: bool = True, growth: bool = True) -> list[str]:
         """Return the sentences.
 
         Parameters
         ----------
         alone : bool
             Whether the other loops of the program are named: no other file has one of them.
+        growth : bool
+            Whether it is said where work grows.
         """
         return [
             *self.why_incomplete(),
@@ -372,7 +374,7 @@ class AttachedRun:
             self.where(),
             self.who(),
             *self.network(),
-            *self.grown(),
+            *(self.grown() if growth else ()),
             *self.counted_work(),
             *self.inner(),
             *self.pipelined(),
@@ -690,7 +692,7 @@ class AttachedProgram:
         below : mapping of Path to sequence of str
             What else is said of each run, below its sentences.
         loops : bool
-            Whether the other loops of the program are named.
+            Whether the other loops of the program are named, and where work grows.
         """
         first = self.runs[0]
         attached, header = first.attached, first.run.header
@@ -714,7 +716,7 @@ class AttachedProgram:
             if len(self.runs) > 1:
                 lines.append(f"  {each.run.path.name}:")
             alone = loops and len(self.runs) == 1
-            own = (*each.lines(alone=alone), *below.get(each.run.path, ()))
+            own = (*each.lines(alone=alone, growth=loops), *below.get(each.run.path, ()))
             lines += [f"  {line.strip()}" for line in own]
         if len(self.runs) > MOST_RUNS:
             lines.append(f"  {counted(len(self.runs) - MOST_RUNS, 'file')} more, of less time.")

@@ -148,7 +148,7 @@ def perform(arguments: argparse.Namespace) -> int:
             summary, findings = by_path[each.run.path]
             below[each.run.path] = [
                 *summary.lines(below_program=True),
-                *cautions(findings, OF_SHOW, each.said, most),
+                *cautions(findings, OF_SHOW, each.said - ({"drift"} if not loops else set()), most),
             ]
         return folded(program.lines(below, loops=loops))
 

@@ -100,7 +100,7 @@ def test_regular_long_iterations_are_not_told_as_noise(
     said = words(page_of(tmp_path, own, of_work(alike)))
     assert said.startswith("Recurring work costs 41 % of the time (28.0 ms): every 10th iteration")
     assert "every 10th iteration (0, 10, … 390) is 700 us longer on rank 1" in said
-    assert "The program does this itself, as output or a checkpoint" in said
+    assert "The program does this itself, for example as output or a checkpoint" in said
     assert "ariation of iterations costs" not in said
     assert "its median iteration has 1.00 times the mean work" in said
     assert "No single rank stands out" not in said
