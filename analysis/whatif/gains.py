@@ -272,8 +272,8 @@ def replayed(run: Run) -> Remedies:
         recipe = RECIPES.get(run.header.solver)
         if recipe is None:
             undecided["partner"] = (
-                f"no pipelined partner of {run.header.solver} is known. Record both forms, and "
-                "give the pipelined one's runs with --against"
+                f"no pipelined partner of this {run.header.solver} is known. Record both forms, "
+                "and give the pipelined one's runs with --against"
             )
         elif run.header.synchronisation == "blocking":
             ask("partner", Change(solver=recipe.partner))
