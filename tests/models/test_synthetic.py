@@ -59,7 +59,7 @@ def test_a_latency_of_its_own_for_every_body() -> None:
 @pytest.mark.parametrize("wrong", [{"lag": -1}, {"restart": 0}])
 def test_impossible_solves_are_refused(wrong: dict[str, int]) -> None:
     with pytest.raises(UsageError, match="at least 0 and 1"):
-        synthetic_solve(np.ones((3, 2)), **wrong)
+        synthetic_solve(np.ones((3, 2)), **wrong)  # type: ignore[arg-type]
 
 
 def quiet(ranks: int, **known: object) -> World:
