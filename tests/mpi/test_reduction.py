@@ -346,7 +346,7 @@ def test_verbs_take_a_reduced_adaptive_run_or_refuse_it(
         for text in said
     ]
     assert lines[0] == lines[1]
-    assert len(lines[0]) == 2
+    assert len(lines[0]) == 1
     assert main(["check", str(some.path)]) in (0, 1)
     assert main(["show", "--ranks", str(some.path)]) == 0
     assert "2 of 4 ranks kept full records" in capsys.readouterr().out

@@ -51,7 +51,8 @@ def recorded(patterns: Path, ranks: Ranks, how: str, *words: str, count: int = 2
         count, "attach", "--out", patterns.parent / how, *words, "--", patterns, how, *marks
     )
     assert done.returncode == 0, done.stderr
-    path = max((patterns.parent / how).glob("*.h5"), key=lambda each: each.stat().st_mtime)
+    found = (patterns.parent / how).glob("patterns-loop*.h5")  # not that of the set-up
+    path = max(found, key=lambda each: each.stat().st_mtime)
     return hindmost.open(path)
 
 

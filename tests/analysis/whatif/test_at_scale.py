@@ -322,7 +322,7 @@ def test_a_prediction_says_which_repeats_the_laws_miss(
     printed = " ".join(capsys.readouterr().out.split())
     assert "On 64 ranks (16 nodes; extrapolated from 3 ranks): predicted " in printed
     assert f"Left out: {others[1].name}. On the recorded ranks, the simulation misses" in printed
-    assert "simulated on the recorded ranks, the time differs (" in printed
+    assert "a simulation of the recorded ranks is off by " in printed
     assert main(["whatif", *words, "--json"]) == 0
     (found,) = json.loads(capsys.readouterr().out)["predictions"]
     every = answer(capsys, *words)

@@ -19,6 +19,7 @@ from hindmost.models.noise.uniform import (
     fit_uniforms,
 )
 from hindmost.models.results import ModelKind
+from hindmost.output import strict_json
 
 LEAST = JohnsonSU(a=-1.2, b=1.6, loc=4e-4, scale=3e-5)
 SPAN = JohnsonSU(a=-2.0, b=1.9, loc=6e-5, scale=2e-5)
@@ -91,7 +92,7 @@ def test_repetitions_of_section_6_tend_to_the_prediction(blocking: bool) -> None
 def test_printed_parameters_simulate_the_printed_time(synchronisation: str) -> None:
     times = solve_times(uniform_run(3000, 8, seed=3), synchronisation=synchronisation)
     model = fit_redrawn_uniform(times)
-    printed = json.loads(json.dumps(model.parameters(), allow_nan=False))
+    printed = json.loads(strict_json(model.parameters()))
     inputs = {name: printed[name] for name in ("bodies", "ranks", "blocking", "fill_s")}
     least, span = (law_of(printed["laws"][name]) for name in ("least", "span"))
     fitted = printed["laws"]["fitted_iterations"]
