@@ -188,8 +188,9 @@ def test_efficiencies_and_models_see_who_comes_last(loops: dict[str, Run], name:
     assert 0.45 < balance < 0.9  # 1.0 where waiting counts as work
     assert found.whole.serialisation is not None
     assert found.whole.transfer is not None
-    paths_s = [part.path.work for part, _ in replayed_parts(run, 2)]
-    assert any(each[1] > 0.5 * each.sum() for each in paths_s)
+    if name != "split_sum":  # posted before the work: the other rank may wait for its progress
+        paths_s = [part.path.work for part, _ in replayed_parts(run, 2)]
+        assert any(each[1] > 0.5 * each.sum() for each in paths_s)
     times = solve_times(run)
     assert times.events is not None
     bodies_s = fit_both(times)[0].bodies_s
