@@ -5,11 +5,12 @@ from __future__ import annotations
 import atexit
 import ctypes
 import math
+import os
 import sys
 import time
 from array import array
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from hindmost.errors import HindmostError, UsageError
 from hindmost.failure import describe, show_traceback
@@ -183,12 +184,13 @@ def await_turn(rank: int) -> None:
     time.sleep(min(STAGGER_S * rank, LONGEST_STAGGER_S))
 
 
-def _abort(communicator: Any, status: int) -> None:
+def _abort(communicator: Any, status: int) -> NoReturn:
     """End all ranks through MPI, once the launcher has read what this one has said.
 
     MPICH's own abort ends in ``exit``, where UCX takes down its connections under a thread that
     still serves them: now and then that thread calls ``abort``, and the status is lost. So the
-    first thing that ``exit`` does here is to end the process.
+    first thing that ``exit`` does here is to end the process. Where its abort comes back before the
+    launcher has ended the ranks, nothing else may be said.
     """
     time.sleep(READING_S)
     libc = ctypes.CDLL(None)
@@ -196,6 +198,7 @@ def _abort(communicator: Any, status: int) -> None:
         libc.fflush(None)
         libc.on_exit(libc._exit, None)  # called with the status of exit, before older handlers
     communicator.Abort(status)
+    os._exit(status)
 
 
 def reporter(rank: int) -> Callable[[str], None]:
