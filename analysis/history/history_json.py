@@ -13,11 +13,11 @@ from hindmost.models.changepoint import ChangePoint, Regime, Trend, effective_se
 
 
 @dataclass(frozen=True, slots=True)
-class DatedRegime:
-    """Observations between two changes, or a drift, with the first and the last date."""
+class Dated:
+    """What was found in a series, with the first and the last date."""
 
     of: JudgedSeries
-    found: Regime
+    found: Regime | Trend
 
     JSON = "dates **found"
 
@@ -28,18 +28,17 @@ class DatedRegime:
 
 
 @dataclass(frozen=True, slots=True)
-class DatedTrend:
-    """A drift, with the first and the last date."""
+class DatedRegime(Dated):
+    """Observations between two changes."""
 
-    of: JudgedSeries
+    found: Regime
+
+
+@dataclass(frozen=True, slots=True)
+class DatedTrend(Dated):
+    """A drift."""
+
     found: Trend
-
-    JSON = "dates **found"
-
-    @property
-    def dates(self) -> tuple[str, str]:
-        """The first and the last date."""
-        return self.of.labels[self.found.start], self.of.labels[self.found.stop - 1]
 
 
 @dataclass(frozen=True, slots=True)

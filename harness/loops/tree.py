@@ -310,14 +310,17 @@ def begins_at_entry(
         return begins
     trips = np.diff(np.searchsorted(begins, np.append(enters, calls.context.size)))
     last = begins[np.cumsum(trips) - 1]
-    found = []
+    found: list[NDArray[np.int64]] = []
     for first in np.unique(calls.context[enters]):
         of = calls.context[enters] == first
         made = np.flatnonzero(calls.context == first)
         begin, rest, end = (np.searchsorted(made, each[of]) for each in (enters, last, leaves + 1))
         if (trips[of] < 3).any() or (end - begin != trips[of] - 1).any() or (rest < end).any():
             return begins
-        found += [made[one:other] for one, other in zip(begin, end, strict=True)]
+        edges = np.bincount(begin, minlength=made.size + 1) - np.bincount(
+            end, minlength=made.size + 1
+        )
+        found.append(made[np.cumsum(edges)[:-1] > 0])
     return np.sort(np.concatenate(found))
 
 

@@ -35,7 +35,26 @@ def relative(log_difference: float) -> float:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ChangePoint:
+class Effect:
+    """A relative difference and its interval: 0.1 for +10 %."""
+
+    effect: float
+    effect_interval: tuple[float, float]
+
+    @property
+    def effect_percent(self) -> float:
+        """The effect in percent."""
+        return 100.0 * self.effect
+
+    @property
+    def effect_interval_percent(self) -> tuple[float, float]:
+        """The ends of its interval in percent."""
+        low, high = self.effect_interval
+        return 100.0 * low, 100.0 * high
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangePoint(Effect):
     """A step from one level to another.
 
     Attributes
@@ -70,8 +89,6 @@ class ChangePoint:
     level: float
     before: float
     after: float
-    effect: float
-    effect_interval: tuple[float, float]
     p_value: float
     p_anywhere: float
     seen: int
@@ -108,17 +125,6 @@ class ChangePoint:
     def verdict(self) -> str:
         """The kind of change: "step"."""
         return "step"
-
-    @property
-    def effect_percent(self) -> float:
-        """The effect in percent."""
-        return 100.0 * self.effect
-
-    @property
-    def effect_interval_percent(self) -> tuple[float, float]:
-        """The ends of its interval in percent."""
-        low, high = self.effect_interval
-        return 100.0 * low, 100.0 * high
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,7 +193,7 @@ class OutlierRun:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Trend:
+class Trend(Effect):
     """A drift along a straight line of the logarithm.
 
     Attributes
@@ -202,8 +208,6 @@ class Trend:
 
     start: int
     stop: int
-    effect: float
-    effect_interval: tuple[float, float]
     p_value: float
 
     JSON = "effect_percent effect_interval_percent p_value verdict"
@@ -219,14 +223,3 @@ class Trend:
             f"Drifts by {signed_percent(self.effect, self.effect_interval)} from "
             f"observation {self.start} to {self.stop - 1}."
         )
-
-    @property
-    def effect_percent(self) -> float:
-        """The effect in percent."""
-        return 100.0 * self.effect
-
-    @property
-    def effect_interval_percent(self) -> tuple[float, float]:
-        """The ends of its interval in percent."""
-        low, high = self.effect_interval
-        return 100.0 * low, 100.0 * high
