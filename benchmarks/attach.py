@@ -39,6 +39,8 @@ UNKNOWNS, ITERATIONS, SOLVES = 1000, 1500, 8
 """Of a rank; of a solve; of a process."""
 LOOPS, CALLS, ROUNDS = 5000, 10, 12
 """Iterations of a loop, calls of an iteration, loops of a process."""
+DEEPER = 18
+"""Functions around the loop, so that a call's context has as many frames more."""
 GOAL_ITERATION_NS, GOAL_CALL_NS = 600.0, 40.0
 LIMIT_S = 120.0
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
@@ -105,7 +107,7 @@ def compile_programs(folder: Path) -> tuple[Path, Path]:
 
 
 def cases(solves: Path, loop: Path) -> list[Case]:
-    """Return what is timed: two solvers and a loop, on one and two ranks."""
+    """Return what is timed: two solvers, and a loop in main or below it, on one and two ranks."""
     found = []
     for ranks in (1, 2):
         for solver in ("gmres", "pgmres"):
@@ -120,16 +122,17 @@ def cases(solves: Path, loop: Path) -> list[Case]:
                     goal_ns=GOAL_ITERATION_NS,
                 )
             )
-        found.append(
+        found += [
             Case(
-                name="loop",
-                words=(str(loop), str(LOOPS), str(CALLS), str(ROUNDS)),
+                name="deep loop" if depth else "loop",
+                words=(str(loop), str(LOOPS), str(CALLS), str(ROUNDS), str(depth)),
                 ranks=ranks,
                 units=LOOPS * CALLS,
                 unit="call",
                 goal_ns=GOAL_CALL_NS,
             )
-        )
+            for depth in (0, DEEPER)
+        ]
     return found
 
 
@@ -147,7 +150,7 @@ def run_recorded(case: Case, folder: Path) -> tuple[NDArray[np.float64], Recorde
     out = folder / "runs"
     out.mkdir()
     settings = folder / "attach.settings"
-    every = 1 if case.name == "loop" else 2  # a loop takes every second one by its marks
+    every = 1 if case.unit == "call" else 2  # a loop takes every second one by its marks
     settings.write_text(AttachRequest(out=out, every=every).text(None))
     times = run(case, variables(recorder_library(), settings, {}))
     (raw,) = out.glob("*.raw")

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from hindmost.analysis.runs.read import find_runs
 from hindmost.analysis.verbs.whatif import with_recorded_solver
-from hindmost.analysis.whatif.advice import Compared, Verdict
+from hindmost.analysis.whatif.compared import Compared, Verdict
 from hindmost.analysis.whatif.gains import pooled, remedies_of
 from hindmost.analysis.whatif.options import changes_of
 from hindmost.analysis.whatif.prediction import SolvePrediction, predict_at_scale
