@@ -307,9 +307,7 @@ class AttachedRun:
         does not account for it.
         """
         worst, times = self.straggler, self.times
-        if worst is None or times is None or self.recurring:
-            return ""
-        if self.judged.quickest:
+        if worst is None or times is None or self.recurring or self.judged.quickest:
             return ""
         if self.quickest_s is not None:
             return " Its quickest iterations do not show that: perhaps a disturbance, not its work."
