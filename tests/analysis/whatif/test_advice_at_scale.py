@@ -196,7 +196,7 @@ def test_times_that_the_table_withholds_stand_under_a_condition(
 def test_a_ratio_too_wide_to_mean_anything_is_no_face_value(
     files: list[Path], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hindmost.analysis.whatif.advice.WIDEST", 1.0)
+    monkeypatch.setattr("hindmost.analysis.whatif.compared.WIDEST", 1.0)
     found = advice(capsys, *files, "--ranks", "256", *SCALE[2:])
     (at,) = found["at_scale"]
     low, high = at["ratio_interval"]
