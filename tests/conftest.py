@@ -13,8 +13,6 @@ from typing import BinaryIO
 
 # Before numpy is loaded: threads of BLAS that wait for small matrices take all cores.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-# Ranks that wait leave their core to others: tests start more processes than there are cores.
-os.environ.setdefault("OMPI_MCA_mpi_yield_when_idle", "1")
 
 from hindmost.files import cache_folder
 
