@@ -48,6 +48,7 @@ from hindmost.models.simulation.blocks import (
     REDUCE,
     SEND,
     TO_ROOT,
+    EventBlock,
     Neighbours,
     slabs,
 )
@@ -148,6 +149,35 @@ class EventSimulator:
         if self._ends[1] == self._ends[0]:
             return None
         return float(self._posted[(self._ends[1] - 1) % len(self._posted)].max())
+
+    def walk_cycles(self, block: EventBlock, *, ended: NDArray[np.float64] | None = None) -> None:
+        """Walk through bodies, before some of which all ranks meet.
+
+        Parameters
+        ----------
+        block : EventBlock
+            The next bodies. What their events took is not walked through.
+        ended : float64 array, shape (iteration, rank), seconds, optional
+            Is filled with the time at which every rank ends a body, since all ranks met.
+
+        Raises
+        ------
+        DataError
+            See `walk`.
+        """
+        for rows in block.cycles():
+            part = block.part(rows)
+            if part.cycle_begins[0]:
+                self.meet()
+            self.walk(
+                part.kind,
+                part.work,
+                part.rest,
+                ended=None if ended is None else ended[rows],
+                absent=part.absent,
+                group=part.group,
+                interpret=block.work.size <= FEW_EVENTS,
+            )
 
     def walk(
         self,

@@ -11,7 +11,6 @@ import pytest
 from tests.models.simulation.cases import PATTERNS, Case, case
 
 from hindmost.models.noise.maxplus import Replay
-from hindmost.models.ranks.efficiency_tally import IdealNetwork
 from hindmost.models.ranks.slopes import SlopeSum
 from hindmost.models.ranks.transfers import SlowTransfers
 from hindmost.models.simulation.blocks import (
@@ -61,13 +60,11 @@ def test_replays_take_as_long_as_before(frozen: tuple[Case, dict[str, Any]]) -> 
 def test_bodies_end_on_an_ideal_network_as_before(frozen: tuple[Case, dict[str, Any]]) -> None:
     given, before = frozen
     block = given.block
-    network = IdealNetwork(4, *given.edges)
-    begins = block.cycle_begins
-    ended = [
-        network.advance(block.kind[rows], block.work[rows], block.rest[rows], begins[rows])
-        for rows in (slice(0, 8), slice(8, 17))
-    ]
-    np.testing.assert_array_equal(np.concatenate(ended)[[3, 9]], before["ended_s"][:2])
+    network = EventSimulator(4, Neighbours.of_edges(4, *given.edges))
+    ended = np.empty(block.rest.shape)
+    for rows in (slice(0, 8), slice(8, 17)):
+        network.walk_cycles(block.part(rows), ended=ended[rows])
+    np.testing.assert_array_equal(ended[[3, 9]], before["ended_s"][:2])
 
 
 def test_slopes_and_slow_transfers_are_those_of_before(
