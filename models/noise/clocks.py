@@ -13,6 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from hindmost.models.simulation.blocks import slabs
+
 FloatArray = NDArray[np.float64]
 
 LEAST_PERIODIC = 8
@@ -29,7 +31,6 @@ ALIKE = 0.8
 """Of the best alignment: a multiple of a clock's frequency aligns nearly as well."""
 MOST_TIMES = 2000
 """Detours that are tested; of more, those that come first."""
-BLOCK = 2048
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,8 +114,8 @@ def timing_of(times_s: FloatArray, every_s: FloatArray) -> Timing:
 def alignments(times_s: FloatArray, frequency: FloatArray) -> FloatArray:
     """Return the length of the mean phase at frequencies, 1 if all agree: shape (frequency,)."""
     parts = []
-    for begin in range(0, frequency.size, BLOCK):
-        turns = np.multiply.outer(frequency[begin : begin + BLOCK], times_s)
+    for some in slabs(frequency.size, times_s.size):
+        turns = np.multiply.outer(frequency[some], times_s)
         parts.append(np.abs(np.exp(2j * np.pi * turns).mean(axis=1)))
     return np.concatenate(parts)
 

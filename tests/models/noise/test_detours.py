@@ -99,11 +99,6 @@ def test_a_single_spike_is_no_kind_of_detours() -> None:
     assert found.others_s == pytest.approx(1.0, rel=0.01)
 
 
-def test_a_rank_without_work_has_none() -> None:
-    found = found_in(np.zeros(N))
-    assert (found.families, found.share) == ((), 0.0)
-
-
 def test_a_quiet_rank_has_none() -> None:
     found = found_in(WORK_S + jitter("normal"))
     assert not found.families
@@ -173,16 +168,6 @@ def test_detours_in_the_turns_of_a_core_have_no_known_timing() -> None:
     timing = timing_of(times, every)
     assert timing.clock is None
     assert not timing.known
-
-
-def test_a_clock_of_some_detours_is_theirs_alone() -> None:
-    random = np.random.default_rng(8)
-    ticks = np.arange(300) * 4e-3 + random.uniform(0.0, 2e-4, 300)
-    times = np.sort(np.concatenate([ticks, random.uniform(0.0, 1.2, 300)]))
-    clock = timing_of(times, np.arange(0.0, 1.2, 1e-4)).clock
-    assert clock is not None
-    assert clock.period_s == pytest.approx(4e-3, rel=0.01)
-    assert clock.share == pytest.approx(0.5, abs=0.1)
 
 
 @pytest.mark.parametrize("length_s", [300e-6, 100e-6])
