@@ -94,7 +94,7 @@ WRONG: dict[str, bytes] = {
     "should be a text": change(**{"Extra-P": 4}),
     "lacks 'Extra-P'": archive({"experiment.json": b"{}"}),
     "not JSON": archive({"experiment.json": b"[" * 5000}),
-    "'a' appears twice": archive({"experiment.json": b'{"a": 1, "a": 2}'}),
+    'key "a" comes twice': archive({"experiment.json": b'{"a": 1, "a": 2}'}),
     "byte 0: not UTF-8": archive({"experiment.json": b"\xff"}),
     "experiment.json is missing from the archive": archive({"other.json": b"{}"}),
     "should be an object": change(measurements=[]),
