@@ -103,7 +103,7 @@ def from_document(kind: type[T], value: Any, *path: str | int, ignore_unknown: b
     *path : str or int
         Where the value stands, for messages.
     ignore_unknown : bool
-        Leave unknown keys alone.
+        Leave unknown keys alone; those of records inside are refused all the same.
 
     Raises
     ------
@@ -171,7 +171,7 @@ def check_keys(kind: Any, value: Any, *, ignore_unknown: bool = False) -> None:
     for key, each in inner(value):
         if isinstance(each, dict | list):
             try:
-                check_keys(kind_of_member(kind, key), each, ignore_unknown=ignore_unknown)
+                check_keys(kind_of_member(kind, key), each)
             except RecordError as error:
                 raise error.below(key) from None
         elif isinstance(each, float | int) and not -LARGEST < each < LARGEST:
