@@ -6,7 +6,6 @@ finite, unless their type says that they may be infinite.
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Annotated, Any, NotRequired, TypedDict
 
 from msgspec import Meta
@@ -15,19 +14,11 @@ from hindmost.parsing import parse_json, shown
 from hindmost.records import RecordError, from_document
 
 MOST_NAME = 1000
-"""Characters of a name."""
-MOST_TEXT = 10_000
-"""Characters of any other text."""
-MOST_RANKS = 1 << 31
-MOST_COUNT = 1 << 53
-"""Integers up to this are exact as float64."""
-YEARS = (1970, 9998)
+"""Characters of a name that a user gives."""
 
 Json = dict[str, Any]
 """A JSON object."""
-Name = Annotated[
-    str, Meta(min_length=1, max_length=MOST_NAME, description=f"1 to {MOST_NAME} characters")
-]
+Name = Annotated[str, Meta(min_length=1, description="text that is not empty")]
 NewName = Annotated[
     str,
     Meta(
@@ -36,9 +27,8 @@ NewName = Annotated[
     ),
 ]
 """A name that a user gives: without control characters and surrogates."""
-Text = Annotated[str, Meta(max_length=MOST_TEXT, description=f"at most {MOST_TEXT} characters")]
-Ranks = Annotated[int, Meta(ge=1, le=MOST_RANKS)]
-Count = Annotated[int, Meta(ge=0, le=MOST_COUNT)]
+Ranks = Annotated[int, Meta(ge=1)]
+Count = Annotated[int, Meta(ge=0)]
 Amount = Annotated[float, Meta(ge=0)]
 Duration = Annotated[float, Meta(ge=0, extra={"infinite": True})]
 """May be infinite: the shortest body of a run without bodies."""
@@ -264,15 +254,3 @@ def read_summary(text: Any, phases: tuple[str, ...]) -> Json:
         why = f"the file has the phases {shown(list(phases))}"
         raise RecordError(why, "summary", "phase_s", found=list(summary["phase_s"]))
     return summary
-
-
-def check_time(text: str) -> None:
-    """Raise a ValueError if a text is not a valid time of a run."""
-    try:
-        year = datetime.fromisoformat(text).year
-    except ValueError:
-        year = 0
-    if not YEARS[0] <= year <= YEARS[1]:
-        raise ValueError(
-            f"'t0_utc' is {text[:40]!r}; it should be a time as 2026-01-02T03:04:05+00:00"
-        )

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import DamagedFileError, DataError, NotARunFileError
-from hindmost.harness.runfile.attributes import MOST_NAME, Json, read_summary
+from hindmost.harness.runfile.attributes import Json, read_summary
 from hindmost.harness.runfile.bodies import EARLIER_PHASES, NOT_WORK, PHASES, sum_of_phases
 from hindmost.harness.runfile.checksum import verify_checksum
 from hindmost.harness.runfile.contents import Edges, Header
@@ -460,10 +460,10 @@ def check_names(path: Path, file: h5py.File, phases: list[str], version: int) ->
         )
     for dimension in NAMED:
         names = texts_of(path, file, dimension) if dimension in file else []
-        if len(set(names)) < len(names) or not all(0 < len(each) <= MOST_NAME for each in names):
+        if len(set(names)) < len(names) or not all(names):
             raise DamagedFileError(
-                f"{path}: each '{dimension}' should come once and have 1 to {MOST_NAME} "
-                f"characters; they are {', '.join(names)[:MOST_NAME]}."
+                f"{path}: each '{dimension}' should come once and have a name; they are "
+                f"{shown(names)}."
             )
 
 

@@ -82,10 +82,8 @@ def disk_is_full(folder: Path) -> bool:
     return disk.f_bavail * disk.f_frsize < FULL_BYTES
 
 
-LINES, MOST = 6, 600
-"""Maximum lines and characters of the message."""
-LONGEST = 300
-"""Maximum characters of the line that explains the end."""
+LINES, MOST = 6, 400
+"""Maximum lines of the message, and characters of these and of the one that explains the end."""
 READ_BYTES = 1 << 16
 """Read from the beginning and from the end of the output."""
 
@@ -133,7 +131,7 @@ def lines_of(output: Path) -> list[str]:
 
 def error_message(lines: Sequence[str], cause: Cause) -> str:
     """Return the last lines of a run, and below them the line that explains why it ended."""
-    why = explaining_line(lines, cause)[:LONGEST]
+    why = explaining_line(lines, cause)[:MOST]
     others = "\n".join(line for line in lines[-LINES:] if line != why)[-MOST:]
     return f"{others}\n{why}".strip("\n")
 
