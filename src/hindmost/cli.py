@@ -105,8 +105,6 @@ exit status:
 """
 
 
-ALIKE = 0.8
-"""Least similarity of a misspelt option, by difflib."""
 NUMBERS = {"int": "a whole number, such as 100", "float": "a number, such as 0.5"}
 """What an option of that type takes."""
 SubParsers = argparse._SubParsersAction
@@ -170,7 +168,7 @@ class Parser(argparse.ArgumentParser):
         parsers = [self, *(p for a in self._actions if isinstance(a, SubParsers)
                            for p in a.choices.values() if p.prog == self.called)]  # fmt: skip
         known = [name for each in parsers for name in each._option_string_actions]
-        found = get_close_matches(option, known, n=1, cutoff=ALIKE)
+        found = get_close_matches(option, known, n=1)
         return f"; did you mean {found[0]}?" if found else ""
 
     def _get_value(self, action: argparse.Action, arg_string: str) -> Any:

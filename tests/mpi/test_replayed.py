@@ -16,8 +16,10 @@ from hindmost.models.events import EventKind
 pytestmark = pytest.mark.mpi
 
 REDUCE, SEND, RECEIVE = EventKind.REDUCE, EventKind.SEND, EventKind.RECEIVE
+POST, COMPLETE = EventKind.POST, EventKind.COMPLETE
 KINDS = {
     "rooted": [EventKind.FROM_ROOT, EventKind.TO_ROOT],
+    "irooted": [POST, COMPLETE, POST, COMPLETE],
     "gather": [EventKind.FROM_ROOT, EventKind.TO_ROOT],
     "scan": [EventKind.IN_ORDER, EventKind.IN_ORDER],
     "self": [SEND, RECEIVE],
@@ -33,6 +35,8 @@ KINDS = {
 """Of an iteration."""
 TRIES, IN_A_ROW = 4, 10
 ROOTS = {"rooted": 0, "gather": 1}
+NEEDED = {0: [0, -1, 0, -1], 1: [0, -1, -1, -1]}
+"""Whom each rank needs at the events of ``irooted``: a broadcast from 0, a reduction to 1."""
 
 
 FOUND = ("rooted", "self", "some")
@@ -91,6 +95,9 @@ def test_a_loop_is_replayed_as_it_was(
         assert (
             run.variable("event_group")[kinds[:, None, :].repeat(2, axis=1) > 0] == ROOTS[how]
         ).all()
+    if how == "irooted":
+        for rank, needed in NEEDED.items():
+            assert (run.variable("event_group")[:, rank, : len(needed)] == needed).all()
 
 
 @pytest.mark.parametrize("how", FOUND)
