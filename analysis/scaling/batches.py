@@ -281,8 +281,8 @@ def _fit_joint(
         )
     if options.terms != MOST_TERMS:
         raise UsageError(
-            f"--terms supports one parameter, and there are {', '.join(parameters)}; choose one "
-            "with --parameter, or omit --terms."
+            f"``terms`` supports one parameter, and there are {', '.join(parameters)}; choose one "
+            "with --parameter, or leave ``terms`` at 2."
         )
     from hindmost.models.pmnf.several import (  # its loops are many
         find_joint_changes,
