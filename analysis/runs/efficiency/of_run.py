@@ -20,7 +20,7 @@ from hindmost.models.events import EventKind
 from hindmost.models.ranks.computation import Computation
 from hindmost.models.ranks.efficiencies import Efficiencies
 from hindmost.models.ranks.efficiency_tally import BodyBlock, EfficiencyTally, RunParts, Window
-from hindmost.models.simulation.blocks import absent_ranks
+from hindmost.models.simulation.blocks import EventBlock, absent_ranks
 from hindmost.models.simulation.event_simulator import FEW_EVENTS
 from hindmost.text import percent
 
@@ -39,16 +39,6 @@ class ShownNode:
     of: Efficiencies
 
     JSON = "node **of"
-
-
-@dataclass(frozen=True, slots=True)
-class ShownPlace:
-    """The efficiencies of a place in the restart cycle."""
-
-    position: int
-    of: Efficiencies
-
-    JSON = "position **of"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +71,7 @@ class RunEfficiencies(KeptParts):
         "file=run.path workload=run.header.workload solver=run.header.solver "
         "ranks=run.header.ranks bodies=run.bodies solve_time_s=run.solve_time_s outside_s "
         "not_split? text=explain withheld? whole=shown windows=shown_windows nodes=shown_nodes "
-        "places=shown_places computation=shown_computation findings"
+        "computation=shown_computation findings"
     )
 
     @classmethod
@@ -141,11 +131,6 @@ class RunEfficiencies(KeptParts):
     def shown_nodes(self) -> list[ShownNode]:
         """Those of its nodes."""
         return [ShownNode(*each) for each in self.nodes.items() if not self.withheld]
-
-    @property
-    def shown_places(self) -> list[ShownPlace]:
-        """Those of the places in the restart cycle."""
-        return [ShownPlace(*each) for each in self.places.items() if not self.withheld]
 
     @property
     def shown_computation(self) -> Computation | None:
@@ -227,7 +212,6 @@ class RunTally:
             edges.source,
             edges.target,
             with_events=with_events,
-            overlapping=run.header.synchronisation == "pipelined",
             exchanges_meet=with_events and exchanges_meet_in(run),
             windows=windows,
         )
@@ -247,7 +231,6 @@ class RunTally:
             whole=parts.whole,
             windows=parts.windows,
             nodes=parts.nodes,
-            places=parts.places if self._run.header.restart > 1 else {},  # solves repeat, too
             computation=self._counts.result(self._tally.local_s),
         )
 
@@ -276,7 +259,6 @@ def of_profiles(run: Run) -> RunEfficiencies:
         whole=of(np.ones(local.size, np.bool_)),
         windows=(),
         nodes={str(node): of(hosts == node) for node in dict.fromkeys(hosts.tolist())},
-        places={},
         computation=Computation(local_s=float(local.sum()), size=size),
     )
 
@@ -300,15 +282,16 @@ def body_block(block: Block) -> BodyBlock:
         left = np.clip(1.0 - unclassified / np.maximum(local, 1e-12), 0.0, 1.0)
         local, work = local * left, work * left[:, :, None].astype(np.float32)
         local = np.maximum(local, work.sum(axis=2, dtype=np.float64))
-    return BodyBlock(
-        start=start,
-        duration=duration,
-        local=local,
+    events = EventBlock(
         kind=kind,
         work=work,
+        duration=inside,
+        rest=np.maximum(local - work.sum(axis=2, dtype=np.float64), 0.0),
+        cycle_begins=run.position[block.rows] == 0,
         absent=absent,
         group=block.group,
     )
+    return BodyBlock(start=start, duration=duration, local=local, events=events)
 
 
 class Counts:

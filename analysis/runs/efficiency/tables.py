@@ -115,7 +115,7 @@ def times_of(kernel: KernelEfficiencies) -> list[str]:
 
 
 def parts_table(head: str, parts: Iterable[tuple[str, Efficiencies]], *title: str) -> Table:
-    """Make the table of the parts of a run: windows, nodes or places."""
+    """Make the table of the parts of a run: windows or nodes."""
     rows = (
         (name, each.run_time_s, {metric.name: getattr(each, metric.name) for metric in OF_RUN})
         for name, each in parts
