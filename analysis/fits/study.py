@@ -19,8 +19,7 @@ from hindmost.analysis.runs.check import findings_of
 from hindmost.analysis.runs.finding import Finding
 from hindmost.analysis.runs.groups import Group
 from hindmost.analysis.runs.model_input import ranks_meet, solve_times
-from hindmost.analysis.runs.read import reduced
-from hindmost.analysis.runs.reduced_input import bodies_s, has_bodies_of_all
+from hindmost.analysis.runs.reduced_input import bodies_s
 from hindmost.errors import DataError
 from hindmost.harness.runfile.reader import Run, open_run
 from hindmost.models.noise.fit import MODELS, fit_models
@@ -291,9 +290,7 @@ def asked(options: FitOptions) -> dict[str, Any]:
 
 
 def compute_fit(run: Run, options: FitOptions) -> FittedRun:
-    """Fit every model that a run allows; none to a reduced run of an older version."""
-    if not has_bodies_of_all(run):
-        return nothing_fitted(run, reduced(run))
+    """Fit every model that a run allows."""
     times = solve_times(run, by_node=options.by_node, some_ranks=True)
     fits = fit_models(times, families=options.families)
     return FittedRun(

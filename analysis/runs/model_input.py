@@ -13,7 +13,6 @@ from hindmost.analysis.runs.reduced_input import (
     all_ranks_of,
     bodies_s,
     edges_of_columns,
-    has_bodies_of_all,
 )
 from hindmost.errors import DataError, UsageError
 from hindmost.harness.runfile.all_ranks import hosts_of_all
@@ -87,7 +86,7 @@ def solve_times(run: Run, *, by_node: bool = False, some_ranks: bool = False) ->
         raise UsageError(why_not_alike(run))
     if not run.header.complete:
         raise DataError(incomplete(run))
-    if run.reduced and not (some_ranks and has_bodies_of_all(run)):
+    if run.reduced and not some_ranks:
         raise DataError(reduced(run))
     run.verify()
     edges = edges_of_columns(run)

@@ -36,7 +36,6 @@ from hindmost.analysis.verbs.history_options import (
     add_arguments,
     check_options,
     newer_than,
-    settings_of,
 )
 from hindmost.errors import HindmostError, UsageError
 from hindmost.models.changepoint.verdicts import FAIL, PASS
@@ -62,7 +61,7 @@ COMMON = (
 def perform(arguments: argparse.Namespace) -> int:
     """Judge the nights, send the mail, keep the state and report; or acknowledge a change."""
     if arguments.file[0] == ACK:
-        return acknowledge(arguments, settings_of(arguments))
+        return acknowledge(arguments)
     check_options(arguments)
     study = study_of(arguments)
     since = newer_than(arguments.since, study.until)
@@ -108,7 +107,6 @@ def perform(arguments: argparse.Namespace) -> int:
 def study_of(arguments: argparse.Namespace) -> HistoryStudy:
     """Read and judge what the command line names."""
     wanted = {name: getattr(arguments, name) for name in ("machine", "case", "timer")}
-    settings = settings_of(arguments)
     state = None
     if arguments.state:
         from hindmost.analysis.history.state_file import read_state
@@ -129,7 +127,6 @@ def study_of(arguments: argparse.Namespace) -> HistoryStudy:
         acknowledged=known,
         executor=arguments.executor,
         now=time.time(),
-        **settings,
     )
     return select_series(study, **wanted) if whole else study
 
