@@ -48,14 +48,11 @@ class FitOptions:
     ----------
     families : bool
         Search scipy's families for the best law.
-    by_node : bool
-        Let P of the models of whole bodies be the number of nodes, not of ranks.
     most_bodies : int or None
         Refuse runs of more iterations of all ranks, unless they were fitted earlier.
     """
 
     families: bool = False
-    by_node: bool = False
     most_bodies: int | None = None
 
 
@@ -294,7 +291,7 @@ def compute_fit(run: Run, options: FitOptions) -> FittedRun:
     """Fit every model that a run allows; none to a reduced run of an older version."""
     if not has_bodies_of_all(run):
         return nothing_fitted(run, reduced(run))
-    times = solve_times(run, by_node=options.by_node, some_ranks=True)
+    times = solve_times(run, some_ranks=True)
     fits = fit_models(times, families=options.families)
     return FittedRun(
         run=run,

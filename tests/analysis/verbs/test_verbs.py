@@ -101,7 +101,7 @@ def test_fit_json_is_what_the_design_promises(
     assert main(["fit", "--families", "--json", str(folder)]) == 0
     assert capsys.readouterr().out == printed
     with pytest.raises(TypeError):
-        main(["fit", "--json", "--by-node", str(folder)])
+        main(["fit", "--json", str(folder)])
 
 
 def test_several_runs_are_fitted_in_several_processes(
