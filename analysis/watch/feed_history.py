@@ -13,7 +13,6 @@ from hindmost.records import to_document
 
 MOST_FRAMES = 1200
 """Frames of a solve that are kept; beyond them the older half is merged pair by pair."""
-LEVEL = 0.9
 LEAST_WINDOWS = 4
 """Windows of time that an interval needs."""
 
@@ -213,7 +212,7 @@ class FeedHistory:
         steps, seconds = windows[:, 0], windows[:, 1] * 1e-9
         per_step = float(((seconds - mean_s * steps) ** 2 / steps).sum() / (len(windows) - 1))
         spread_s = float(np.sqrt(per_step * left * (1.0 + left / done)))
-        half_s = float(stdtrit(len(windows) - 1, (1.0 + LEVEL) / 2)) * spread_s
+        half_s = float(stdtrit(len(windows) - 1, 0.95)) * spread_s
         return max(mean_s * left - half_s, 0.0), mean_s * left + half_s
 
     def shares(self, frames: Sequence[dict[str, Any]] | None = None) -> dict[str, float]:
