@@ -9,7 +9,7 @@ from typing import Any
 
 from hindmost.analysis.readers.text_files import read_text
 from hindmost.errors import DataError
-from hindmost.parsing import once_each
+from hindmost.parsing import parse_json
 
 JsonObject = dict[str, Any]
 
@@ -26,15 +26,15 @@ def load(text: str, where: str, first_line: int = 1) -> Any:
         It is not JSON, or an object has a key twice, of which one would be lost.
     """
     try:
-        return json.loads(text, object_pairs_hook=once_each)
+        return parse_json(text)
     except json.JSONDecodeError as error:
         raise DataError(
             f"{where}, line {error.lineno + first_line - 1}, column {error.colno}: not JSON "
             f"({error.msg}). The file may have been cut off."
         ) from None
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         place = f"{where}, line {first_line}" if first_line > 1 else where
-        raise DataError(f"{place}: not JSON that can be read: {error}.") from None
+        raise DataError(f"{place}: not JSON that can be read ({error}).") from None
 
 
 def read_object(path: Path) -> JsonObject:

@@ -226,7 +226,8 @@ VARIABLES = (
     ),
     *declare("iteration rank event", "i4", "1", Range(-1, "rank"), group="alone",
         event_group="rank that stands for those of a collective: its root, or any of them if it is "
-        "over some ranks; -1 otherwise",
+        "over some ranks; -1 otherwise. Of a non-blocking collective with a root, the one rank "
+        "that a rank needs (itself: nobody)",
     ),
     *declare("iteration rank event", "u4", "1", COUNT, group="alone",
         event_context="context of the first call of an event; 0 where it is not known",

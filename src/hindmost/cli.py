@@ -99,7 +99,6 @@ exit status:
   4    something is missing on the machine or in the environment
   70   a defect of hindmost, or not enough memory; HINDMOST_TRACEBACK=1 shows the traceback
   75   stopped in good order with work left: start it again
-  124  --most-seconds passed
   130  interrupted (Ctrl-C)
   141  the reader of the output went away, as in '| head'
   143  terminated (TERM)
