@@ -72,6 +72,11 @@ def simulated(
         f"{name} {percent(part / sum(parts_s.values()))}" for name, part in parts_s.items()
     )
     interval = result.low_s, result.high_s if np.isfinite(result.high_s) else None
+    quiet_s, least_s, most_s = result.quiet_s
+    quiet = (
+        f"With equal work and no noise: {seconds(quiet_s)} ({seconds(least_s)} to "
+        f"{seconds(most_s)})."
+    )
     return Outcome(
         run=run,
         named=named,
@@ -83,7 +88,10 @@ def simulated(
         miss=result.miss,
         missed=result.missed,
         network_share=result.network_s / result.shown_s,
-        parts=(f"Of {seconds(result.shown_s)}{limited}: {words}.",),
+        parts=(
+            *(() if result.missed else (f"Of {seconds(result.shown_s)}{limited}: {words}.",)),
+            *((quiet,) if result.case.noise > 0.0 else ()),
+        ),
         withheld=why_withheld(result, work) if result.open else "",
         assumed=assumed,
         interval=(None, None) if result.missed else interval,
@@ -98,6 +106,7 @@ def simulated(
             "simulated_s": result.seconds,
             "with_recorded_noise_s": result.as_recorded_s,
             "beyond_recorded_noise": result.beyond,
+            "without_noise_s": quiet_s,
             "parts_s": {
                 "work": result.work_s,
                 "noise": result.noise_s,
@@ -109,6 +118,39 @@ def simulated(
             "assumptions": list(assumed),
         },
         seed=seed,
+    )
+
+
+def without_cores(found: Outcome, why: str, *, network_known: bool) -> Outcome:
+    """Return what is left of a simulation where ranks had to wait for cores when recorded.
+
+    Elsewhere they need not. Waiting for a core looks like noise, and like slow messages.
+
+    Parameters
+    ----------
+    why : str
+        What says so.
+    network_known : bool
+        Whether messages take the times of a machine file.
+    """
+    result = found.simulated
+    assert result is not None  # by the only caller
+    least_s = result.quiet_s[1] if network_known else result.scenarios_s["undisturbed"]
+    elsewhere = "work" if network_known else "work and messages"
+    return replace(
+        found,
+        predicted_s=None,
+        missed=False,
+        result=replace(
+            result,
+            low_s=min(result.low_s, least_s),
+            high_s=np.inf if result.missed else result.high_s,
+        ),
+        parts=(),
+        withheld=(
+            f"{why}. With cores of their own, {elsewhere} may take less. Record again with a core "
+            "for every rank that nothing else uses."
+        ),
     )
 
 
@@ -273,6 +315,7 @@ def scaled(
     changes: Sequence[Named],
     machine: Machine | None,
     executor: Executor | None = None,
+    network: NetworkBasis | None = None,
 ) -> list[list[Outcome]]:
     """Fit and simulate; see `scale_runs`. Another solver has laws of its own.
 
@@ -284,7 +327,8 @@ def scaled(
     works = {solver: [fitted_work(run, solver) for run in runs] for solver in by_solver}
     for each in changes:
         refuse_change(works[each.change.solver][-1], each.change)
-    network = network_of(machine, [next(iter(works.values()))[-1]])
+    last = next(iter(works.values()))[-1]
+    network = network or network_of(machine, [(last.program, np.unique(last.node).size)])
     every = [
         scale_runs(runs, works[solver], scale, named, network, executor)
         for solver, named in by_solver.items()

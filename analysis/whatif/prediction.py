@@ -22,7 +22,7 @@ from hindmost.analysis.runs.groups import Group, group_runs
 from hindmost.analysis.runs.model_input import solve_times
 from hindmost.analysis.runs.read import of_how_many
 from hindmost.analysis.show.table import LEFT, RIGHT, Column, Table
-from hindmost.analysis.whatif.at_scale import recorded_iterations, scaled
+from hindmost.analysis.whatif.at_scale import recorded_iterations, scaled, without_cores
 from hindmost.analysis.whatif.baseline import Baseline, baselines
 from hindmost.analysis.whatif.options import Named
 from hindmost.analysis.whatif.study import (
@@ -33,7 +33,7 @@ from hindmost.analysis.whatif.study import (
     replay_run,
     wrapped,
 )
-from hindmost.analysis.whatif.targets import Scale, Scaling, scaling_of
+from hindmost.analysis.whatif.targets import NetworkBasis, Scale, Scaling, scaling_of
 from hindmost.errors import DataError, UsageError
 from hindmost.executors import Executor
 from hindmost.harness.runfile.reader import Run
@@ -50,6 +50,8 @@ ALONE = "; assumes that later runs vary no more than the parts of this one"
 REPEATED = "; assumes that later runs vary no more than these"
 """What an interval from several runs assumes."""
 REPLAY, SIMULATION = "replay", "simulation"
+NO_CORES = ("crowded", "cores-taken")
+"""Findings after which other numbers of ranks are not told from noise as recorded."""
 CHANCE = 2
 """Repeats that may agree by chance, so that their parts count as well."""
 DESCRIBED = 0.5
@@ -175,8 +177,9 @@ class SolvePrediction:
         found = [self.sentence()]
         if self.own_miss:
             found.append(f"error: {self.own_miss}")
-        if self.middle is not None:
-            found += self.middle.parts
+        shown = self.middle or next(iter(self.found), None)
+        if shown is not None:
+            found += shown.parts
         return [part for each in found for part in wrapped(each)]
 
     def check_line(self) -> str:
@@ -378,6 +381,7 @@ def predict_at_scale(
     changes: Sequence[Named],
     machine: Machine | None = None,
     executor: Executor | None = None,
+    network: NetworkBasis | None = None,
 ) -> list[SolvePrediction]:
     """Predict a solve on other numbers of ranks, with each of some changes.
 
@@ -385,15 +389,25 @@ def predict_at_scale(
     ----------
     runs : sequence of Run
         That differ in size and ranks only, those on most ranks last; these are scaled.
+    network : NetworkBasis, optional
+        By default that of the machine file or of the runs.
 
     Returns
     -------
     list of SolvePrediction
         All changes on the first number of ranks, then on the next.
     """
-    every = scaled(runs, scale, changes, machine, executor)
+    every = scaled(runs, scale, changes, machine, executor, network)
     (group,) = group_runs([each[0].run for each in every])
     findings, predicted = tuple(findings_of([group])), []
+    for each in findings:
+        if each.severity == "error" and each.code in NO_CORES:
+            known = machine is not None
+            every = [
+                [without_cores(one, each.text, network_known=known) for one in found]
+                for found in every
+            ]
+            break
     strong = (scale.scaling or scaling_of(runs) or Scaling.STRONG) is Scaling.STRONG
     times = [solve_times(run) for run in group.runs]
     for found in zip(*every, strict=True):

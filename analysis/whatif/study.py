@@ -98,6 +98,7 @@ class Details(TypedDict, total=False):
     simulated_s: float
     with_recorded_noise_s: float
     beyond_recorded_noise: float
+    without_noise_s: float
     parts_s: dict[str, float]
     check_s: float
 
