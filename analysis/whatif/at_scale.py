@@ -31,6 +31,7 @@ from hindmost.models.simulation.local_work import FEW_RANKS, LocalWork, fit_loca
 from hindmost.models.simulation.rerun import changed_program
 from hindmost.models.simulation.scaleup import REPLICAS, simulated_rows
 from hindmost.models.simulation.simulated_solve import (
+    MISSES,
     SimulatedSolve,
     refuse_change,
     simulate_solves,
@@ -163,10 +164,15 @@ def extrapolated_from(result: SimulatedSolve) -> str:
 
 def why_withheld(result: SimulatedSolve, work: LocalWork) -> str:
     """Return why there is no prediction, and what to record."""
+    have = recorded_iterations(result)
     if result.missed:
         return (
-            f"the simulation misses the recorded time by {signed_percent(result.miss)}, so the "
-            "laws do not describe this run."
+            "on the recorded ranks, the simulation misses the recorded time by "
+            f"{signed_percent(result.miss)} (at most {percent(MISSES)} is accepted), so the laws "
+            "of local work do not describe it. The laws take disturbances as short and random; "
+            f"long or rare ones do not repeat as recorded. Record at least {4 * have:,} iterations "
+            f"(here: {have:,}) on cores that nothing else uses; the findings below say what "
+            "disturbed these."
         )
     capped = f"If no detour exceeds the longest recorded one: {seconds(result.as_recorded_s)}."
     if not result.on_tail:
@@ -178,7 +184,7 @@ def why_withheld(result: SimulatedSolve, work: LocalWork) -> str:
         f"the tail fitted to the noise has no mean (index {work.tail_index:.2g}; a mean needs "
         "less than 1), and its rarest detours decide"
     )
-    wanted, have = fewest_iterations(result), recorded_iterations(result)
+    wanted = -(-TIMES_RARER * result.ranks // result.recorded_ranks)
     record = f"Record at least {wanted:,} iterations in one run"
     if have >= wanted:
         record = "Record longer runs"
@@ -189,11 +195,6 @@ def why_withheld(result: SimulatedSolve, work: LocalWork) -> str:
 def recorded_iterations(result: SimulatedSolve) -> int:
     """Return how many iterations the laws of a simulation are fitted to, each of all ranks."""
     return result.samples // result.recorded_ranks
-
-
-def fewest_iterations(result: SimulatedSolve) -> int:
-    """Return how many of them would show the slowest rank of a target without the tail."""
-    return -(-TIMES_RARER * result.ranks // result.recorded_ranks)
 
 
 def simulation_assumes(

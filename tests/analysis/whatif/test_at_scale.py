@@ -203,7 +203,9 @@ def test_laws_that_do_not_describe_the_run_tell_nothing(
     assert "256 no change - undecided - -" in printed
     assert "undisturbed work" not in printed
     assert printed.count("With equal work and no noise: ") == 1  # which rests on no law
-    assert "On 256 ranks (64 nodes; extrapolated from 3 ranks): undecided. On the" in printed
+    assert (
+        "On 256 ranks (64 nodes; extrapolated from 3 ranks): undecided, because on the" in printed
+    )
     assert "Left out" not in printed  # the answer has said why
     (found,) = answer(capsys, run, "--ranks", "64", *WEAK)
     assert found["interval_s"] == [None, None]
@@ -350,7 +352,7 @@ def test_a_prediction_says_which_repeats_the_laws_miss(
     assert main(["whatif", *words]) == 0
     printed = " ".join(capsys.readouterr().out.split())
     assert "On 64 ranks (16 nodes; extrapolated from 3 ranks): predicted " in printed
-    assert f"Left out: {others[1].name}. On the recorded ranks, the simulation misses" in printed
+    assert f"Left out: {others[1].name}: on the recorded ranks, the simulation misses" in printed
     assert "a simulation of the recorded ranks is off by " in printed
     assert main(["whatif", *words, "--json"]) == 0
     (found,) = json.loads(capsys.readouterr().out)["predictions"]
@@ -362,14 +364,14 @@ def test_a_prediction_says_which_repeats_the_laws_miss(
     missed.append(recorded_s[0])
     assert main(["whatif", *words]) == 0
     printed = " ".join(capsys.readouterr().out.split())
-    assert "extrapolated from 3 ranks): undecided. In 2 of 3 repeats: On the recorded" in printed
+    assert "extrapolated from 3 ranks): undecided, because in 2 of 3 repeats on the" in printed
     assert "(at most 25.0 % is accepted)" in printed
     assert f"Record at least {4 * BODIES} iterations (here: {BODIES})" in printed
     assert "at least" not in printed.partition("Record at least")[0]
     assert main(["whatif", *words, "--json"]) == 0
     (found,) = json.loads(capsys.readouterr().out)["predictions"]
     assert (found["predicted_s"], found["interval_s"]) == (None, None)
-    assert found["no_interval"].startswith("In 2 of 3 repeats: ")
+    assert found["no_interval"].startswith("in 2 of 3 repeats ")
 
 
 def test_the_papers_simulation_divides_its_law_of_the_fastest_rank() -> None:
