@@ -33,8 +33,6 @@ TEST_PACKAGES = (
     "gfortran",
     "chromium",
     "cmake",
-    "openssh-server",
-    "openssh-client",
     *SIMGRID_PACKAGES,
 )
 SOURCE_PACKAGES = ("build-essential", "libopenblas-dev")

@@ -33,13 +33,13 @@ def prepare(environment: Environment) -> None:
 
 
 def prepare_tests(environment: Environment) -> None:
-    """Install what tests start, such as a browser and sshd, if that may be done; else say how."""
+    """Install what tests start, such as a browser, if that may be done; else say how."""
     if environment.stack == "system":
         install_if_possible(
             environment,
             TEST_PACKAGES,
             expected="about 40 s",
-            without="tests of Fortran, pages in a browser, ssh and SimGrid are skipped without",
+            without="tests of Fortran, pages in a browser and SimGrid are skipped without",
         )
 
 

@@ -15,7 +15,6 @@ from hindmost.errors import UsageError
 from hindmost.models.pmnf.models import ScalingModels
 from hindmost.models.pmnf.noise import Noise
 from hindmost.models.pmnf.observations import medians
-from hindmost.models.pmnf.search import MOST_TERMS
 from hindmost.models.pmnf.segments.fit import KernelModels, fit_segments
 
 if TYPE_CHECKING:
@@ -44,7 +43,6 @@ class ScalingOptions:
     method: str = "likelihood"
     space: str | None = None
     noise: str | None = None
-    terms: int = 2
 
     @property
     def chosen_space(self) -> str:
@@ -256,7 +254,6 @@ def fit_batch(
         space=options.chosen_space,
         noise=options.noise,
         parameter=parameters[0],
-        terms=options.terms,
     )
     return Batch(
         series=tuple(series),
@@ -278,11 +275,6 @@ def _fit_joint(
         raise UsageError(
             f"--method paper supports one parameter, and there are {', '.join(parameters)}; choose "
             "one with --parameter, or omit --method."
-        )
-    if options.terms != MOST_TERMS:
-        raise UsageError(
-            f"--terms supports one parameter, and there are {', '.join(parameters)}; choose one "
-            "with --parameter, or omit --terms."
         )
     from hindmost.models.pmnf.several import (  # its loops are many
         find_joint_changes,

@@ -27,8 +27,8 @@ HABITS: Mapping[str, str] = {
         "changes of behaviour and several parameters need no option; '--method paper' has "
         "models of one term and the segmented modeler's rule"
     ),
-    "--options": "'--space', '--terms' and '--noise' choose what models may be",
-    "--help-modeler": "'--space', '--terms', '--noise' and '--method' choose what models may be",
+    "--options": "'--space' and '--noise' choose what models may be",
+    "--help-modeler": "'--space', '--noise' and '--method' choose what models may be",
     "--out": "redirect the output, '> FILE', also that of '--json', '--python' or '--latex'",
     "--print": (
         "the table has it all; '--python' for all-python, '--latex' for all-latex, and for "

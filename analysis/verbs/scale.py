@@ -120,13 +120,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--noise", choices=NOISES, help="noise model (default: detected if possible)"
     )
     parser.add_argument(
-        "--terms",
-        type=int,
-        choices=(1, 2),
-        default=2,
-        help="most terms besides the constant (default: %(default)s)",
-    )
-    parser.add_argument(
         "--at",
         metavar="SCALE",
         help="target: 16384, or p=16384,n=1000 (default: 4 times the largest)",
@@ -178,7 +171,6 @@ def perform(arguments: argparse.Namespace) -> int:
         method=arguments.method,
         space=arguments.space,
         noise=arguments.noise,
-        terms=arguments.terms,
     )
     study = study_scaling(experiment, options, at=arguments.at, executor=arguments.executor)
     expectations = [read_expectation(text, study) for text in arguments.expect]

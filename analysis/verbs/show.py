@@ -43,7 +43,7 @@ FEWER = (3, 2, 1, 0)
 """How many findings are shown: the first of these that leaves no more lines than that."""
 OF_SECTIONS = {
     "ranks": ("out",),
-    "efficiency": ("windows", "places"),
+    "efficiency": ("windows",),
     "loops": (),
     "": ("damaged", "trace", "window"),
 }
@@ -94,9 +94,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=int,
         metavar="N",
         help="also show N windows of iterations over time",
-    )
-    of_efficiency.add_argument(
-        "--places", action="store_true", help="also show the places in the restart cycle, if any"
     )
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +16,6 @@ MOST_FRAMES = 1200
 LEVEL = 0.9
 LEAST_WINDOWS = 4
 """Windows of time that an interval needs."""
-POLL_S = 0.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,6 +89,8 @@ class FeedHistory:
         Lines of those that are done.
     end : dict or None
         The last line, or its substitute if the run died.
+    begun : int
+        Counts the solves, the time before the first one included.
 
     Parameters
     ----------
@@ -103,9 +103,11 @@ class FeedHistory:
         self.frames: list[dict[str, Any]] = []
         self.done: list[dict[str, Any]] = []
         self.end: dict[str, Any] | None = None
+        self.begun = 0
         self._begin_solve()
 
     def _begin_solve(self) -> None:
+        self.begun += 1
         self.frames.clear()
         self._behind: dict[int, list[float]] = {}
         self._watched_ns = 0.0
@@ -156,6 +158,12 @@ class FeedHistory:
     def total(self) -> int:
         """Iterations that the solve does in this run."""
         return self.solve["iterations"] - self.solve.get("done", 0) if self.solve else 0
+
+    def frames_after(self, begun: int, t_ns: int) -> list[dict[str, Any]]:
+        """Return the frames of a solve after a time that a viewer names; all of a newer solve."""
+        if begun != self.begun:
+            return self.frames
+        return [each for each in self.frames if each["t_ns"] > t_ns]
 
     def hindmost(self, most: int = 5) -> list[Straggler]:
         """Return the ranks that had most work longest, most first."""
@@ -273,43 +281,16 @@ def merged(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-class Follower:
-    """Adds the lines of a feed to a history.
-
-    Parameters
-    ----------
-    reader : FeedReader
-    history : FeedHistory
-    """
-
-    def __init__(self, reader: FeedReader, history: FeedHistory) -> None:
-        self._reader, self._history = reader, history
-
-    def poll(self) -> list[dict[str, Any]]:
-        """Read and return new lines; the last one may be the substitute of a writer that died."""
-        history = self._history
-        ended = history.end is not None
-        lines = self._take()
-        if not lines and history.end is None and self._reader.is_written() is False:
-            lines = self._take()  # it may have written before it went
-            history.lose()
-        if history.end is not None and not ended and history.end not in lines:
-            lines.append(history.end)
-        return lines
-
-    def _take(self) -> list[dict[str, Any]]:
-        lines = self._reader.read_lines()
+def poll(reader: FeedReader, history: FeedHistory) -> bool:
+    """Let a history take the new lines of a feed, and note a writer that died; tell whether any."""
+    ended = history.end is not None
+    lines = reader.read_lines()
+    if not lines and not ended and reader.is_written() is False:
+        lines = reader.read_lines()  # it may have written before it went
         for line in lines:
-            self._history.add(line)
-        return lines
-
-
-def follow(reader: FeedReader, history: FeedHistory) -> Iterator[list[dict[str, Any]]]:
-    """Yield new lines, after the history has taken them, until the run has ended."""
-    follower = Follower(reader, history)
-    while history.end is None:
-        lines = follower.poll()
-        if lines:
-            yield lines
-        else:
-            time.sleep(POLL_S)
+            history.add(line)
+        history.lose()
+        return True
+    for line in lines:
+        history.add(line)
+    return bool(lines)

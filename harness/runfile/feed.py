@@ -18,10 +18,10 @@ from typing import Annotated, Any, NotRequired, TypedDict
 import msgspec
 from msgspec import Meta
 
-from hindmost.errors import DataError, NotARunFileError, UnknownSchemaError
+from hindmost.errors import DataError, NotARunFileError
 from hindmost.files import matching, open_regular, read_text, write_atomically
 from hindmost.printable import cleaned
-from hindmost.records import from_document, to_document
+from hindmost.records import check_version, from_document, to_document
 
 SUFFIX = ".live.jsonl"
 CONTROL_SUFFIX = ".control"
@@ -216,13 +216,12 @@ class FeedReader:
             raise NotARunFileError(
                 f"{path} is not a live feed; 'hindmost run --live' writes one, NAME{SUFFIX}."
             )
-        if lines[0].get("version") != VERSION:
+        try:
+            check_version(lines[0].get("version"), VERSION, path)
+            self._known = self.head = from_document(FeedHead, lines[0], ignore_unknown=True)
+        except DataError:
             self.close()
-            raise UnknownSchemaError(
-                f"{path} is a live feed of version {lines[0].get('version')}; this hindmost "
-                f"reads {VERSION}. Update hindmost."
-            )
-        self._known = self.head = from_document(FeedHead, lines[0], ignore_unknown=True)
+            raise
 
     def read_lines(self, most: int = 0) -> list[dict[str, Any]]:
         """Return lines completed since the last call, up to a maximum."""

@@ -183,7 +183,7 @@ def layout_on(machine: MachineProfile, ranks: int, ranks_per_node: int | None = 
 DIGITS = 10
 """Of the hash; 10,000 configurations with one head collide in one of 20,000 studies."""
 HEAD = 24
-"""Characters of the head at most."""
+"""Characters of the head of an id, and of a label, at most."""
 _WHO = ("solver", "deck", "operation", "problem")
 """Names whose values identify a run best for a person."""
 _SIZES = {"ranks": "p", "unknowns": "u"}
@@ -239,8 +239,6 @@ def shuffle(values: MutableSequence[Any], stream: random.Random) -> None:
 START_S = 60.0
 """Time for a job to start its first run (modules, imports, a slow file system); reserved where the
 longest walltime has room for it."""
-LABEL = 20
-"""Characters of a label at most."""
 
 
 @dataclass(slots=True)
@@ -357,7 +355,7 @@ def key_of(run: PlannedRun, by: Pack) -> tuple[str, ...]:
 
 def label(key: tuple[str, ...]) -> str:
     """Write a key so that it can be in the name of a job."""
-    return slug("-".join(key))[:LABEL].strip("-.")
+    return slug("-".join(key))[:HEAD].strip("-.")
 
 
 def allocation_of(name: str, box: _Box, limits: StudyLimits) -> Allocation:

@@ -99,15 +99,12 @@ exit status:
   4    something is missing on the machine or in the environment
   70   a defect of hindmost, or not enough memory; HINDMOST_TRACEBACK=1 shows the traceback
   75   stopped in good order with work left: start it again
-  124  --most-seconds passed
   130  interrupted (Ctrl-C)
   141  the reader of the output went away, as in '| head'
   143  terminated (TERM)
 """
 
 
-ALIKE = 0.8
-"""Least similarity of a misspelt option, by difflib."""
 NUMBERS = {"int": "a whole number, such as 100", "float": "a number, such as 0.5"}
 """What an option of that type takes."""
 SubParsers = argparse._SubParsersAction
@@ -171,7 +168,7 @@ class Parser(argparse.ArgumentParser):
         parsers = [self, *(p for a in self._actions if isinstance(a, SubParsers)
                            for p in a.choices.values() if p.prog == self.called)]  # fmt: skip
         known = [name for each in parsers for name in each._option_string_actions]
-        found = get_close_matches(option, known, n=1, cutoff=ALIKE)
+        found = get_close_matches(option, known, n=1)
         return f"; did you mean {found[0]}?" if found else ""
 
     def _get_value(self, action: argparse.Action, arg_string: str) -> Any:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.conftest import limited, starter
+from tests.conftest import starter
 
 PROGRAM = """
 import ctypes, json, os, sys
@@ -57,7 +57,7 @@ def run_several(
 
     Only such that end in order on all ranks: what ends the others ends all that comes after.
     """
-    words = {name: limited([str(word) for word in each]) for name, each in commands.items()}
+    words = {name: [str(word) for word in each] for name, each in commands.items()}
     (folder / "commands.json").write_text(json.dumps(words))
     done = starter(folder)(count, script=PROGRAM)
     assert done.returncode == 0, done.stderr + "".join(

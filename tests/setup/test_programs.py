@@ -49,8 +49,6 @@ def test_only_the_examples_of_petsc_stay(
                 "gfortran",
                 "chromium",
                 "cmake",
-                "openssh-server",
-                "openssh-client",
                 "libsimgrid-dev",
             ],
         ),

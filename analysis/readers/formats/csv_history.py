@@ -23,8 +23,7 @@ from pathlib import Path
 
 from hindmost.analysis.readers.commits import commits_in, repository_in
 from hindmost.analysis.readers.dates import seconds_since_1970, without_date
-from hindmost.analysis.readers.format import CaseResult, HistoryEntry, HistoryFile, HistoryFormat
-from hindmost.analysis.readers.history import FailedRun
+from hindmost.analysis.readers.format import HistoryEntry, HistoryFile, HistoryFormat, Session
 from hindmost.analysis.readers.remarks import Remarks, first_few
 from hindmost.analysis.readers.text_tables import (
     header_and_first_row,
@@ -149,23 +148,16 @@ class _HistoryTable:
             if len(branches) > 1:
                 case = f"{case} [{self.get('branch', fields) or 'no branch'}]"
             machine = self.get("machine", fields) or self.folder_machine
+            commits = commits_in({name: fields[at] for name, at in self.columns.commits.items()})
+            session = Session(machine=machine, time=time, file=where, commits=commits)
             if self.get("passed", fields).lower() in FAILED:
-                yield FailedRun(
-                    time=time, machine=machine, case=case, reason="did not pass", file=where
-                )
+                yield session.failed(case, "did not pass")
                 continue
             cells = self.cells(fields)
-            values = {name: self.table.number(text) for name, _, text in cells}
-            texts = {name: text for name, _, text in cells}
-            yield CaseResult(
-                machine=machine,
-                case=case,
-                time=time,
-                file=where,
-                values={
-                    name: texts[name] if value is None else value for name, value in values.items()
-                },
-                commits=commits_in({name: fields[at] for name, at in self.columns.commits.items()}),
+            values = {name: (self.table.number(text), text) for name, _, text in cells}
+            yield session.result(
+                case,
+                {name: text if value is None else value for name, (value, text) in values.items()},
                 # A table says its units, or nothing of them.
                 units={name: unit for name, unit, _ in cells},
             )

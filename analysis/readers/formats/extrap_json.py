@@ -28,7 +28,6 @@ Lines at the same point are repetitions. ``callpath`` and ``metric`` may be miss
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from functools import partial
@@ -48,7 +47,6 @@ from hindmost.analysis.readers.json_values import (
 )
 from hindmost.analysis.readers.text_files import first_line, read_text, split_lines
 from hindmost.errors import DataError
-from hindmost.parsing import once_each
 
 
 def declared_entries(
@@ -194,10 +192,7 @@ def _read_file(path: Path, into: ExperimentGathering, key: str) -> None:
         where = f"{path}, line {number}"
         if key == "parameters":
             line = _with_commas(line)
-        try:
-            data = json.loads(line, object_pairs_hook=once_each)
-        except (ValueError, RecursionError):
-            data = load(line, str(path), number)  # says what is wrong
+        data = load(line, str(path), number)
         if not isinstance(data, dict) or not isinstance(data.get(key), dict) or "value" not in data:
             raise DataError(
                 f'{where}: a line is an object with at least "{key}" (an object) and "value".'

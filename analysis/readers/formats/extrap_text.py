@@ -32,6 +32,7 @@ from hindmost.errors import DataError
 from hindmost.parsing import plain_number
 
 KEYWORDS = ("PARAMETER", "POINTS", "METRIC", "REGION", "DATA")
+NUMBERS = "; numbers are separated by blanks and have a decimal point."
 _BEGINS = re.compile(rf"^[ \t\ufeff]*(?:{'|'.join(KEYWORDS)})(?:[ \t\r]|$)", re.MULTILINE)
 _TOKENS = re.compile(r"[()]|[^\s()]+")
 
@@ -122,8 +123,8 @@ class _TextFile:
             raise DataError(f"{self.at(line)}: DATA before POINTS; name the points first.")
         try:
             values = [plain_number(word) for word in rest.split()]
-        except ValueError:
-            raise DataError(_not_a_number(rest.split(), self.at(line))) from None
+        except ValueError as error:
+            raise DataError(f"{self.at(line)}: {error}{NUMBERS}") from None
         self.data.append((line, values))
 
     def end_section(self) -> None:
@@ -154,19 +155,6 @@ class _TextFile:
                 self.into.add(key, point, values, self.at(line))
 
 
-def _not_a_number(words: list[str], at: str) -> str:
-    """Say which of some words is not a number."""
-    for word in words:
-        try:
-            plain_number(word)
-        except ValueError:
-            return (
-                f"{at}: '{word[:40]}' is not a number; numbers are separated by blanks and have a "
-                "decimal point."
-            )
-    return f"{at}: not numbers."
-
-
 def _points(text: str, parameters: int, at: str) -> list[Point]:
     """Read points: in parentheses, which may be nested, or without, for one parameter."""
     points: list[Point] = []
@@ -183,8 +171,8 @@ def _points(text: str, parameters: int, at: str) -> list[Point]:
         else:
             try:
                 number = plain_number(token)
-            except ValueError:
-                raise DataError(_not_a_number([token], at)) from None
+            except ValueError as error:
+                raise DataError(f"{at}: {error}{NUMBERS}") from None
             if depth:
                 inner.append(number)
             elif parameters == 1:

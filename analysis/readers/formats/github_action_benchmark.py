@@ -27,7 +27,13 @@ from pathlib import Path
 from typing import Any
 
 from hindmost.analysis.readers.dates import seconds_since_1970
-from hindmost.analysis.readers.format import CaseResult, HistoryEntry, HistoryFile, HistoryFormat
+from hindmost.analysis.readers.format import (
+    CaseResult,
+    HistoryEntry,
+    HistoryFile,
+    HistoryFormat,
+    Session,
+)
 from hindmost.analysis.readers.json_values import JsonObject, expect, load, member
 from hindmost.analysis.readers.remarks import Remarks
 from hindmost.analysis.readers.repetitions import summarise
@@ -66,6 +72,8 @@ def _run(run: Any, suite: str, where: str, file: str, machine: str) -> Iterator[
     time = seconds_since_1970(member(run, "date", None, where), f"{where} date")
     commit = run.get("commit")
     name = commit.get("id") if isinstance(commit, dict) else None
+    commits = {"": str(name)} if name else {}
+    session = Session(machine=machine, time=time, file=file, commits=commits)
     direction = DIRECTIONS.get(str(run.get("tool")))
     cases: dict[tuple[str, str, str], list[Any]] = {}
     for at, bench in enumerate(member(run, "benches", list, where)):
@@ -75,13 +83,9 @@ def _run(run: Any, suite: str, where: str, file: str, machine: str) -> Iterator[
         cases.setdefault((each, *_unit(bench)), []).append(bench.get("value"))
     for (case, timer, unit), values in cases.items():
         value, error = summarise(values)
-        yield CaseResult(
-            machine=machine,
-            case=case if suite == DEFAULT_SUITE else f"{suite}: {case}",
-            time=time,
-            file=file,
-            values={timer: value},
-            commits={"": str(name)} if name else {},
+        yield session.result(
+            case if suite == DEFAULT_SUITE else f"{suite}: {case}",
+            {timer: value},
             units={timer: unit},
             errors={} if error is None else {timer: error},
             smaller_is_better={} if direction is None else {timer: direction},

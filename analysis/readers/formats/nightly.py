@@ -18,13 +18,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 
 from hindmost.analysis.readers.commits import commits_in
 from hindmost.analysis.readers.dates import seconds_since_1970
-from hindmost.analysis.readers.format import CaseResult, HistoryEntry, HistoryFile, HistoryFormat
-from hindmost.analysis.readers.history import FailedRun
+from hindmost.analysis.readers.format import HistoryEntry, HistoryFile, HistoryFormat, Session
 from hindmost.analysis.readers.json_values import JsonObject, expect, read_object
 from hindmost.analysis.readers.path_names import date_of
 from hindmost.analysis.readers.remarks import Remarks
@@ -33,7 +32,6 @@ from hindmost.errors import DataError
 
 MACHINE_KEYS = ("machine", "site", "host", "hostname")
 DAY_S = 86400.0
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 _START = re.compile(r"(\d{1,2}):(\d{2}):(\d{2})(?:\.\d*)?")
 
@@ -54,35 +52,24 @@ def _time(entry: JsonObject, where: str, by_name: float | None) -> float:
 
 def day_of(time: float) -> str:
     """Return the date of a time in seconds since 1970, UTC."""
-    return (EPOCH + timedelta(seconds=time // DAY_S * DAY_S)).date().isoformat()
+    return datetime.fromtimestamp(time, UTC).date().isoformat()
 
 
 def _run(case: str, entry: JsonObject, source: HistoryFile, time: float) -> HistoryEntry:
     """Return the results of a case, or that it failed."""
     said = (str(entry[key]) for key in MACHINE_KEYS if isinstance(entry.get(key), str))
     machine = next(said, source.folder_machine)
+    commits = commits_in(entry)
+    session = Session(machine=machine, time=time, file=str(source.path), commits=commits)
     timers = entry.get("timers")
     passed = entry.get("passed", True)
     if passed is not True or not timers:
-        return FailedRun(
-            time=time,
-            machine=machine,
-            case=case,
-            reason="did not pass" if passed is not True else "no timers",
-            file=str(source.path),
-        )
+        return session.failed(case, "did not pass" if passed is not True else "no timers")
     where = f"{source.path}: {case}"
     values = expect(timers, dict, f"{where}: timers")
     if any(name[:1].isspace() for name in values):
         values = dict(zip(unfold(list(values)), values.values(), strict=True))
-    return CaseResult(
-        machine=machine,
-        case=case,
-        time=time,
-        file=str(source.path),
-        values=values,
-        commits=commits_in(entry),
-    )
+    return session.result(case, values)
 
 
 def _read(source: HistoryFile, remarks: Remarks) -> Iterator[HistoryEntry]:

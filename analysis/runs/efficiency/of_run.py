@@ -21,7 +21,7 @@ from hindmost.models.events import EventKind
 from hindmost.models.ranks.computation import Computation
 from hindmost.models.ranks.efficiencies import Efficiencies
 from hindmost.models.ranks.efficiency_tally import BodyBlock, EfficiencyTally, RunParts, Window
-from hindmost.models.simulation.blocks import absent_ranks
+from hindmost.models.simulation.blocks import EventBlock, absent_ranks
 from hindmost.models.simulation.event_simulator import FEW_EVENTS
 from hindmost.text import percent
 
@@ -51,16 +51,6 @@ class ShownNode:
 
 
 @dataclass(frozen=True, slots=True)
-class ShownPlace:
-    """The efficiencies of a place in the restart cycle."""
-
-    position: int
-    of: Efficiencies
-
-    JSON = "position **of"
-
-
-@dataclass(frozen=True, slots=True)
 class ShownWhole:
     """The efficiencies of a run; only ranks and run time if they are withheld."""
 
@@ -80,10 +70,9 @@ class ShownParts:
     whole: ShownWhole
     windows: tuple[Window, ...] = ()
     nodes: list[ShownNode] = field(default_factory=list)
-    places: list[ShownPlace] = field(default_factory=list)
     work: Computation | None
 
-    JSON = "whole windows nodes places computation"
+    JSON = "whole windows nodes computation"
 
     @property
     def computation(self) -> dict[str, float | None]:
@@ -154,17 +143,6 @@ class RunEfficiencies(KeptParts):
         return f"{NOT_SPLIT}: {why_not}" if why_not else WITHOUT_EVENTS
 
     @property
-    def places_not_split(self) -> str:
-        """Why communication efficiency is split for the run, but not by place in the cycle."""
-        places = list(self.places.values())
-        if not places or self.whole.ideal_s is None or places[0].ideal_s is not None:
-            return ""
-        return (
-            "Serialisation and transfer cannot be separated by place: reductions overlap with "
-            "work, so ranks may wait at one place for work at another."
-        )
-
-    @property
     def outside_s(self) -> float:
         """Time of the solve outside all bodies, which no efficiency covers, in seconds."""
         return max(self.run.solve_time_s - self.whole.run_time_s, 0.0)
@@ -195,7 +173,6 @@ class RunEfficiencies(KeptParts):
             whole=ShownWhole(self.whole, self.whole),
             windows=self.windows,
             nodes=[ShownNode(name, each) for name, each in self.nodes.items()],
-            places=[ShownPlace(at, each) for at, each in self.places.items()],
             work=self.computation,
         )
 
@@ -274,7 +251,6 @@ class RunTally:
             edges.source,
             edges.target,
             with_events=with_events,
-            overlapping=run.header.synchronisation == "pipelined",
             exchanges_meet=with_events and exchanges_meet_in(run),
             windows=windows,
         )
@@ -294,7 +270,6 @@ class RunTally:
             whole=parts.whole,
             windows=parts.windows,
             nodes=parts.nodes,
-            places=parts.places if self._run.header.restart > 1 else {},  # solves repeat, too
             computation=self._counts.result(self._tally.local_s),
         )
 
@@ -324,7 +299,6 @@ def of_profiles(run: Run) -> RunEfficiencies:
         whole=of(np.ones(local.size, np.bool_)),
         windows=(),
         nodes={str(node): of(hosts == node) for node in dict.fromkeys(hosts.tolist())},
-        places={},
         computation=Computation(local_s=float(local.sum()), size=size),
     )
 
@@ -348,15 +322,16 @@ def body_block(block: Block) -> BodyBlock:
         left = np.clip(1.0 - unclassified / np.maximum(local, TINY_S), 0.0, 1.0)
         local, work = local * left, work * left[:, :, None].astype(np.float32)
         local = np.maximum(local, work.sum(axis=2, dtype=np.float64))
-    return BodyBlock(
-        start=start,
-        duration=duration,
-        local=local,
+    events = EventBlock(
         kind=kind,
         work=work,
+        duration=inside,
+        rest=np.maximum(local - work.sum(axis=2, dtype=np.float64), 0.0),
+        cycle_begins=run.position[block.rows] == 0,
         absent=absent,
         group=block.group,
     )
+    return BodyBlock(start=start, duration=duration, local=local, events=events)
 
 
 class Counts:

@@ -231,9 +231,9 @@ def test_parameters_reach_the_file(tmp_path: Path) -> None:
     assert name_of(run) == "cells 8, overlap False, given solver cg, tolerance 1e-06"
 
 
-@pytest.mark.parametrize("given", [{"a": [1]}, {"a": float("nan")}, {"": 1}, {3: 1}])
+@pytest.mark.parametrize("given", [{"a": [1]}, {"a": float("nan")}, {"a": 10**20}])
 def test_parameters_that_cannot_be_kept(tmp_path: Path, given: dict[Any, Any]) -> None:
-    with pytest.raises(UsageError, match=r"parameters: .*(use a (non-empty )?text)"):
+    with pytest.raises(UsageError, match=r"parameters\.a is .*; allowed: text or"):
         hindmost.record(tmp_path / "mine.h5", parameters=given)
 
 

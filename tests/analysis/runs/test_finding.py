@@ -170,7 +170,7 @@ def test_unclassified_time_is_said_and_above_a_tenth_no_efficiency_is_given(
         local = open_run(next(tmp_path.glob("*.h5"))).phase("local")
         assert run["whole"]["mean_local_s"] == pytest.approx(local.sum(axis=0).mean(), rel=1e-5)
     assert (column["global"] is None) is withheld
-    text = told("show", "--efficiency", tmp_path, "--windows", "2", "--places")
+    text = told("show", "--efficiency", tmp_path, "--windows", "2")
     assert ("No efficiency is given: 30 % of a rank's time" in text) is withheld
     assert ("load balance" in text) is not withheld
     told("report", tmp_path, "--out", tmp_path / "page.html")

@@ -63,7 +63,7 @@ def test_every_figure_can_be_drawn_of_few_ranks(
     file = write_whole(
         tmp_path, replace(header, ranks=ranks), values, activities=("MatMult", "other")
     )
-    of_several = {"span", "efficiency", "efficiency-cycle"}
+    of_several = {"span", "efficiency"}
     of_several |= {"hindmost", "outliers", "profile", "body-profile", "own-work"}
     left_out = {"code"} | (of_several if ranks == 1 else set())  # the first is of attached programs
     names = [figure.name for figure in RUN_FIGURES if figure.name not in left_out]

@@ -170,7 +170,7 @@ def test_scratch_is_a_whole_path() -> None:
 
 
 def test_a_newer_schema_is_refused_by_name() -> None:
-    with pytest.raises(UnknownSchemaError, match=r"study.toml: schema = 2"):
+    with pytest.raises(UnknownSchemaError, match=r"study.toml has version 2"):
         read(DRAFT.replace("schema = 1", "schema = 2"))
 
 
