@@ -92,9 +92,10 @@ def perform(arguments: argparse.Namespace) -> int:
     if lost is not None:
         raise lost
     if arguments.report:
-        from hindmost.analysis.history.page.history_page import write_history_page
+        from hindmost.analysis.report.report import Contents, report_page
+        from hindmost.analysis.show.html_renderer import write_page
 
-        write_history_page(study, arguments.report)
+        write_page(arguments.report, report_page(Contents(history=study)), "--report")
     if arguments.json:
         write_json(**history_json(study))
     elif arguments.mail != "-":
