@@ -66,7 +66,7 @@ def test_keys_of_others_at_the_top_are_left_alone() -> None:
     ("path", "value", "words"),
     [
         (("schema",), "other", "not 'hindmost-machine'"),
-        (("version",), "1", 'machine.version is "1"'),
+        (("version",), "1", 'machine file: version is "1"'),
         (("pulse", 1, "ranks_per_node"), 1, "one pulse for each number of ranks_per_node"),
         (("network", "within", "pieces"), [], "pieces whose from_bytes begin at 0 and rise"),
         (("network", "within", "pieces", 1, "from_bytes"), 0, "begin at 0 and rise"),
