@@ -353,7 +353,6 @@ def family_of(
     count = seen * law.hidden
     tested = round(count) >= LEAST_PERIODIC and count <= 0.5 * middle_s.size
     timing = timing_of(middle_s[taken], middle_s) if tested else UNKNOWN
-    clock = timing.clock
     mean_error_s = (law.spread_s or law.mean_s) / math.sqrt(max(seen, 1.0))
     # Unknown are the detour of an iteration, and how many the threshold hides.
     hidden_error = 0.0 if law.spread_s else count * threshold_s * mean_error_s / law.mean_s**2
@@ -363,8 +362,8 @@ def family_of(
         mean_s=law.mean_s,
         count_error=math.hypot(float(np.sqrt(chance @ (1.0 - chance))), hidden_error),
         mean_error_s=mean_error_s,
-        period_s=None if clock is None else clock.period_s,
-        on_clock=0.0 if clock is None else clock.share,
+        period_s=timing.period_s,
+        on_clock=timing.share,
         timing_known=timing.known,
     )
 

@@ -466,9 +466,9 @@ def waits_of(
     stays, kind = program.stays(program.costs.median_s), program.block.kind
     costs = costs_of(program, block.kind.shape[1])
     released, late = np.zeros(block.work.shape), np.full(block.work.shape, np.inf)
-    for ours, theirs in (((REDUCE, COMPLETE), (REDUCE, COMPLETE)), ((RECEIVE,), (RECEIVE,))):
-        was = program.block.recorded & np.isin(kind, ours)
-        now = block.recorded & np.isin(block.kind, theirs)
+    for kinds in ((REDUCE, COMPLETE), (RECEIVE,)):
+        was = program.block.recorded & np.isin(kind, kinds)
+        now = block.recorded & np.isin(block.kind, kinds)
         # What kept a rank in all reductions, or exchanges, of a body, in those of the partner.
         kept = np.where(was[:, None, :], stays, 0.0).sum(axis=2)[bodies.rows]
         kept = kept / np.maximum(now.sum(axis=1), 1)[:, None]
@@ -486,18 +486,18 @@ def costs_of(program: Program, events: int) -> TypicalCosts:
     costs = program.costs
     median, low, high = np.zeros((3, events, KINDS))
     seen, there = np.zeros((2, events, KINDS), np.int64)
-    for ours, theirs in (((REDUCE, COMPLETE), (REDUCE, COMPLETE)), ((RECEIVE,), (RECEIVE,))):
-        weight = costs.there[:, ours].astype(np.float64)
+    for kinds in ((REDUCE, COMPLETE), (RECEIVE,)):
+        weight = costs.there[:, kinds].astype(np.float64)
         if not weight.sum():
             continue
-        hidden = bool(costs.hidden[:, ours].any())
-        for what in theirs:
+        hidden = bool(costs.hidden[:, kinds].any())
+        for what in kinds:
             for found, source in (
                 (median, costs.median_s),
                 (low, costs.low_s),
                 (high, costs.high_s),
             ):
-                found[:, what] = (source[:, ours] * weight).sum() / weight.sum()
+                found[:, what] = (source[:, kinds] * weight).sum() / weight.sum()
             there[:, what] = program.bodies
             seen[:, what] = 0 if hidden else program.bodies
     return TypicalCosts(median_s=median, low_s=low, high_s=high, seen=seen, there=there)
