@@ -33,7 +33,7 @@ def without_injected(program: Program) -> Program:
     if program.injected is None:
         raise UsageError(
             "No noise was injected into this run at one point of each iteration, so none can be "
-            "removed. Use --inject with a law, without at=calls."
+            "removed. Record one with 'hindmost run --inject LAW', without at=calls."
         )
     block = program.block
     work = np.concatenate([block.work, block.rest[:, :, None]], axis=2).astype(np.float64)
