@@ -37,7 +37,6 @@ from hindmost.analysis.verbs.history_options import (
     add_arguments,
     check_options,
     newer_than,
-    settings_of,
 )
 from hindmost.errors import HindmostError, UsageError
 from hindmost.models.changepoint.verdicts import FAIL, PASS
@@ -63,7 +62,7 @@ COMMON = (
 def perform(arguments: argparse.Namespace) -> int:
     """Judge the nights, write the mail, keep the state and report; or acknowledge a change."""
     if arguments.file[0] == ACK:
-        return acknowledge(arguments, settings_of(arguments))
+        return acknowledge(arguments)
     check_options(arguments)
     study = study_of(arguments)
     since = newer_than(arguments.since, study.until)
@@ -94,9 +93,10 @@ def perform(arguments: argparse.Namespace) -> int:
     if lost is not None:
         raise lost
     if arguments.report:
-        from hindmost.analysis.history.page.history_page import write_history_page
+        from hindmost.analysis.report.report import Contents, report_page
+        from hindmost.analysis.show.html_renderer import write_page
 
-        write_history_page(study, arguments.report)
+        write_page(arguments.report, report_page(Contents(history=study)), "--report")
     if arguments.json:
         write_json(**history_json(study))
     elif arguments.mail != "-":
@@ -109,7 +109,6 @@ def perform(arguments: argparse.Namespace) -> int:
 def study_of(arguments: argparse.Namespace) -> HistoryStudy:
     """Read and judge what the command line names."""
     wanted = {name: getattr(arguments, name) for name in ("machine", "case", "timer")}
-    settings = settings_of(arguments)
     state = None
     if arguments.state:
         from hindmost.analysis.history.state_file import read_state
@@ -130,7 +129,6 @@ def study_of(arguments: argparse.Namespace) -> HistoryStudy:
         acknowledged=known,
         executor=arguments.executor,
         now=time.time(),
-        **settings,
     )
     return select_series(study, **wanted) if whole else study
 

@@ -5,14 +5,11 @@ from __future__ import annotations
 import argparse
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Any
 
 from hindmost.analysis.history.acknowledgements import FILE_NAME
 from hindmost.analysis.history.dates import SECONDS_A_DAY
 from hindmost.analysis.history.study import LAST_DAYS
 from hindmost.errors import UsageError
-from hindmost.models.changepoint import METHODS, effective_settings
-from hindmost.models.changepoint.observations import check_probability
 
 EXAMPLES = """\
 examples:
@@ -63,12 +60,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="robust",
         help="detect changes by this method: robust, or report, that of the Albany report "
         "(%(default)s)",
-    )
-    defaults = ", ".join(
-        f"{effective_settings(name, {})['alpha']:g} for {name}" for name in METHODS
-    )
-    judging.add_argument(
-        "--alpha", type=float, help=f"set the significance level of the tests ({defaults})"
     )
     judging.add_argument(
         "--state",
@@ -133,13 +124,6 @@ def check_options(arguments: argparse.Namespace) -> None:
         )
     if arguments.json and arguments.mail == "-":
         raise UsageError("--json and --mail - both write to stdout: name a file for the mail.")
-    if arguments.alpha is not None:
-        check_probability("--alpha", arguments.alpha)
-
-
-def settings_of(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return the given settings of the method; others are set in Python."""
-    return {} if arguments.alpha is None else {"alpha": arguments.alpha}
 
 
 def newer_than(words: str, until: float) -> float:

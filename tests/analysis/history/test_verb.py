@@ -185,7 +185,6 @@ def test_the_mail_on_stdout_is_all_that_is_there(
     "words",
     [
         ["--method", "guess"],
-        ["--alpha", "2"],
         ["--since", "yesterday"],
         ["--since", "-3"],
         ["--case", "nothing"],
