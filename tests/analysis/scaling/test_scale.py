@@ -74,9 +74,6 @@ def test_a_model_that_does_not_fit_is_told_where_it_stands(
     assert models["changed"]["scores"]["misfit"].keys() == {"at", "off", "standard_errors"}
     assert any("does not fit" in each for each in models["changed"]["doubts"])
     assert models["linear"]["scores"]["misfit"] is None
-    assert main([*asked, "--latex"]) == 0
-    (row,) = [line for line in capsys.readouterr().out.splitlines() if "(does not fit)" in line]
-    assert row.startswith("{changed} & ")
     assert main([*asked, "--python"]) == 0
     lines = capsys.readouterr().out.splitlines()
     (about,) = [number for number, line in enumerate(lines) if line.startswith("    # The model ")]
@@ -194,7 +191,7 @@ def test_noise_is_no_finding(tmp_path: Path) -> None:
         (["--parameter", "n"], UsageError, "No parameter 'n'"),
         (["--figure", "x.gif"], UsageError, "png, pdf or svg"),
         (["--space", "wide"], UsageError, "invalid choice"),
-        (["--json", "--latex"], UsageError, "not allowed with"),
+        (["--json", "--python"], UsageError, "not allowed with"),
     ],
 )
 def test_what_is_not_possible(
