@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -38,16 +37,6 @@ def test_weeks_of_slow_nights_leave_a_trace(
     _, printed = told(tmp_path, values, capsys, "--since", "60")
     _, found = printed.split(f"{day(first)}: ")
     assert " -> 54." in found
-
-
-@pytest.mark.parametrize("value", [0.1, 3.3, 172.123])
-def test_identical_times_have_no_change(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], value: float
-) -> None:
-    status, printed = told(tmp_path, np.full(81, value), capsys, "--json")
-    assert status == 0
-    (series,) = json.loads(printed)["series"]
-    assert (series["changes"], series["outliers"], series["trend"]) == ([], [], None)
 
 
 @pytest.mark.parametrize("other", [".", "newer"])
