@@ -29,6 +29,7 @@ from hindmost.text import counted, percent, seconds
 MOST_VALUES = 1 << 22
 """Times of all ranks up to which each is looked at; beyond, some, evenly spread."""
 MOST_NAMED = 4
+"""Ranks that a sentence names."""
 LEAST_BODIES = 100
 """Iterations that medians and laws need."""
 LONG = 3.0
