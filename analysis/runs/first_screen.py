@@ -159,7 +159,7 @@ def statements_of(conclusions: Sequence[Conclusion]) -> list[Statement]:
             share_words="" if each.share is None else share_words(each),
             share_range=None if each.share is None else share_range(each),
             range_words=f"interval {range_words(each)}".replace(" %", "\u00a0%")
-            if each.estimated
+            if each.estimated and share_range(each) is not None
             else "",
             certainty=str(each.certainty),
             basis=each.basis,

@@ -65,13 +65,11 @@ def ranks_meet(run: Run) -> bool:
     return bool(every_s.max() <= (1.0 + SKEWED) * every_s.mean())
 
 
-def solve_times(run: Run, *, by_node: bool = False, some_ranks: bool = False) -> SolveTimes:
+def solve_times(run: Run, *, some_ranks: bool = False) -> SolveTimes:
     """Turn a run file into what the stochastic models take.
 
     Parameters
     ----------
-    by_node : bool
-        Take P of the models of whole bodies as nodes, not ranks.
     some_ranks : bool
         Take a run with full records of some ranks too, with what it says of all of them.
 
@@ -113,7 +111,6 @@ def solve_times(run: Run, *, by_node: bool = False, some_ranks: bool = False) ->
         solver_iterations=run.header.iterations,
         drain=run.kind == BodyKind.DRAIN,
         nodes=len(set(hosts_of_all(run) or run.hosts)),
-        by_node=by_node,
         fill=run.kind == BodyKind.FILL,
         position=run.position,
         between_s=float(between_s),

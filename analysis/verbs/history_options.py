@@ -15,7 +15,7 @@ EXAMPLES = """\
 examples:
   hindmost history nightly/
   hindmost history nightly/ --since 30 --timer '*Total*' --report history.html
-  hindmost history tonight.json --state history.state --mail - --to team@example.org | sendmail -t
+  hindmost history nightly/ --state history.state --mail mail.eml --to team@example.org
   hindmost history ack nightly/ --case 'green-*' --date 2021-07-17 --reason "new compiler"
 
 Verdicts: fail (a confirmed slowdown), warn (a slowdown that is not yet confirmed, a failed run, a
@@ -88,18 +88,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     telling.add_argument("--report", type=Path, metavar="PAGE", help="write one HTML page")
     mailing = parser.add_argument_group("mail")
     mailing.add_argument(
-        "--mail", metavar="FILE|-", help="write the summary as a mail for 'sendmail -t'"
-    )
-    mailing.add_argument(
-        "--smtp",
-        metavar="SERVER",
-        help="send it through this mail server: HOST:PORT, or smtps://USER@HOST or "
-        "smtp+starttls://USER@HOST with TLS and the password in HINDMOST_SMTP_PASSWORD",
+        "--mail",
+        metavar="FILE|-",
+        help="write the summary as a mail for 'sendmail -t'; with --state, nothing without news",
     )
     mailing.add_argument(
         "--to", action="append", metavar="ADDRESS", help="set a recipient; repeatable"
     )
-    mailing.add_argument("--from", dest="sender", metavar="ADDRESS", help="set the sender")
     noting = parser.add_argument_group("with 'ack'")
     noting.add_argument("--date", help="day on which the change may lie, as 2021-07-17")
     noting.add_argument("--reason", help="why the change needs no alarm")
@@ -127,13 +122,6 @@ def check_options(arguments: argparse.Namespace) -> None:
         raise UsageError(
             "--date, --reason, --list and --undo belong to 'hindmost history ack'; see --help."
         )
-    if arguments.smtp and not (arguments.to and arguments.sender):
-        raise UsageError("--smtp needs --to and --from: the recipients and the sender of the mail.")
-    if arguments.smtp:
-        from hindmost.analysis.history.mail_server import mail_server, password_for
-
-        # An invalid server should be refused before the nights are judged.
-        password_for(mail_server(arguments.smtp))
     if arguments.json and arguments.mail == "-":
         raise UsageError("--json and --mail - both write to stdout: name a file for the mail.")
 
