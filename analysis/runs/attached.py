@@ -275,10 +275,11 @@ class AttachedRun:
         """
         if self.straggler is None or self.recurring or self.judged.quickest:
             return ""
-        disturbed = self.quickest_s is not None
-        if not disturbed and (core_wait(self.run) is None or self.crowded):
+        if self.quickest_s is not None:
+            disturbed = True
+        elif core_wait(self.run) is None or self.crowded:
             disturbed = bool(self.disturbed)
-        elif not disturbed:
+        else:
             disturbed = max(self.waited, self.unusual) > 0.5
         return " That may be a disturbance, not its work." if disturbed else ""
 
