@@ -41,10 +41,10 @@ from hindmost.analysis.verbs.history_options import (
 from hindmost.errors import HindmostError, UsageError
 from hindmost.models.changepoint.verdicts import FAIL, PASS
 from hindmost.output import warn, write_json, write_lines
+from hindmost.statuses import A_FINDING
 from hindmost.text import counted
 
 __all__ = ["add_arguments", "perform"]
-A_FINDING = 1
 ACK = "ack"
 """First word of the command that acknowledges a change."""
 COMMON = (
