@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 import sys
 import unicodedata
@@ -21,13 +20,6 @@ from hindmost.text import counted
 
 OUTPUT = "output"
 """Folder of a study for the output of scripts; it must exist before a job starts."""
-
-SEVERAL = {
-    "#SBATCH": re.compile(r"(?:^|\s)(?:--arr?a?y?(?:[=\s]|$)|-a(?:[\s\d=]|$))|hetjob|packjob"),
-    "#PBS": re.compile(r"(?:^|\s)-J\s*\d"),
-    "#": re.compile(r"(?!)"),
-}
-"""Directives of job arrays and heterogeneous jobs, by the prefix of directives."""
 
 
 class JobState(StrEnum):
@@ -155,12 +147,6 @@ def directives(script: Script, prefix: str, *own: str) -> str:
             raise UsageError(
                 f"The directive {each!r} of machine '{machine.name}' begins with '#'; write it "
                 f"without '{prefix}', as on the command line."
-            )
-        if SEVERAL[prefix].search(each):
-            raise UsageError(
-                f"The directive {each!r} of machine '{machine.name}' turns a script into several "
-                "jobs, which would all do the same runs. Remove it; [pack] distributes runs over "
-                "several jobs."
             )
     return "\n".join(f"{prefix} {each}" for each in (*own, *theirs) if each)
 

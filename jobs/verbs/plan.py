@@ -118,9 +118,7 @@ def perform(arguments: argparse.Namespace) -> int:
 
 def warnings(plan: Plan, estimate: RunTimeEstimate | None) -> list[str]:
     """Return what may go wrong with a plan."""
-    from hindmost.jobs.launchers import LAUNCHERS
-
-    found = [*LAUNCHERS[plan.machine.launcher].warnings(plan.machine)]
+    found = []
     split = sum(run.split for run in plan.runs)
     if split:
         found.append(

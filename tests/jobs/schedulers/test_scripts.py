@@ -77,19 +77,6 @@ def test_line_breaks_in_directives_are_refused(machine: MachineProfile, field: s
         SCHEDULERS[machine.scheduler].render(script(bad))
 
 
-@pytest.mark.parametrize(
-    ("machine", "directive"),
-    [
-        *((ARCHER, each) for each in ("--array=0-3", "--array 0-3", "-a 1,2", "-a0-3", "hetjob")),
-        (CIRRUS, "-J 1-4"),
-    ],
-)
-def test_one_script_is_one_job(machine: MachineProfile, directive: str) -> None:
-    with pytest.raises(UsageError, match="turns a script into several jobs"):
-        SCHEDULERS[machine.scheduler].render(script(replace(machine, directives=(directive,))))
-    SCHEDULERS["slurm"].render(script(replace(ARCHER, directives=("-J name", "-A e00", "--mem=0"))))
-
-
 def test_what_pbs_has_no_word_for() -> None:
     pbs = SCHEDULERS["pbs"]
     with pytest.raises(UsageError, match="qos = 'short', which PBS does not know"):
