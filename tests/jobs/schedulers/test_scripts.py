@@ -48,30 +48,8 @@ def test_a_shell_gets_every_value_as_it_is(machine: MachineProfile, value: str) 
     assert done.stdout.decode() == f"{value}|{script(machine).folder}|{value or 'a'}|"
 
 
-@pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: machine.scheduler)
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"python": "python\nrm x"},
-        {"environment": {"A": "b\nrm x"}},
-        {"setup": ("module load x\nrm x",)},
-        {"setup": ("module\rload",)},
-    ],
-    ids=str,
-)
-def test_line_breaks_are_refused(machine: MachineProfile, changes: dict[str, Any]) -> None:
-    bad = replace(machine, **changes)
-    with pytest.raises(UsageError, match="control character"):
-        SCHEDULERS[machine.scheduler].render(script(bad))
-
-
 @pytest.mark.parametrize("machine", [ARCHER, CIRRUS], ids=lambda machine: machine.scheduler)
-@pytest.mark.parametrize("field", ["partition", "account"])
-def test_line_breaks_in_directives_are_refused(machine: MachineProfile, field: str) -> None:
-    breaks: dict[str, Any] = {field: "a\n#SBATCH --qos=high"}
-    bad = replace(machine, **breaks)
-    with pytest.raises(UsageError, match="control character"):
-        SCHEDULERS[machine.scheduler].render(script(bad))
+def test_directives_are_written_without_their_prefix(machine: MachineProfile) -> None:
     bad = replace(machine, directives=("#SBATCH --mem=0",))
     with pytest.raises(UsageError, match="write it without"):
         SCHEDULERS[machine.scheduler].render(script(bad))
