@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from enum import IntEnum
 
+MOST_PENDING = 64
+"""Collectives that may be under way at once, for the models of waiting."""
+
 
 class EventKind(IntEnum):
     """What a rank does at an event of a body; run files contain the values."""
