@@ -261,23 +261,6 @@ def test_names_in_nightly_results_do_nothing_to_a_terminal(tmp_path: Path, say: 
             assert "test_solve[/data/mesh.h5]" in out
 
 
-def test_names_in_scaling_tables_do_nothing_to_a_terminal(tmp_path: Path, say: Say) -> None:
-    lines = [
-        json.dumps({"params": {"p": p}, "callpath": name, "metric": IN_FILES, "value": 0.1 * p})
-        for p in (2, 4, 8, 16, 32, 64)
-        for name in (IN_FILES, "test_solve[ilu]")
-    ]
-    path = tmp_path / "experiment.jsonl"
-    path.write_text("\n".join(lines), encoding="utf-8")
-    for form in ([], ["--latex"], ["--python"], ["--json"], ["--expect", "1"]):
-        status, out, errors = say("scale", path, *form)
-        assert status in (0, 1), errors
-        assert is_clean(out)
-        assert is_clean(errors)
-        if not form:
-            assert "test_solve[ilu]" in out
-
-
 def test_names_do_nothing_to_pages(hostile_run: Path, tmp_path: Path, say: Say) -> None:
     nights = history_table(tmp_path / "nights\udcff.csv")
     for words in (

@@ -29,7 +29,7 @@ examples:
   hindmost study plan gmres-noise --machine local --set ranks=1,2 --set repeats=3
 """
 FIRST = 12
-"""Runs and allocations in the text."""
+"""Runs, allocations and failures in the text of the verbs of studies."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
