@@ -232,7 +232,7 @@ def test_a_reduced_file_says_of_all_ranks_what_the_whole_one_says(
     assert "by slow transfers of halos that were sent in time" in text
 
 
-SMALL = ("--deck", "timing-a", "--base", "24x16", "--steps", "3", "--cycles", "205")
+SMALL = ("--deck", "timing-a", "--base", "24x16", "--steps", "4", "--cycles", "205")
 
 
 SHARE = (

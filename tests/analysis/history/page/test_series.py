@@ -188,10 +188,6 @@ def test_regimes_are_told_with_intervals_and_histograms(
         low, high = mean_interval(regime, 0.95, level)
         assert f"{100 * level:g} % interval {low:.4g} to {high:.4g}" in card
     assert "2021-01-01 to 2021-04-23" in card
-    normal = stats.shapiro(judged.series.values[:STEP]).pvalue
-    told = re.search(r"values: p ([\d.e-]+)", card)
-    assert told is not None
-    assert float(told[1]) == pytest.approx(normal, rel=0.05)
     assert browser.evaluate("document.querySelectorAll('.regime canvas').length") >= 2
 
 
