@@ -33,7 +33,6 @@ from hindmost.analysis.report.comparison import comparable, solvers_table
 from hindmost.analysis.report.event_window import CAPTION, OF_PATH, event_window, without_events
 from hindmost.analysis.report.looked_at import LookedAt, SlowestIteration, slowest_iteration
 from hindmost.analysis.report.rank_conclusions import slow_ranks
-from hindmost.analysis.report.rank_orders import with_orders
 from hindmost.analysis.report.ranks_page import openings, rank_parts
 from hindmost.analysis.report.run_figures import figure_named
 from hindmost.analysis.report.runs_overview import overview_of
@@ -422,7 +421,7 @@ def run_chart(
     except UsageError:
         return []
     if isinstance(content, HeatMap):
-        content = replace(with_orders(content, run, ranks), marked=rows_of(slow_ranks(ranks), run))
+        content = replace(content, marked=rows_of(slow_ranks(ranks), run))
     if not figure.of_ranks:
         opens = None
     elif opens is not None and figure.by_rank:  # rows are the ranks with full records
