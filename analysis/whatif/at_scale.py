@@ -10,7 +10,7 @@ from itertools import chain
 import numpy as np
 
 from hindmost.analysis.whatif.options import Named
-from hindmost.analysis.whatif.study import Outcome, of_solver, program_of
+from hindmost.analysis.whatif.study import EVENTS_PER_S, Outcome, of_solver, program_of
 from hindmost.analysis.whatif.targets import (
     NetworkBasis,
     Scale,
@@ -44,9 +44,6 @@ FEWEST_REPLICAS = 5
 TIMES_RARER = 20
 """Iterations of a recorded rank for every rank of a target, to know its slowest one without the
 tail."""
-SEGMENTS_PER_S = 5e6
-"""Parts of bodies of all ranks that a replica passes in a second, with its share of the other
-scenarios, measured on one core."""
 
 
 def simulated(
@@ -307,7 +304,7 @@ def replica_s(work: LocalWork, ranks: Sequence[int]) -> float:
     """Return about how long it takes to simulate a solve once on each number of ranks, seconds."""
     segments = len(work.laws)
     rows = ((each, part) for each in ranks for part in simulated_rows(work.program, each, segments))
-    return segments * sum(each * part.size for each, part in rows) / SEGMENTS_PER_S
+    return segments * sum(each * part.size for each, part in rows) / EVENTS_PER_S
 
 
 def scaled(
