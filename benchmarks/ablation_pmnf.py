@@ -162,8 +162,7 @@ MECHANISMS = (
                 "several.combine:offer_partitions",
                 lambda _: part(lambda axes, chosen, table, target, best, room: None),
             ),
-            ("average over hypotheses", "several.averaging:LEAST_SHARE", lambda _: 0.999),
-            ("intervals 1.2 times as wide", "several.averaging:WIDER", lambda _: 1.0),
+            ("average over hypotheses", "predictive:LEAST_SHARE", lambda _: 0.999),
             ("widened as outermost points need", "several.held_out:LEAST_LEFT", lambda _: NEVER),
         )
     ),

@@ -66,14 +66,17 @@ class LiveBench:
 
 
 def watched(feed: LiveFeed, comm: Any) -> list[subprocess.Popen[bytes]]:
-    """Start a server on the feed and a client that reads it, on rank 0."""
+    """Start a server on the feed and a client that asks it as the page does, on rank 0."""
     if comm.rank > 0 or feed.path is None:
         return []
     words = [sys.executable, "-m", "hindmost", "watch", str(feed.path), "--web"]
     server = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     assert server.stdout is not None
-    address = server.stdout.readline().decode().strip() + "events"
-    read = f"from urllib.request import urlopen\nfor _ in urlopen({address!r}): pass"
+    address = server.stdout.readline().decode().strip() + "news"
+    read = (
+        "import time\nfrom urllib.request import urlopen\n"
+        f"while True:\n    urlopen({address!r}).read()\n    time.sleep(0.5)"
+    )
     return [server, subprocess.Popen([sys.executable, "-c", read])]
 
 

@@ -19,31 +19,6 @@ GROUP_LIMITS = (
 """Limits of this process's group and what it uses of them, in both versions of cgroups."""
 
 
-def refuse_large_restart(
-    option: str, restart: int, iterations: int, rows: int, scalar_bytes: int, communicator: Any
-) -> None:
-    """Raise a UsageError, on all ranks, if a restart cycle does not fit into memory; collective.
-
-    A method of the GMRES family keeps a vector for each iteration of a cycle, made as they are
-    needed, and two square matrices of the length of the cycle, made at once.
-
-    Parameters
-    ----------
-    option : str
-        PETSc's option for the length of a cycle.
-    rows : int
-        That this rank owns.
-    communicator : MPI.Intracomm
-    """
-    needed = scalar_bytes * (2 * (restart + 2) ** 2 + (min(restart, iterations) + 2) * rows)
-    check_memory(
-        needed,
-        f"-{option} {restart}: a cycle of {counted(restart, 'iteration')} needs",
-        "Choose a smaller restart, or run on more hosts.",
-        communicator,
-    )
-
-
 def check_memory(needed: int, what: str, remedy: str, communicator: Any) -> None:
     """Raise a UsageError, on all ranks, if some host has not the memory they need; collective.
 

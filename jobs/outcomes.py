@@ -16,7 +16,7 @@ from hindmost.errors import DataError, UnknownSchemaError
 from hindmost.files import read_bytes
 from hindmost.jobs.core.durable import write_durably
 from hindmost.parsing import PLAIN_NAME, parse_json
-from hindmost.records import RecordError, from_document, to_document
+from hindmost.records import check_version, from_document, to_document
 
 VERSION = 1
 PREFIX, SUFFIX = "outcome-", ".json"
@@ -157,13 +157,8 @@ def read_outcome(path: str | Path) -> RunOutcome:
     """
     try:
         found = parse_json(read_bytes(path))
-        version = found.pop("version", None) if isinstance(found, dict) else VERSION
-        if type(version) is int and version > VERSION:
-            raise UnknownSchemaError(
-                f"{path} has version {version}; this hindmost reads {VERSION}. Install a newer one."
-            )
-        if version != VERSION:
-            raise RecordError(f"allowed: {VERSION}", "version", found=version)
+        if isinstance(found, dict):
+            check_version(found.pop("version", None), VERSION, path)
         return from_document(RunOutcome, found)
     except UnknownSchemaError:
         raise

@@ -37,17 +37,12 @@ def main() -> int:
         default="no",
         help="a Slurm for tests: no, if-possible, or with all that keeps accounts",
     )
-    parser.add_argument(
-        "--openpbs", metavar="FOLDER", help="an OpenPBS for tests: installed there, or its sources"
-    )
+    parser.add_argument("--openpbs", metavar="FOLDER", help="an installed OpenPBS for tests")
     parser.add_argument(
         "--programs", action="store_true", help="programs of others that tests record"
     )
     parser.add_argument(
         "--blas", action="store_true", help="the reference BLAS and OpenBLAS, for make test-blas"
-    )
-    parser.add_argument(
-        "--simgrid", action="store_true", help="the simulator that a benchmark compares with"
     )
     parser.add_argument(
         "--docs", action="store_true", help="only what builds the documentation, in .venvs/docs"
@@ -73,11 +68,9 @@ def main() -> int:
             system.prepare_tests(environment)
         system.prepare_slurm(environment, arguments.slurm)
         if arguments.openpbs:
-            openpbs.prepare(environment, arguments.openpbs)
+            openpbs.prepare(arguments.openpbs)
         if arguments.blas:
             blas.prepare(environment)
-        if arguments.simgrid:
-            system.prepare_simgrid(environment)
         if arguments.programs:
             if choice.stack not in PROGRAMS:
                 raise SetupError(

@@ -28,14 +28,11 @@ SLURM_PACKAGES = (
 )
 SLURM_ACCOUNT_PACKAGES = ("slurmdbd", "mariadb-server")
 PROGRAM_PACKAGES = ("gfortran", "lammps", "lammps-examples", "python3-dolfinx")
-SIMGRID_PACKAGES = ("libsimgrid-dev",)
 TEST_PACKAGES = (
     "gfortran",
     "chromium",
     "cmake",
-    "openssh-server",
-    "openssh-client",
-    *SIMGRID_PACKAGES,
+    "libsimgrid-dev",
 )
 SOURCE_PACKAGES = ("build-essential", "libopenblas-dev")
 

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from choice import (
     PROGRAM_PACKAGES,
-    SIMGRID_PACKAGES,
     SLURM_ACCOUNT_PACKAGES,
     SLURM_PACKAGES,
     SYSTEM_PACKAGES,
@@ -33,24 +32,13 @@ def prepare(environment: Environment) -> None:
 
 
 def prepare_tests(environment: Environment) -> None:
-    """Install what tests start, such as a browser and sshd, if that may be done; else say how."""
+    """Install what tests start, such as a browser, if that may be done; else say how."""
     if environment.stack == "system":
         install_if_possible(
             environment,
             TEST_PACKAGES,
             expected="about 40 s",
-            without="tests of Fortran, pages in a browser, ssh and SimGrid are skipped without",
-        )
-
-
-def prepare_simgrid(environment: Environment) -> None:
-    """Install the simulator that a benchmark compares with, where that may be done."""
-    if is_debian():
-        install_if_possible(
-            environment,
-            SIMGRID_PACKAGES,
-            expected="about 10 s",
-            without="no SimGrid: replays are not compared with SMPI's without",
+            without="tests of Fortran, pages in a browser and SimGrid are skipped without",
         )
 
 

@@ -41,8 +41,6 @@ settings.load_profile("any-speed")
 ROOT = Path(__file__).parent.parent
 BIN = Path(sys.prefix) / "bin"
 RUN_TIMEOUT_S = 900
-MOST_S = 800
-"""After which ranks that wait for each other for good say where they are."""
 LOCAL = PHASES.index("local")
 
 
@@ -273,14 +271,6 @@ def rendered_pictures(quick_pictures: None, monkeypatch: pytest.MonkeyPatch) -> 
 Ranks = Callable[..., subprocess.CompletedProcess[str]]
 
 
-def limited(words: list[str]) -> list[str]:
-    """Return a command line with a time limit, if it runs something and has none of its own."""
-    if words[:1] != ["run"] or "--most-seconds" in words:
-        return words
-    at = words.index("--") if "--" in words else len(words)
-    return [*words[:at], "--most-seconds", str(MOST_S), *words[at:]]
-
-
 def starter(folder: Path) -> Ranks:
     """Return what runs hindmost, or a Python script, on ranks in a folder."""
 
@@ -294,7 +284,7 @@ def starter(folder: Path) -> Ranks:
             file.write_text(script)
             program = [BIN / "python", file]
         return subprocess.run(
-            [BIN / "mpiexec", "-n", str(count), *program, *(asked if script else limited(asked))],
+            [BIN / "mpiexec", "-n", str(count), *program, *asked],
             capture_output=True,
             text=True,
             check=False,

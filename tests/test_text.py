@@ -50,11 +50,9 @@ def test_durations(text: str, value_s: float) -> None:
     assert parse_duration(text) == value_s
 
 
-@pytest.mark.parametrize(
-    "text", ["", " ", "5", 5, 5.0, True, "5m3h", "00:61:00", "-5m", "5mm", "9999d"]
-)
+@pytest.mark.parametrize("text", ["", " ", "5", 5, 5.0, True, "5m3h", "00:61:00", "-5m", "5mm"])
 def test_what_is_not_a_duration(text: object) -> None:
-    with pytest.raises(ValueError, match=r"a duration is|longer than a year"):
+    with pytest.raises(ValueError, match="a duration is"):
         parse_duration(text)
 
 
@@ -86,7 +84,6 @@ def test_clocks() -> None:
         (0.0, "0 s"),
         (28159.0, "7.82 h"),
         (1438585.0, "16.7 d"),
-        (1e300, "1.16e+295 d"),
         (math.inf, "inf s"),
         (math.nan, "nan s"),
     ],

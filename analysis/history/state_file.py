@@ -22,7 +22,7 @@ from hindmost.files import read_text
 from hindmost.models.changepoint import Event
 from hindmost.models.changepoint.revisions import ReportedChange
 from hindmost.parsing import parse_json
-from hindmost.records import RecordError, from_document, to_document
+from hindmost.records import RecordError, check_version, from_document, to_document
 
 VERSION = 2
 KIND = "hindmost-history-state"
@@ -104,14 +104,8 @@ def read_state(path: Path) -> HistoryState:
         raise damaged_file(path, error) from error
     if not isinstance(document, dict) or document.get("kind") != KIND:
         raise DataError(f"{path} is no state of a history: name another file with --state.")
-    version = document.get("version")
-    if type(version) is int and version > VERSION:
-        raise UnknownSchemaError(
-            f"{path} has version {version}, and this hindmost reads up to {VERSION}: use "
-            "the one that wrote it, or a newer one."
-        )
     whole, there, found = text.rpartition(SUM)
-    if version == 1:
+    if check_version(document.get("version"), VERSION, path) == 1:
         raise UnknownSchemaError(
             f"{path} has version 1, which this hindmost does not read: name a new file with "
             "--state."

@@ -7,7 +7,7 @@ depends only on the order of its nights.
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
 
@@ -18,12 +18,8 @@ LAST_S = 7258118400.0
 
 SHOULD_BE = "a date is written as 2021-01-24, 2021-01-24T05:34:11Z or in seconds since 1970"
 
-_WRITTEN = re.compile(
-    r"(\d{4})([-./])(\d{1,2})\2(\d{1,2})"
-    r"(?:[T ]+(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?)?"
-    r"\s*(Z|UTC|GMT|[+-]\d{2}(?::?\d{2})?)?"
-)
-_COMPACT = re.compile(r"(\d{4})(\d{2})(\d{2})(?:[T_-]?(\d{2})(\d{2})(\d{2})(Z)?)?")
+_DAY = re.compile(r"(\d{4})([-./])(\d{1,2})\2(\d{1,2})(?!\d)")
+_COMPACT = re.compile(r"\d{8}(?:[T_-]?\d{6}Z?)?")
 _IN_NAME = re.compile(
     r"(?<!\d)((?:19|20|21)\d{2})([-_.]?)([01]\d)\2([0-3]\d)"
     r"(?:[T_.-]*([0-2]\d)([-:_.]?)([0-5]\d)\6([0-5]\d)Z?)?(?!\d)"
@@ -58,39 +54,25 @@ def seconds_since_1970(value: Any, where: str) -> float:
 @lru_cache(maxsize=1 << 14, typed=True)
 def _parsed(value: str | float) -> float | None:
     """Return a point in time; None if the value is not one."""
+    text = str(value)
     try:
-        text = str(value)
-        match = _COMPACT.fullmatch(text)
-        if match is not None and 1970 <= int(match[1]) < 2200:
-            year, month, day, hour, minute, second, _ = match.groups()
-            return _of(year, month, day, hour, minute, second, "", "")
-        match = _WRITTEN.fullmatch(text)
-        if match is not None:
-            year, _, month, day, hour, minute, second, fraction, offset = match.groups()
-            return _of(year, month, day, hour, minute, second, fraction, offset)
+        if _DAY.match(text) or _COMPACT.fullmatch(text):
+            return _of(text)
         return _counted(float(value))
     except (ValueError, OverflowError):
         return None
 
 
-def _of(
-    year: str,
-    month: str,
-    day: str,
-    hour: str | None,
-    minute: str | None,
-    second: str | None,
-    fraction: str | None,
-    offset: str | None,
-) -> float:
-    """Return a point in time of its parts."""
-    zone: timezone = UTC
-    if offset and offset[0] in "+-":
-        minutes = 60 * int(offset[1:3]) + int(offset[3:].lstrip(":") or 0)
-        zone = timezone(timedelta(minutes=minutes if offset[0] == "+" else -minutes))
-    parts = [int(part or 0) for part in (year, month, day, hour, minute, second)]
-    whole = datetime(*parts, tzinfo=zone).timestamp()  # type: ignore[arg-type,misc]
-    return whole + float(f"0.{fraction or 0}")
+def _of(text: str) -> float:
+    """Return a point in time that is written in a way of `seconds_since_1970`."""
+    day = _DAY.match(text)
+    if day is not None:  # ISO 8601 has hyphens, and two digits each
+        year, _, month, date = day.groups()
+        clock = text[day.end() :].strip().lstrip("T")
+        clock = re.sub(r"^\d:", "0\\g<0>", clock).replace(" ", "").replace("UTC", "Z")
+        text = f"{year}-{month:0>2}-{date:0>2}{f'T{clock}' if clock else ''}"
+    moment = datetime.fromisoformat(text.replace("_", "T"))
+    return moment.replace(tzinfo=moment.tzinfo or UTC).timestamp()
 
 
 def _counted(count: float) -> float | None:
@@ -103,7 +85,8 @@ def date_in_name(name: str) -> float | None:
     for match in _IN_NAME.finditer(name):
         year, _, month, day, hour, _, minute, second = match.groups()
         try:
-            return _of(year, month, day, hour, minute, second, "", "")
+            clock = f"T{hour}:{minute}:{second}" if hour else ""
+            return _of(f"{year}-{month}-{day}{clock}")
         except ValueError:
             continue
     return None

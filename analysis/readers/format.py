@@ -150,6 +150,40 @@ HistoryEntry = CaseResult | FailedRun
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """What the results of one machine at one time share; makes their entries.
+
+    Attributes
+    ----------
+    machine, time, file, commits
+        See `CaseResult`.
+    """
+
+    machine: str
+    time: float
+    file: str
+    commits: Mapping[str, str] = field(default_factory=dict)
+
+    def result(self, case: str, values: Mapping[str, Any], **more: Any) -> CaseResult:
+        """Return the results of a case; see `CaseResult` for what else may be given."""
+        return CaseResult(
+            machine=self.machine,
+            case=case,
+            time=self.time,
+            file=self.file,
+            values=values,
+            commits=self.commits,
+            **more,
+        )
+
+    def failed(self, case: str, reason: str) -> FailedRun:
+        """Return a failed run of a case."""
+        return FailedRun(
+            time=self.time, machine=self.machine, case=case, reason=reason, file=self.file
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryFormat(Format):
     """A format with nightly results.
 
@@ -157,12 +191,9 @@ class HistoryFormat(Format):
     ----------
     read : callable
         Returns all results in a file, and remarks on omissions.
-    dated_by : callable or None
-        Returns the date of a file that may not contain one, so that of copies the first counts.
     """
 
     read: Callable[[HistoryFile, Remarks], Iterable[HistoryEntry]]
-    dated_by: Callable[[Path], float] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -200,29 +231,17 @@ class RankFormat(Format):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TraceRequest:
-    """How a trace is read.
-
-    Attributes
-    ----------
-    flops_per_s : float or None
-        The rate of ranks, for formats that count work; None if it was not given.
-    """
-
-    flops_per_s: float | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class TraceFormat(Format):
     """A format with all messages of all ranks.
 
     Attributes
     ----------
     read : callable
-        Returns the program in a file.
+        Returns the program in a file, of ranks with a rate in flops per second: None if it was not
+        given, which formats that count work refuse.
     assumes : tuple of str
         What holds for every trace of this format, in sentences.
     """
 
-    read: Callable[[Path, TraceRequest], MessageProgram]
+    read: Callable[[Path, float | None], MessageProgram]
     assumes: tuple[str, ...] = ()

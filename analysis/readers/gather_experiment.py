@@ -7,7 +7,6 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hindmost.analysis.readers.experiment import Experiment, KernelSeries
 from hindmost.analysis.readers.remarks import Remarks, first_few
@@ -173,13 +172,11 @@ class ExperimentGathering:
             raise DataError(
                 f"{source} contains no measurement that can be modelled. {said}".rstrip()
             )
-        shared: dict[tuple[Point, ...], NDArray[np.float64]] = {}
         return Experiment(
             source=source,
             parameters=chosen,
             series=tuple(
-                _series(key, self._units.get(key[1], ""), points, shared)
-                for key, points in series.items()
+                _series(key, self._units.get(key[1], ""), points) for key, points in series.items()
             ),
             warnings=self.remarks.sentences(),
         )
@@ -249,22 +246,10 @@ class ExperimentGathering:
             )
             return
         for point, value, where in rejected:
-            at = self._text(point)
-            if math.isfinite(value):
-                self.remarks.add(
-                    "values that are not above zero",
-                    f"{where}: {value:.12g} for {label} at {at} is not above zero, which "
-                    "multiplicative noise cannot cause; left out.",
-                )
-            else:
-                self.remarks.add(
-                    "values that are not finite",
-                    f"{where}: {value} for {label} at {at} is not a measurement; left out.",
-                )
-        if not any(self._values[key].values()):
             self.remarks.add(
-                "series without a value that can be modelled",
-                f"{label} has no value that can be modelled; skipped.",
+                "values that are not measurements",
+                f"{where}: {value:.12g} for {label} at {self._text(point)} is not a finite number "
+                "above zero; left out.",
             )
 
     def _text(self, point: Point, names: Sequence[str] | None = None) -> str:
@@ -294,23 +279,11 @@ class ExperimentGathering:
             )
 
 
-def _series(
-    key: Key,
-    unit: str,
-    points: dict[Point, list[float]],
-    shared: dict[tuple[Point, ...], NDArray[np.float64]],
-) -> KernelSeries:
-    """Make a series; those over the same points share their array."""
+def _series(key: Key, unit: str, points: dict[Point, list[float]]) -> KernelSeries:
     ordered = sorted(points)
     repetitions = max(map(len, points.values()))
-    values = np.array(
-        [points[point] + [math.nan] * (repetitions - len(points[point])) for point in ordered]
-    )
-    values.flags.writeable = False
-    place = tuple(ordered)
-    if place not in shared:
-        shared[place] = np.array(ordered)
-        shared[place].flags.writeable = False
-    return KernelSeries(
-        kernel=key[0], metric=key[1], unit=unit, points=shared[place], values=values
-    )
+    values = [points[point] + [math.nan] * (repetitions - len(points[point])) for point in ordered]
+    arrays = np.array(ordered), np.array(values)
+    for each in arrays:
+        each.flags.writeable = False
+    return KernelSeries(kernel=key[0], metric=key[1], unit=unit, points=arrays[0], values=arrays[1])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fnmatch
-import json
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -20,6 +19,7 @@ from hindmost.analysis.readers.repetitions import StandardError
 from hindmost.analysis.readers.timers import find_parents
 from hindmost.analysis.readers.units import plain_unit, smaller_is_better
 from hindmost.errors import DataError, UsageError
+from hindmost.parsing import LARGEST, shown
 from hindmost.text import choose, counted
 
 UNKNOWN = StandardError(math.nan)
@@ -129,29 +129,15 @@ class HistoryGathering:
 
     def _judge(self, value: Any, where: str) -> float | None:
         """Return a value that is a measurement as a float; remark on another."""
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            self.remarks.add(
-                "values that are not numbers",
-                f"{where} is {_shown(value)}, not a number; left out.",
-            )
-            return None
-        try:
-            number = float(value)
-        except OverflowError:
-            number = math.inf
-        if not math.isfinite(number):
-            self.remarks.add(
-                "values that are not finite",
-                f"{where} is {number}, which is not a measurement; left out.",
-            )
-            return None
-        if number <= 0.0:
-            self.remarks.add(
-                "values that are not above zero",
-                f"{where} is {number:.12g}, which is not above zero; left out.",
-            )
-            return None
-        return number
+        if type(value) is int and 0 < value < LARGEST:
+            return float(value)
+        if type(value) is float and 0.0 < value < math.inf:
+            return value
+        self.remarks.add(
+            "values that are not measurements",
+            f"{where} is {shown(value)}, which is not a finite number above zero; left out.",
+        )
+        return None
 
     def history(
         self,
@@ -245,12 +231,6 @@ def _frozen(numbers: list[float]) -> NDArray[np.float64]:
     array = np.array(numbers, np.float64)
     array.flags.writeable = False
     return array
-
-
-def _shown(value: Any) -> str:
-    """Write a value that is not a number as in its file."""
-    text = json.dumps(value, default=str, ensure_ascii=False)
-    return text if len(text) <= 40 else text[:37] + "..."
 
 
 def _choose(names: list[str], word: str, wanted: str, source: str) -> set[str]:

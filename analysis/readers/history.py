@@ -40,7 +40,7 @@ class SeriesName:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class NightlySeries:
-    """One timer of one case on one machine over time; two are equal if all their contents are.
+    """One timer of one case on one machine over time.
 
     Attributes
     ----------
@@ -79,33 +79,6 @@ class NightlySeries:
     spread: NDArray[np.float64] | None
     freedom: NDArray[np.float64] | None = None
     work: frozenset[str] = frozenset()
-
-    def __eq__(self, other: object) -> bool:
-        """Compare everything; unknown spreads are equal."""
-        if not isinstance(other, NightlySeries):
-            return NotImplemented
-        return (
-            (self.name, self.unit, self.smaller_is_better)
-            == (other.name, other.unit, other.smaller_is_better)
-            and np.array_equal(self.times, other.times)
-            and np.array_equal(self.values, other.values)
-            and self.commit_parts == other.commit_parts
-            and alike(self.spread, other.spread)
-            and alike(self.freedom, other.freedom)
-        )
-
-    __hash__ = None  # type: ignore[assignment]  # arrays have none
-
-    def __repr__(self) -> str:
-        """Describe the series."""
-        return f"<NightlySeries {self.name}: {len(self.values)} observations>"
-
-
-def alike(mine: NDArray[np.float64] | None, theirs: NDArray[np.float64] | None) -> bool:
-    """Tell whether two arrays that may be missing are equal."""
-    if mine is None or theirs is None:
-        return mine is theirs
-    return np.array_equal(mine, theirs, equal_nan=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

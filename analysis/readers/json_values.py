@@ -9,6 +9,7 @@ from typing import Any
 
 from hindmost.analysis.readers.text_files import read_text
 from hindmost.errors import DataError
+from hindmost.parsing import parse_json
 
 JsonObject = dict[str, Any]
 
@@ -24,29 +25,16 @@ def load(text: str, where: str, first_line: int = 1) -> Any:
     DataError
         It is not JSON, or an object has a key twice, of which one would be lost.
     """
-
-    def whole(pairs: list[tuple[str, Any]]) -> JsonObject:
-        found = dict(pairs)
-        if len(found) < len(pairs):
-            names = [name for name, _ in pairs]
-            twice = next(name for name in names if names.count(name) > 1)
-            place = f"{where}, line {first_line}" if first_line > 1 else where
-            raise DataError(
-                f"{place}: the key '{twice}' appears twice in one object; merge the two."
-            )
-        return found
-
     try:
-        return json.loads(text, object_pairs_hook=whole)
+        return parse_json(text)
     except json.JSONDecodeError as error:
         raise DataError(
             f"{where}, line {error.lineno + first_line - 1}, column {error.colno}: not JSON "
             f"({error.msg}). The file may have been cut off."
         ) from None
-    except DataError:
-        raise
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"{where}: not JSON that can be read ({error}).") from None
+    except ValueError as error:
+        place = f"{where}, line {first_line}" if first_line > 1 else where
+        raise DataError(f"{place}: not JSON that can be read ({error}).") from None
 
 
 def read_object(path: Path) -> JsonObject:

@@ -53,8 +53,8 @@ def date_of(file: Path) -> float | None:
     return next((date for date in dates if date is not None), None)
 
 
-def date_or_modification(path: Path) -> float:
-    """Return the date in a file's name or its folder's, or that of its modification.
+def dated(path: Path, remarks: Remarks) -> float:
+    """Return the date of a file that has none in it; of one dated by its modification, say so.
 
     Raises
     ------
@@ -62,22 +62,18 @@ def date_or_modification(path: Path) -> float:
         The file is not there.
     """
     named = date_of(path)
+    if named is not None:
+        return named
+    remarks.add(
+        "files dated by their modification",
+        f"{path} has no date in its contents, its name or its folder's name; dated by its "
+        "last modification, which a copy may have changed. Put the date into the name: "
+        f"NAME-2021-01-24{path.suffix}.",
+    )
     try:
-        return path.stat().st_mtime if named is None else named
+        return path.stat().st_mtime
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror or error}.") from error
-
-
-def dated(path: Path, remarks: Remarks) -> float:
-    """Return the date of a file that has none in it; of one dated by its modification, say so."""
-    if date_of(path) is None:
-        remarks.add(
-            "files dated by their modification",
-            f"{path} has no date in its contents, its name or its folder's name; dated by its "
-            "last modification, which a copy may have changed. Put the date into the name: "
-            f"NAME-2021-01-24{path.suffix}.",
-        )
-    return date_or_modification(path)
 
 
 def parameters_in(name: str) -> dict[str, float]:

@@ -7,7 +7,6 @@ files that have no known format.
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -24,14 +23,11 @@ from hindmost.analysis.readers.registry import EXPERIMENT_FORMATS, HISTORY_FORMA
 from hindmost.analysis.readers.remarks import Remarks, first_few
 from hindmost.analysis.readers.text_files import head_of
 from hindmost.errors import DataError, UsageError
-from hindmost.files import read_bytes
 from hindmost.registry import Registry
 
-COLLECTED, MARK = "collected.json", b'"study_sha256"'
-"""The table of ``hindmost study collect``: the run and the machine of each file."""
-KNOWN_CHANGES = "hindmost-acknowledged.toml"
-"""The file in which ``hindmost history ack`` notes known changes of a history."""
-PAGES, HTML = (".html", ".htm"), b"<!doctype html"
+OURS = ("collected.json", "hindmost-acknowledged.toml")
+"""Of ``hindmost study collect`` and ``hindmost history ack``."""
+PAGES = (".html", ".htm")
 """No page contains results, neither ours nor another's."""
 FIGURES = (".png", ".pdf", ".svg")
 """Next to a figure is a CSV file of its name, with the numbers that were plotted."""
@@ -139,18 +135,10 @@ def root_of(path: Path) -> Path:
 
 
 def is_ours(path: Path) -> bool:
-    """Tell whether a file in a folder is an output of hindmost, not a result.
-
-    Raises
-    ------
-    DataError
-        The file cannot be read.
-    """
+    """Tell whether a file in a folder is an output of hindmost, not a result."""
     if path.suffix == ".csv":
         return any(path.with_suffix(suffix).is_file() for suffix in FIGURES)
-    if path.suffix in PAGES:
-        return head_of(path).lstrip().lower().startswith(HTML)
-    return path.name == COLLECTED and MARK in head_of(path)
+    return path.name in OURS or path.suffix in PAGES
 
 
 def _below(folder: Path, depth: int, remarks: Remarks) -> Iterator[Path]:
@@ -177,9 +165,9 @@ def _in_folder(
     found: list[FoundFile[F]] = []
     others: list[str] = []
     for path in _below(folder, depth, remarks):
+        if is_ours(path):
+            continue
         try:
-            if is_ours(path):
-                continue
             format = recognise(path, formats)
         except DataError as error:
             remarks.add("files that cannot be read", f"{error} The file is left out.")
@@ -191,7 +179,7 @@ def _in_folder(
     if not found:
         kind = f"the format {_listed(wanted)}" if wanted else "a known format"
         raise DataError(f"{folder} contains no file of {kind}. {_choices(formats)}")
-    expected = {KNOWN_CHANGES, *(name for each in found for name in each.format.companions)}
+    expected = {name for each in found for name in each.format.companions}
     if others := [name for name in others if name not in expected]:
         remarks.add(
             "folders with other files",
@@ -349,7 +337,7 @@ def read_history(
         depth=DEPTH_OF_HISTORY,
         if_mixed="Name the format to read, or name all of them to read them as one history.",
     )
-    found = _without_copies(sorted(found, key=lambda each: each.path.resolve()), into.remarks)
+    found.sort(key=lambda each: each.path.resolve())
     _read_each(found, len({root_of(path) for path in given}) > 1, into)
     for pattern in larger_is_better:
         into.set_larger_is_better(pattern)
@@ -366,41 +354,14 @@ def _names(names: str | Sequence[str] | None) -> tuple[str, ...]:
     return (names,) if isinstance(names, str) else tuple(names)
 
 
-def _without_copies(
-    files: list[FoundFile[HistoryFormat]], remarks: Remarks
-) -> list[FoundFile[HistoryFormat]]:
-    """Return files without copies of others, for contents without a date."""
-    dated_by = {each.path: each.format.dated_by for each in files}
-    undated = {path: date_of(path) for path, date_of in dated_by.items() if date_of is not None}
-    first: dict[bytes, Path] = {}
-    copies: set[Path] = set()
-    for path in sorted(undated, key=lambda path: (undated[path], path)):
-        original = first.setdefault(hashlib.sha256(read_bytes(path)).digest(), path)
-        if original != path:
-            copies.add(path)
-            remarks.add("copies", f"{path} is a copy of {original}; left out.")
-    return [each for each in files if each.path not in copies]
-
-
 def _read_each(
     files: list[FoundFile[HistoryFormat]], several: bool, into: HistoryGathering
 ) -> None:
     """Read files, and remark on those that cannot be read if others can."""
     unreadable: list[DataError] = []
-    machines = [machine_of(each.path, each.root, several) for each in files]
-    below = [
-        each.path.parent
-        for each, name in zip(files, machines, strict=True)
-        if name and name == each.path.absolute().parent.name
-    ]
-    if below and not all(machines):
-        into.remarks.add(
-            "folders that name a machine",
-            f"{below[0]} is taken for the results of a machine {below[0].name!r}, as its name is "
-            "no date, while files outside it name no machine. If it is none, move its files.",
-        )
-    for each, name in zip(files, machines, strict=True):
-        source = HistoryFile(path=each.path, folder_machine=name)
+    for each in files:
+        machine = machine_of(each.path, each.root, several)
+        source = HistoryFile(path=each.path, folder_machine=machine)
         try:
             # All of a file or nothing.
             found = list(each.format.read(source, into.remarks))

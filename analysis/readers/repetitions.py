@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from hindmost.parsing import LARGEST
+
 OF_A_MEDIAN = math.sqrt(math.pi / 2)
 """Standard error of the median over that of the mean, of many normal values."""
 OF_FEW = (1.0, 1.0, 1.16018, 1.09216, 1.19757, 1.13511, 1.21372, 1.15995, 1.22267, 1.17615)
@@ -18,9 +20,6 @@ NORMAL_QUARTILES = 1.3489795003921634
 
 OF_QUARTILES = 0.37
 """Efficiency of the standard deviation from quartiles relative to that of the sample."""
-
-HUGE = 1e300
-"""No measurement is above it; floats can represent what is below."""
 
 
 class StandardError(NamedTuple):
@@ -55,13 +54,12 @@ def summarise(values: Sequence[Any]) -> tuple[Any, StandardError | None]:
     bad = [
         value
         for value in values
-        if isinstance(value, bool) or not (isinstance(value, int | float) and 0 < value < HUGE)
+        if isinstance(value, bool) or not (isinstance(value, int | float) and 0 < value < LARGEST)
     ]
     if bad or not values:
         return next(iter(bad), None), None
     each = np.asarray(values, np.float64)
     if len(each) < 2:
         return float(each[0]), StandardError(math.nan)
-    with np.errstate(over="ignore", invalid="ignore"):
-        error = error_of_median(float(each.std(ddof=1)), len(each))
+    error = error_of_median(float(each.std(ddof=1)), len(each))
     return float(np.median(each)), StandardError(error, len(each) - 1.0)

@@ -93,7 +93,6 @@ FOLDED = {
         "activities",
         "activity-shares",
         "efficiency",
-        "efficiency-cycle",
     ),
 }
 """Figures of the median run of each configuration, under the words that unfold them."""

@@ -205,13 +205,6 @@ RUN_FIGURES = (
         "in turn, transfer if messages take time or ranks lose their core during them.",
         make=one_run.make_efficiencies,
     ),
-    RunFigure(
-        name="efficiency-cycle",
-        heading="Efficiencies through the restart cycle",
-        summary="the same by place in the restart cycle",
-        caption="The same for all iterations at each place of the restart cycle.",
-        make=one_run.make_efficiencies_in_cycle,
-    ),
 )
 
 

@@ -126,43 +126,32 @@ def parse(text: str, parameters: Sequence[str]) -> Formula:
     Raises
     ------
     UsageError
-        A mistake, with the place where it is.
+        A mistake: what it is, and what a formula consists of.
     """
 
-    def refuse(what: str, place: int) -> NoReturn:
+    def refuse(what: str) -> NoReturn:
         raise UsageError(
-            f"{what}, at character {place + 1} of the expectation. It consists of the parameters "
+            f"The expectation {text!r} is no formula: {what}. It consists of the parameters "
             f"({', '.join(sorted(parameters))}), numbers, + - * / ^, parentheses, "
-            f"{', '.join(FUNCTIONS)}.\n    {text}\n    {' ' * place}^"
+            f"{', '.join(FUNCTIONS)}."
         )
 
-    # Parameters as Python's names, of the same length, and powers as its powers.
+    # Parameters as Python's names, and powers as its powers.
     names = {word_of(name): name for name in parameters}
     longest = sorted(map(re.escape, parameters), key=len, reverse=True)
     plain = re.sub(rf"(?<!\w)({'|'.join(longest)})(?!\w)", lambda found: word_of(found[0]), text)
-    source = ""
-    places: list[int] = []
-    for place, letter in enumerate(plain):
-        written = "**" if letter == "^" else " " if letter.isspace() else letter
-        source, places = source + written, places + [place] * len(written)
-    places.append(len(text.rstrip()))
-    begin = len(source) - len(source.lstrip())
-
-    def where(letters: int) -> int:
-        return places[min(max(begin + letters, 0), len(places) - 1)]
 
     def check(node: Any) -> None:
         """Refuse what is no formula; give parameters their names."""
-        place = where(len(source.strip().encode()[: node.col_offset].decode(errors="ignore")))
         match node:
             case ast.Constant(int() | float() as value) if not isinstance(value, bool):
                 return
             case ast.Name(name) if name in names:
                 node.id = names[name]
             case ast.Name(name) if name in FUNCTIONS:
-                refuse(f"'(' is missing after {name}", place)
+                refuse(f"'(' is missing after {name}")
             case ast.Name(name) | ast.Call(ast.Name(name)) if name not in FUNCTIONS:
-                refuse(f"'{name}' is neither a parameter nor a function", place)
+                refuse(f"'{name}' is neither a parameter nor a function")
             case ast.Call(ast.Name(), [argument], []):
                 check(argument)
             case ast.UnaryOp(ast.UAdd() | ast.USub(), operand):
@@ -171,27 +160,26 @@ def parse(text: str, parameters: Sequence[str]) -> Formula:
                 check(left)
                 check(right)
                 if isinstance(sign, ast.Pow) and not is_number(right):
-                    offset = source.strip().encode()[: right.col_offset].decode(errors="ignore")
-                    refuse("an exponent must be a number", where(len(offset)))
+                    refuse(f"the exponent '{ast.unparse(right)}' must be a number")
             case _:
-                refuse("this is not part of a formula", place)
+                refuse(f"'{ast.unparse(node)}' is not part of one")
 
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            root = ast.parse(source.strip(), mode="eval").body
+            root = ast.parse(" ".join(plain.replace("^", "**").split()), mode="eval").body
         check(root)
     except UsageError:
         raise
     except SyntaxError as error:
-        refuse(error.msg, where((error.offset or len(source) + 1) - 1))
+        refuse(error.msg)
     except (ValueError, RecursionError, MemoryError):
-        refuse("too many nested parts", 0)
+        refuse("too many nested parts")
     return Formula(text=text, root=root)
 
 
 def word_of(name: str) -> str:
-    """Return a name of Python of the same length."""
+    """Return a name of Python."""
     word = re.sub(r"\W|^\d", "_", name)
     return word.upper() if keyword.iskeyword(word) else word
 

@@ -28,8 +28,6 @@ MOST_POINTS = 1000
 """Of a series: the search for segments tries a model at every point of it."""
 WIDEST = 1000.0
 """High end of an interval over its low end, above which the interval says next to nothing."""
-APART = 1.5
-"""Factor between model and prediction from which it is said that the interval holds both."""
 MISSED = 2.0
 """Factor by which a kernel's last point would have been missed, from which it is said."""
 SIGNIFICANT_SHARE = 0.01
@@ -85,25 +83,13 @@ class KernelAtTarget:
             f"points predict {quantity(self.predicted, unit)}"
         )
 
-    def apart(self) -> str:
-        """Say that the model is far from the prediction, if the interval holds both."""
-        if not self.source.foretold or not self.low <= self.explained <= self.high:
-            return ""
-        if self.predicted < APART * self.explained < APART**2 * self.predicted:
-            return ""
-        unit = self.kernel.series.unit
-        return (
-            f"the model gives {quantity(self.explained, unit)} at the target, the last points "
-            f"predict {quantity(self.predicted, unit)}; the interval contains both"
-        )
-
     def doubts(self, target: TargetScale) -> list[str]:
         """Say what makes the prediction doubtful; empty if nothing does."""
         found = []
         if not self.kernel.unexplained(target.at):
             found = self.kernel.model_at(target.at).doubts()
         found += [each for each in self.kernel.whole.lone_values() if each not in found]
-        if contradiction := self.disagreement() or self.apart():
+        if contradiction := self.disagreement():
             found.append(contradiction)
         if self.source.missed > MISSED:
             found.append(

@@ -135,7 +135,7 @@ def kernel_lines(metric: MetricStudy, standings: list[KernelAtTarget]) -> list[s
             ]
         elif kernel.verdict is not SegmentVerdict.ONE:
             parts.append(UNSETTLED.get(kernel.verdict, str(kernel.verdict)))
-        if standing.disagreement() or standing.apart() or np.isnan(standing.explained):
+        if standing.disagreement() or np.isnan(standing.explained):
             parts.append(f"predicted from {standing.source.explain()}")
         model = kernel.model_at(metric.target.at)
         if kernel.is_open(metric.target.at) and not model.misfit:

@@ -45,12 +45,9 @@ def show_efficiencies(arguments: argparse.Namespace) -> int:
         write_lines(*folded(doubts, indent="  "))
         for column in kernel.columns:
             of = efficiencies_of(column.of.run, windows)
-            tables = part_tables(of, windows=arguments.windows is not None, places=arguments.places)
-            for table in tables:
+            for table in part_tables(of, windows=arguments.windows is not None):
                 write_lines("")
                 print_table(table)
-            if arguments.places and of.places_not_split:
-                write_lines(*textwrap.wrap(of.places_not_split, WIDTH))
         write_lines("")
     write_lines(*textwrap.wrap(f"{LEGEND} {OF_SCALING}", WIDTH))
     return 0

@@ -8,7 +8,7 @@ import threading
 import time
 from pathlib import Path
 
-from hindmost.analysis.watch.feed_history import FeedHistory, follow
+from hindmost.analysis.watch.feed_history import FeedHistory, poll
 from hindmost.analysis.watch.progress_text import ending, line
 from hindmost.errors import UsageError
 from hindmost.harness.runfile.feed import FeedReader, find_feed
@@ -25,7 +25,7 @@ examples:
 Through an SSH tunnel: ssh -L 8765:127.0.0.1:8765 MACHINE, then open the address here. The run never
 waits for a viewer. Exit status: 0 the run ended, 1 it failed or died.
 """
-LINE_EVERY_S = 1.0
+LINE_EVERY_S, SCREEN_EVERY_S = 1.0, 0.1
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -73,10 +73,8 @@ def status_of(history: FeedHistory) -> int:
 
 def look_once(history: FeedHistory, reader: FeedReader, *, as_json: bool) -> int:
     """Print how far a run is."""
-    for each in reader.read_lines():
-        history.add(each)
-    if history.end is None and reader.is_written() is False:
-        history.lose()
+    while poll(reader, history):
+        pass
     if as_json:
         write_json(None, head=history.head.line(), **history.state())
     else:
@@ -88,13 +86,13 @@ def look_once(history: FeedHistory, reader: FeedReader, *, as_json: bool) -> int
 
 def show_lines(history: FeedHistory, reader: FeedReader) -> None:
     """Print a line now and then, and the last one."""
-    at, said = 0.0, ""
-    for lines in follow(reader, history):
-        now = line(history)
-        solved = any(each["kind"] == "done" for each in lines)
-        if now != said and (solved or time.monotonic() > at + LINE_EVERY_S):
+    said = ""
+    while history.end is None:
+        if poll(reader, history) and (now := line(history)) != said:
             write_lines(now, flush=True)
-            at, said = time.monotonic(), now
+            said = now
+        if history.end is None:
+            time.sleep(LINE_EVERY_S)
     write_lines(ending(history), flush=True)
 
 
@@ -107,9 +105,12 @@ def show_screen(history: FeedHistory, reader: FeedReader) -> None:
 
     console = new_console()
     with Live(console=console, auto_refresh=False, screen=True) as live:
-        for _ in follow(reader, history):
-            live.update(screen(history, console.width, console.height), refresh=True)
-    console.print(screen(history, console.width, console.height))
+        while history.end is None:
+            if poll(reader, history):
+                live.update(screen(history, console.width), refresh=True)
+            else:
+                time.sleep(SCREEN_EVERY_S)
+    console.print(screen(history, console.width))
 
 
 def serve(path: Path, port: int) -> int:
@@ -126,4 +127,5 @@ def serve(path: Path, port: int) -> int:
         )
         while not stopped.wait(0.2):
             pass
+        server.news(0, 0)
         return status_of(server.history)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,10 +13,8 @@ from hindmost.records import to_document
 
 MOST_FRAMES = 1200
 """Frames of a solve that are kept; beyond them the older half is merged pair by pair."""
-LEVEL = 0.9
 LEAST_WINDOWS = 4
 """Windows of time that an interval needs."""
-POLL_S = 0.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,6 +88,8 @@ class FeedHistory:
         Lines of those that are done.
     end : dict or None
         The last line, or its substitute if the run died.
+    begun : int
+        Counts the solves, the time before the first one included.
 
     Parameters
     ----------
@@ -103,14 +102,14 @@ class FeedHistory:
         self.frames: list[dict[str, Any]] = []
         self.done: list[dict[str, Any]] = []
         self.end: dict[str, Any] | None = None
+        self.begun = 0
         self._begin_solve()
 
     def _begin_solve(self) -> None:
+        self.begun += 1
         self.frames.clear()
         self._behind: dict[int, list[float]] = {}
         self._watched_ns = 0.0
-        self._windows: list[tuple[float, float]] = []
-        self._last = (0, 0.0)
 
     def add(self, line: dict[str, Any]) -> None:
         """Take a line."""
@@ -139,23 +138,21 @@ class FeedHistory:
         known[0] += window_ns
         known[1] += max(work_ns - mean_ns, 0.0)
         self._watched_ns += window_ns
-        iteration, t_ns = self._last
-        self._windows.append((frame["iteration"] - iteration, frame["t_ns"] - t_ns))
-        self._last = (frame["iteration"], frame["t_ns"])
         if len(self.frames) > MOST_FRAMES:
             half = MOST_FRAMES // 2
             old = self.frames[:half]
             self.frames[:half] = [merged(a, b) for a, b in zip(old[::2], old[1::2], strict=True)]
-        if len(self._windows) > 2 * MOST_FRAMES:
-            self._windows = [
-                (a[0] + b[0], a[1] + b[1])
-                for a, b in zip(self._windows[::2], self._windows[1::2], strict=False)
-            ]
 
     @property
     def total(self) -> int:
         """Iterations that the solve does in this run."""
         return self.solve["iterations"] - self.solve.get("done", 0) if self.solve else 0
+
+    def frames_after(self, begun: int, t_ns: int) -> list[dict[str, Any]]:
+        """Return the frames of a solve after a time that a viewer names; all of a newer solve."""
+        if begun != self.begun:
+            return self.frames
+        return [each for each in self.frames if each["t_ns"] > t_ns]
 
     def hindmost(self, most: int = 5) -> list[Straggler]:
         """Return the ranks that had most work longest, most first."""
@@ -190,9 +187,9 @@ class FeedHistory:
 
     def estimate(self) -> RemainingTime | None:
         """Return how long the solve will still take; None before its first frame."""
-        iteration, t_ns = self._last
-        if iteration <= 0:
+        if not self.frames or self.frames[-1]["iteration"] <= 0:
             return None
+        iteration, t_ns = self.frames[-1]["iteration"], self.frames[-1]["t_ns"]
         left = max(self.total - iteration, 0)
         foreseen = self.foreseen
         if foreseen is not None and foreseen.rest_s is not None and left:
@@ -205,7 +202,9 @@ class FeedHistory:
 
     def _interval(self, mean_s: float, done: int, left: int) -> tuple[float, float] | None:
         """Return the interval of the remaining time: its own noise and that of the mean so far."""
-        windows = np.array([each for each in self._windows if each[0] > 0], np.float64)
+        ends = [(0, 0), *((each["iteration"], each["t_ns"]) for each in self.frames)]
+        windows = np.diff(np.array(ends, np.float64), axis=0)
+        windows = windows[windows[:, 0] > 0]
         if len(windows) < LEAST_WINDOWS:
             return None
         from scipy.special import stdtrit
@@ -213,7 +212,7 @@ class FeedHistory:
         steps, seconds = windows[:, 0], windows[:, 1] * 1e-9
         per_step = float(((seconds - mean_s * steps) ** 2 / steps).sum() / (len(windows) - 1))
         spread_s = float(np.sqrt(per_step * left * (1.0 + left / done)))
-        half_s = float(stdtrit(len(windows) - 1, (1.0 + LEVEL) / 2)) * spread_s
+        half_s = float(stdtrit(len(windows) - 1, 0.95)) * spread_s
         return max(mean_s * left - half_s, 0.0), mean_s * left + half_s
 
     def shares(self, frames: Sequence[dict[str, Any]] | None = None) -> dict[str, float]:
@@ -273,43 +272,16 @@ def merged(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-class Follower:
-    """Adds the lines of a feed to a history.
-
-    Parameters
-    ----------
-    reader : FeedReader
-    history : FeedHistory
-    """
-
-    def __init__(self, reader: FeedReader, history: FeedHistory) -> None:
-        self._reader, self._history = reader, history
-
-    def poll(self) -> list[dict[str, Any]]:
-        """Read and return new lines; the last one may be the substitute of a writer that died."""
-        history = self._history
-        ended = history.end is not None
-        lines = self._take()
-        if not lines and history.end is None and self._reader.is_written() is False:
-            lines = self._take()  # it may have written before it went
-            history.lose()
-        if history.end is not None and not ended and history.end not in lines:
-            lines.append(history.end)
-        return lines
-
-    def _take(self) -> list[dict[str, Any]]:
-        lines = self._reader.read_lines()
+def poll(reader: FeedReader, history: FeedHistory) -> bool:
+    """Let a history take the new lines of a feed, and note a writer that died; tell whether any."""
+    ended = history.end is not None
+    lines = reader.read_lines()
+    if not lines and not ended and reader.is_written() is False:
+        lines = reader.read_lines()  # it may have written before it went
         for line in lines:
-            self._history.add(line)
-        return lines
-
-
-def follow(reader: FeedReader, history: FeedHistory) -> Iterator[list[dict[str, Any]]]:
-    """Yield new lines, after the history has taken them, until the run has ended."""
-    follower = Follower(reader, history)
-    while history.end is None:
-        lines = follower.poll()
-        if lines:
-            yield lines
-        else:
-            time.sleep(POLL_S)
+            history.add(line)
+        history.lose()
+        return True
+    for line in lines:
+        history.add(line)
+    return bool(lines)

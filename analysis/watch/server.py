@@ -1,7 +1,8 @@
 """The server of the page on a running solve, for browsers on this machine that know its token.
 
 Nothing of a request is ever used as a path: the first word of the address is compared with the
-token, the second with the names of three answers. All else is refused in the same words.
+token, the second with the names of three answers. All else is refused in the same words. The page
+asks for what is new; only then does the server read the feed.
 """
 
 from __future__ import annotations
@@ -15,21 +16,18 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import TracebackType
 from typing import Any
+from urllib.parse import parse_qs
 
 from hindmost.analysis.show.html_renderer import page_html
-from hindmost.analysis.watch.feed_history import FeedHistory
-from hindmost.analysis.watch.hub import BehindError, Hub
+from hindmost.analysis.watch.feed_history import FeedHistory, poll
+from hindmost.analysis.watch.progress_text import said
 from hindmost.analysis.watch.watch_page import watch_page
 from hindmost.errors import DataError, UsageError
-from hindmost.harness.runfile.feed import write_control
+from hindmost.harness.runfile.feed import FeedReader, write_control
 
 LOOPBACK = "127.0.0.1"
 HOSTS = ("127.0.0.1", "localhost", "[::1]")
 """Names under which a browser may have found the page: any other was rebound to this machine."""
-TIMEOUT_S = 10.0
-HEARTBEAT_S = 2.0
-PIECE_BYTES = 1 << 14
-"""That a viewer must take in `TIMEOUT_S`."""
 MOST_BODY = 512
 HEADERS = {
     "Cache-Control": "no-store",
@@ -38,15 +36,21 @@ HEADERS = {
     "X-Frame-Options": "DENY",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
+JSON = "application/json"
 
 
 class WatchServer(ThreadingHTTPServer):
     """Serves the page on one feed, from loopback alone; use it as a context.
 
-    Parameters
+    Attributes
     ----------
     path : Path
         The feed.
+    history : FeedHistory
+        As of the last request for it.
+
+    Parameters
+    ----------
     port : int
         0 for any that is free.
 
@@ -62,24 +66,17 @@ class WatchServer(ThreadingHTTPServer):
     allow_reuse_address = True
 
     def __init__(self, path: Path, *, port: int = 0) -> None:
-        self._hub = Hub(path)
+        self.path = path
+        self._reader = FeedReader(path)
+        self.history = FeedHistory(self._reader.head)
+        self._reading = threading.Lock()
         self._token = secrets.token_urlsafe(32)
-        self.page = page_html(watch_page(self._hub.history.head)).encode()
+        self.page = page_html(watch_page(self.history.head)).encode()
         try:
             super().__init__((LOOPBACK, port), Viewer)
         except OSError as error:
             raise UsageError(f"--port {port}: {error.strerror}; choose another.") from error
         self._thread = threading.Thread(target=self.serve_forever, args=(0.1,), daemon=True)
-
-    @property
-    def hub(self) -> Hub:
-        """What reads the feed."""
-        return self._hub
-
-    @property
-    def history(self) -> FeedHistory:
-        """The history of the feed."""
-        return self._hub.history
 
     def address(self) -> str:
         """Return the address of the page, with its token."""
@@ -90,9 +87,28 @@ class WatchServer(ThreadingHTTPServer):
         given = word.encode("utf-8", "surrogateescape")
         return hmac.compare_digest(given, self._token.encode())
 
+    def news(self, begun: int, t_ns: int) -> bytes:
+        """Read the feed; return the state of the run as JSON, and frames that a viewer lacks.
+
+        Parameters
+        ----------
+        begun, t_ns : int
+            The solve and the time of the last frame that the viewer has.
+        """
+        with self._reading:
+            poll(self._reader, self.history)
+            history = self.history
+            content = {
+                "head": history.head.line(),
+                "begun": history.begun,
+                "frames": history.frames_after(begun, t_ns),
+                "state": history.state(),
+                "said": said(history),
+            }
+            return json.dumps(content, separators=(",", ":"), allow_nan=False).encode()
+
     def __enter__(self) -> WatchServer:
-        """Begin to read and to serve."""
-        self._hub.__enter__()
+        """Begin to serve."""
         self._thread.start()
         return self
 
@@ -105,18 +121,19 @@ class WatchServer(ThreadingHTTPServer):
         """End serving."""
         self.shutdown()
         self._thread.join()
-        self._hub.__exit__(kind, error, trace)
         self.server_close()
+        with self._reading:
+            self._reader.close()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Print nothing: a viewer that disconnects does not concern the run."""
 
 
 class Viewer(BaseHTTPRequestHandler):
-    """One connection of a viewer."""
+    """One request of a viewer."""
 
     protocol_version = "HTTP/1.0"
-    timeout = TIMEOUT_S
+    timeout = 10.0
     server: WatchServer
 
     def finish(self) -> None:
@@ -125,17 +142,21 @@ class Viewer(BaseHTTPRequestHandler):
             super().finish()
 
     def do_GET(self) -> None:
-        """Give the page or the events."""
+        """Give the page, or what is new."""
         allowed, name = self._asked()
         if not allowed:
             return self._say(403)
-        if "/" not in self.path.removeprefix("/"):  # what the page asks for stands behind it
-            return self._say(308, location=f"{self.path}/")
+        name, _, query = name.partition("?")
         if name == "":
             return self._say(200, self.server.page, "text/html; charset=utf-8")
-        if name == "events":
-            return self._stream()
-        return self._say(404)
+        if name != "news":
+            return self._say(404)
+        given = parse_qs(query)
+        try:
+            begun, t_ns = (int(given.get(key, ["0"])[0]) for key in ("begun", "t_ns"))
+        except ValueError:
+            return self._say(400)
+        return self._say(200, self.server.news(begun, t_ns), JSON)
 
     def do_POST(self) -> None:
         """Change rate and metric."""
@@ -146,13 +167,12 @@ class Viewer(BaseHTTPRequestHandler):
         kind = self.headers.get("Content-Type", "")
         if not length.isascii() or not length.isdigit() or int(length) > MOST_BODY:
             return self._say(400)
-        if kind.split(";")[0].strip() != "application/json":
+        if kind.split(";")[0].strip() != JSON:
             return self._say(400)
         try:
             wanted = json.loads(self.rfile.read(int(length)))
             period_s, metric = wanted["period_s"], wanted["metric"]
-            hub = self.server.hub
-            write_control(hub.path, hub.history.head, period_s, metric)
+            write_control(self.server.path, self.server.history.head, period_s, metric)
         except (DataError, ValueError, KeyError, TypeError, RecursionError):
             return self._say(400)
         return self._say(204)
@@ -163,50 +183,16 @@ class Viewer(BaseHTTPRequestHandler):
         word, _, name = self.path.removeprefix("/").partition("/")
         return self.server.knows(word) and host in HOSTS, name
 
-    def _say(
-        self,
-        status: int,
-        content: bytes | None = None,
-        kind: str = "text/plain",
-        location: str = "",
-    ) -> None:
+    def _say(self, status: int, content: bytes | None = None, kind: str = "text/plain") -> None:
         if content is None:
             content = b"" if status == 204 else f"{status}\n".encode()
         self.send_response(status)
         for name, value in HEADERS.items():
             self.send_header(name, value)
-        if location:
-            self.send_header("Location", location)
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(content)))
         self.end_headers()
         self.wfile.write(content)
-
-    def _stream(self) -> None:
-        """Send the history, then news as they come, until either side ends it."""
-        hub = self.server.hub
-        self.send_response(200)
-        for name, value in HEADERS.items():
-            self.send_header(name, value)
-        self.send_header("Content-Type", "text/event-stream")
-        self.end_headers()
-        self.connection.settimeout(TIMEOUT_S)
-        hub.enter()
-        try:
-            history, at = hub.join()
-            self._send(b"retry: 2000\n\n" + history)
-            while not hub.stopped:
-                events, at = hub.after(at, HEARTBEAT_S)
-                self._send(b"".join(events) or b":\n\n")
-        except (BehindError, OSError):  # dropped: a browser comes back by itself, to the history
-            self.close_connection = True
-        finally:
-            hub.leave()
-
-    def _send(self, content: bytes) -> None:
-        """Send a piece at a time: a slow link has as long for each as a fast one for all."""
-        for first in range(0, len(content), PIECE_BYTES):
-            self.wfile.write(content[first : first + PIECE_BYTES])
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
         """Refuse without details."""

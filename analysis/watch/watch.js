@@ -1,8 +1,8 @@
-/* Listens to the server of the page, keeps the frames and draws. */
+/* Asks the server of the page for frames, keeps and draws them. */
 
 const MOST_FRAMES = 1200;
 const profile = new Profile("profile"), ranks = new Ranks("ranks");
-let head = null, frames = [], state = null, said = null, received = 0, drawing = false, over = false;
+let head = null, frames = [], state = null, said = null, begun = 0, received = 0, drawing = false, over = false;
 
 function mergeHalf() { // as the server does: old frames pair by pair
   const half = MOST_FRAMES / 2, old = frames.slice(0, half);
@@ -48,33 +48,26 @@ function draw() {
 function later() {
   if (!drawing && head) { drawing = true; requestAnimationFrame(draw); }
 }
-function take(line) {
-  if (line.kind === "solve") frames = [];
-  if (line.kind !== "frame") return;
-  frames.push(line);
-  received += 1;
-  if (frames.length > MOST_FRAMES) mergeHalf();
-}
 function link(text) { byId("link").textContent = text; }
-
-const source = new EventSource("events");
-source.addEventListener("history", (event) => {
-  ({ head, frames, state, said } = JSON.parse(event.data));
-  received += frames.length;
-  link("");
-  chosen();
-  later();
-});
-source.addEventListener("news", (event) => {
-  const news = JSON.parse(event.data);
-  news.lines.forEach(take);
-  ({ state, said } = news);
-  over = Boolean(state.end);
-  later();
-});
-source.addEventListener("error", () => {
-  link(over ? "" : "The page's server does not answer; the run is not touched by that. Trying again.");
-});
+async function poll() { // asks for the frames after the last one
+  try {
+    const answer = await fetch(`news?begun=${begun}&t_ns=${frames.at(-1)?.t_ns ?? 0}`);
+    if (!answer.ok) throw new Error(answer.statusText);
+    const news = await answer.json(), first = head === null;
+    frames = news.begun === begun ? [...frames, ...news.frames] : news.frames;
+    received += news.frames.length;
+    ({ head, begun, state, said } = news);
+    while (frames.length > MOST_FRAMES) mergeHalf();
+    over = Boolean(state.end);
+    link("");
+    if (first) chosen();
+    later();
+  } catch {
+    link("The page's server does not answer; the run is not touched by that. Trying again.");
+  }
+  if (!over) setTimeout(poll, 500);
+}
+poll();
 function chosen() { // what the run does now, as another viewer may have asked
   const last = frames.at(-1);
   if (!last || !byId("period")) return;

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from hindmost.analysis.readers.format import TraceFormat, TraceRequest
+from hindmost.analysis.readers.format import TraceFormat
 from hindmost.analysis.readers.read import recognise
 from hindmost.analysis.readers.registry import TRACE_FORMATS
 from hindmost.analysis.runs.finding import Finding, folded
@@ -41,7 +41,7 @@ class Replaying:
     machine : Machine
     network : NetworkBasis
     flops_per_s : float or None
-        See `TraceRequest`.
+        Of the ranks, for formats that count work.
     eager_bytes : int
         The largest message that leaves before its receiver has come.
     """
@@ -226,7 +226,7 @@ def replay_trace(
     UsageError
         A change of a rank that it does not have, or a missing rate.
     """
-    program = format.read(path, TraceRequest(flops_per_s=how.flops_per_s))
+    program = format.read(path, how.flops_per_s)
     asked = [Change(), *(each.change for each in changes)]
     before, *after = (executor or ThisProcess()).map(partial(walked, program, how), asked)
     return [

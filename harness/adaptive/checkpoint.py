@@ -26,7 +26,7 @@ from hindmost.harness.runfile.attributes import Json, read_object
 from hindmost.harness.runfile.checksum import append_checksum, verify_checksum
 from hindmost.harness.runfile.hdf5 import VerifiedFile, integers_attribute, scalar_attributes
 from hindmost.parsing import parse_toml, shown
-from hindmost.records import RecordError, from_document
+from hindmost.records import RecordError, check_version, from_document
 
 SCHEMA = "hindmost-checkpoint"
 VERSION = 1
@@ -173,13 +173,12 @@ def read_setting(path: Path) -> CheckpointSetting:
         verified = VerifiedFile.of(path)
         with verified.reading() as file:
             attributes = scalar_attributes(file, ("schema", "schema_version", "choices", *SCALARS))
-            version = attributes.get("schema_version")
-            if attributes.get("schema") != SCHEMA or type(version) is not int or version > VERSION:
+            if attributes.get("schema") != SCHEMA:
                 raise DataError(
-                    f"{path} is not a checkpoint that this hindmost can read: its schema is "
-                    f"{shown(attributes.get('schema'))}, version {shown(version)}; checkpoints "
-                    f"are '{SCHEMA}' up to version {VERSION}."
+                    f"{path} is no checkpoint: its schema is {shown(attributes.get('schema'))}; "
+                    f"checkpoints are '{SCHEMA}'."
                 )
+            check_version(attributes.get("schema_version"), VERSION, path)
             verified.check_objects(file)
             values = {
                 **{name: attributes[name] for name in SCALARS},

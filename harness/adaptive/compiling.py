@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from hindmost.harness import mpi
-from hindmost.harness.adaptive.decks import TIMING_B, Deck
+from hindmost.harness.adaptive.decks import Deck
 from hindmost.harness.adaptive.kernel import pulse_reader, start_kernel
 from hindmost.harness.adaptive.phases import PhaseClock
-from hindmost.harness.probes import noise
 from hindmost.harness.probes.turns import in_turn
 
 SMALL = 8
@@ -34,21 +32,6 @@ def compile_everything(deck: Deck, communicator: Any) -> None:
 
     in_turn(communicator, by_itself)
     run_small(small, communicator)
-
-
-def compile_ahead() -> None:
-    """Compile, or fetch, the loops of any run and of the probes; starts MPI, on this process only.
-
-    Raises
-    ------
-    MissingError
-        mpi4py cannot be imported, or finds no MPI.
-    """
-    mpi.start()
-    from mpi4py import MPI
-
-    run_small(replace(TIMING_B, steps=STEPS, heats=1), MPI.COMM_SELF)
-    noise.compile_loops()
 
 
 def run_small(deck: Deck, communicator: Any) -> None:

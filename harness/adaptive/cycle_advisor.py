@@ -44,8 +44,6 @@ class DecisionOptions:
     ----------
     time_limit_s : float or None
         From the start of the command.
-    risk : float
-        Accepted probability that the run exceeds its limit.
     mtbf_s : float or None
         Mean time between failures; without it checkpoints come only before a stop.
     saves : bool
@@ -54,17 +52,14 @@ class DecisionOptions:
     Raises
     ------
     UsageError
-        An impossible risk, or checkpoints without a file.
+        Checkpoints without a file.
     """
 
     time_limit_s: float | None = None
-    risk: float = 0.01
     mtbf_s: float | None = None
     saves: bool = False
 
     def __post_init__(self) -> None:
-        if not 0.0 < self.risk < 1.0:
-            raise UsageError(f"--risk {self.risk}: it must lie between 0 and 1, as 0.01.")
         if self.mtbf_s is not None and not self.saves:
             raise UsageError("--mtbf writes checkpoints; name their file with --checkpoint.")
 
@@ -107,7 +102,6 @@ class CycleAdvisor:
             *(name for name in PREDICTORS if name != "offline" or model is not None),
             model=model,
             time_limit_s=orders.time_limit_s,
-            risk=orders.risk,
             margin_s=MARGIN_S,
             mtbf_s=orders.mtbf_s,
             checkpoint=cost if orders.saves else None,

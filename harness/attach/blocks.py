@@ -12,23 +12,15 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Generic, TypeVar
 
-from hindmost.errors import DataError
 from hindmost.harness.attach.raw import RawProgram
 from hindmost.harness.attach.sections import Matched
 from hindmost.harness.recorder.library import RECORD
 from hindmost.output import ProgressLine
-from hindmost.printable import shell_word
-from hindmost.text import byte_count
 
 T = TypeVar("T")
 
 BLOCK_BYTES = 64 << 20
 """Records of the ranks of a block, if it is not a single rank."""
-WORKING = 8
-"""Memory to find the iterations of a section of a rank, as a multiple of its records; 6 was
-measured."""
-KEPT = 5
-"""Memory for what is found in a block, as a multiple of its records; 4 was measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,24 +92,3 @@ class PerBlock(Generic[T]):
 def sizes_of(section: Matched) -> Iterable[int]:
     """Return the bytes of the records of each rank of a section."""
     return [part.facts.kept * RECORD.itemsize for part in section.parts]
-
-
-def refuse_without_memory(
-    blocks: Blocks, sections: Sequence[Matched], available: int | None
-) -> None:
-    """Raise a DataError if there is too little memory to convert a run.
-
-    The records of one section of one rank are worked on at a time; what is found in them is kept of
-    the ranks of one block.
-    """
-    sizes = [sizes_of(section) for section in sections]
-    of_ranks = [sum(of_rank) for of_rank in zip(*sizes, strict=True)]
-    largest = max(sum(of_ranks[rank] for rank in block) for block in blocks.blocks)
-    needed = KEPT * largest + WORKING * max(max(each) for each in sizes)
-    if available is not None and needed > available:
-        folder = blocks.program.folder
-        raise DataError(
-            f"{folder} needs up to {byte_count(needed)} of memory to be converted, and "
-            f"{byte_count(available)} are available. Nothing is lost: convert it where there is "
-            f"more, with hindmost attach --convert {shell_word(folder.parent)}"
-        )

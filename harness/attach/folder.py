@@ -1,18 +1,16 @@
-"""A raw folder while it is converted: locked, with a journal, and removed at the end."""
+"""A raw folder while it is converted: locked, and removed at the end."""
 
 from __future__ import annotations
 
 import fcntl
-import json
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from hindmost.errors import DataError
-from hindmost.files import append_line, read_text, write_atomically
+from hindmost.files import read_text, write_atomically
 from hindmost.harness.attach.raw import PATTERN, RawProgram
-from hindmost.parsing import is_plain_name, parse_json
 from hindmost.printable import one_line, shell_word
 from hindmost.text import counted
 
@@ -20,9 +18,6 @@ UNUSABLE = "unusable.txt"
 """In a raw folder that cannot be converted: why. Verbs that open the folder above say so once."""
 Report = Callable[[str], None]
 """Takes a sentence for the person."""
-JOURNAL = "converted.jsonl"
-"""In the raw folder: the run files that were written from it."""
-MOST_NOTE = 1 << 16
 
 
 def torn(program: RawProgram) -> Iterator[str]:
@@ -59,7 +54,7 @@ def note_unusable(folder: Path, why: str) -> None:
 def why_unusable(folder: Path) -> str:
     """Return why a raw folder cannot be converted; empty if nobody found so."""
     with suppress(OSError, UnicodeDecodeError):
-        return one_line(read_text(folder / UNUSABLE, most=MOST_NOTE).strip())
+        return one_line(read_text(folder / UNUSABLE).strip())
     return ""
 
 
@@ -82,42 +77,10 @@ def locked(folder: Path) -> Iterator[None]:
         os.close(handle)
 
 
-class Journal:
-    """Which run files were written from a raw folder.
-
-    Parameters
-    ----------
-    path : Path
-    out : Path
-        Where the run files are.
-    """
-
-    def __init__(self, path: Path, out: Path) -> None:
-        self._path, self._out = path, out
-        self._files: dict[str, str] = {}
-        with suppress(OSError, UnicodeDecodeError):
-            for line in read_text(path).splitlines():
-                with suppress(ValueError):
-                    entry = parse_json(line)
-                    if isinstance(entry, dict) and isinstance(entry.get("file"), str):
-                        self._files[str(entry.get("run"))] = entry["file"]
-
-    def written(self, run: str) -> Path | None:
-        """Return the file of a run, None if it has none yet."""
-        name = self._files.get(run, "")
-        path = self._out / name
-        return path if is_plain_name(name) and path.is_file() else None
-
-    def note(self, run: str, path: Path) -> None:
-        """Note that a run has a file."""
-        append_line(self._path, json.dumps({"run": run, "file": path.name}))
-
-
 def remove(folder: Path, report: Report) -> None:
     """Remove the files that hindmost wrote to a raw folder, and the folder if it is then empty."""
     try:
-        notes = (folder / JOURNAL, folder / UNUSABLE)
-        for path in (*folder.glob(PATTERN), *notes):
+        for path in (*folder.glob(PATTERN), folder / UNUSABLE):
             path.unlink(missing_ok=True)
         folder.rmdir()
     except OSError as error:

@@ -308,11 +308,8 @@ def unclassified_of(facts: Sequence[Section]) -> list[str] | None:
 
 def solves_not_recorded(program: RawProgram) -> int:
     """Return how many solves were left out on request; one of several ranks counts once."""
-    ends = [raw.end for _, raw in sorted(program.ranks.items()) if raw.end is not None]
-    led = [end.solves_not_recorded_led for end in ends]
-    if any(each is None for each in led):  # of an earlier version
-        return max(end.solves_skipped + end.solves_of_other_prefixes for end in ends)
-    return min(sum(each or 0 for each in led), 1 << 53)
+    ends = (raw.end for raw in program.ranks.values() if raw.end is not None)
+    return min(sum(end.solves_not_recorded_led for end in ends), 1 << 53)
 
 
 def execution_of(program: RawProgram) -> str:

@@ -22,16 +22,12 @@ from hindmost.harness.attach.iterations import (
 )
 from hindmost.harness.attach.raw import RawSection
 from hindmost.harness.attach.sections import Matched
-from hindmost.harness.recorder.bodies import Recording, phases_of_bodies, with_detours
-from hindmost.harness.recorder.events import events_of_bodies
-from hindmost.harness.recorder.library import PHASES as MPI_PHASES
-from hindmost.harness.recorder.loop_records import with_regions
+from hindmost.harness.recorder.bodies import Recording
+from hindmost.harness.recorder.loop_bodies import bodies_of_loop
 from hindmost.harness.recorder.pattern import MONITOR
-from hindmost.harness.runfile.bodies import INJECTED, PHASES, BodyKind, RankBodies
+from hindmost.harness.runfile.bodies import INJECTED, PHASES, RankBodies
 from hindmost.harness.runfile.contexts import CallContexts
 
-WHOLE = ("halo", "wait", "post")
-"""Phases that count as a whole, MPI or not."""
 PAUSE, WORK, FIRST_PHASE = 998, 999, 1000
 """Marks of a loop besides those of its iterations, which are `MONITOR`: the end of a pause in which
 the recorder wrote to its file, an amount of work, and the begin of the first phase; its end has the
@@ -321,36 +317,12 @@ def bodies_between(
         Whether any rank counts work.
     """
     marks = recording.marks
-    begin, end = border[:-1], border[1:]
-    calls = recording.records[recording.records["what"] < 0]
-    regions, number = regions_of(marks, begin[0], end[-1])
+    regions, number = regions_of(marks)
     own = each.facts.phases
     called = [own[at] if at < len(own) else "" for at in number.tolist()]
-    phases = phases_of_loop(begin, end, calls, regions, called, names)
-    whole = np.array([name in WHOLE for name in called], np.bool_)
-    classes = recording.call_classes
-    events, why_not = events_of_bodies(
-        begin, end, with_regions(calls, regions[whole], len(classes)), (*classes, "targets")
-    )
-    if not recording.mpi_seen:
-        events, why_not = None, "MPI calls were not seen"
-    count = begin.size
-    bodies = RankBodies(
-        start=recording.clock.since_zero(begin + paused_ns(begin)),
-        duration=(end - begin) * NS,
-        phase_duration=phases,
-        phases=(*PHASES, *names),
-        position=np.arange(count, dtype=np.int32),
-        kind=np.full(count, BodyKind.REGULAR, np.uint8),
-        restart_duration=np.empty(0),
-        lead_in_s=0.0,
-        lead_out_s=0.0,
-        solve_time_s=0.0,
-        work_amount=amounts_of(marks, border) if worked else None,
-        events=events,
-        events_left_out=why_not,
-    )
-    return with_detours(bodies, recording, begin, end) if recording.injecting else bodies
+    paused = paused_ns(border[:-1])
+    bodies = bodies_of_loop(border, regions, called, recording, names, paused)
+    return replace(bodies, work_amount=amounts_of(marks, border)) if worked else bodies
 
 
 def amounts_of(marks: NDArray[np.void], border: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -422,9 +394,7 @@ def with_pauses_in_calls(
     return replace(recording, records=longer), np.zeros_like
 
 
-def regions_of(
-    marks: NDArray[np.void], first_ns: int, last_ns: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def regions_of(marks: NDArray[np.void]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the phases that a program marked: those that begin and end, one after the other.
 
     Returns
@@ -437,67 +407,5 @@ def regions_of(
     begins, ends = bounds[:-1], bounds[1:]
     number, side = np.divmod(begins["what"].astype(np.int64) - FIRST_PHASE, 2)
     paired = (side == 0) & (ends["what"] == begins["what"] + 1)
-    paired &= (begins["begin_ns"] >= first_ns) & (ends["begin_ns"] <= last_ns)
     regions = np.stack([begins["begin_ns"][paired], ends["begin_ns"][paired]], axis=1)
     return regions, number[paired]
-
-
-def phases_of_loop(
-    begin: NDArray[np.int64],
-    end: NDArray[np.int64],
-    calls: NDArray[np.void],
-    regions: NDArray[np.int64],
-    called: Sequence[str],
-    names: Sequence[str],
-) -> NDArray[np.float32]:
-    """Return the time of the program's own phases as well.
-
-    A phase named halo, wait or post counts as a whole. A phase of another name counts without its
-    MPI time. Of a phase that ends in a later iteration, the part in its first one counts.
-
-    Parameters
-    ----------
-    begin, end : int64 array, shape (body,), nanoseconds
-        One body after the other.
-    calls : structured array, shape (call,)
-    regions : int64 array, shape (region, 2), nanoseconds
-        In the order of time.
-    called : sequence of str, one a region
-    names : sequence of str
-        The phases besides `PHASES`, in the order of the result.
-
-    Returns
-    -------
-    float32 array, shape (body, phase), seconds
-    """
-    every = (*PHASES, *names)
-    plain = phases_of_bodies(begin, end, calls).astype(np.float64)
-    phases = np.concatenate([plain, np.zeros((begin.size, len(names)))], axis=1)
-    if not len(regions):
-        return np.asarray(phases, np.float32)
-    body = np.searchsorted(begin, regions[:, 0], side="right") - 1
-    until = np.minimum(regions[:, 1], end[body])
-    # Time in MPI inside each region, by the phase of the call: it counts by the call, not twice.
-    region = np.searchsorted(regions[:, 0], calls["begin_ns"], side="right") - 1
-    inside = (region >= 0) & (calls["begin_ns"] < until[np.maximum(region, 0)])
-    kinds = len(MPI_PHASES)
-    in_mpi = np.bincount(
-        region[inside] * kinds + calls["phase"][inside],
-        weights=(calls["end_ns"] - calls["begin_ns"])[inside],
-        minlength=len(regions) * kinds,
-    ).reshape(-1, kinds)
-    alone = np.maximum((until - regions[:, 0]) - in_mpi.sum(axis=1), 0.0)
-    local = PHASES.index("local")
-    for name in dict.fromkeys(called):
-        if name not in every or name == "local":
-            continue
-        at, here = every.index(name), np.array([each == name for each in called])
-        spent = np.bincount(body[here], weights=alone[here], minlength=begin.size) * NS
-        phases[:, at] += spent
-        phases[:, local] -= spent
-        if name in WHOLE:
-            for kind, phase in enumerate(MPI_PHASES):
-                moved = np.bincount(body[here], weights=in_mpi[here, kind], minlength=begin.size)
-                phases[:, PHASES.index(phase)] -= moved * NS
-                phases[:, at] += moved * NS
-    return np.asarray(np.maximum(phases, 0.0), np.float32)  # rounding may leave less than nothing

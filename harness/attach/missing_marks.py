@@ -11,7 +11,7 @@ from hindmost.harness.attach.raw import Frame, RawProgram, RawRank
 from hindmost.harness.attach.sections import Matched, how_killed
 from hindmost.harness.attach.settings import FIND
 from hindmost.harness.recorder.pattern import MONITOR
-from hindmost.text import counted, named_ranks
+from hindmost.text import counted
 
 MOST_CALLS = 8
 """Calls that are listed as a choice."""
@@ -44,19 +44,10 @@ def why_nothing(program: RawProgram) -> str:
             f"Nothing was recorded: {name} made {counted(end.solves_seen, 'solve')}, all inside "
             "recordings of its own (hindmost run, record, record_ksp). Run it without attach."
         )
-    if first.petsc_version:
-        said = f"{name} uses PETSc {first.petsc_version}, but no KSPSolve was seen, "
-        said += (
-            f"and {counted(end.marks_in_solves, 'mark')} of iterations were left alone because "
-            "--only, --every or --most chooses solves. Attach without these."
-            if first.chooses_solves and end.marks_in_solves
-            else f"and no marks of iterations. {advice(program)}"
-        )
-        return f"Nothing was recorded: {said}"
-    marks = "only one mark of an iteration was" if end.marks else "no marks of iterations were"
+    petsc = f"PETSc {first.petsc_version}" if first.petsc_version else "no shared libpetsc"
     return (
-        f"Nothing was recorded: {name} uses MPI, but no shared libpetsc, and {marks} seen. If it "
-        f"uses PETSc, link libpetsc dynamically. Otherwise: {advice(program)}"
+        f"Nothing was recorded: no KSPSolve and no iterations between marks were seen in {name}, "
+        f"which uses MPI and {petsc}. {advice(program)}"
     )
 
 
@@ -64,32 +55,13 @@ def why_no_loop(program: RawProgram) -> str:
     """Say why the calls of ``--iterate-at`` gave no iterations, and which calls could."""
     first = program.first.program
     call, nth = first.mark_call, first.mark_nth
-    made = {rank: calls_of(raw) for rank, raw in sorted(program.ranks.items())}
-    often = {rank: calls.get(call, 0) for rank, calls in made.items()}
-    never = [rank for rank, count in often.items() if not count]
-    few = [rank for rank, count in often.items() if 0 < count <= nth]
+    made = {rank: calls_of(raw).get(call, 0) for rank, raw in sorted(program.ranks.items())}
+    rank = min(made, key=made.__getitem__)
     option = f"--iterate-at {call}" + (f":{nth}" if nth > 1 else "")
-    if never:
-        where = "any rank" if len(never) == program.size else named_ranks(never, program.size)
-        said = f"{call} was never made on {where}"
-        some = max(raw.end.calls_of_some.get(call, 0) for raw in program.ranks.values() if raw.end)
-        if some:
-            said = (
-                f"{call} was made {some:,} times on a rank, but not on a communicator of all "
-                f"ranks on {where}"
-            )
-        others = {rank: count for rank, count in often.items() if count}
-        if others:
-            rank, count = next(iter(others.items()))
-            said += f", and {counted(count, 'time')} on rank {rank}"
-    elif few:
-        said = (
-            f"{call} was made {counted(often[few[0]], 'time')} on rank {few[0]}; with "
-            f"{nth} an iteration it must be made at least {nth + 1} times"
-        )
-    else:
-        said = f"the calls of {call} gave no iteration"
-    return f"{option}: {said}. {advice(program)}"
+    return (
+        f"{option}: rank {rank} made {counted(made[rank], 'call')} of {call} on communicators of "
+        f"all ranks; it takes at least {nth + 1}. {advice(program)}"
+    )
 
 
 def advice(program: RawProgram) -> str:
@@ -159,7 +131,6 @@ def why_different(program: RawProgram, group: Sequence[Matched]) -> str:
 
     Only loops that ended on all ranks: in one that did not, ranks stop at different marks.
     """
-    call = program.first.program.mark_call
     for each in group:
         if not each.whole:
             continue
@@ -168,14 +139,9 @@ def why_different(program: RawProgram, group: Sequence[Matched]) -> str:
             for rank, part in zip(each.ranks, each.parts, strict=True)
         }
         least, most = min(counts, key=counts.__getitem__), max(counts, key=counts.__getitem__)
-        if counts[least] == counts[most]:
-            continue
-        if call:
-            often = [calls_of(program.ranks[rank]).get(call, 0) for rank in (least, most)]
+        if counts[least] != counts[most]:
+            fewest = counted(counts[least], "mark")
             return (
-                f"the marks do not agree: rank {least} made {counted(often[0], 'call')} of {call}, "
-                f"rank {most} {often[1]:,}"
+                f"the marks do not agree: rank {least} made {fewest}, rank {most} {counts[most]:,}"
             )
-        fewest = counted(counts[least], "mark")
-        return f"the marks do not agree: rank {least} made {fewest}, rank {most} {counts[most]:,}"
     return ""

@@ -183,9 +183,9 @@ class End:
     solves_seen, solves_skipped, solves_of_other_prefixes : int
         Outermost solves of the program, those that were not to be recorded (``--every``,
         ``--most``), and those of prefixes that were not.
-    solves_not_recorded_led : int or None
+    solves_not_recorded_led : int
         Of those that were not recorded, the ones of which this is the first rank: a solve of
-        several ranks counts once. None in files of earlier versions.
+        several ranks counts once.
     marks, marks_in_solves : int
         Marks of iterations, and those that were not kept: inside a recorded solve, or where options
         choose solves.
@@ -211,7 +211,7 @@ class End:
     solves_seen: Count = 0
     solves_skipped: Count = 0
     solves_of_other_prefixes: Count = 0
-    solves_not_recorded_led: Count | None = None
+    solves_not_recorded_led: Count = 0
     marks: Count = 0
     marks_in_solves: Count = 0
     calls: Mapping[str, Count] = field(default_factory=dict)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.files import make_folder
-from hindmost.harness.attach.blocks import Blocks, PerBlock, refuse_without_memory
+from hindmost.harness.attach.blocks import Blocks, PerBlock
 from hindmost.harness.attach.bodies import (
     NS,
     Agreed,
@@ -22,7 +22,7 @@ from hindmost.harness.attach.bodies import (
     on_common_clock,
     recording_of,
 )
-from hindmost.harness.attach.folder import Journal, Report
+from hindmost.harness.attach.folder import Report
 from hindmost.harness.attach.header import LOOP, failure_of, header_of
 from hindmost.harness.attach.loops import Ends, LoopOfRanks
 from hindmost.harness.attach.raw import Frame, RawProgram, RawRank
@@ -30,7 +30,6 @@ from hindmost.harness.attach.raw_json import Section
 from hindmost.harness.attach.sections import Matched
 from hindmost.harness.attach.settings import FIND
 from hindmost.harness.loops.names import places_of
-from hindmost.harness.memory import available_bytes
 from hindmost.harness.recorder.bodies import Recording
 from hindmost.harness.runfile.bodies import INJECTED, PHASES
 from hindmost.harness.runfile.contents import Edges, RankRun, SolveOfBody
@@ -99,9 +98,6 @@ class SectionGroup:
     out : Path
         For the run files.
     origins : Origins
-    journal : Journal
-    number : int
-        Of the group in the journal.
     report : callable
         Takes sentences on what was left out.
     iterate_at : tuple of str, int; None
@@ -114,8 +110,6 @@ class SectionGroup:
     sections: tuple[Matched, ...]
     out: Path
     origins: Origins
-    journal: Journal
-    number: int
     report: Report
     iterate_at: tuple[str, int] | None
     line: ProgressLine
@@ -151,7 +145,6 @@ class SectionGroup:
         after the other.
         """
         blocks = Blocks.of(self.program, self.sections, self.line)
-        refuse_without_memory(blocks, self.sections, available_bytes())
         table, numbers = merged(raw.contexts for raw in self.raws)
         named = places_of(table, range(table.module.size))
         places = tuple(str(named[frame]) for frame in range(table.module.size))
@@ -188,11 +181,7 @@ class SectionGroup:
     def write_run(
         self, chosen: Chosen, contexts: CommonContexts, blocks: Blocks, phase: int
     ) -> Path:
-        """Write a run file, unless an interrupted conversion wrote it."""
-        run = f"{self.number}{'-generic' if chosen.generic else ''}{f'-{phase}' if phase else ''}"
-        before = self.journal.written(run)
-        if before is not None:
-            return before
+        """Write a run file."""
         raws, seen = self.raws, self.mpi_seen
 
         def run_of(rank: int) -> RankRun:
@@ -222,9 +211,7 @@ class SectionGroup:
         )
         make_folder(self.out, "--out")
         runs = PerBlock(blocks, made, "assembling the run")
-        path = write_run_as(RunName.of(self.out, header), header, runs, Solo())
-        self.journal.note(run, path)
-        return path
+        return write_run_as(RunName.of(self.out, header), header, runs, Solo())
 
 
 def own_phases(each: Matched, *, injecting: bool) -> list[str]:

@@ -17,7 +17,6 @@ from hindmost.harness.recorder.build import SOURCES
 from hindmost.harness.recorder.injection import OPTION, Injection, Law, read_law
 from hindmost.harness.recorder.petsc_recorder import HALO_EVENTS, INNER_EVENTS, SOLVE_EVENT
 from hindmost.harness.runfile.provenance import Origins
-from hindmost.harness.watchdog import checked
 from hindmost.output import strict_json
 from hindmost.text import choose
 
@@ -105,7 +104,10 @@ class AttachRequest:
         if self.most is not None:
             lines.append(f"most {self.most}")
         if self.most_seconds is not None:
-            checked(self.most_seconds)
+            if not 0.0 < self.most_seconds < 1e9:
+                raise UsageError(
+                    f"--most-seconds {self.most_seconds:g}: it must be above 0 and below 1e9."
+                )
             lines.append(f"most_ns {round(self.most_seconds * 1e9)}")
         if self.iterate_at:
             chosen = [

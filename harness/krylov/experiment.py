@@ -27,7 +27,7 @@ from hindmost.harness.krylov.solvers import SOLVERS, check_types, paired, solver
 from hindmost.harness.live.feed import LiveFeed
 from hindmost.harness.memory import check_memory
 from hindmost.harness.petsc import Parallel
-from hindmost.harness.recorder.counters import CounterUse, use_counters
+from hindmost.harness.recorder.counters import open_counters
 from hindmost.harness.recorder.injection import Injection
 from hindmost.harness.recorder.petsc_recorder import option_used
 from hindmost.harness.runfile.bodies import INJECTED
@@ -65,8 +65,6 @@ class KrylovExperiment(MeasuredExperiment[str]):
         Positive.
     petsc_options : tuple of str
         As on a command line.
-    counters : CounterUse
-        When to count instructions and cycles.
     rtol, atol : float or None
         Tolerances at which solves end; ``iterations`` is then the maximum.
     activities : bool
@@ -80,7 +78,6 @@ class KrylovExperiment(MeasuredExperiment[str]):
     iterations: int
     system: SystemRequest = field(default_factory=SystemRequest)
     petsc_options: tuple[str, ...] = ()
-    counters: CounterUse = CounterUse.AUTO
     rtol: float | None = None
     atol: float | None = None
     activities: bool = False
@@ -174,7 +171,7 @@ class KrylovSolves:
     def __init__(self, experiment: KrylovExperiment, parallel: Parallel, report: Report) -> None:
         self._experiment, self._parallel = experiment, parallel
         problem = PROBLEMS[experiment.workload]
-        counting = use_counters(experiment.counters)
+        counters = open_counters()
         with petsc_errors(parallel):
             system = problem.build(experiment.system, parallel.PETSc, parallel.PETSc.COMM_WORLD)
             self._spec = {
@@ -189,7 +186,7 @@ class KrylovSolves:
                     iterations=experiment.iterations,
                     preconditioner=problem.preconditioner,
                     parallel=parallel,
-                    counting=counting,
+                    counting=counters.open and counters.quick,
                     tolerance=experiment.tolerance,
                     activities=experiment.activities,
                     options=problem.options_for(name),

@@ -25,7 +25,7 @@ from hindmost.harness.krylov.recorded import (
     why_nothing,
 )
 from hindmost.harness.krylov.solvers import Solver
-from hindmost.harness.memory import check_memory, refuse_large_restart
+from hindmost.harness.memory import check_memory
 from hindmost.harness.petsc import Parallel
 from hindmost.harness.recorder.bodies import Recording
 from hindmost.harness.recorder.injection import RankInjection
@@ -151,16 +151,6 @@ class RecordedSolver:
             database.delValue(name)
         self._refuse_other(ksp, wanted)
         scalar_bytes = np.dtype(parallel.PETSc.ScalarType).itemsize
-        if self.restart:
-            rows = system.matrix.getLocalSize()[0]
-            refuse_large_restart(
-                solver.restart_option,
-                self.restart,
-                iterations,
-                rows,
-                scalar_bytes,
-                parallel.communicator,
-            )
         # PETSc's integers may have 32 bits.
         ksp.setConvergenceHistory(length=min(2 * iterations + 100, LARGEST), reset=True)
         ksp.setUp()

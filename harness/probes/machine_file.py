@@ -59,8 +59,7 @@ def check_same_machine(path: Path, document: Mapping[str, Any], here: Mapping[st
             told = ", ".join(f"{key} {there[key]} (here {here.get(key)})" for key in unlike)
             raise UsageError(
                 f"{path} is of another machine: its '{section}' was measured on {told}. Name "
-                "another file with --out, or mix the two with --force, as for nodes of one "
-                "cluster."
+                "another file with --out."
             )
 
 

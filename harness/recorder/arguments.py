@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,7 +9,10 @@ import numpy as np
 
 from hindmost.errors import HindmostError, UsageError
 from hindmost.harness.recorder.library import load
-from hindmost.harness.runfile.attributes import check_new_name
+from hindmost.harness.runfile.attributes import NewName
+from hindmost.records import RecordError, from_document
+
+Scalar = str | int | float | bool
 
 
 def checked_name(what: str, name: str) -> str:
@@ -21,11 +23,16 @@ def checked_name(what: str, name: str) -> str:
     UsageError
         It is empty, too long, or has control characters.
     """
+    found: str = checked(NewName, name, what)
+    return found
+
+
+def checked(kind: Any, value: Any, what: str) -> Any:
+    """Return a value of an argument, or raise a UsageError that says what is allowed."""
     try:
-        check_new_name(what, name)
-    except ValueError as error:
-        raise UsageError(f"{error}.") from None
-    return name
+        return from_document(kind, value, what)
+    except RecordError as error:
+        raise UsageError(str(error)) from None
 
 
 def refuse_different(communicator: Any, name: str, parameters: Mapping[str, Any]) -> None:
@@ -42,7 +49,7 @@ def refuse_different(communicator: Any, name: str, parameters: Mapping[str, Any]
             )
 
 
-def checked_parameters(given: Mapping[Any, Any]) -> dict[str, str | int | float | bool]:
+def checked_parameters(given: Mapping[Any, Any]) -> dict[str, Scalar]:
     """Return parameters that a run file can keep.
 
     Numbers of numpy become Python's.
@@ -50,19 +57,13 @@ def checked_parameters(given: Mapping[Any, Any]) -> dict[str, str | int | float 
     Raises
     ------
     UsageError
-        A name is not a text, or a value is not a text, finite number or bool.
+        A value is not a text, finite number or bool.
     """
-    found: dict[str, str | int | float | bool] = {}
-    for name, value in given.items():
-        plain = value.item() if isinstance(value, np.generic) else value
-        if not isinstance(name, str) or not name:
-            raise UsageError(f"parameters: {name!r} is not a name; use a non-empty text.")
-        finite = not isinstance(plain, float) or math.isfinite(plain)
-        if not isinstance(plain, str | int | float | bool) or not finite:
-            raise UsageError(
-                f"parameters: {name} is {value!r}; use a text, a finite number, true or false."
-            )
-        found[name] = plain
+    plain = {
+        str(name): value.item() if isinstance(value, np.generic) else value
+        for name, value in given.items()
+    }
+    found: dict[str, Scalar] = checked(dict[str, Scalar], plain, "parameters")
     return found
 
 

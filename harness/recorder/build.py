@@ -6,7 +6,6 @@ the compiler. It has that name only when it is complete and on the disk.
 
 from __future__ import annotations
 
-import errno
 import fcntl
 import os
 import shlex
@@ -20,7 +19,7 @@ from pathlib import Path
 
 from hindmost.cache import digest
 from hindmost.errors import MissingError
-from hindmost.files import cache_folder, private_folder, sync_file, sync_folder
+from hindmost.files import cache_folder, sync_file, sync_folder
 from hindmost.harness.stack import current_stack
 
 SOURCES = tuple(
@@ -72,10 +71,6 @@ LIBRARY = Form(suffix=".so", flags=(*FLAGS, "-shared", "-Wl,-z,lazy"))
 OBJECT = Form(suffix=".o", flags=(*FLAGS, "-c", "-DHINDMOST_LINKED"))
 """What is linked into programs where nothing can be loaded before MPI."""
 
-NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
-LEAST_ROOM = 1 << 20
-"""Bytes without which a compiler fails for want of room."""
-
 
 def recorder_library(mpicc: str = "", form: Form = LIBRARY) -> Path:
     """Return the compiled recorder for an MPI, compiling it where need be.
@@ -105,23 +100,19 @@ def recorder_library(mpicc: str = "", form: Form = LIBRARY) -> Path:
     # A library for another MPI would bring a second MPI into the process.
     changed = Path(compiler).resolve().stat().st_mtime_ns
     made_of = (*(source.read_text() for source in SOURCES), *form.flags, compiler, str(changed))
-    failed = None
-    for find in (cache_folder, private_folder):
-        try:
-            folder = find("recorder")
-            library = folder / f"{digest(*made_of)}{form.suffix}"
-            if not library.is_file():
-                with one_at_a_time(folder / "lock"):
-                    if not library.is_file():
-                        compile_recorder(mpicc, library, form)
-        except OSError as error:  # the disk of the cache is full, or read only
-            failed = error
-        else:
-            return library
-    raise MissingError(
-        f"There is no folder for the compiled recorder ({failed}); name a writable one in "
-        "XDG_CACHE_HOME or TMPDIR."
-    ) from failed
+    try:
+        folder = cache_folder("recorder")
+        library = folder / f"{digest(*made_of)}{form.suffix}"
+        if not library.is_file():
+            with one_at_a_time(folder / "lock"):
+                if not library.is_file():
+                    compile_recorder(mpicc, library, form)
+    except OSError as error:  # the disk of the cache is full, or read only
+        raise MissingError(
+            f"There is no folder for the compiled recorder ({error}); name a writable one in "
+            "XDG_CACHE_HOME or TMPDIR."
+        ) from error
+    return library
 
 
 @contextmanager
@@ -142,9 +133,6 @@ def compile_recorder(mpicc: str, library: Path, form: Form) -> None:
         command = [mpicc, *form.flags, "-o", str(built), str(SOURCES[0])]
         answer = subprocess.run(command, capture_output=True, text=True, check=False)
         if answer.returncode != 0:
-            full = shutil.disk_usage(library.parent).free < LEAST_ROOM
-            if full or any(os.strerror(number) in answer.stderr for number in NO_ROOM):
-                raise OSError(None, "no space left to compile the recorder", str(library.parent))
             raise MissingError(
                 f"The recorder does not compile: {shlex.join(command)}\n{answer.stderr.strip()}"
             )

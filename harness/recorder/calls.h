@@ -160,16 +160,16 @@ COUNTING(Scan, MEETS_IN_ORDER, (const void *s, void *r, COUNT n, MPI_Datatype t,
 COUNTING(Exscan, MEETS_IN_ORDER, (const void *s, void *r, COUNT n, MPI_Datatype t, MPI_Op o, MPI_Comm c), (s,
   r, n, t, o, c))
 CALL(Ibarrier, STARTS_MEETING, (MPI_Comm c, MPI_Request *q), (c, q))
-COUNTING(Ibcast, STARTS_MEETING, (void *b, COUNT n, MPI_Datatype t, int root, MPI_Comm c,
+COUNTING(Ibcast, STARTS_FROM_ROOT, (void *b, COUNT n, MPI_Datatype t, int root, MPI_Comm c,
   MPI_Request *q), (b, n, t, root, c, q))
-COUNTING(Igather, STARTS_MEETING, (const void *s, COUNT n, MPI_Datatype t, void *r, COUNT m,
+COUNTING(Igather, STARTS_AT_ROOT, (const void *s, COUNT n, MPI_Datatype t, void *r, COUNT m,
   MPI_Datatype u, int root, MPI_Comm c, MPI_Request *q), (s, n, t, r, m, u, root, c, q))
-COUNTING(Igatherv, STARTS_MEETING, (const void *s, COUNT n, MPI_Datatype t, void *r, const COUNT
+COUNTING(Igatherv, STARTS_AT_ROOT, (const void *s, COUNT n, MPI_Datatype t, void *r, const COUNT
   m[], const PLACE e[], MPI_Datatype u, int root, MPI_Comm c, MPI_Request *q), (s, n, t, r, m, e, u,
   root, c, q))
-COUNTING(Iscatter, STARTS_MEETING, (const void *s, COUNT n, MPI_Datatype t, void *r, COUNT m,
+COUNTING(Iscatter, STARTS_FROM_ROOT, (const void *s, COUNT n, MPI_Datatype t, void *r, COUNT m,
   MPI_Datatype u, int root, MPI_Comm c, MPI_Request *q), (s, n, t, r, m, u, root, c, q))
-COUNTING(Iscatterv, STARTS_MEETING, (const void *s, const COUNT n[], const PLACE e[], MPI_Datatype
+COUNTING(Iscatterv, STARTS_FROM_ROOT, (const void *s, const COUNT n[], const PLACE e[], MPI_Datatype
   t, void *r, COUNT m, MPI_Datatype u, int root, MPI_Comm c, MPI_Request *q), (s, n, e, t, r, m, u,
   root, c, q))
 COUNTING(Iallgather, STARTS_MEETING, (const void *s, COUNT n, MPI_Datatype t, void *r, COUNT m,
@@ -184,7 +184,7 @@ COUNTING(Ialltoallv, STARTS_MEETING, (const void *s, const COUNT n[], const PLAC
 COUNTING(Ialltoallw, STARTS_MEETING, (const void *s, const COUNT n[], const PLACE d[], const
   MPI_Datatype t[], void *r, const COUNT m[], const PLACE e[], const MPI_Datatype u[], MPI_Comm c,
   MPI_Request *q), (s, n, d, t, r, m, e, u, c, q))
-COUNTING(Ireduce, STARTS_MEETING, (const void *s, void *r, COUNT n, MPI_Datatype t, MPI_Op o, int
+COUNTING(Ireduce, STARTS_AT_ROOT, (const void *s, void *r, COUNT n, MPI_Datatype t, MPI_Op o, int
   root, MPI_Comm c, MPI_Request *q), (s, r, n, t, o, root, c, q))
 COUNTING(Iallreduce, STARTS_MEETING, (const void *s, void *r, COUNT n, MPI_Datatype t, MPI_Op o,
   MPI_Comm c, MPI_Request *q), (s, r, n, t, o, c, q))

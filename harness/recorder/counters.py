@@ -5,27 +5,14 @@ from __future__ import annotations
 import ctypes
 import os
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 
-from hindmost.errors import MissingError
 from hindmost.harness.recorder.library import load
 
 INSTRUCTIONS_AND_CYCLES = ((0, 1), (0, 0))
 """Type and number of two hardware events of perf_event_open(2), user mode only."""
 
 PARANOID = Path("/proc/sys/kernel/perf_event_paranoid")
-COST_READINGS = 10_000
-
-
-class CounterUse(StrEnum):
-    """When a run counts instructions and cycles."""
-
-    AUTO = "auto"
-    """Where a reading needs no system call."""
-    ON = "on"
-    """Wherever they can be counted; refused where not."""
-    OFF = "off"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,25 +56,9 @@ def open_counters(
     return Counters(
         open=True,
         quick=bool(library.hindmost_counters_are_quick()),
-        cost_ns=float(library.hindmost_reading_cost_ns(COST_READINGS)),
+        cost_ns=float(library.hindmost_reading_cost_ns(10_000)),
         why_not="",
     )
-
-
-def use_counters(use: CounterUse) -> bool:
-    """Open the counters as wished and tell whether a run should count.
-
-    Raises
-    ------
-    MissingError
-        They are asked for and cannot be had.
-    """
-    if use is CounterUse.OFF:
-        return False
-    counters = open_counters()
-    if use is CounterUse.ON and not counters.open:
-        raise MissingError(f"--counters on: {counters.why_not}")
-    return counters.open and (counters.quick or use is CounterUse.ON)
 
 
 def reason(error: int) -> str:

@@ -14,14 +14,17 @@ from __future__ import annotations
 import os
 import socket
 import time
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hindmost.errors import UsageError
 from hindmost.harness.rank_failures import first_failed, on_root
@@ -31,29 +34,21 @@ from hindmost.harness.recorder.arguments import (
     load_if_possible,
     refuse_different,
 )
+from hindmost.harness.recorder.bodies import NS, Recording
 from hindmost.harness.recorder.clock import CommonClock, own_clock, read_clock
 from hindmost.harness.recorder.library import PHASES as MPI_PHASES
-from hindmost.harness.recorder.library import State, refuse_second_recording
-from hindmost.harness.recorder.loop_notes import (
-    IN_MPI,
-    LOCAL,
-    LoopNotes,
-    iteration_times,
-    missing_iterations,
-)
+from hindmost.harness.recorder.library import RECORD, State, refuse_second_recording
+from hindmost.harness.recorder.loop_bodies import WHOLE, bodies_of_loop
+from hindmost.harness.recorder.loop_notes import LoopNotes, missing_iterations
 from hindmost.harness.recorder.loop_records import LoopRecords
 from hindmost.harness.runfile import provenance
 from hindmost.harness.runfile.attributes import MOST_NAME, Json
-from hindmost.harness.runfile.bodies import PHASES, BodyKind, RankBodies
+from hindmost.harness.runfile.bodies import PHASES
 from hindmost.harness.runfile.contents import Edges, Header, RankRun
 from hindmost.harness.runfile.part_file import RunName
 from hindmost.harness.runfile.writer import write_run_as
 from hindmost.harness.solo import Solo
 from hindmost.output import warn
-
-NS = 1e-9
-WHOLE = ("halo", "wait", "post")
-"""Phases that count as a whole, MPI or not."""
 
 
 class LoopRecorder:
@@ -92,9 +87,9 @@ class LoopRecorder:
         self._parameters = checked_parameters(parameters or {})
         self._notes = LoopNotes()
         self._started = 0
-        self._now: list[int] | None = None
+        self._inside = False
         self._open_phase: str | None = None
-        self._mpi_at_end: list[int] = []
+        self._names: dict[str, None] = dict.fromkeys(PHASES)
         self._library: Any = None
         self._records: LoopRecords | None = None
         self.why_not = ""
@@ -105,40 +100,27 @@ class LoopRecorder:
     @contextmanager
     def iteration(self) -> Iterator[None]:
         """Time one iteration."""
-        if self._now is not None:
+        if self._inside:
             raise UsageError("An iteration begins inside an iteration; end the first one first.")
         notes = self._notes
-        self._now = [0] * len(notes.names)
+        self._inside = True
         if self._records is not None:
             self._records.next_body()
-        before = self._mpi_ns()
         number = self._started
         self._started += 1
-        if notes.phases:  # MPI since the last iteration is not local work of that iteration
-            for phase in range(IN_MPI):
-                notes.between[-1][phase] += before[phase] - self._mpi_at_end[phase]
-        regions = len(notes.regions)
+        phases = len(notes.regions)
         begin = time.monotonic_ns()
         try:
             yield
         except BaseException as error:  # an iteration that raised is not recorded
             notes.raised[number] = type(error).__name__
-            self._now = self._open_phase = None
-            del notes.regions[regions:]
-            self._mpi_at_end = before
+            self._inside, self._open_phase = False, None
+            del notes.regions[phases:], notes.called[phases:]
             raise
-        end = time.monotonic_ns()
-        self._mpi_at_end = after = self._mpi_ns()
-        spent = self._now
-        for phase in range(IN_MPI):
-            spent[phase] += after[phase] - before[phase]
-        spent[LOCAL] = max(end - begin - sum(spent), 0)
+        notes.ends.append(time.monotonic_ns())
         notes.begins.append(begin)
-        notes.ends.append(end)
-        notes.phases.append(spent)
-        notes.between.append([0] * IN_MPI)
         notes.numbers.append(number)
-        self._now = None
+        self._inside = False
 
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:
@@ -153,51 +135,22 @@ class LoopRecorder:
                 "'unclassified' MPI time of no known kind. Choose halo, wait, post or a name of "
                 "your own."
             )
-        if self._now is None or self._open_phase is not None:
-            where = "outside an iteration" if self._now is None else f"inside '{self._open_phase}'"
+        if not self._inside or self._open_phase is not None:
+            where = "outside an iteration" if not self._inside else f"inside '{self._open_phase}'"
             raise UsageError(
                 f"The phase '{name}' begins {where}; begin it inside an iteration, after the phase "
                 "before it has ended."
             )
-        if name not in self._notes.names:
-            checked_name("phase", name)
+        if name not in self._names:
+            self._names[checked_name("phase", name)] = None
         self._open_phase = name
-        before = self._mpi_ns()
         begin = time.monotonic_ns()
         try:
             yield
-        except BaseException:
+        finally:
             self._open_phase = None
-            raise
-        end = time.monotonic_ns()
-        spent, after = end - begin, self._mpi_ns()
-        for phase in range(IN_MPI):
-            seen = after[phase] - before[phase]
-            if name in WHOLE:  # the iteration adds what MPI saw in here; it must not count twice
-                self._now[phase] -= seen
-            else:
-                spent -= seen
-        if name in WHOLE and self._records is not None:
-            self._notes.regions.append((begin, end))
-        self._now[self._phase_index(name)] += spent
-        self._open_phase = None
-
-    def _phase_index(self, name: str) -> int:
-        """Return the index of a phase, and make room for it in the open iteration."""
-        names = self._notes.names
-        if name not in names:
-            names.append(name)
-        index = names.index(name)
-        if self._now is not None:
-            self._now += [0] * (index + 1 - len(self._now))
-        return index
-
-    def _mpi_ns(self) -> list[int]:
-        """Return the running totals of MPI by phase, in nanoseconds."""
-        if not self.mpi_seen:
-            return [0] * IN_MPI
-        totals: list[int] = self._state["phase_ns"].tolist()
-        return totals
+        self._notes.regions.append((begin, time.monotonic_ns()))
+        self._notes.called.append(name)
 
     def __enter__(self) -> LoopRecorder:
         """Meet the other ranks and begin; warn on rank 0 if MPI time cannot be seen.
@@ -263,6 +216,19 @@ class LoopRecorder:
         """Write the run file; collective."""
         communicator, notes = self._communicator, self._notes
         finished = communicator.allgather(notes.numbers)
+        raised, why = missing_iterations(finished, communicator.allgather(notes.raised))
+        calls, whole, lost = np.empty(0, RECORD), notes.numbers, 0
+        if self._records is not None:
+            calls, until_ns, lost = (
+                self._records.calls(),
+                self._records.until_ns,
+                self._records.lost,
+            )
+            whole = notes.numbers[: bisect_right(notes.ends, until_ns)]
+        lost = communicator.allreduce(lost)
+        if lost:
+            finished = communicator.allgather(whole)
+            why = f"{lost:,} records found no room in memory; iterations before that are kept"
         kept = sorted(set(finished[0]).intersection(*finished[1:]))
         if not kept:
             raise UsageError(
@@ -270,7 +236,6 @@ class LoopRecorder:
                 if all(finished)
                 else "No iteration was recorded on some rank, so there is nothing to write."
             )
-        raised, why = missing_iterations(finished, communicator.allgather(notes.raised))
         if why and communicator.rank == 0:
             warn(f"{why}; the run is marked incomplete")
         clock = own_clock(self._begin_ns)
@@ -278,15 +243,19 @@ class LoopRecorder:
             zero = communicator.bcast(self._begin_ns)
             clock = CommonClock(before=self._before, after=read_clock(communicator), zero_ns=zero)
         # Phases of all ranks, in the order in which they first came.
-        names = list(
-            dict.fromkeys(name for own in communicator.allgather(notes.names) for name in own)
-        )
-        run = self._rank_run(end_ns, clock, kept, names)
+        every = communicator.allgather(list(self._names))
+        names = list(dict.fromkeys(name for own in every for name in own))[len(PHASES) :]
+        run = self._rank_run(end_ns, clock, kept, names, calls)
         lacks = {"failure": why, "raised": raised} if why else {}
-        write_run_as(self._name, self._header(len(kept), lacks), [[run]], communicator)
+        write_run_as(self._name, self._header(len(kept), lacks, lost), [[run]], communicator)
 
     def _rank_run(
-        self, end_ns: int, clock: CommonClock, kept: list[int], names: list[str]
+        self,
+        end_ns: int,
+        clock: CommonClock,
+        kept: list[int],
+        names: list[str],
+        calls: NDArray[np.void],
     ) -> RankRun:
         """Return what this rank recorded.
 
@@ -297,42 +266,52 @@ class LoopRecorder:
         kept : list of int
             Iterations that all ranks finished.
         names : list of str
-            Phases of all ranks.
+            The program's own phases, those of all ranks.
+        calls : structured array, shape (call,)
         """
-        begin, end, phases = iteration_times(self._notes, names, kept)
-        count = begin.size
-        events, why_not, sent = None, "", None
+        notes, border = self._notes, self._notes.borders(kept)
+        recording = Recording(
+            records=calls,
+            counts=np.empty((0, 2), np.int64),
+            call_classes=self._state.call_classes if self.mpi_seen else (),
+            begin_ns=self._begin_ns,
+            end_ns=end_ns,
+            begin_utc_ns=round(self._began.timestamp() * 1e9),
+            switches=self._switches,
+            core_wait_s=self._core_wait_s,
+            foreign_calls=int(self._state["foreign_calls"]) if self.mpi_seen else 0,
+            lost=0,
+            iterations=len(kept),
+            other_s={},
+            clock=clock,
+            mpi_seen=self.mpi_seen,
+        )
+        regions = np.array(notes.regions, np.int64).reshape(-1, 2)
+        bodies = bodies_of_loop(border, regions, notes.called, recording, names)
+        sent = None
         if self._records is not None:
-            regions = np.array(self._notes.regions, np.int64).reshape(-1, 2)
-            events, why_not = self._records.events(begin, end, regions)
-            sent = self._records.sent(self._communicator, count)
+            sent = self._records.sent(self._communicator, len(kept))
             if sent is None:
-                events, why_not = None, "a rank sends to too many others to count them"
-        bodies = RankBodies(
-            start=clock.since_zero(begin),
-            duration=(end - begin) * NS,
-            phase_duration=(phases * NS).astype(np.float32),
-            phases=tuple(names),
-            position=np.arange(count, dtype=np.int32),
-            kind=np.full(count, BodyKind.REGULAR, np.uint8),
-            restart_duration=np.empty(0),
-            lead_in_s=float(begin[0] - self._begin_ns) * NS,
-            lead_out_s=float(end_ns - end[-1]) * NS,
+                why_not = "a rank sends to too many others to count them"
+                bodies = replace(bodies, events=None, events_left_out=why_not)
+        bodies = replace(
+            bodies,
+            lead_in_s=float(border[0] - self._begin_ns) * NS,
+            lead_out_s=float(end_ns - border[-1]) * NS,
             solve_time_s=float(end_ns - self._begin_ns) * NS,
-            events=events,
-            events_left_out=why_not,
+            events_left_out=bodies.events_left_out if self._with_mpi else "",
         )
         other_ns = (
             int(self._state["phase_ns"][MPI_PHASES.index("unclassified")]) if self.mpi_seen else 0
         )
         return RankRun(
             bodies=bodies,
-            residual_norm=np.full(count, np.nan),
+            residual_norm=np.full(len(kept), np.nan),
             incoming=sent if sent is not None else Edges.none(),
             mpi_other_s=other_ns * NS,
             context_switches=self._switches,
             core_wait_s=self._core_wait_s,
-            foreign_calls=int(self._state["foreign_calls"]) if self.mpi_seen else 0,
+            foreign_calls=recording.foreign_calls,
             polls=self._state.polls() if self.mpi_seen else 0,
             cpu=provenance.current_cpu(),
             cpuset=provenance.cpuset(),
@@ -343,7 +322,7 @@ class LoopRecorder:
             clock_uncertainty_s=clock.uncertainty_s,
         )
 
-    def _header(self, iterations: int, lacks: Json) -> Header:
+    def _header(self, iterations: int, lacks: Json, lost: int) -> Header:
         return self._origins.header(
             workload=self._title,
             solver="loop",
@@ -351,6 +330,7 @@ class LoopRecorder:
             iterations=iterations,
             began=self._began,
             complete=not lacks,
+            records_lost=lost,
             spec={
                 "mpi_seen": self.mpi_seen,
                 "pid": os.getpid(),

@@ -1,4 +1,4 @@
-"""What a rank notes of a user's loop, and the iterations and phase times that follow from it."""
+"""What a rank notes of a user's loop, and which iterations follow from it."""
 
 from __future__ import annotations
 
@@ -7,18 +7,11 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.harness.recorder.library import PHASES as MPI_PHASES
 from hindmost.harness.runfile.attributes import Json
-from hindmost.harness.runfile.bodies import PHASES
 from hindmost.text import named_ranks
 
-LOCAL = PHASES.index("local")
-IN_MPI = len(MPI_PHASES)
-"""The first phases of an iteration are those of MPI."""
-MOST_NAMED = 5
-"""Iterations that raised, and ranks of each, that a sentence names."""
-MOST_KEPT = 100
-"""Iterations that raised that the file names."""
+MOST_RAISED = 100
+"""Iterations that raised that the file names; a sentence names the first five."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -27,69 +20,42 @@ class LoopNotes:
 
     Attributes
     ----------
-    names : list of str
-        Phases in the order in which they first came.
     begins, ends : list of int
         Nanoseconds, of every finished iteration.
-    phases : list of list of int
-        Nanoseconds by phase, of every finished iteration; phases that came later are missing.
-    between : list of list of int
-        Nanoseconds by MPI phase, after every finished iteration and before the next.
     numbers : list of int
         Of every finished iteration, counted from 0 among those that began.
     raised : dict of int to str
         Iterations that raised, and the error.
     regions : list of (int, int)
-        Nanoseconds at begin and end of phases that count as a whole, MPI or not.
+        Nanoseconds at begin and end of the phases of finished iterations.
+    called : list of str
+        The name of each.
     """
 
-    names: list[str] = field(default_factory=lambda: list(PHASES))
     begins: list[int] = field(default_factory=list)
     ends: list[int] = field(default_factory=list)
-    phases: list[list[int]] = field(default_factory=list)
-    between: list[list[int]] = field(default_factory=list)
     numbers: list[int] = field(default_factory=list)
     raised: dict[int, str] = field(default_factory=dict)
     regions: list[tuple[int, int]] = field(default_factory=list)
+    called: list[str] = field(default_factory=list)
 
+    def borders(self, kept: list[int]) -> NDArray[np.int64]:
+        """Return where iterations begin, and where the last one ends.
 
-def iteration_times(
-    notes: LoopNotes, names: list[str], finished: list[int]
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-    """Return the times of the iterations that all ranks finished.
+        The time of any other iteration counts to the one before it; before the first and after the
+        last one it lies outside all iterations.
 
-    The time of any other iteration counts to the one before it; before the first and after the
-    last one it lies outside all iterations.
+        Parameters
+        ----------
+        kept : list of int
+            Iterations that all ranks finished, ascending.
 
-    Parameters
-    ----------
-    names : list of str
-        Phases of all ranks.
-    finished : list of int
-        Iterations that all ranks finished, ascending.
-
-    Returns
-    -------
-    begin, end : int64 array, shape (iteration,), nanoseconds
-    phases : float64 array, shape (iteration, phase), nanoseconds
-    """
-    kept = np.searchsorted(notes.numbers, finished)
-    begins, ends = np.array(notes.begins), np.array(notes.ends)
-    phases = np.zeros((begins.size, len(names)))
-    order = [names.index(name) for name in notes.names]
-    for iteration, spent in enumerate(notes.phases):
-        phases[iteration, order[: len(spent)]] = spent
-    # Time between two iterations counts to the first, so that the parts sum to the whole: MPI by
-    # phase, the rest as local work.
-    gaps = np.append(begins[1:] - ends[:-1], 0)
-    between = np.array(notes.between)
-    last = kept[-1]
-    gaps[last] = between[last] = 0  # the loop ends with it
-    phases[:, :IN_MPI] += between
-    phases[:, LOCAL] += gaps - between.sum(axis=1)
-    begin = begins[kept]
-    end = np.append(begin[1:], ends[last])
-    return begin, end, np.add.reduceat(phases[: last + 1], kept, axis=0)
+        Returns
+        -------
+        int64 array, shape (iteration + 1,), nanoseconds
+        """
+        at = np.searchsorted(self.numbers, kept)
+        return np.append(np.array(self.begins)[at], self.ends[at[-1]])
 
 
 def missing_iterations(
@@ -122,14 +88,14 @@ def missing_iterations(
     clauses = [
         f"iteration {each['iteration']} raised {', '.join(each['errors'])} on "
         f"{named_ranks(each['ranks'], len(raised_on))}"
-        for each in raised[:MOST_NAMED]
+        for each in raised[:5]
     ]
-    if len(raised) > MOST_NAMED:
-        clauses.append(f"{len(raised) - MOST_NAMED} further iterations raised")
+    if len(raised) > 5:
+        clauses.append(f"{len(raised) - 5} further iterations raised")
     begun = [len(done) + len(each) for done, each in zip(finished, raised_on, strict=True)]
     if min(begun) < max(begun):
         clauses.append(f"the ranks began {min(begun)} to {max(begun)} iterations")
     sentence = ""
     if clauses:
         sentence = f"{'; '.join(clauses)}; iterations that all ranks finished are kept"
-    return raised[:MOST_KEPT], sentence
+    return raised[:MOST_RAISED], sentence

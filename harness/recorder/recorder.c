@@ -33,14 +33,15 @@ struct record {
   int32_t what;
   int8_t phase;
   uint8_t flags;
-  uint16_t count; /* collectives that the call started, or completed; of a GROUP, the rank that stands for it */
+  uint16_t count; /* collectives that the call started, or completed; of a GROUP, the rank that stands for it or is needed */
 };
 
 #define CLASSES(X)                                                                                  \
   X(SENDS) X(RECEIVES) X(LOOKS) X(EXCHANGES) X(FILLS) X(NEIGHBOURS) X(STARTS_SEND) X(STARTS_RECEIVE) \
   X(STARTS_NEIGHBOURS) X(PREPARES_SEND) X(PREPARES_PARTS) X(PREPARES_RECEIVE) X(PREPARES_NEIGHBOURS) X(MEETS)         \
   X(MEETS_AT_ROOT) X(MEETS_FROM_ROOT) X(MEETS_IN_ORDER) X(MEETS_SOME) X(MEETS_AT_WINDOW)            \
-  X(FREES_WINDOW) X(FREES) X(STARTS_MEETING) X(PREPARES_MEETING) X(TAKES) X(STARTS_TAKING) X(STARTS_EXCHANGE)          \
+  X(FREES_WINDOW) X(FREES) X(STARTS_MEETING) X(STARTS_FROM_ROOT) X(STARTS_AT_ROOT) X(PREPARES_MEETING) \
+  X(TAKES) X(STARTS_TAKING) X(STARTS_EXCHANGE)                                                      \
   X(STARTS_ONE) X(STARTS_ALL) X(WAITS_ONE) X(WAITS_ALL) X(WAITS_ANY) X(WAITS_SOME) X(TESTS_ONE)     \
   X(TESTS_ALL) X(TESTS_ANY) X(TESTS_SOME) X(ASKS) X(FORGETS) X(TARGETS) X(STARTS_TARGET) X(EXPOSES) \
   X(ACCESSES) X(FILES) X(STARTS_FILE)

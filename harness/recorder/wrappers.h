@@ -202,6 +202,19 @@ static inline int rank_of_group(int recorded, MPI_Comm c, int rank, int *flags) 
 #define STARTS_MEETING_(name, arguments)                   \
   AROUND(name, arguments, flags = flags_of(recorded, c),   \
          (request_started(*q, MEETING, flags), count = 1), POST)
+/* With a root: the one rank whose start this rank needs, itself for nobody; or all, then no GROUP. */
+static inline int rank_needed(int recorded, MPI_Comm c, int root, int at_root, int *flags) {
+  int own = MPI_PROC_NULL;
+  if (!recorded || *flags & PART || (at_root && PMPI_Comm_rank(c, &own)) || own == root) return 1;
+  return rank_of_group(recorded, c, at_root ? own : root, flags);
+}
+
+#define STARTS_ROOTED(name, arguments, at_root)                                                           \
+  AROUND(name, arguments,                                                                                 \
+         (flags = flags_of(recorded, c), count = rank_needed(recorded, c, root, at_root, &flags)),        \
+         request_started(*q, MEETING, flags), POST)
+#define STARTS_FROM_ROOT_(name, arguments) STARTS_ROOTED(name, arguments, 0)
+#define STARTS_AT_ROOT_(name, arguments) STARTS_ROOTED(name, arguments, 1)
 #define PREPARES_MEETING_(name, arguments)               \
   AROUND(name, arguments, flags = flags_of(recorded, c), \
          request_prepared(*q, MEETING, flags, NO_PEER, 0), POST)

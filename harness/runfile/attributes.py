@@ -6,9 +6,7 @@ finite, unless their type says that they may be infinite.
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Annotated, Any, NotRequired, TypedDict
-from unicodedata import category
 
 from msgspec import Meta
 
@@ -16,24 +14,21 @@ from hindmost.parsing import parse_json, shown
 from hindmost.records import RecordError, from_document
 
 MOST_NAME = 1000
-"""Characters of a name."""
-UNWRITABLE = ("Cc", "Cs")
-"""Unicode categories not allowed in names: control characters and surrogates."""
-MOST_TEXT = 10_000
-"""Characters of any other text."""
-MOST_RANKS = 1 << 31
-MOST_COUNT = 1 << 53
-"""Integers up to this are exact as float64."""
-YEARS = (1970, 9998)
+"""Characters of a name that a user gives."""
 
 Json = dict[str, Any]
 """A JSON object."""
-Name = Annotated[
-    str, Meta(min_length=1, max_length=MOST_NAME, description=f"1 to {MOST_NAME} characters")
+Name = Annotated[str, Meta(min_length=1, description="text that is not empty")]
+NewName = Annotated[
+    str,
+    Meta(
+        pattern=rf"\A[^\x00-\x1f\x7f-\x9f\ud800-\udfff]{{1,{MOST_NAME}}}\Z",
+        description=f"1 to {MOST_NAME} printable characters",
+    ),
 ]
-Text = Annotated[str, Meta(max_length=MOST_TEXT, description=f"at most {MOST_TEXT} characters")]
-Ranks = Annotated[int, Meta(ge=1, le=MOST_RANKS)]
-Count = Annotated[int, Meta(ge=0, le=MOST_COUNT)]
+"""A name that a user gives: without control characters and surrogates."""
+Ranks = Annotated[int, Meta(ge=1)]
+Count = Annotated[int, Meta(ge=0)]
 Amount = Annotated[float, Meta(ge=0)]
 Duration = Annotated[float, Meta(ge=0, extra={"infinite": True})]
 """May be infinite: the shortest body of a run without bodies."""
@@ -259,36 +254,3 @@ def read_summary(text: Any, phases: tuple[str, ...]) -> Json:
         why = f"the file has the phases {shown(list(phases))}"
         raise RecordError(why, "summary", "phase_s", found=list(summary["phase_s"]))
     return summary
-
-
-def check_length(what: str, name: str) -> None:
-    """Raise a ValueError if a name is empty or too long for a run file."""
-    if not 0 < len(name) <= MOST_NAME:
-        raise ValueError(f"'{what}' has {len(name)} characters; it should have 1 to {MOST_NAME}")
-
-
-def check_new_name(what: str, name: object) -> None:
-    """Raise a ValueError if a given name is not allowed in a run file.
-
-    Parameters
-    ----------
-    what : str
-        What the name is for.
-    """
-    text = from_document(str, name, what)
-    check_length(what, text)
-    for letter in text:
-        if category(letter) in UNWRITABLE:
-            raise ValueError(f"'{what}' has the character {letter!r}; use printable ones only")
-
-
-def check_time(text: str) -> None:
-    """Raise a ValueError if a text is not a valid time of a run."""
-    try:
-        year = datetime.fromisoformat(text).year
-    except ValueError:
-        year = 0
-    if not YEARS[0] <= year <= YEARS[1]:
-        raise ValueError(
-            f"'t0_utc' is {text[:40]!r}; it should be a time as 2026-01-02T03:04:05+00:00"
-        )

@@ -23,7 +23,6 @@ LABEL = b"\nhindmost sha-256 of 16 MiB sums "
 TRAILER = re.compile(re.escape(LABEL) + rb"([0-9a-f]{64})\n")
 TRAILER_LENGTH = len(LABEL) + 64 + 1
 BLOCK_BYTES = 16 << 20
-MOST_THREADS = 8
 
 
 def append_checksum(path: Path) -> None:
@@ -100,11 +99,6 @@ def digest_of(file: int, length: int) -> str:
     def block_digest(first: int) -> bytes:
         return hashlib.sha256(os.pread(file, min(BLOCK_BYTES, length - first), first)).digest()
 
-    blocks = range(0, length, BLOCK_BYTES)
-    threads = min(len(blocks), MOST_THREADS, len(os.sched_getaffinity(0)))
-    if threads < 2:
-        sums = [block_digest(first) for first in blocks]
-    else:
-        with ThreadPoolExecutor(threads) as pool:
-            sums = list(pool.map(block_digest, blocks))
-    return hashlib.sha256(b"".join(sums)).hexdigest()
+    with ThreadPoolExecutor() as pool:
+        sums = pool.map(block_digest, range(0, length, BLOCK_BYTES))
+        return hashlib.sha256(b"".join(sums)).hexdigest()

@@ -163,7 +163,7 @@ class CommonEvents:
         if found.group is None or self.kept is None:
             return False
         lost = (found.group != NO_GROUP) & (self.kept[self.columns(found.group)] != found.group)
-        return bool((lost & (found.kind == EventKind.REDUCE)).any())
+        return bool((lost & np.isin(found.kind, (EventKind.REDUCE, EventKind.POST))).any())
 
 
 def common_events(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from datetime import datetime
 from typing import Any, Literal
 
 import numpy as np
@@ -16,14 +17,12 @@ from hindmost.harness.runfile.attributes import (
     Json,
     Name,
     Ranks,
-    Text,
-    check_time,
     read_object,
 )  # fmt: skip
 from hindmost.harness.runfile.bodies import RankBodies
 from hindmost.harness.runfile.contexts import CallContexts
-from hindmost.harness.runfile.cycles import RankCycles
-from hindmost.records import from_document
+from hindmost.harness.runfile.cycles import RankCycles, arrays_of
+from hindmost.records import RecordError, from_document
 from hindmost.text import counted, percent, seconds
 
 ROLES = {
@@ -77,8 +76,8 @@ class Header:
     complete: bool
     records_lost: Count
     origin: Literal["measured", "simulated", "synthetic"]
-    t0_utc: Text
-    mpi_library: Text
+    t0_utc: str
+    mpi_library: str
     spec: Json
     environment: Json
     petsc_options: Json
@@ -156,7 +155,11 @@ class Header:
         if values.get("complete") in (0, 1):  # attributes have no truth values
             values["complete"] = bool(values["complete"])
         header = from_document(cls, values)
-        check_time(header.t0_utc)
+        try:
+            datetime.fromisoformat(header.t0_utc)
+        except ValueError:
+            why = "allowed: a time as 2026-01-02T03:04:05+00:00"
+            raise RecordError(why, "t0_utc", found=header.t0_utc) from None
         return header
 
 
@@ -214,8 +217,7 @@ class Edges:
 
     def variables(self) -> dict[str, NDArray[Any]]:
         """Return those that are known, by the names that they have in the file."""
-        values = {f"edge_{field.name}": getattr(self, field.name) for field in fields(self)}
-        return {name: value for name, value in values.items() if value is not None}
+        return arrays_of(self, "edge_")
 
     @classmethod
     def together(cls, parts: list[Edges]) -> Edges:
@@ -239,11 +241,6 @@ class SolveOfBody:
     solve: NDArray[np.uint32]
     snes_step: NDArray[np.int32] | None = None
     time_step: NDArray[np.int32] | None = None
-
-    def variables(self) -> dict[str, NDArray[Any]]:
-        """Return those that are known, by the names that they have in the file."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {name: value for name, value in values.items() if value is not None}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,8 +12,8 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.errors import DamagedFileError, DataError, NotARunFileError, UnknownSchemaError
-from hindmost.harness.runfile.attributes import MOST_NAME, Json, read_summary
+from hindmost.errors import DamagedFileError, DataError, NotARunFileError
+from hindmost.harness.runfile.attributes import Json, read_summary
 from hindmost.harness.runfile.bodies import EARLIER_PHASES, NOT_WORK, PHASES, sum_of_phases
 from hindmost.harness.runfile.checksum import verify_checksum
 from hindmost.harness.runfile.contents import Edges, Header
@@ -30,7 +30,7 @@ from hindmost.harness.runfile.schema import (
     Variable,
 )
 from hindmost.parsing import shown
-from hindmost.records import RecordError
+from hindmost.records import RecordError, check_version
 from hindmost.text import choose
 
 TOLERANCE_S = 1e-6
@@ -460,10 +460,10 @@ def check_names(path: Path, file: h5py.File, phases: list[str], version: int) ->
         )
     for dimension in NAMED:
         names = texts_of(path, file, dimension) if dimension in file else []
-        if len(set(names)) < len(names) or not all(0 < len(each) <= MOST_NAME for each in names):
+        if len(set(names)) < len(names) or not all(names):
             raise DamagedFileError(
-                f"{path}: each '{dimension}' should come once and have 1 to {MOST_NAME} "
-                f"characters; they are {', '.join(names)[:MOST_NAME]}."
+                f"{path}: each '{dimension}' should come once and have a name; they are "
+                f"{shown(names)}."
             )
 
 
@@ -473,18 +473,7 @@ def check_schema(path: Path, attributes: Mapping[str, str | int | float]) -> int
         raise NotARunFileError(
             f"{path} is HDF5 with hindmost's checksum, but its schema is not '{SCHEMA}'."
         )
-    version = attributes.get("schema_version")
-    if type(version) is not int or version < 1:
-        raise DamagedFileError(
-            f"{path}: the attribute 'schema_version' is {shown(version)}; it should be 1 to "
-            f"{VERSION}."
-        )
-    if version > VERSION:
-        raise UnknownSchemaError(
-            f"{path} follows version {version} of the schema '{SCHEMA}'; this hindmost reads up to "
-            f"{VERSION}. Install a newer hindmost to read it."
-        )
-    return version
+    return check_version(attributes.get("schema_version"), VERSION, path)
 
 
 def check_variables(path: Path, file: h5py.File, header: Header) -> dict[str, int]:

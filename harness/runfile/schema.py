@@ -5,11 +5,11 @@ This is the one declaration: writers make the variables from it, `checks` refuse
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
-from hindmost.harness.runfile.attributes import MOST_COUNT
 from hindmost.harness.runfile.bodies import BodyKind
-from hindmost.harness.runfile.contexts import MOST_OFFSET, NOWHERE
+from hindmost.harness.runfile.contexts import NOWHERE
 from hindmost.models.events import EventKind
 
 SCHEMA = "hindmost-run"
@@ -32,12 +32,9 @@ NAMED = ("phase", "predictor", "count", "activity")
 """Dimensions whose coordinates are names."""
 
 ROUNDING_S = 1e-9
-"""Rounding may make a time of zero negative by this much."""
+"""No clock resolves less; rounding may make a time of zero negative by this much."""
 MOST_S = 1e11
 """Three thousand years; sums of such times and their squares are finite."""
-SHORTEST_S = 1e-12
-"""Shortest solve: no clock resolves less."""
-MOST_INT32 = (1 << 31) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +51,7 @@ class Range:
     """
 
     least: float
-    most: float | str
+    most: float | str = math.inf
     may_lack: bool = False
 
     def largest(self, ranks: int, bodies: int) -> float:
@@ -66,7 +63,7 @@ class Range:
 
 TIME = Range(-ROUNDING_S, MOST_S)
 SIGNED = Range(-MOST_S, MOST_S)
-COUNT = Range(0, MOST_COUNT)
+COUNT = Range(0)
 RANK, BODY, MESH = Range(0, "rank"), Range(0, "body"), Range(0, "mesh")
 ANY = None
 
@@ -154,7 +151,7 @@ VARIABLES = (
         mpi_other="time in MPI calls of no known kind, in the whole solve",
         clock_uncertainty="half the fastest round trip to rank 0",
     ),
-    *declare("rank", "f8", "s", Range(SHORTEST_S, MOST_S),
+    *declare("rank", "f8", "s", Range(ROUNDING_S, MOST_S),
         solve_time="time from the barrier before the solve to its end",
     ),
     *declare("rank", "i8", "1", COUNT,
@@ -163,7 +160,7 @@ VARIABLES = (
     *declare("rank", "f8", "s", SIGNED,
         clock_offset="offset added to the rank's clock to get rank 0's, at the start",
     ),
-    *declare("rank", "i4", "1", Range(-1, MOST_INT32),
+    *declare("rank", "i4", "1", Range(-1),
         cpu="core of the rank",
     ),
     *declare("edge", "i4", "1", RANK,
@@ -176,7 +173,7 @@ VARIABLES = (
     *declare("iteration", "u4", "1", COUNT, group="alone",
         solve="which solve of the program the body is of, from 0",
     ),
-    *declare("iteration", "i4", "1", Range(-1, MOST_INT32), group="alone",
+    *declare("iteration", "i4", "1", Range(-1), group="alone",
         snes_step="Newton step that the solve is part of, -1 outside of any",
         time_step="time step that the solve is part of, -1 outside of any",
     ),
@@ -214,7 +211,7 @@ VARIABLES = (
     *declare("iteration predictor", "f8", "s", Range(-MOST_S, MOST_S, may_lack=True), group="alone",
         predicted="time of the cycle, predicted before it ran",
     ),
-    *declare("edge", "i4", "1", Range(0, MOST_INT32), group="alone",
+    *declare("edge", "i4", "1", Range(0), group="alone",
         edge_messages="messages of one exchange",
     ),
     *declare("rank", "f8", "s", replace(TIME, may_lack=True), group="alone",
@@ -229,7 +226,8 @@ VARIABLES = (
     ),
     *declare("iteration rank event", "i4", "1", Range(-1, "rank"), group="alone",
         event_group="rank that stands for those of a collective: its root, or any of them if it is "
-        "over some ranks; -1 otherwise",
+        "over some ranks; -1 otherwise. Of a non-blocking collective with a root, the one rank "
+        "that a rank needs (itself: nobody)",
     ),
     *declare("iteration rank event", "u4", "1", COUNT, group="alone",
         event_context="context of the first call of an event; 0 where it is not known",
@@ -241,16 +239,16 @@ VARIABLES = (
     *declare("chain_place", "u4", "1", COUNT, group="contexts",
         chain_frame="frames of the chains one after the other, each from the outermost on",
     ),
-    *declare("frame", "i4", "1", Range(NOWHERE, MOST_INT32), group="contexts",
+    *declare("frame", "i4", "1", Range(NOWHERE), group="contexts",
         frame_module="module of a frame; -1: a line of Python, -2: code of no file",
     ),
-    *declare("frame", "i8", "1", Range(0, MOST_OFFSET), group="contexts",
+    *declare("frame", "i8", "1", Range(0), group="contexts",
         frame_offset="return address in the file of the module, or the line of Python",
         frame_function="where the function begins in that file, 0 if not known; of Python, its "
         "code",
         frame_bytes="bytes of the function; 0 if not known",
     ),
-    *declare("code", "i4", "1", Range(0, MOST_INT32), group="contexts",
+    *declare("code", "i4", "1", Range(0), group="contexts",
         code_line="first line of a function of Python",
     ),
     *declare("iteration rank event", "f4", "s", TIME, group="events",
@@ -273,7 +271,7 @@ VARIABLES = (
     *declare("interval", "i4", "1", COUNT, group="reduced",
         interval_bodies="number of consecutive bodies in an interval of the profile",
     ),
-    *declare("every_rank", "f8", "s", Range(SHORTEST_S, MOST_S), group="reduced",
+    *declare("every_rank", "f8", "s", Range(ROUNDING_S, MOST_S), group="reduced",
         every_solve_time="time from the barrier before the solve to its end, of every rank",
     ),
     *declare("every_rank", "i8", "1", COUNT, group="reduced",
@@ -326,7 +324,7 @@ VARIABLES = (
         all_most="time of a body on the rank where it is longest, of all ranks",
         all_mean="time of a body, the mean of all ranks",
     ),
-    *declare("duration_bin", "i8", "1", Range(1, MOST_COUNT), group="all bodies",
+    *declare("duration_bin", "i8", "1", Range(1), group="all bodies",
         all_bin_count="bodies of all ranks in a bin, by their time; none of the prologue",
     ),
     *declare("duration_bin", "f8", "s", TIME, group="all bodies",

@@ -14,7 +14,6 @@ from hindmost.harness.launch import assigned_rank, check_size, crowding_warnings
 from hindmost.harness.petsc import Parallel
 from hindmost.harness.rank_failures import end_alone, perform_together, reporter
 from hindmost.harness.runfile.provenance import mpi_library
-from hindmost.harness.watchdog import add_most_seconds, checked, watching
 from hindmost.output import write_lines
 from hindmost.statuses import INTERRUPTED, WORK_IS_LEFT
 
@@ -33,7 +32,6 @@ def add_run_arguments(parser: argparse.ArgumentParser, *, repeats: str) -> None:
     parser.add_argument(
         "--out", type=Path, required=True, metavar="FOLDER", help="folder for the run files"
     )
-    add_most_seconds(parser)
 
 
 def add_order_arguments(parser: argparse.ArgumentParser, *, warmup: str, default: int) -> None:
@@ -89,14 +87,12 @@ def perform_campaign(
     try:
         experiment = experiment_of(arguments)
         experiment.check()
-        checked(arguments.most_seconds)
         parallel = experiment.start()
         check_size(parallel.communicator.size, mpi_library(), mine)
     except HindmostError as error:
         return end_alone(mine.rank, error)
     communicator = parallel.communicator
-    with watching(communicator.rank, arguments.out, arguments.most_seconds):
-        return perform_together(communicator, lambda: run(experiment, arguments.out, parallel))
+    return perform_together(communicator, lambda: run(experiment, arguments.out, parallel))
 
 
 def run(experiment: MeasuredExperiment[Any], folder: Path, parallel: Parallel) -> int:

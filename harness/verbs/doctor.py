@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import importlib.util
 import os
 import pkgutil
 import re
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import hindmost.models
+from hindmost.documents import profiles_path, read_document
 from hindmost.errors import HindmostError, MissingError, UsageError
 from hindmost.files import cache_folder, user_folder
 from hindmost.harness.runfile.provenance import cpu_model, installed, read_text
 from hindmost.harness.stack import current_stack
 from hindmost.models.compiled import compile_ahead
-from hindmost.output import warn, write_json, write_lines
-from hindmost.profiles import profile_names, profiles_path
+from hindmost.output import write_json, write_lines
+from hindmost.records import from_document
 from hindmost.registry import GROUPS, Named, Registry
 from hindmost.text import choose
 
@@ -31,13 +31,6 @@ examples:
   hindmost doctor --json
   hindmost doctor --compile
   hindmost doctor --schema show         # the JSON schema of 'hindmost show --json'
-"""
-KERNEL = """\
-from hindmost.harness.adaptive.compiling import compile_ahead
-from hindmost.models.compiled import LOOPS
-from hindmost.output import write_lines
-compile_ahead()
-write_lines(*LOOPS)
 """
 QUIET_LOAD = 0.3
 """Load a core above which timings are disturbed."""
@@ -69,8 +62,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--compile",
         nargs="*",
         metavar="ROOM",
-        help="compile the numerical loops ahead, and do no more: those of rooms of the models, "
-        "such as noise; without ROOM all, also those of 'run adaptive' and 'probe'",
+        help="compile the numerical loops of the models ahead, and do no more: of some rooms, such "
+        "as noise, or of all",
     )
     parser.add_argument(  # which the command itself does: it knows the verbs
         "--schema", metavar="VERB", help="print the JSON schema of the --json of a verb, and stop"
@@ -81,8 +74,6 @@ def perform(arguments: argparse.Namespace) -> int:
     """Look and tell; exit status 4 if solvers cannot be run here."""
     if arguments.compile is not None:
         write_lines(*compile_models(arguments.compile), flush=True)
-        if not arguments.compile:
-            write_lines(*compile_kernel())
         return 0
     findings = []
     for subject, look in LOOKS.items():
@@ -114,23 +105,6 @@ def compile_models(rooms: Sequence[str] = ()) -> list[str]:
             importlib.import_module(module.name)
     loops = compile_ahead()
     return [f"{len(loops)} loops are compiled:", *(f"  {name}" for name in loops)]
-
-
-def compile_kernel() -> list[str]:
-    """Compile the loops of the adaptive kernel and the probes, and say which they are.
-
-    A process of its own does it: where MPI may not start, such as on some login nodes, MPI ends it.
-    """
-    if importlib.util.find_spec("mpi4py") is None:
-        return []
-    done = subprocess.run(
-        [sys.executable, "-c", KERNEL], capture_output=True, text=True, check=False
-    )
-    if done.returncode != 0:
-        warn("the loops of 'run adaptive' and 'probe' are compiled when they are first needed")
-        return []
-    loops = done.stdout.splitlines()
-    return [f"{len(loops)} loops of the ranks are compiled:", *(f"  {name}" for name in loops)]
 
 
 def look_at_package() -> tuple[str, str]:
@@ -167,8 +141,9 @@ def look_at_counters() -> tuple[str, str]:
         return "note", str(error)
     if not counters.open:
         return "note", counters.why_not
-    when = "by default" if counters.quick else "with 'run --counters on'"
-    return "ok", f"instructions and cycles are counted {when}; {counters.cost_ns:.0f} ns a reading"
+    if not counters.quick:
+        return "note", "instructions and cycles are not counted: a reading needs a system call"
+    return "ok", f"instructions and cycles are counted; {counters.cost_ns:.0f} ns a reading"
 
 
 def look_at_petsc() -> tuple[str, str]:
@@ -263,12 +238,14 @@ def look_at_plugins() -> tuple[str, str]:
 def look_at_machines() -> tuple[str, str]:
     """Say which file has the user's own machines for studies, and which they are."""
     path = profiles_path()
-    try:
-        names = profile_names(path)
-    except HindmostError as error:
-        return "note", str(error)
     if not path.exists():
         return "ok", f"no {path}: studies run here, or on machines that they define"
+    try:
+        own = read_document(path)
+        with own.errors():
+            names = from_document(dict[str, Any], own.data.get("machine", {}), "machine")
+    except HindmostError as error:
+        return "note", str(error)
     return "ok", f"{path}: {', '.join(names) or 'no [machine.NAME]'}"
 
 

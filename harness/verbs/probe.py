@@ -69,10 +69,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--quick", action="store_true", help="take a few seconds in all, for a first look"
     )
-    parser.add_argument("--name", help="the machine's name in a new file (the host's)")
-    parser.add_argument(
-        "--force", action="store_true", help="update a file even if it describes another machine"
-    )
     parser.add_argument(
         "--dir", type=Path, default=Path(), help="folder for the checkpoint probe (here)"
     )
@@ -127,7 +123,7 @@ def probe_together(arguments: argparse.Namespace, cells: tuple[int, ...], commun
     if hosts is not None:
         here = platform.node()
         cores = set().union(*(cores for host, cores in hosts if host == here))
-        machine = Machine(name=arguments.name or here, ranks_per_node=max(len(cores), 1))
+        machine = Machine(name=here, ranks_per_node=max(len(cores), 1))
         provenance = {
             "date": begun.isoformat(timespec="seconds"),
             "load_before": load,
@@ -157,7 +153,7 @@ def file_to_update(arguments: argparse.Namespace) -> dict[str, Any] | None:
         return None
     check_place(arguments.out)
     document = read_document(arguments.out)
-    if document is not None and not arguments.force:
+    if document is not None:
         here = environment("", 1)["machine"]
         check_same_machine(arguments.out, document, {key: here[key] for key in IDENTITY})
     return document

@@ -9,7 +9,6 @@ from hindmost.harness.krylov.experiment import KrylovExperiment
 from hindmost.harness.krylov.problems import PROBLEMS
 from hindmost.harness.krylov.problems.problem import UNKNOWNS, SystemRequest
 from hindmost.harness.krylov.solvers import OTHERS, SOLVERS
-from hindmost.harness.recorder.counters import CounterUse
 from hindmost.harness.recorder.injection import NOTHING, OPTION, read_law
 from hindmost.harness.recorder.petsc_recorder import ACTIVITIES
 from hindmost.harness.verbs.campaign import (
@@ -94,12 +93,6 @@ def add_system_arguments(parser: argparse.ArgumentParser) -> None:
         "--case", default="", metavar="LETTER", help="test case of 'ice-flow': A, C, X, Y or Z (A)"
     )
     parser.add_argument(
-        "--linearisation",
-        default="",
-        metavar="NAME",
-        help="matrix of 'ice-flow': newton or picard (newton)",
-    )
-    parser.add_argument(
         "--step",
         type=int,
         metavar="N",
@@ -153,13 +146,6 @@ def add_solver_arguments(parser: argparse.ArgumentParser) -> None:
 def add_measurement_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what is measured beside times, and the noise that is injected."""
     parser.add_argument(
-        "--counters",
-        choices=[str(use) for use in CounterUse],
-        default=str(CounterUse.AUTO),
-        help="count instructions and cycles of every iteration; auto: if that needs no system call "
-        "(%(default)s)",
-    )
-    parser.add_argument(
         "--activities",
         action="store_true",
         help=f"split the local work of every iteration into {', '.join(ACTIVITIES)} and other",
@@ -194,7 +180,6 @@ def experiment_of(arguments: argparse.Namespace) -> KrylovExperiment:
             unknowns=arguments.unknowns,
             grid=arguments.grid,
             case=arguments.case,
-            linearisation=arguments.linearisation,
             step=arguments.step,
             file=arguments.file,
             right_side=arguments.rhs,
@@ -204,7 +189,6 @@ def experiment_of(arguments: argparse.Namespace) -> KrylovExperiment:
         warmup=arguments.warmup,
         seed=arguments.seed,
         petsc_options=arguments.petsc_options,
-        counters=CounterUse(arguments.counters),
         keep=read_share(arguments.keep, "--keep"),
         live=arguments.live,
         rtol=arguments.rtol,

@@ -98,13 +98,6 @@ def add_decision_arguments(deciding: argparse._ArgumentGroup) -> None:
     deciding.add_argument(
         "--time-limit", metavar="TIME", help="stop before this limit, as 90s, 5m or 01:00:00"
     )
-    deciding.add_argument(
-        "--risk",
-        type=float,
-        default=0.01,
-        metavar="P",
-        help="accepted probability to exceed the limit (%(default)s)",
-    )
     deciding.add_argument("--mtbf", metavar="TIME", help="mean time between failures")
     deciding.add_argument(
         "--checkpoint", type=Path, metavar="FILE", help="write checkpoints to this file"
@@ -158,7 +151,6 @@ def experiment_of(arguments: argparse.Namespace) -> AdaptiveExperiment:
         threshold=THRESHOLD if threshold is None else threshold,
         orders=DecisionOptions(
             time_limit_s=seconds_of("--time-limit", arguments.time_limit),
-            risk=arguments.risk,
             mtbf_s=seconds_of("--mtbf", arguments.mtbf),
             saves=arguments.checkpoint is not None,
         ),

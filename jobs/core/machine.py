@@ -11,8 +11,7 @@ from msgspec import Meta
 from hindmost.jobs.core.values import Line, check_names
 from hindmost.records import RecordError
 
-Cores = Annotated[int, Meta(ge=1, le=1_000_000)]
-Nodes = Annotated[int, Meta(ge=1, le=10_000_000)]
+Positive = Annotated[int, Meta(ge=1)]
 VARIABLE = r"[A-Za-z_][A-Za-z0-9_]*"
 NAMES = {
     "launch_template": ("ranks", "nodes", "ranks_per_node"),
@@ -66,8 +65,8 @@ class MachineProfile:
     launcher: Line
     launch_args: tuple[Line, ...] = ()
     launch_template: tuple[Line, ...] = ()
-    cores_per_node: Cores = 1
-    nodes: Nodes | None = None
+    cores_per_node: Positive = 1
+    nodes: Positive | None = None
     partition: Line = ""
     account: Line = ""
     qos: Line = ""

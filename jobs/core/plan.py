@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hindmost.errors import DataError, UnknownSchemaError
+from hindmost.errors import DataError
 from hindmost.files import read_text, reason, write_atomically
 from hindmost.jobs.core.machine import MachineProfile
 from hindmost.parsing import is_plain_name, parse_json, shown
-from hindmost.records import RecordError, from_document, to_document
+from hindmost.records import check_version, from_document, to_document
 
 SCHEMA = "hindmost-plan"
 VERSION = 1
@@ -196,15 +196,8 @@ def read_plan(path: Path) -> Plan:
         raise DataError(f"{path}: cannot be read, or not a plan: {reason(error)}.") from error
     if not isinstance(document, dict) or document.pop("schema", None) != SCHEMA:
         raise DataError(f"{path}: JSON, but not a plan of hindmost (schema '{SCHEMA}').")
-    version = document.pop("version", None)
-    if type(version) is int and version > VERSION:
-        raise UnknownSchemaError(
-            f"{path}: version {version} of '{SCHEMA}'; this hindmost reads up to {VERSION}. "
-            "Install a newer one."
-        )
+    check_version(document.pop("version", None), VERSION, path)
     try:
-        if type(version) is not int or version != VERSION:
-            raise RecordError(f"allowed: {VERSION}", "version", found=version)
         plan = from_document(Plan, document)
         check_whole(plan)
     except DataError as error:

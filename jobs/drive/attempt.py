@@ -25,7 +25,6 @@ from hindmost.jobs.drive.exit_cause import (
     disk_is_full,
     error_message,
     lines_of,
-    memory_kills,
     says_full,
 )
 from hindmost.jobs.drive.process import Deadline, ProcessEnd, Signals, perform, told_to_stop
@@ -93,7 +92,6 @@ def attempt(run: PlannedRun, number: int, here: DriverContext) -> RunOutcome:
     place = scratch_folder(machine.scratch, home, study.plan.study, number)
     out, output = place / "out", place / OUTPUT
     out.mkdir()
-    kills = memory_kills()
     current_run.record(
         study, here.allocation, run=run.id, attempt=number, job=here.job, nodes=here.nodes,
         folder=place,
@@ -109,7 +107,7 @@ def attempt(run: PlannedRun, number: int, here: DriverContext) -> RunOutcome:
             grace_s=here.grace_s,
             signals=here.signals,
         )
-        outcome = conclude(run, number, ended, here, out, output, memory_kills() - kills)
+        outcome = conclude(run, number, ended, here, out, output)
     finally:
         shutil.rmtree(place, ignore_errors=True)
     return outcome
@@ -122,12 +120,11 @@ def conclude(
     here: DriverContext,
     out: Path,
     output: Path,
-    kills: int,
 ) -> RunOutcome:
     """Move an attempt's files into the study's folder and write its outcome."""
     home = here.study.run(run.id)
     lines = lines_of(output)
-    cause = cause_of(ended, said="\n".join(lines[-LINES:]), memory_kills=kills)
+    cause = cause_of(ended, said="\n".join(lines[-LINES:]))
     said = error_message(lines, cause)
     files: tuple[str, ...] = ()
     if cause is Cause.DONE:

@@ -1,11 +1,10 @@
-"""Find why a run ended: from its exit status, its output, and the state of memory and disk."""
+"""Find why a run ended: from its exit status, its output, and the state of the disk."""
 
 from __future__ import annotations
 
 import os
 import re
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 
 from hindmost.errors import DataError, MissingError, UsageError
@@ -13,9 +12,10 @@ from hindmost.files import open_regular
 from hindmost.jobs.core.durable import DISK_FULL
 from hindmost.jobs.drive.process import ASKED_TO_END, NOT_FOUND, ProcessEnd, shell_status
 from hindmost.jobs.outcomes import Cause
-from hindmost.statuses import TIME_IS_UP, WORK_IS_LEFT
+from hindmost.statuses import WORK_IS_LEFT
 
-NOT_EXECUTABLE = 126
+NOT_EXECUTABLE, TIMED_OUT = 126, 124
+"""Exit statuses of a shell, and of timeout."""
 
 CAUSES = {
     0: Cause.DONE,
@@ -25,7 +25,7 @@ CAUSES = {
     NOT_EXECUTABLE: Cause.FAILED,
     NOT_FOUND: Cause.FAILED,
     WORK_IS_LEFT: Cause.STOPPED,
-    TIME_IS_UP: Cause.RUN_LIMIT,
+    TIMED_OUT: Cause.RUN_LIMIT,
 }
 """Exit statuses with a known cause; any other is a crash, which may not happen again.
 
@@ -45,20 +45,17 @@ NODE_FAILURE = re.compile(r"^(?:srun|slurmstepd)\b.*node[ _]fail", re.IGNORECASE
 """Lines of srun."""
 EXITED = re.compile(r"^srun: error: .*: tasks? \S+: Exited with exit code (\d+)", re.MULTILINE)
 """A line of srun. Its own exit status is the highest of all: that of ranks it ended later."""
-GROUPS, MOUNT = Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
 FULL_BYTES = 1 << 20
 """A disk with less room is full."""
 
 
-def cause_of(ended: ProcessEnd, *, said: str, memory_kills: int) -> Cause:
+def cause_of(ended: ProcessEnd, *, said: str) -> Cause:
     """Return why a run ended.
 
     Parameters
     ----------
     said : str
         The last lines that the run printed.
-    memory_kills : int
-        Processes that the kernel killed during the run because memory was exhausted.
     """
     if ended.by is not None:
         return ended.by
@@ -68,45 +65,11 @@ def cause_of(ended: ProcessEnd, *, said: str, memory_kills: int) -> Cause:
     cause = CAUSES.get(status, Cause.CRASHED)
     if cause is not Cause.CRASHED:
         return cause
-    if memory_kills > 0 or OUT_OF_MEMORY.search(said):
+    if OUT_OF_MEMORY.search(said):
         return Cause.MEMORY
     if NODE_FAILURE.search(said):
         return Cause.NODE_FAILED
     return Cause.CRASHED
-
-
-def memory_kills() -> int:
-    """Count the processes of this job that the kernel killed because memory was exhausted."""
-    with suppress(OSError, ValueError):
-        for line in GROUPS.read_text().splitlines():
-            _, controllers, inside = line.split(":", 2)
-            if "memory" in controllers.split(","):  # version 1: each group counts only its own
-                files = [*(MOUNT / "memory" / of_job(inside)).rglob("memory.oom_control")]
-            elif controllers == "":  # version 2: a group includes its subgroups
-                files = [MOUNT / of_job(inside) / "memory.events"]
-            else:
-                continue
-            if any(file.is_file() for file in files):
-                return sum(count_in(file) for file in files if file.is_file())
-    return 0
-
-
-def of_job(inside: str) -> str:
-    """Return the group of the whole job, if Slurm made one; steps are its subgroups."""
-    parts = inside.strip("/").split("/")
-    for place, part in enumerate(parts):
-        if part.startswith("job_"):
-            return "/".join(parts[: place + 1])
-    return "/".join(parts)
-
-
-def count_in(file: Path) -> int:
-    """Return the number of kills in a file of the kernel."""
-    for line in file.read_text().splitlines():
-        name, _, count = line.partition(" ")
-        if name == "oom_kill":
-            return int(count)
-    return 0
 
 
 def says_full(said: str) -> bool:
@@ -120,10 +83,8 @@ def disk_is_full(folder: Path) -> bool:
     return disk.f_bavail * disk.f_frsize < FULL_BYTES
 
 
-LINES, MOST = 6, 600
-"""Maximum lines and characters of the message."""
-LONGEST = 300
-"""Maximum characters of the line that explains the end."""
+LINES, MOST = 6, 400
+"""Maximum lines of the message, and characters of these and of the one that explains the end."""
 READ_BYTES = 1 << 16
 """Read from the beginning and from the end of the output."""
 
@@ -171,7 +132,7 @@ def lines_of(output: Path) -> list[str]:
 
 def error_message(lines: Sequence[str], cause: Cause) -> str:
     """Return the last lines of a run, and below them the line that explains why it ended."""
-    why = explaining_line(lines, cause)[:LONGEST]
+    why = explaining_line(lines, cause)[:MOST]
     others = "\n".join(line for line in lines[-LINES:] if line != why)[-MOST:]
     return f"{others}\n{why}".strip("\n")
 

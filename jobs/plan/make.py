@@ -8,7 +8,6 @@ import math
 import random
 import re
 from collections.abc import Callable, Iterable, Mapping, MutableSequence, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any
@@ -183,7 +182,7 @@ def layout_on(machine: MachineProfile, ranks: int, ranks_per_node: int | None = 
 DIGITS = 10
 """Of the hash; 10,000 configurations with one head collide in one of 20,000 studies."""
 HEAD = 24
-"""Characters of the head at most."""
+"""Characters of the head of an id, and of a label, at most."""
 _WHO = ("solver", "deck", "operation", "problem")
 """Names whose values identify a run best for a person."""
 _SIZES = {"ranks": "p", "unknowns": "u"}
@@ -206,18 +205,11 @@ def head(configuration: Mapping[str, Value]) -> str:
     named = [name for name in _WHO if name in configuration] + texts
     parts = [slug(str(configuration[named[0]]))[:HEAD]] if named else ["run"]
     parts += [
-        f"{letter}{short(configuration[n])}" for n, letter in _SIZES.items() if n in configuration
+        f"{letter}{str(configuration[n])[:HEAD]}"
+        for n, letter in _SIZES.items()
+        if n in configuration
     ]
     return "-".join(slug(part) or "run" for part in parts)
-
-
-def short(value: Value) -> str:
-    """Write a value of any size for the name of a folder."""
-    text = str(value)
-    if len(text) > HEAD and not isinstance(value, str):
-        with suppress(OverflowError):  # a whole number that is no float
-            text = f"{value:g}".replace("+", "")
-    return text[:HEAD]
 
 
 def slug(text: str) -> str:
@@ -239,8 +231,6 @@ def shuffle(values: MutableSequence[Any], stream: random.Random) -> None:
 START_S = 60.0
 """Time for a job to start its first run (modules, imports, a slow file system); reserved where the
 longest walltime has room for it."""
-LABEL = 20
-"""Characters of a label at most."""
 
 
 @dataclass(slots=True)
@@ -357,7 +347,7 @@ def key_of(run: PlannedRun, by: Pack) -> tuple[str, ...]:
 
 def label(key: tuple[str, ...]) -> str:
     """Write a key so that it can be in the name of a job."""
-    return slug("-".join(key))[:LABEL].strip("-.")
+    return slug("-".join(key))[:HEAD].strip("-.")
 
 
 def allocation_of(name: str, box: _Box, limits: StudyLimits) -> Allocation:

@@ -12,8 +12,8 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from hindmost.documents import Document, parse_document, read_document
-from hindmost.errors import DataError, UnknownSchemaError, UsageError
+from hindmost.documents import Document, parse_document, profiles_path, read_document
+from hindmost.errors import DataError, UsageError
 from hindmost.jobs.core.values import NAMED, OUT, Line, Whole, as_words, check_names, plain
 from hindmost.jobs.study.machines import LOCAL, MachineTables, read_machines, with_this_one
 from hindmost.jobs.study.study import Pack, PackBy, RunOrder, Study, StudyLimits
@@ -24,9 +24,7 @@ from hindmost.jobs.study.sweep import (
     read_conditions,
     replace_axis,
 )
-from hindmost.parsing import shown
-from hindmost.profiles import profiles_path
-from hindmost.records import RecordError, from_document
+from hindmost.records import RecordError, check_version, from_document
 from hindmost.text import choose, parse_duration
 
 SCHEMA = 1
@@ -157,13 +155,8 @@ def study_of(
 ) -> Study:
     """Check a document and return its study; see `read_study`."""
     replacements = tuple(replacements)
-    schema = document.data.get("schema")
-    if type(schema) is int and schema > SCHEMA:
-        raise UnknownSchemaError(
-            f"{document.name}: schema = {shown(schema)}; this hindmost reads up to {SCHEMA}. "
-            "Install a newer one."
-        )
     with document.errors():
+        check_version(document.data.get("schema", SCHEMA), SCHEMA, document.name)
         file = from_document(StudyFile, with_words(document.data))
         limits = read_limits(file.limits)
     with document.errors("sweep"):

@@ -7,9 +7,9 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from hindmost.errors import DataError, UnknownSchemaError
+from hindmost.errors import DataError
 from hindmost.models.simulation.network import Amount, Link, Size
-from hindmost.records import RecordError, from_document, to_document
+from hindmost.records import RecordError, check_version, from_document, to_document
 
 Name = Annotated[str, Meta(min_length=1, description="text that is not empty")]
 Count = Annotated[int, Meta(ge=1)]
@@ -194,15 +194,8 @@ class Machine:
                 f"This is not a machine file: its schema is {found!r}, not '{SCHEMA}'. "
                 "`hindmost probe` writes machine files."
             )
-        version = content.get("version")
-        if isinstance(version, int) and version > VERSION:
-            raise UnknownSchemaError(
-                f"The machine file has version {version}; this hindmost reads versions up to "
-                f"{VERSION}. Update hindmost, or probe the machine again."
-            )
         try:
-            if version != VERSION or isinstance(version, bool):
-                raise RecordError(f"allowed: {VERSION}", "machine", "version", found=version)
+            check_version(content.get("version"), VERSION, "The machine file")
             return from_document(cls, content, "machine", ignore_unknown=True)
         except RecordError as error:
             raise DataError(f"In the machine file, {error}") from None

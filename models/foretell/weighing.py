@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from hindmost.models.foretell.candidates import FORM, REACH
 from hindmost.models.foretell.held_out import Trials
+from hindmost.models.pmnf.predictive import weighted_quantile
 
 FLOOR = 0.02
 """Error, as a difference of logarithms, below which candidates count as equally good."""
@@ -85,37 +86,12 @@ def weigh(trials: Trials) -> Weighed:
     at_points = np.where(told, weights[:, None], 0.0)
     at_points /= np.maximum(at_points.sum(axis=2, keepdims=True), np.finfo(float).tiny)
     capped = np.clip(np.nan_to_num(trials.errors), -LARGEST_ERROR, LARGEST_ERROR)
-    off = weighted_median(capped, at_points)
+    off = weighted_quantile(capped, at_points)
     return Weighed(
-        predicted=weighted_median(np.where(without, 0.0, trials.predicted), weights),
+        predicted=weighted_quantile(np.where(without, 0.0, trials.predicted), weights),
         weights=weights,
         off=np.where(there, off, np.nan),
     )
-
-
-def weighted_median(
-    values: NDArray[np.float64], weights: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Return the weighted median of the last axis, linear between values.
-
-    Parameters
-    ----------
-    values, weights : float64 array, shape (..., candidate)
-        Weights of 0 take no part; their sum is 1.
-    """
-    # What takes no part stands behind the others and is no neighbour to interpolate to.
-    order = np.argsort(np.where(weights > 0.0, values, np.inf), axis=-1, kind="stable")
-    ordered = np.take_along_axis(values, order, -1)
-    mass = np.take_along_axis(np.broadcast_to(weights, values.shape), order, -1)
-    middle = np.cumsum(mass, axis=-1) - 0.5 * mass
-    last = (mass > 0.0).sum(axis=-1) - 1
-    above = np.minimum((middle < 0.5).sum(axis=-1), last)[..., None]
-    below = np.maximum(above - 1, 0)
-    low, high = np.take_along_axis(middle, below, -1), np.take_along_axis(middle, above, -1)
-    gap = np.where(high > low, high - low, 1.0)
-    share = np.clip(np.where(high > low, (0.5 - low) / gap, 1.0), 0.0, 1.0)
-    ends = np.take_along_axis(ordered, below, -1), np.take_along_axis(ordered, above, -1)
-    return np.asarray(((1.0 - share) * ends[0] + share * ends[1])[..., 0])
 
 
 def width_features(trials: Trials, weighed: Weighed) -> NDArray[np.float64]:

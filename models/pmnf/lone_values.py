@@ -14,8 +14,6 @@ LONE = 10.0
 """Ratio of a value to what its neighbours suggest, from which something else was measured."""
 AGREE = 0.5
 """Difference of the neighbours from each other over that of the value from them, logarithms."""
-CALM = 0.25
-"""Difference of all inner values from their neighbours, over that of a value at an end."""
 LEAST_ON_LINE = 4
 """Points of a line on which one can be the odd one out."""
 AMONG = 6
@@ -72,31 +70,6 @@ def lines_along(table: NDArray[np.float64], axis: int) -> list[NDArray[np.intp]]
     order = np.lexsort((table[:, axis], which))
     borders = np.flatnonzero(np.diff(which[order])) + 1
     return [line for line in np.split(order, borders) if line.size >= LEAST_ON_LINE]
-
-
-def end_ratios(points: NDArray[np.float64], values: NDArray[np.float64]) -> tuple[float, float]:
-    """Compare the first and the last value of a series with what the two next to it suggest.
-
-    Parameters
-    ----------
-    points, values : float64 array, shape (point,)
-
-    Returns
-    -------
-    tuple of float
-        The ratios; NaN where the value is not far off, or the others are not calm either.
-    """
-    if values.size <= LEAST_ON_LINE or not (values > 0.0).all():
-        return np.nan, np.nan
-    x, y = np.log(points), np.log(values)
-    slopes = np.diff(y) / np.diff(x)
-    ratios = []
-    for end, begin, inner in ((0, 1, slice(1, None)), (-1, -2, slice(None, -1))):
-        off = y[end] - (y[begin] + slopes[begin] * (x[end] - x[begin]))
-        bends = np.abs(np.diff(slopes[inner])) * np.diff(x[inner])[1:]
-        far = np.abs(off) > np.log(LONE) and bends.max(initial=0.0) < CALM * np.abs(off)
-        ratios.append(float(np.exp(off)) if far else np.nan)
-    return ratios[0], ratios[1]
 
 
 def to_leave_out(

@@ -9,19 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.models.pmnf.expression import HUMAN
-from hindmost.models.pmnf.lone_values import end_ratios
 from hindmost.models.pmnf.noise import Noise
 from hindmost.models.pmnf.term import ABSENT, Exponents, Term
 from hindmost.text import percent
 
-LEAST_STEPS = 4
-"""Steps in one direction that count as a trend; chance makes as many once in 60 cases."""
 APART = 2.0
 """Ratio of largest to smallest value from which a constant describes nothing."""
-ALIKE = 0.05
-"""Spread of all values but the last, over the difference of the last from them. Below it, growth is
-more abrupt than any term of the search spaces on points that double or lie closer."""
-
 FAR_OFF = 5.0
 """Standard errors of the values by which a function is off, on root mean square, that does not fit.
 Repetitions within one run scatter less than runs do, so that a factor of 2 or 3 says little."""
@@ -162,8 +155,6 @@ class ScalingModel:
     steepest : tuple of str
         Parameters with whose steepest growth in the search space the function grows; the metric
         may grow faster.
-    fastest_fall : bool
-        Whether the leading term falls fastest of the search space; the metric may fall faster.
     misfit : Misfit or None
         How the function fails to fit, where repetitions scatter far less than it is off.
     """
@@ -177,7 +168,6 @@ class ScalingModel:
     intervals: Intervals
     lone: tuple[LoneValue, ...] = ()
     steepest: tuple[str, ...] = ()
-    fastest_fall: bool = False
     misfit: Misfit | None = None
 
     def predict(self, at: NDArray[np.float64] | float) -> NDArray[np.float64]:
@@ -248,32 +238,14 @@ class ScalingModel:
     def doubts(self) -> list[str]:
         """Say what the points leave open; runners-up are reported separately."""
         found = []
-        if not self.form.terms and (direction := self._direction()):
-            found.append(f"{direction} from point to point, but no term of the search space fits")
-        elif self._scattered():
+        if self._scattered():
             found.append("the values differ widely, so that their mean is a poor prediction")
         elif self.misfit:
             found.append(self.misfit.explain(self.parameters))
         if self.steepest:
             of = f" of {' and '.join(self.steepest)}" if len(self.parameters) > 1 else ""
             found.append(f"the search space has no steeper term{of}: it may grow faster")
-        if self.fastest_fall:
-            found.append("the search space has no term that falls faster: it may do so")
-        found += self.lone_values()
-        if self.form.terms and self._rests_on_last():
-            found.append(
-                "only the largest point differs from a constant: repeat it, and add a larger one"
-            )
-        return found
-
-    def _direction(self) -> str:
-        """Say whether all values grow or all fall from point to point; empty otherwise."""
-        steps = np.diff(self.values)
-        if len(self.parameters) > 1 or steps.size < LEAST_STEPS:
-            return ""
-        if not ((steps > 0.0).all() or (steps < 0.0).all()):
-            return ""
-        return "grows" if steps[0] > 0.0 else "falls"
+        return found + self.lone_values()
 
     def _scattered(self) -> bool:
         """Whether the model is a constant although the values differ by a factor."""
@@ -281,31 +253,15 @@ class ScalingModel:
         return not self.form.terms and low > 0.0 and high > APART * low
 
     def lone_values(self) -> list[str]:
-        """Name the values far from their neighbours, and an end far from the points next to it."""
-        found = [each.explain(self.parameters) for each in self.lone]
-        if len(self.parameters) == 1:
-            points = self.points[:, 0]
-            for at, ratio in zip((0, -1), end_ratios(points, self.values), strict=True):
-                if np.isfinite(ratio):
-                    found.append(
-                        f"the value at {self.parameters[0]} = {points[at]:.12g} is {ratio:.3g} "
-                        "times what the points next to it suggest: repeat the measurement"
-                    )
-        return found
-
-    def _rests_on_last(self) -> bool:
-        """Whether only the last value differs from a constant."""
-        if len(self.parameters) > 1 or self.values.size <= LEAST_STEPS:
-            return False
-        others = self.values[:-1]
-        return bool(np.ptp(others) < ALIKE * np.abs(self.values[-1] - np.median(others)))
+        """Name the values far from their neighbours."""
+        return [each.explain(self.parameters) for each in self.lone]
 
     def explain(self) -> str:
         """Say in a sentence how the metric grows."""
         return "; ".join([self._growth(), *self.doubts()])
 
     def _growth(self) -> str:
-        if not self.form.terms and (self._direction() or self._scattered()):
+        if self._scattered():
             low, high = self.values.min(), self.values.max()
             return f"between {low:.4g} and {high:.4g} over {self.values.size} points"
         if not self.form.terms:

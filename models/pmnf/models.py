@@ -143,10 +143,6 @@ class ScalingModels:
                 for name, exponents in zip(self.parameters, form.leading, strict=False)
                 if exponents == max(self.space.exponents)
             ),
-            fastest_fall=len(self.parameters) == 1
-            and bool(form.terms)
-            and form.coefficients[-1] > 0.0
-            and form.terms[-1].exponents[0] == min(self.space.exponents),
         )
 
     def _lone(self, kernel: int) -> tuple[LoneValue, ...]:

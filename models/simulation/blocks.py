@@ -48,8 +48,9 @@ class EventBlock:
         take part in all.
     group : int array, shape (iteration, rank, event), or None
         The rank that stands for those that take part in a collective: its root, or any of them if
-        it is over some ranks only; `NO_GROUP` otherwise. None: all collectives are over all ranks,
-        and have no root.
+        it is over some ranks only; `NO_GROUP` otherwise. Of a non-blocking one with a root, the one
+        rank that a rank needs, itself if none; `NO_GROUP` if all. None: all collectives are over
+        all ranks, and have no root.
     """
 
     kind: NDArray[np.uint8]

@@ -5,8 +5,10 @@ A non-blocking reduction can complete once all ranks have posted it, and a rank 
 its neighbours have sent it. With t_p the clock of rank p and w_p its own work before an event::
 
     reduction     t_p <- max_q (t_q + w_q) + L
-    completion    t_p <- max(t_p + w_p + o, P + L),  P = max_q of the clocks at the matching post
+    completion    t_p <- max(t_p + w_p + o, P_p + L),  P_p = max_q of the clocks at its post
     receipt       t_p <- max(t_p + w_p + o, max_q (s_q + L)),  s_q = when neighbour q sent
+
+Of a broadcast and a reduction to a root that do not block, q is the one rank that p needs, or none.
 
 A receipt also completes what its rank has sent. With an MPI that does so only while the receiver
 is inside MPI, exchanges meet: s_q is then when q comes to its own receipt, unless p had sent before
@@ -46,6 +48,7 @@ from hindmost.models.simulation.blocks import (
     REDUCE,
     SEND,
     TO_ROOT,
+    EventBlock,
     Neighbours,
     slabs,
 )
@@ -128,15 +131,16 @@ class EventSimulator:
         self._own_time, self._lag, self._receipts_send = own_time, lag, receipts_send
         self._exchanges_meet = exchanges_meet and not receipts_send
         self._sent, self._come, self._left = np.zeros((3, ranks))
-        # Posts that are pending, in a ring: when the last rank posted, which one, and where.
-        self._posted = np.zeros(pending)
-        self._poster = np.zeros(pending, np.int32)
+        # Posts that are pending, in a ring: when the last rank that each rank needs posted, which
+        # one that was, and where.
+        self._posted = np.zeros((pending, ranks))
+        self._poster = np.zeros((pending, ranks), np.int32)
         self._posted_at = np.zeros(pending, np.int64)
         self._ends = np.zeros(2, np.int64)  # of the ring: the first, and one past the last
 
     def meet(self) -> None:
         """Let all ranks stand together at time 0, with nothing pending."""
-        self.clock[:] = self._sent[:] = self._left[:] = self._posted[:] = 0.0
+        self.clock[:] = self._sent[:] = self._left[:] = 0.0
         self._ends[:] = 0
 
     @property
@@ -144,7 +148,36 @@ class EventSimulator:
         """When the last rank posted the latest reduction, in seconds; None if none is pending."""
         if self._ends[1] == self._ends[0]:
             return None
-        return float(self._posted[(self._ends[1] - 1) % self._posted.size])
+        return float(self._posted[(self._ends[1] - 1) % len(self._posted)].max())
+
+    def walk_cycles(self, block: EventBlock, *, ended: NDArray[np.float64] | None = None) -> None:
+        """Walk through bodies, before some of which all ranks meet.
+
+        Parameters
+        ----------
+        block : EventBlock
+            The next bodies. What their events took is not walked through.
+        ended : float64 array, shape (iteration, rank), seconds, optional
+            Is filled with the time at which every rank ends a body, since all ranks met.
+
+        Raises
+        ------
+        DataError
+            See `walk`.
+        """
+        for rows in block.cycles():
+            part = block.part(rows)
+            if part.cycle_begins[0]:
+                self.meet()
+            self.walk(
+                part.kind,
+                part.work,
+                part.rest,
+                ended=None if ended is None else ended[rows],
+                absent=part.absent,
+                group=part.group,
+                interpret=block.work.size <= FEW_EVENTS,
+            )
 
     def walk(
         self,
@@ -232,9 +265,9 @@ class EventSimulator:
                 noted.met,
                 noted.cost,
             )
-        if self._ends[1] - self._ends[0] > self._posted.size:
+        if self._ends[1] - self._ends[0] > len(self._posted):
             raise DataError(
-                f"More than {self._posted.size} reductions were posted and not completed: the "
+                f"More than {len(self._posted)} reductions were posted and not completed: the "
                 "events of this run do not fit together."
             )
 
@@ -247,7 +280,7 @@ def as_float64(values: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
 @declared(
     "(u1[:,::1], f8[:,:,::1], f8[:,:,::1], f8[:,::1], f8[:,:,::1], b1[:,:,::1], "
     "i4[:,:,::1], b1[::1], f8[:,::1], f8[:,::1], i8, b1, b1, i8[::1], i8[::1], b1[:,::1], "
-    "f8[::1], f8[::1], f8[::1], f8[::1], f8[::1], i4[::1], i8[::1], i8[::1], f8[:,::1], "
+    "f8[::1], f8[::1], f8[::1], f8[::1], f8[:,::1], i4[:,::1], i8[::1], i8[::1], f8[:,::1], "
     "f8[:,:,::1], f8[:,::1], i4[:,::1], i8[::1], b1[:,::1], f8[:,::1])"
 )
 def walk_events(
@@ -289,7 +322,7 @@ def walk_events(
     as an empty array.
     """
     bodies, events = kind.shape
-    ranks, pending = clock.size, posted.size
+    ranks, pending = clock.size, len(posted)
     staying, ending, noting = stay.size > 0, ended.size > 0, waited.size > 0
     leaving = leaves.size > 0
     missing = absent.size > 0
@@ -353,17 +386,21 @@ def walk_events(
                     if what == IN_ORDER and come > done[of]:
                         done[of], by[of] = come, rank
             elif what == POST:
-                # P = max_q t_q joins the ring; nobody waits.
+                # P_p = max_q t_q, or t_q of the rank that p needs, joins the ring; nobody waits.
                 newest = ends[1] % pending
                 posted[newest], poster[newest], posted_at[newest] = last, latest, place
+                if group.size:
+                    for rank in range(ranks):
+                        of = group[body, rank, event]
+                        if of != NO_GROUP:
+                            posted[newest, rank] = clock[of]
+                            poster[newest, rank] = of if of != rank else -1
                 ends[1] += 1
             elif what == COMPLETE:
-                # t_p = max(t_p + w_p + o, P + L) with the oldest post, if more than the lag are
+                # t_p = max(t_p + w_p + o, P_p + L) with the oldest post, if more than the lag are
                 # pending; else nothing is due yet.
-                due, whose = 0.0, -1
-                if ends[1] - ends[0] > lag:
-                    oldest = ends[0] % pending
-                    due, whose = posted[oldest] + cost, poster[oldest]
+                due, oldest = ends[1] - ends[0] > lag, ends[0] % pending
+                if due:
                     if noting:
                         since[place] = posted_at[oldest]
                     ends[0] += 1
@@ -371,8 +408,9 @@ def walk_events(
                     clock[rank] += least
                     if noting:
                         costs[place, rank] = least
-                    if due > clock[rank]:
-                        clock[rank] = due
+                    whose = poster[oldest, rank] if due else -1
+                    if whose >= 0 and posted[oldest, rank] + cost > clock[rank]:
+                        clock[rank] = posted[oldest, rank] + cost
                         if noting:
                             waited[place, rank] = whose
                             costs[place, rank] = cost

@@ -379,10 +379,9 @@ def refuse_contradictions(released_s: Times, kind: NDArray[np.uint8], total_s: f
         )
         if worst == COMPLETE:
             why = (
-                "Roots of MPI_Ibcast and MPI_Iscatter, and all but the root of MPI_Ireduce and "
-                "MPI_Igather, need not wait there, and who is the root is not recorded: record the "
-                "program with the blocking calls. Otherwise the clocks of the ranks differ by more "
-                "than these calls take."
+                "Not all ranks need to wait for persistent collectives with a root and for "
+                "MPI_Iscan, and which do is not recorded: record the program with other calls. "
+                "Otherwise the clocks of the ranks differ by more than these calls take."
             )
         raise DataError(
             f"Rank {rank} leaves events {of_rank[rank]:.3g} s too early in all, before those that "

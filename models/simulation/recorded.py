@@ -64,7 +64,8 @@ def releases(
 ) -> NDArray[np.float64]:
     """Return from when on nobody else kept a rank at an event, as it was recorded.
 
-    A reduction releases its group when the last one comes; a completion, when the last rank posted;
+    A reduction releases its group when the last one comes; a completion, when the last rank that is
+    needed posted;
     a receipt, when the last neighbour sent; a broadcast, when its root comes; the root of a
     reduction, when the last other rank comes; a scan, when the last rank before comes. What depends
     on nobody, and a message in which a rank takes no part, is released at minus infinity.
@@ -144,7 +145,7 @@ def released_by(
         exchanges_meet and not receipts_send,
         np.empty((0, 0, 0), np.bool_) if block.absent is None else block.absent,
         groups_of(block),
-        np.zeros(int(np.count_nonzero(block.kind == POST)) + 1),
+        np.zeros((int(np.count_nonzero(block.kind == POST)) + 1, start.shape[1])),
         released,
         by,
     )
@@ -153,7 +154,7 @@ def released_by(
 
 @declared(
     "(u1[:,::1], b1[::1], f8[:,::1], f8[:,:,::1], f8[:,:,::1], i8[::1], i8[::1], b1[:,::1], b1, "
-    "b1, b1[:,:,::1], i4[:,:,::1], f8[::1], f8[:,:,::1], i4[:,:,::1])"
+    "b1, b1[:,:,::1], i4[:,:,::1], f8[:,::1], f8[:,:,::1], i4[:,:,::1])"
 )
 def find_releases(
     kind: NDArray[np.uint8],
@@ -177,7 +178,7 @@ def find_releases(
     missing, named = absent.size > 0, by.size > 0
     last = np.empty(ranks + 1)  # of a group; all ranks are the last one
     latest = np.empty(ranks + 1, np.int32)  # who that is
-    poster = np.zeros(posted.size, np.int32)
+    poster = np.zeros(posted.shape, np.int32)
     begin, end = 0, 0  # of what is posted and not completed
     sent, left = np.full((2, ranks), start[0].min())
     for body in range(bodies):
@@ -206,18 +207,22 @@ def find_releases(
                     if what == IN_ORDER and come[body, event, rank] > last[place]:
                         last[place], latest[place] = come[body, event, rank], rank
             elif what == POST:
-                posted[end] = leave[body, event, 0]
-                poster[end] = 0
-                for rank in range(1, ranks):
-                    if leave[body, event, rank] > posted[end]:
-                        posted[end], poster[end] = leave[body, event, rank], rank
+                poster[end] = np.argmax(leave[body, event])
+                posted[end] = leave[body, event].max()
+                if group.size:
+                    for rank in range(ranks):
+                        place = group[body, rank, event]
+                        if place == rank:
+                            posted[end, rank], poster[end, rank] = -np.inf, -1
+                        elif place != NO_GROUP:
+                            posted[end, rank], poster[end, rank] = leave[body, event, place], place
                 end += 1
             elif what == COMPLETE:
                 if begin < end:
                     for rank in range(ranks):
-                        released[body, event, rank] = posted[begin]
+                        released[body, event, rank] = posted[begin, rank]
                         if named:
-                            by[body, event, rank] = poster[begin]
+                            by[body, event, rank] = poster[begin, rank]
                     begin += 1
             elif what == SEND:
                 for rank in range(ranks):

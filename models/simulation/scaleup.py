@@ -19,6 +19,7 @@ from hindmost.models.laws.tailed import TailedLaw
 from hindmost.models.simulation.blocks import (
     NO_GROUP,
     ONE_WAY,
+    POST,
     RECEIVE,
     REDUCE,
     WAITING,
@@ -340,10 +341,15 @@ def groups_on(
     """
     if block.group is None:
         return None
-    group = block.group[rows]
+    group, kind = block.group[rows], block.kind[rows]
     alike = (group == group[:, :1]).all(axis=1)
-    root = np.where(alike & np.isin(block.kind[rows], ONE_WAY), group[:, 0], NO_GROUP)
-    return np.repeat(np.minimum(root, ranks - 1)[:, None], ranks, axis=1)
+    root = np.where(alike & np.isin(kind, (*ONE_WAY, POST)), group[:, 0], NO_GROUP)
+    found = np.repeat(np.minimum(root, ranks - 1)[:, None], ranks, axis=1)
+    # Of a reduction to a root that does not block, every other rank needs only itself.
+    body, event = np.nonzero(~alike & (kind == POST))
+    found[body, :, event] = np.arange(ranks)
+    found[body, np.minimum(group[body, :, event].argmin(axis=1), ranks - 1), event] = NO_GROUP
+    return found
 
 
 def neighbours_of(program: Program) -> Edges:

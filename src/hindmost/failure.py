@@ -13,10 +13,8 @@ from hindmost.statuses import BROKEN_PIPE, DEFECT, INTERRUPTED
 
 TRACEBACK = "HINDMOST_TRACEBACK"
 """Environment variable: 1 prints the traceback of a failure, a path appends it to that file."""
-MOST = 300
-"""Maximum characters of the text of an unexpected exception."""
-LONGEST = 4000
-"""Maximum characters of our own message, which may quote a file."""
+MOST = 4000
+"""Maximum characters of the text of an exception, which may quote a file."""
 PACKAGE = Path(__file__).parent
 
 
@@ -24,7 +22,7 @@ def describe(error: BaseException) -> tuple[str, int]:
     """Return the message and the exit status for an exception; no message for a broken pipe."""
     if isinstance(error, HindmostError):
         said = str(error)
-        return (f"{said[:LONGEST]}..." if len(said) > LONGEST else said), error.exit_status
+        return (f"{said[:MOST]}..." if len(said) > MOST else said), error.exit_status
     if isinstance(error, KeyboardInterrupt):
         return "interrupted", INTERRUPTED
     if isinstance(error, BrokenPipeError):

@@ -56,9 +56,12 @@ def plain_number(text: str) -> float:
     ------
     ValueError
     """
-    if "_" in text:
-        raise ValueError(f"{shown(text)} is not a number")
-    return float(text)
+    try:
+        if "_" not in text:
+            return float(text)
+    except ValueError:
+        pass
+    raise ValueError(f"'{one_line(text[:SHOWN])}' is not a number")
 
 
 def parse_toml(text: str) -> dict[str, Any]:

@@ -15,8 +15,6 @@ from typing import Any
 NO_BREAK = "\u00a0"
 """A space at which no line is broken; hindmost's own sentences have it."""
 KEPT = f"\n\t{NO_BREAK}"
-MOST_SHOWN = 8000
-"""Characters of a text from a file of another program, such as MPI's words on itself."""
 NOT_ASCII = re.compile(r"[^\x00-\x7e]")
 
 
@@ -40,9 +38,9 @@ def one_line(text: str) -> str:
 
 
 def cleaned(value: Any) -> Any:
-    """Return a value of JSON whose texts are `one_line` each, of a length that can be shown."""
+    """Return a value of JSON whose texts are `one_line` each."""
     if isinstance(value, str):
-        return one_line(" ".join(value.split()))[:MOST_SHOWN]
+        return one_line(" ".join(value.split()))
     if isinstance(value, list):
         return [cleaned(each) for each in value]
     if isinstance(value, dict):

@@ -41,7 +41,7 @@ from typing import get_type_hints as hints_of
 
 import msgspec
 
-from hindmost.errors import DataError
+from hindmost.errors import DataError, UnknownSchemaError
 from hindmost.output import plain
 from hindmost.parsing import LARGEST, shown
 from hindmost.printable import one_line
@@ -117,6 +117,26 @@ def from_document(kind: type[T], value: Any, *path: str | int, ignore_unknown: b
         raise explained(error, kind, value).below(*path) from None
     except RecordError as error:
         raise error.below(*path) from None
+
+
+def check_version(version: Any, newest: int, where: object) -> int:
+    """Return the version of a document's schema.
+
+    Raises
+    ------
+    UnknownSchemaError
+        A newer hindmost wrote it.
+    DataError
+        It is no version.
+    """
+    if type(version) is not int or version < 1:
+        raise DataError(f"{where}: version is {shown(version)}; allowed: 1 to {newest}.")
+    if version > newest:
+        raise UnknownSchemaError(
+            f"{where} has version {version}, and this hindmost reads up to {newest}. Install a "
+            "newer one."
+        )
+    return version
 
 
 def to_document(value: Any) -> Any:

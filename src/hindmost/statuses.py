@@ -10,7 +10,6 @@ status  meaning
 4       something is missing on the machine or in the environment
 70      a defect of hindmost, or not enough memory
 75      stopped in good order with work left: start it again
-124     ``--most-seconds`` passed; files beside the runs say where each rank was
 130     interrupted (Ctrl-C)
 141     the reader of the output went away, as in ``| head``
 143     terminated (TERM)
@@ -24,8 +23,6 @@ DEFECT = 70
 """An exception that hindmost does not expect (``EX_SOFTWARE`` of ``sysexits.h``)."""
 WORK_IS_LEFT = 75
 """Stopped in good order with work left: start it again (``EX_TEMPFAIL`` of ``sysexits.h``)."""
-TIME_IS_UP = 124
-"""A time limit of the user has passed, as with ``timeout`` of coreutils."""
 INTERRUPTED = 128 + 2
 """By INT, as in a shell."""
 BROKEN_PIPE = 128 + 13

@@ -74,17 +74,9 @@ def test_a_run_of_known_times(
     assert run["outside_s"] == pytest.approx(2 * 10e-6 + 3 * 20e-6, rel=1e-4)
     assert [window["bodies"] for window in run["windows"]] == [[0, 20], [20, 40]]
     assert run["windows"][1]["ideal_s"] == pytest.approx(work[20:].max(axis=1).sum(), rel=1e-6)
-    assert [place["position"] for place in run["places"]] == list(range(10))
-    assert run["places"][3]["ideal_s"] == pytest.approx(work[3::10].max(axis=1).sum(), rel=1e-6)
     assert [node["node"] for node in run["nodes"]] == ["node-0"]
     assert run["not_split"] is None
     assert "% of the solve time lies outside the iterations" in run["text"]
-
-
-def test_solves_that_do_not_restart_have_no_places_of_a_cycle(run_file: Path) -> None:
-    runs = [hindmost.open(run_file) for _ in range(2)]
-    runs[1].header = replace(runs[1].header, restart=0)
-    assert [bool(compute(run, 3).places) for run in runs] == [True, False]
 
 
 def test_a_run_is_the_same_in_blocks(run_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -97,7 +89,6 @@ def test_a_run_is_the_same_in_blocks(run_file: Path, monkeypatch: pytest.MonkeyP
         (at_once.whole, blocks.whole),
         *((a.efficiencies, b.efficiencies) for a, b in zip(at_once.windows, blocks.windows,
                                                            strict=True)),
-        *zip(at_once.places.values(), blocks.places.values(), strict=True),
     ):  # fmt: skip
         ours, theirs = to_document(one), to_document(other)
         assert ours.pop("lost_s") == pytest.approx(theirs.pop("lost_s"))
@@ -142,17 +133,6 @@ def test_show_tells_what_is_known_in_no_time(
     assert line() == split
 
 
-def test_places_of_a_pipelined_solver_are_not_split(
-    tmp_path: Path, header: Header, values: dict[str, object], capsys: pytest.CaptureFixture[str]
-) -> None:
-    header = replace(header, solver="pgmres", synchronisation="pipelined", lag=1)
-    of = efficiencies_of(hindmost.open(write_whole(tmp_path, header, values)))
-    assert of.whole.transfer is not None
-    assert {each.transfer for each in of.places.values()} == {None}
-    assert main(["show", "--efficiency", str(of.run.path), "--places"]) == 0
-    assert "cannot be separated by place: reductions overlap" in capsys.readouterr().out
-
-
 def test_nodes_share_the_efficiency_of_the_run(
     tmp_path: Path, header: Header, values: dict[str, object], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -161,11 +141,10 @@ def test_nodes_share_the_efficiency_of_the_run(
     assert {name: each.ranks for name, each in of.nodes.items()} == {"a": 2, "b": 1}
     mean = (2 * of.nodes["a"].parallel + of.nodes["b"].parallel) / RANKS
     assert mean == pytest.approx(of.whole.parallel)
-    assert main(["show", "--efficiency", str(file), "--windows", "4", "--places"]) == 0
+    assert main(["show", "--efficiency", str(file), "--windows", "4"]) == 0
     printed = capsys.readouterr().out
     assert re.search(r"^a \(2\) +\d", printed, re.MULTILINE)
     assert re.search(r"^30 to 39 +\d", printed, re.MULTILINE)
-    assert re.search(r"^9 +\d", printed, re.MULTILINE)
 
 
 def test_an_adaptive_run_is_not_split_and_says_so(
@@ -176,7 +155,7 @@ def test_an_adaptive_run_is_not_split_and_says_so(
     [run] = told(capsys, file)["runs"]
     assert run["whole"]["transfer"] is None
     assert run["whole"]["lost_s"].keys() == {"load_balance", "communication"}
-    assert "an adaptive run records the phases" in run["not_split"]
+    assert "this run has no events" in run["not_split"]
     cells = np.arange(40 * RANKS).sum()
     assert run["computation"]["size"] == pytest.approx(cells, rel=0.1)
     assert main(["show", str(file)]) == 0

@@ -7,7 +7,8 @@ import pytest
 
 from hindmost.harness.runfile.common_events import common_sequence, most_pending
 from hindmost.models.events import EventKind
-from hindmost.models.ranks.efficiency_tally import IdealNetwork
+from hindmost.models.simulation.blocks import Neighbours
+from hindmost.models.simulation.event_simulator import EventSimulator
 
 SEND, RECEIVE = EventKind.SEND, EventKind.RECEIVE
 REDUCE, POST, COMPLETE = EventKind.REDUCE, EventKind.POST, EventKind.COMPLETE
@@ -47,10 +48,9 @@ def test_a_chain_is_walked_from_rank_to_rank() -> None:
     for rank in range(3):
         work[0, rank, places[rank][-1]] = 1.0
     source, target = np.arange(3, dtype=np.int32), np.arange(1, 4, dtype=np.int32)
-    ended = IdealNetwork(4, source, target).advance(
-        np.array([kinds], np.uint8), work, np.array([[0.0, 0.0, 0.0, 1.0]]), np.ones(1, bool)
-    )
-    assert ended[0].tolist() == [1.0, 2.0, 3.0, 4.0]
+    network = EventSimulator(4, Neighbours.of_edges(4, source, target))
+    network.walk(np.array([kinds], np.uint8), work, np.array([[0.0, 0.0, 0.0, 1.0]]))
+    assert network.clock.tolist() == [1.0, 2.0, 3.0, 4.0]
 
 
 def test_one_rank_hands_out_work() -> None:

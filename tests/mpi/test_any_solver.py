@@ -284,10 +284,6 @@ FAILURES = {
         60,
         "the solution is worse than zero; is the matrix singular",
     ),
-    ("singular", "gmres", "jacobi", 10**7): (
-        0,
-        "-ksp_gmres_restart 10000000: a cycle of 10,000,000",
-    ),
 }
 """Matrix, solver, preconditioner and restart; iterations that are kept, and what is said."""
 UNKNOWN = ("Unknown solver 'gmers'; did you mean", "Unknown solver 'pipegmres'; did you mean")

@@ -9,7 +9,14 @@ from pathlib import Path
 
 import pytest
 from tests.conftest import Ranks
-from tests.programs.attaching import PROGRAMS, alone, attached, close_books
+from tests.programs.attaching import (
+    PROGRAMS,
+    Program,
+    alone,
+    attached,
+    close_books,
+    record_all,
+)
 
 import hindmost
 from hindmost.cli import main
@@ -29,19 +36,39 @@ SHAPES = {
     "inlined": ("100", 100),
 }
 """What each is asked for, and its iterations."""
+HALO = """\
+from mpi4py import MPI
+world = MPI.COMM_WORLD
+for number in range(60):
+    both = [world.isend(0, 0), world.isend(1, 0)]; got = [world.irecv() for _ in both]
+    MPI.Request.waitall(both + got)
+    sum(range(20_000))
+    world.barrier()
+"""
+STEPS = """\
+from mpi4py import MPI
+world = MPI.COMM_WORLD
+def step(parts):
+    for part in range(parts):
+        world.allreduce(part)
+        sum(range(100_000))
+for number in range(30):
+    world.barrier()
+    step(number % 4 + 1)
+    sum(range(200_000))
+"""
 HARD = ("chunks", "kinds", "recursion")
 """Those that compilers change most."""
 
 
-def runs_of(folder: Path) -> list[Run]:
+def by_share(runs: list[Run]) -> list[Run]:
     """Return the runs of a program, that of the loop with most of the time first."""
-    runs = [hindmost.open(path) for path in (folder / "runs").glob("*.h5")]
     return sorted(runs, key=lambda each: -attached(each)["loop"]["share"])
 
 
 def only_run(folder: Path) -> Run:
-    (run,) = runs_of(folder)
-    return run
+    (path,) = (folder / "runs").glob("*.h5")
+    return hindmost.open(path)
 
 
 @pytest.fixture(scope="module")
@@ -55,21 +82,33 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize(
-    ("level", "shape"),
-    [
-        *(("-O2", shape) for shape in SHAPES),
-        *((level, shape) for level in ("-O0", "-O3", "stripped") for shape in HARD),
-    ],
-)
+CASES = [
+    *(("-O2", shape) for shape in SHAPES),
+    *((level, shape) for level in ("-O0", "-O3", "stripped") for shape in HARD),
+]
+
+
+@pytest.fixture(scope="module")
+def found(programs: Path) -> dict[str, list[Run]]:
+    """Return the runs of each way to compile each shape, and of programs of Python."""
+    (programs / "halo.py").write_text(HALO)
+    (programs / "steps.py").write_text(STEPS)
+    auto = ("--iterate-at", "auto")
+    given = {
+        f"{level} {shape}": Program(command=(programs / level, shape, SHAPES[shape][0]), words=auto)
+        for level, shape in CASES
+    }
+    given["halo"] = Program(command=(sys.executable, programs / "halo.py"))
+    given["steps"] = Program(command=(sys.executable, programs / "steps.py"), words=auto)
+    return record_all(programs, given)
+
+
+@pytest.mark.parametrize(("level", "shape"), CASES)
 def test_the_iterations_are_those_of_the_program(
-    level: str, shape: str, programs: Path, tmp_path: Path
+    level: str, shape: str, found: dict[str, list[Run]]
 ) -> None:
-    asked, iterations = SHAPES[shape]
-    words = ("--out", "runs", "--iterate-at", "auto", "--", programs / level, shape, asked)
-    done = alone(*words, folder=tmp_path)
-    assert done.returncode == 0, done.stderr
-    run, *phases = runs_of(tmp_path)
+    iterations = SHAPES[shape][1]
+    run, *phases = by_share(found[f"{level} {shape}"])
     loop = attached(run)["loop"]
     assert run.durations.shape[0] == loop["iterations"] == iterations, loop
     assert [each.durations.shape[0] for each in phases] == [150] * (shape == "phases")
@@ -126,41 +165,13 @@ def test_what_is_no_loop_is_refused_and_kept(programs: Path, tmp_path: Path) -> 
     assert only_run(tmp_path).durations.shape[0] == 3
 
 
-def test_calls_on_one_line_of_python_are_no_loop(tmp_path: Path) -> None:
-    script = tmp_path / "halo.py"
-    script.write_text(
-        "from mpi4py import MPI\n"
-        "world = MPI.COMM_WORLD\n"
-        "for number in range(60):\n"
-        "    both = [world.isend(0, 0), world.isend(1, 0)]; got = [world.irecv() for _ in both]\n"
-        "    MPI.Request.waitall(both + got)\n"
-        "    sum(range(20_000))\n"
-        "    world.barrier()\n"
-    )
-    done = alone("--out", "runs", "--", sys.executable, script, folder=tmp_path)
-    assert done.returncode == 0, done.stderr
-    run = only_run(tmp_path)
+def test_calls_on_one_line_of_python_are_no_loop(found: dict[str, list[Run]]) -> None:
+    (run,) = found["halo"]
     assert (run.durations.shape[0], attached(run)["loop"]["name"]) == (60, "<module> (halo.py:3)")
 
 
-def test_loops_of_python(tmp_path: Path) -> None:
-    script = tmp_path / "steps.py"
-    script.write_text(
-        "from mpi4py import MPI\n"
-        "world = MPI.COMM_WORLD\n"
-        "def step(parts):\n"
-        "    for part in range(parts):\n"
-        "        world.allreduce(part)\n"
-        "        sum(range(100_000))\n"
-        "for number in range(30):\n"
-        "    world.barrier()\n"
-        "    step(number % 4 + 1)\n"
-        "    sum(range(200_000))\n"
-    )
-    words = ("--out", "runs", "--iterate-at", "auto", "--", sys.executable, script)
-    done = alone(*words, folder=tmp_path)
-    assert done.returncode == 0, done.stderr
-    run = only_run(tmp_path)
+def test_loops_of_python(found: dict[str, list[Run]]) -> None:
+    (run,) = found["steps"]
     loop = attached(run)["loop"]
     assert (run.durations.shape[0], loop["name"]) == (30, "<module> (steps.py:7)")
     inside = [each for each in loop["loops"] if each["role"] == "inside"]

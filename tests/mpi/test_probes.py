@@ -112,7 +112,7 @@ def test_one_rank_leaves_out_the_network(ranks: Ranks, tmp_path: Path) -> None:
 
 BAD: dict[str, tuple[list[str], int, str]] = {
     "a kernel that is not there": (["grind", "--kernel", "stencil:absent"], 4, "PYTHONPATH"),
-    "another machine's file": (["noise", "--out", "elsewhere.json"], 2, "--force"),
+    "another machine's file": (["noise", "--out", "elsewhere.json"], 2, "another machine"),
     "no place for checkpoints": (["checkpoint", "--quick", "--dir", "absent"], 2, "--dir"),
     "a kernel that fails on one rank": (
         ["grind", "--quick", "--kernel", "stencil:fails", "--cells", "100"],

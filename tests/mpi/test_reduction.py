@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.conftest import Ranks, starter
+from tests.conftest import starter
 from tests.mpi.commands import Done, run_several
 
 import hindmost
@@ -109,23 +109,23 @@ def test_a_run_keeps_its_share(
 ) -> None:
     folder, done = kept[0], kept[1]["share"]
     assert done.returncode == 0, done.stderr
-    assert "full records kept of 2 of 4 ranks" in done.stderr
+    assert "full records kept of 1 of 2 ranks" in done.stderr
     [file] = (folder / "share").glob("*.h5")
     run = hindmost.open(file)
     run.verify()
-    assert (run.columns, run.header.ranks) == (2, 4)
+    assert (run.columns, run.header.ranks) == (1, 2)
     account = run.header.spec["reduction"]
     reasons = sorted(rank for ranks_ in account["reasons"].values() for rank in ranks_)
     assert reasons == run.kept_ranks.tolist()
     profile, bodies = run.variable("profile_phase"), run.variable("interval_bodies")
-    assert profile.shape == (40, 4, len(PHASES))
+    assert profile.shape == (40, 2, len(PHASES))
     assert bodies.sum() == 40
     # the profiles of the kept ranks are the sums of their full records
     full = run.variable("phase_duration").sum(axis=0, dtype=np.float64)
     np.testing.assert_allclose(profile[:, run.kept_ranks].sum(axis=0), full, rtol=1e-4, atol=1e-9)
     assert 0 < run.variable("every_last").sum() <= 40  # nobody is last where two are equally late
-    assert run.variable("every_solve_time").shape == (4,)
-    assert len(run.edges.source) == 6
+    assert run.variable("every_solve_time").shape == (2,)
+    assert len(run.edges.source) == 2
     none = ("diagonal", "--solver", "cg", "--keep", "0", "--out", str(tmp_path / "no"))
     assert main(["run", *none]) == 2
     assert "a share above 0 and up to 1" in capsys.readouterr().err
@@ -232,7 +232,7 @@ def test_a_reduced_file_says_of_all_ranks_what_the_whole_one_says(
     assert "by slow transfers of halos that were sent in time" in text
 
 
-SMALL = ("--deck", "timing-a", "--base", "24x16", "--steps", "3", "--cycles", "230")
+SMALL = ("--deck", "timing-a", "--base", "24x16", "--steps", "4", "--cycles", "205")
 
 
 SHARE = (
@@ -243,27 +243,28 @@ SHARE = (
 
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Done]]:
-    """Return the folder of runs on four ranks, in one launch, and what became of each."""
+    """Return the folder of runs on two ranks, in one launch, and what became of each."""
     folder = tmp_path_factory.mktemp("kept")
     asked = {
         "share": SHARE,
         "all": ("adaptive", *SMALL, "--blocks"),
         "some": ("adaptive", *SMALL, "--blocks", "--keep", "50%"),
+        "one": ("adaptive", *SMALL[:-1], "3", "--keep", "1%"),
     }
     commands: dict[str, tuple[str | Path, ...]] = {
         name: ("run", *words, "--out", folder / name) for name, words in asked.items()
     }
-    return folder, run_several(folder, 4, commands)
+    return folder, run_several(folder, 2, commands)
 
 
 @pytest.fixture(scope="module")
 def both(kept: tuple[Path, dict[str, Done]]) -> tuple[Run, Run]:
-    """Return the same cycles on four ranks, with all records and with those of half the ranks."""
+    """Return the same cycles on two ranks, with all records and with those of one of them."""
     found = []
     for name in ("all", "some"):
         done = kept[1][name]
         assert done.returncode == 0, done.stderr
-        assert ("full records kept of 2 of 4 ranks" in done.stderr) == (name == "some")
+        assert ("full records kept of 1 of 2 ranks" in done.stderr) == (name == "some")
         [file] = (kept[0] / name).glob("*.h5")
         run = hindmost.open(file)
         run.verify()
@@ -281,13 +282,13 @@ def test_kept_ranks_of_an_adaptive_run_count_as_in_a_whole_one(
 ) -> None:
     whole, some = both
     kept = some.kept_ranks
-    assert (some.columns, some.header.ranks, some.bodies) == (2, 4, 230)
+    assert (some.columns, some.header.ranks, some.bodies) == (1, 2, 205)
     assert kept[0] == 0  # which predicts
     assert whole.variable("epoch")[-1] > 0  # the mesh has changed
     account = some.header.spec["reduction"]
     assert account["reasons"]["always"] == [0]
     for name in COUNTED:
-        assert some.variable(name).shape == (230, 2)
+        assert some.variable(name).shape == (205, 1)
         np.testing.assert_array_equal(some.variable(name), whole.variable(name)[:, kept])
     for name in ("epoch", "block_place", "block_load", "block_owner", "block_edge_bytes"):
         np.testing.assert_array_equal(some.variable(name), whole.variable(name))
@@ -296,7 +297,7 @@ def test_kept_ranks_of_an_adaptive_run_count_as_in_a_whole_one(
         for run in both
     ]
     assert rows[0] == rows[1]
-    assert len(rows[0]) > 6
+    assert len(rows[0]) > 2
     assert some.predictors == whole.predictors
     assert np.isfinite(some.variable("predicted")[1:]).all()
 
@@ -305,11 +306,11 @@ def test_what_all_ranks_counted_is_kept_as_sums_and_extremes(both: tuple[Run, Ru
     whole, some = both
     kept = some.kept_ranks
     edges = np.concatenate([[0], np.cumsum(some.variable("interval_bodies"))])
-    assert (edges.size, edges[-1]) == (201, 230)
+    assert (edges.size, edges[-1]) == (201, 205)
     names = some.texts("count")
     assert names == list(COUNTS)
     profile = some.variable("profile_count")
-    assert profile.shape == (200, 4, len(COUNTS))
+    assert profile.shape == (200, 2, len(COUNTS))
     for name in COUNTED:
         counts, at = whole.variable(name), names.index(name)
         np.testing.assert_array_equal(total_of(some, name), counts.sum(axis=1))
@@ -340,7 +341,7 @@ def test_verbs_take_a_reduced_adaptive_run_or_refuse_it(
     for run in both:
         assert main(["show", str(run.path)]) == 0
         said.append(capsys.readouterr().out)
-    assert "4 ranks (full records of 2; times and counts of iterations are of these)" in said[1]
+    assert "2 ranks (full records of 1; times and counts of iterations are of these)" in said[1]
     lines = [
         [line for line in text.splitlines() if line.startswith(("  cells", "  adaption"))]
         for text in said
@@ -349,7 +350,7 @@ def test_verbs_take_a_reduced_adaptive_run_or_refuse_it(
     assert len(lines[0]) == 1
     assert main(["check", str(some.path)]) in (0, 1)
     assert main(["show", "--ranks", str(some.path)]) == 0
-    assert "2 of 4 ranks kept full records" in capsys.readouterr().out
+    assert "1 of 2 ranks kept full records" in capsys.readouterr().out
     assert main(["report", str(some.path), "--out", str(tmp_path / "page.html")]) == 0
     assert (tmp_path / "page.html").stat().st_size > 10_000
     read, every = read_adaptive(some), read_adaptive(whole)
@@ -360,14 +361,13 @@ def test_verbs_take_a_reduced_adaptive_run_or_refuse_it(
 
 
 def test_one_rank_that_is_kept_is_the_one_that_predicts(
-    ranks: Ranks, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    kept: tuple[Path, dict[str, Done]], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = ("run", "adaptive", *SMALL[:-1], "3", "--out", str(tmp_path / "runs"), "--keep")
-    done = ranks(2, *words, "1%")
+    folder, done = kept[0], kept[1]["one"]
     assert done.returncode == 0, done.stderr
-    [file] = (tmp_path / "runs").glob("*.h5")
+    [file] = (folder / "one").glob("*.h5")
     run = hindmost.open(file)
     run.verify()
     assert run.kept_ranks.tolist() == [0]
-    assert main([*words, "2"]) == 2
+    assert main(["run", "adaptive", *SMALL, "--out", str(folder / "none"), "--keep", "2"]) == 2
     assert "a share above 0 and up to 1" in capsys.readouterr().err

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import io
+import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
+from contextlib import redirect_stdout
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from tests.conftest import ROOT
+from tests.conftest import BIN, ROOT
 
+import hindmost
+from hindmost.cli import main
+from hindmost.harness.attach.pending import convert_all
 from hindmost.harness.runfile.reader import Run
 from hindmost.harness.stack import current_stack
 
@@ -68,6 +76,41 @@ def alone(*words: str | Path, folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         command, capture_output=True, text=True, check=False, timeout=120, cwd=folder
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Program:
+    """A program to record: its command line, words for `hindmost attach`, and its ranks."""
+
+    command: Sequence[str | Path]
+    words: Sequence[str] = ()
+    ranks: int = 1
+
+
+def record_all(folder: Path, programs: Mapping[str, Program]) -> dict[str, list[Run]]:
+    """Record programs from one script with ``--print-env``, and convert what each left.
+
+    `hindmost attach` starts Python for each, which takes longer than most of them.
+
+    Returns
+    -------
+    dict of str to list of Run
+        Of each, in the order of their file names.
+    """
+    lines = []
+    for name, program in programs.items():
+        with redirect_stdout(io.StringIO()) as said:
+            assert main(["attach", "--print-env", "--out", f"{folder / name}", *program.words]) == 0
+        launcher = [BIN / "mpiexec", "-n", program.ranks] if program.ranks > 1 else []
+        words = shlex.join(map(str, [*launcher, *program.command]))
+        lines.append(f"({said.getvalue()}\n{words}) || true")
+    subprocess.run(
+        ["sh", "-c", "\n".join(lines)], check=True, timeout=600, cwd=folder, capture_output=True
+    )
+    return {
+        name: [hindmost.open(path) for path in sorted(convert_all(folder / name, folder / name))]
+        for name in programs
+    }
 
 
 def attached(run: Run) -> dict[str, Any]:

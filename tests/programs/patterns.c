@@ -23,6 +23,12 @@ static void exchange(const char *how, MPI_Request persistent[4], MPI_Comm ring, 
     MPI_Bcast(mine, COUNT, MPI_DOUBLE, 0, MPI_COMM_WORLD);
     work(rank ? 1e-3 : 3e-4);
     MPI_Reduce(mine, theirs, COUNT, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
+  } else if (!strcmp(how, "irooted")) {
+    MPI_Ibcast(mine, COUNT, MPI_DOUBLE, 0, MPI_COMM_WORLD, &q[0]);
+    work(rank ? 1e-3 : 3e-4);
+    MPI_Wait(&q[0], MPI_STATUS_IGNORE);
+    MPI_Ireduce(mine, theirs, COUNT, MPI_DOUBLE, MPI_SUM, size - 1, MPI_COMM_WORLD, &q[1]);
+    MPI_Wait(&q[1], MPI_STATUS_IGNORE);
   } else if (!strcmp(how, "gather")) {
     MPI_Scatter(spare, 1, MPI_DOUBLE, mine, 1, MPI_DOUBLE, size - 1, MPI_COMM_WORLD);
     MPI_Gather(mine, 1, MPI_DOUBLE, spare, 1, MPI_DOUBLE, size - 1, MPI_COMM_WORLD);

@@ -23,17 +23,16 @@ import itertools
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from hindmost.analysis.readers.dates import seconds_since_1970
-from hindmost.analysis.readers.format import CaseResult, HistoryEntry, HistoryFile, HistoryFormat
-from hindmost.analysis.readers.history import FailedRun
+from hindmost.analysis.readers.format import HistoryEntry, HistoryFile, HistoryFormat, Session
 from hindmost.analysis.readers.json_values import JsonObject, member, read_object
 from hindmost.analysis.readers.remarks import Remarks
-from hindmost.analysis.readers.repetitions import HUGE, StandardError
+from hindmost.analysis.readers.repetitions import StandardError
 from hindmost.errors import DataError
+from hindmost.parsing import LARGEST
 
 BENCHMARKS = "benchmarks.json"
 
@@ -48,24 +47,11 @@ KINDS = {
 
 MOST_COMBINATIONS = 10_000
 """Of parameters, of a benchmark that failed as a whole: no list of results says how many."""
-UPPER_99 = 0.995
-"""Upper end of a 99 % interval."""
 
 COMMIT_NAME = re.compile(r"[0-9a-f]{7,40}-.*\.json$")
 """Name of a file of results."""
 
 Described = dict[str, JsonObject]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _ResultFile:
-    """The data common to all results of a file."""
-
-    path: Path
-    machine: str
-    environment: str
-    time: float
-    commits: dict[str, str]
 
 
 def _described(path: Path, remarks: Remarks) -> Described:
@@ -119,20 +105,21 @@ def _spread(columns: JsonObject, at: int) -> StandardError:
     # A history of another format does not wait for scipy.
     from scipy import special
 
-    known = type(repeats) in (int, float) and 1 < repeats < HUGE
+    known = type(repeats) in (int, float) and 1 < repeats < LARGEST
     freedom = float(repeats) - 1.0 if known else math.inf
-    return StandardError(0.5 * (high - low) / float(special.stdtrit(freedom, UPPER_99)), freedom)
+    return StandardError(0.5 * (high - low) / float(special.stdtrit(freedom, 0.995)), freedom)
 
 
 def _benchmark(
     name: str,
     columns: JsonObject,
     described: JsonObject,
-    file: _ResultFile,
+    session: Session,
+    environment: str,
     remarks: Remarks,
 ) -> Iterator[HistoryEntry]:
     """Yield the results of a benchmark, one for each of its parameters."""
-    where = f"{file.path}: {name}"
+    where = f"{session.file}: {name}"
     versions = [columns.get("version"), described.get("version")]
     if None not in versions and versions[0] != versions[1]:
         remarks.add(
@@ -154,26 +141,12 @@ def _benchmark(
         )
     for at, (point, value) in enumerate(zip(itertools.product(*parameters), results, strict=True)):
         shown = f"{name}({', '.join(map(str, point))})" if point else name
-        case = f"{shown} [{file.environment}]" if file.environment else shown
+        case = f"{shown} [{environment}]" if environment else shown
         if value is None:
-            yield FailedRun(
-                time=file.time,
-                machine=file.machine,
-                case=case,
-                reason="the benchmark failed",
-                file=str(file.path),
-            )
-            continue
-        yield CaseResult(
-            machine=file.machine,
-            case=case,
-            time=file.time,
-            file=str(file.path),
-            values={timer: value},
-            commits=file.commits,
-            units={timer: unit},
-            errors={timer: _spread(columns, at)},
-        )
+            yield session.failed(case, "the benchmark failed")
+        else:
+            error = _spread(columns, at)
+            yield session.result(case, {timer: value}, units={timer: unit}, errors={timer: error})
 
 
 def _read(source: HistoryFile, remarks: Remarks) -> Iterator[HistoryEntry]:
@@ -182,12 +155,11 @@ def _read(source: HistoryFile, remarks: Remarks) -> Iterator[HistoryEntry]:
     about = data.get("params")
     machine = about.get("machine") if isinstance(about, dict) else None
     commit = member(data, "commit_hash", str, f"{path}:")
-    environment = data.get("env_name") or path.stem.partition("-")[2]
-    file = _ResultFile(
-        path=path,
+    environment = str(data.get("env_name") or path.stem.partition("-")[2])
+    session = Session(
         machine=str(machine or path.absolute().parent.name),
-        environment=str(environment),
         time=seconds_since_1970(member(data, "date", None, f"{path}:"), f"{path}: date"),
+        file=str(path),
         commits={"": commit} if commit else {},
     )
     if "result_columns" not in data:
@@ -201,7 +173,8 @@ def _read(source: HistoryFile, remarks: Remarks) -> Iterator[HistoryEntry]:
                     name,
                     _columns(name, result, columns, str(path)),
                     described.get(name, {}),
-                    file,
+                    session,
+                    environment,
                     remarks,
                 )
             )

@@ -28,7 +28,6 @@ Lines at the same point are repetitions. ``callpath`` and ``metric`` may be miss
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from functools import partial
@@ -48,7 +47,6 @@ from hindmost.analysis.readers.json_values import (
 )
 from hindmost.analysis.readers.text_files import first_line, read_text, split_lines
 from hindmost.errors import DataError
-from hindmost.parsing import once_each
 
 
 def declared_entries(
@@ -71,17 +69,9 @@ def declared_entries(
 
 
 def _read_current(data: JsonObject, path: Path, into: ExperimentGathering) -> None:
-    met: set[tuple[str, str, Point]] = set()
     for kernel, metric, entry, where in declared_entries(data, path, into):
         point = tuple(to_numbers(member(entry, "point", list, where), f"{where} point"))
         values = to_numbers(member(entry, "values", None, where), f"{where} values")
-        if (kernel, metric, point) in met:
-            into.remarks.add(
-                "points that appear again",
-                f"{where}: a point of {kernel} ({metric}) appears again; its values "
-                "count as further repetitions.",
-            )
-        met.add((kernel, metric, point))
         into.add((kernel, metric), point, values, where)
 
 
@@ -194,10 +184,7 @@ def _read_file(path: Path, into: ExperimentGathering, key: str) -> None:
         where = f"{path}, line {number}"
         if key == "parameters":
             line = _with_commas(line)
-        try:
-            data = json.loads(line, object_pairs_hook=once_each)
-        except (ValueError, RecursionError):
-            data = load(line, str(path), number)  # says what is wrong
+        data = load(line, str(path), number)
         if not isinstance(data, dict) or not isinstance(data.get(key), dict) or "value" not in data:
             raise DataError(
                 f'{where}: a line is an object with at least "{key}" (an object) and "value".'

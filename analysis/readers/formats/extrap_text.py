@@ -32,6 +32,7 @@ from hindmost.errors import DataError
 from hindmost.parsing import plain_number
 
 KEYWORDS = ("PARAMETER", "POINTS", "METRIC", "REGION", "DATA")
+NUMBERS = "; numbers are separated by blanks and have a decimal point."
 _BEGINS = re.compile(rf"^[ \t\ufeff]*(?:{'|'.join(KEYWORDS)})(?:[ \t\r]|$)", re.MULTILINE)
 _TOKENS = re.compile(r"[()]|[^\s()]+")
 
@@ -44,10 +45,9 @@ class _TextFile:
         self.into = into
         self.parameters: list[str] = []
         self.points: list[Point] = []
-        self.there: set[Point] = set()
         self.kernel, self.metric = ROOT, DEFAULT
         self.data: list[tuple[int, list[float]]] = []
-        self.begun: dict[Key, int] = {}
+        self.begun: set[Key] = set()
         self.regions: dict[str, int] = {}
 
     def at(self, line: int) -> str:
@@ -94,13 +94,6 @@ class _TextFile:
             self.into.declare(self.parameters, at)
         for point in _points(rest, len(self.parameters), at):
             self.into.name_point(point, at)
-            if point in self.there:
-                self.into.remarks.add(
-                    "points that POINTS names again",
-                    f"{at}: POINTS names {', '.join(f'{number:.12g}' for number in point)} again; "
-                    "it counts as one point.",
-                )
-            self.there.add(point)
             self.points.append(point)
 
     def set_metric(self, line: int, rest: str) -> None:
@@ -122,8 +115,8 @@ class _TextFile:
             raise DataError(f"{self.at(line)}: DATA before POINTS; name the points first.")
         try:
             values = [plain_number(word) for word in rest.split()]
-        except ValueError:
-            raise DataError(_not_a_number(rest.split(), self.at(line))) from None
+        except ValueError as error:
+            raise DataError(f"{self.at(line)}: {error}{NUMBERS}") from None
         self.data.append((line, values))
 
     def end_section(self) -> None:
@@ -134,13 +127,7 @@ class _TextFile:
         key, begin = (self.kernel, self.metric), data[0][0]
         different = list(dict.fromkeys(self.points))
         points = different if len(data) == len(different) else self.points
-        before = self.begun.setdefault(key, begin)
-        if before != begin:
-            self.into.remarks.add(
-                "sections that appear again",
-                f"{self.at(begin)}: {key[0]} ({key[1]}) appears again after line {before}; its "
-                "values count as further repetitions.",
-            )
+        self.begun.add(key)
         if len(data) != len(points):
             self.into.remarks.add(
                 "series whose DATA do not match POINTS",
@@ -152,19 +139,6 @@ class _TextFile:
         for point, (line, values) in zip(points, data, strict=True):
             if values:
                 self.into.add(key, point, values, self.at(line))
-
-
-def _not_a_number(words: list[str], at: str) -> str:
-    """Say which of some words is not a number."""
-    for word in words:
-        try:
-            plain_number(word)
-        except ValueError:
-            return (
-                f"{at}: '{word[:40]}' is not a number; numbers are separated by blanks and have a "
-                "decimal point."
-            )
-    return f"{at}: not numbers."
 
 
 def _points(text: str, parameters: int, at: str) -> list[Point]:
@@ -183,8 +157,8 @@ def _points(text: str, parameters: int, at: str) -> list[Point]:
         else:
             try:
                 number = plain_number(token)
-            except ValueError:
-                raise DataError(_not_a_number([token], at)) from None
+            except ValueError as error:
+                raise DataError(f"{at}: {error}{NUMBERS}") from None
             if depth:
                 inner.append(number)
             elif parameters == 1:

@@ -12,11 +12,10 @@ One file contains all runs of all suites. The time is that of the run, not of th
 a benchmark, after the name of its suite unless that is the default, ``Benchmark``. The timer is
 ``time`` where the unit is one of time, also per iteration or operation, and ``value`` elsewhere.
 Values of one name in one run are repetitions: their median counts. Fits of Google Benchmark
-(``_BigO``, ``_RMS``) have no value and are left out. The machine is that of the folder's name; a
-page in its usual folder, ``dev/bench``, has the name of the repository instead. Only the tools
-``customBiggerIsBetter`` and ``customSmallerIsBetter`` say which values are better; for others the
-unit does (``iter/sec``). The range of a value is not read, as every tool means something else by
-it.
+(``_BigO``, ``_RMS``) have no value and are left out. The machine is that of the folder's name.
+Only the tools ``customBiggerIsBetter`` and ``customSmallerIsBetter`` say which values are better;
+for others the unit does (``iter/sec``). The range of a value is not read, as every tool means
+something else by it.
 """
 
 from __future__ import annotations
@@ -27,7 +26,13 @@ from pathlib import Path
 from typing import Any
 
 from hindmost.analysis.readers.dates import seconds_since_1970
-from hindmost.analysis.readers.format import CaseResult, HistoryEntry, HistoryFile, HistoryFormat
+from hindmost.analysis.readers.format import (
+    CaseResult,
+    HistoryEntry,
+    HistoryFile,
+    HistoryFormat,
+    Session,
+)
 from hindmost.analysis.readers.json_values import JsonObject, expect, load, member
 from hindmost.analysis.readers.remarks import Remarks
 from hindmost.analysis.readers.repetitions import summarise
@@ -38,9 +43,6 @@ from hindmost.errors import DataError
 DEFAULT_SUITE = "Benchmark"
 DIRECTIONS = {"customBiggerIsBetter": False, "customSmallerIsBetter": True}
 """Tool to whether smaller values are better."""
-
-PAGE_FOLDERS = ("bench", "benchmarks")
-"""Folders that are named by what they contain."""
 
 _PREFIX = re.compile(r"\s*window\.BENCHMARK_DATA\s*=\s*")
 _PER_ITERATION = re.compile(r"\s*/\s*(?:iter|iteration|op|ops|call)$", re.IGNORECASE)
@@ -54,18 +56,13 @@ def _unit(bench: JsonObject) -> tuple[str, str]:
     return ("time", plain) if plain.lower() in IN_SECONDS else ("value", written)
 
 
-def _machine(source: HistoryFile, data: JsonObject) -> str:
-    """Return the machine of a file: that of its folder, or the repository of a page."""
-    if source.folder_machine not in PAGE_FOLDERS:
-        return source.folder_machine
-    return str(data.get("repoUrl") or "").rstrip("/").rpartition("/")[2]
-
-
 def _run(run: Any, suite: str, where: str, file: str, machine: str) -> Iterator[CaseResult]:
     """Yield the results of a run, one for each of its benchmarks."""
     time = seconds_since_1970(member(run, "date", None, where), f"{where} date")
     commit = run.get("commit")
     name = commit.get("id") if isinstance(commit, dict) else None
+    commits = {"": str(name)} if name else {}
+    session = Session(machine=machine, time=time, file=file, commits=commits)
     direction = DIRECTIONS.get(str(run.get("tool")))
     cases: dict[tuple[str, str, str], list[Any]] = {}
     for at, bench in enumerate(member(run, "benches", list, where)):
@@ -75,13 +72,9 @@ def _run(run: Any, suite: str, where: str, file: str, machine: str) -> Iterator[
         cases.setdefault((each, *_unit(bench)), []).append(bench.get("value"))
     for (case, timer, unit), values in cases.items():
         value, error = summarise(values)
-        yield CaseResult(
-            machine=machine,
-            case=case if suite == DEFAULT_SUITE else f"{suite}: {case}",
-            time=time,
-            file=file,
-            values={timer: value},
-            commits={"": str(name)} if name else {},
+        yield session.result(
+            case if suite == DEFAULT_SUITE else f"{suite}: {case}",
+            {timer: value},
             units={timer: unit},
             errors={} if error is None else {timer: error},
             smaller_is_better={} if direction is None else {timer: direction},
@@ -101,7 +94,7 @@ def _document(path: Path) -> JsonObject:
 def _read(source: HistoryFile, remarks: Remarks) -> Iterator[HistoryEntry]:
     path = source.path
     data = _document(path)
-    machine = _machine(source, data)
+    machine = source.folder_machine
     for suite, runs in member(data, "entries", dict, f"{path}:").items():
         for at, run in enumerate(expect(runs, list, f"{path}: entries {suite}")):
             try:

@@ -22,15 +22,14 @@ from pathlib import Path
 
 from hindmost.analysis.readers.commits import commits_in
 from hindmost.analysis.readers.dates import seconds_since_1970
-from hindmost.analysis.readers.format import CaseResult, HistoryEntry, HistoryFile, HistoryFormat
-from hindmost.analysis.readers.history import FailedRun
+from hindmost.analysis.readers.format import HistoryEntry, HistoryFile, HistoryFormat, Session
 from hindmost.analysis.readers.json_values import JsonObject, member, read_object
 from hindmost.analysis.readers.remarks import Remarks
 from hindmost.analysis.readers.repetitions import (
-    HUGE,
     StandardError,
     summarise,
 )
+from hindmost.parsing import LARGEST
 
 TIMES = ("real_time", "cpu_time")
 NO_COUNTERS = (
@@ -40,24 +39,15 @@ NO_COUNTERS = (
 )
 """Keys of every result other than its times and counters."""
 
-AGGREGATES = ("mean", "median", "stddev", "cv", "BigO", "RMS")
-
 
 def _aggregate(entry: JsonObject) -> str:
     """Return the kind of aggregate of a result; empty for a repetition."""
-    if "run_type" in entry:
-        return str(entry.get("aggregate_name", "")) if entry["run_type"] == "aggregate" else ""
-    # Before version 1.5, only the name shows it.
-    ending = str(entry["name"]).rpartition("_")[2]
-    return ending if ending in AGGREGATES else ""
+    return str(entry.get("aggregate_name", "")) if entry.get("run_type") == "aggregate" else ""
 
 
 def _name(entry: JsonObject) -> str:
     """Return the name of a benchmark without that of an aggregate."""
-    if isinstance(entry.get("run_name"), str):
-        return str(entry["run_name"])
-    kind, name = _aggregate(entry), str(entry["name"])
-    return name.removesuffix(f"_{kind}") if kind else name
+    return str(entry.get("run_name") or entry["name"])
 
 
 def _timers(entry: JsonObject) -> list[str]:
@@ -89,7 +79,7 @@ def _of_aggregates(entries: list[JsonObject]) -> tuple[JsonObject, dict[str, Sta
     errors: dict[str, StandardError] = {}
     for timer in _timers(mean):
         value = deviation.get(timer)
-        if type(value) is float and isinstance(count, int) and 1 < count < HUGE:
+        if type(value) is float and isinstance(count, int) and 1 < count < LARGEST:
             errors[timer] = StandardError(value / math.sqrt(count), count - 1.0)
     return {timer: mean[timer] for timer in _timers(mean)}, errors
 
@@ -117,6 +107,7 @@ def _read(source: HistoryFile, remarks: Remarks) -> Iterator[HistoryEntry]:
     date = member(context, "date", None, f"{path}: context")
     time = seconds_since_1970(date, f"{path}: context date")
     machine = str(context.get("host_name") or source.folder_machine)
+    session = Session(machine=machine, time=time, file=str(path), commits=commits_in(context))
     program = str(context.get("executable") or "").replace("\\", "/").rpartition("/")[2]
     cases: dict[str, list[JsonObject]] = {}
     for at, entry in enumerate(member(data, "benchmarks", list, f"{path}:")):
@@ -127,7 +118,7 @@ def _read(source: HistoryFile, remarks: Remarks) -> Iterator[HistoryEntry]:
         single = [entry for entry in entries if not _aggregate(entry)]
         failure = _failure(entries)
         if failure is not None:
-            yield FailedRun(time=time, machine=machine, case=case, reason=failure, file=str(path))
+            yield session.failed(case, failure)
             continue
         values, errors = _of_repetitions(single) if single else _of_aggregates(entries)
         if not values:
@@ -136,16 +127,8 @@ def _read(source: HistoryFile, remarks: Remarks) -> Iterator[HistoryEntry]:
                 f"{path}: {name} has neither a repetition nor a mean; left out.",
             )
             continue
-        yield CaseResult(
-            machine=machine,
-            case=case,
-            time=time,
-            file=str(path),
-            values=values,
-            commits=commits_in(context),
-            units=_in_one_unit((single or entries)[0]),
-            errors=errors,
-        )
+        units = _in_one_unit((single or entries)[0])
+        yield session.result(case, values, units=units, errors=errors)
 
 
 def _recognises(path: Path, head: bytes) -> bool:

@@ -15,7 +15,7 @@ A case is a command, or its name, with those of its parameters that it does not 
 ``time`` (wall clock) and ``memory`` (the peak, if measured); runs are one
 value, their median. A command of which a run ended with another status than 0 failed. Version 1 has
 no date: the name of the file or of its folder gives it, or else the file's modification time, with
-a warning. Of files with the same contents the oldest counts.
+a warning.
 """
 
 from __future__ import annotations
@@ -26,10 +26,9 @@ from pathlib import Path
 from typing import Any
 
 from hindmost.analysis.readers.dates import seconds_since_1970
-from hindmost.analysis.readers.format import CaseResult, HistoryEntry, HistoryFile, HistoryFormat
-from hindmost.analysis.readers.history import FailedRun
+from hindmost.analysis.readers.format import HistoryEntry, HistoryFile, HistoryFormat, Session
 from hindmost.analysis.readers.json_values import JsonObject, expect, member, read_object
-from hindmost.analysis.readers.path_names import date_or_modification, dated
+from hindmost.analysis.readers.path_names import dated
 from hindmost.analysis.readers.remarks import Remarks
 from hindmost.analysis.readers.repetitions import StandardError, summarise
 
@@ -92,15 +91,14 @@ def _read(source: HistoryFile, remarks: Remarks) -> Iterator[HistoryEntry]:
     path = source.path
     data = read_object(path)
     time = _time(data, path, remarks)
+    session = Session(machine=source.folder_machine, time=time, file=str(path))
     for at, entry in enumerate(member(data, "results", list, f"{path}:")):
         where = f"{path}: results[{at}]"
         case = _case(entry, where)
         bad = [status for status in _statuses(entry) if status != 0]
         if bad:
             ended = "was killed" if bad[0] is None else f"ended with status {bad[0]}"
-            yield FailedRun(
-                time=time, machine=source.folder_machine, case=case, reason=ended, file=str(path)
-            )
+            yield session.failed(case, ended)
             continue
         values: JsonObject = {}
         errors: dict[str, StandardError] = {}
@@ -111,15 +109,8 @@ def _read(source: HistoryFile, remarks: Remarks) -> Iterator[HistoryEntry]:
                 values[timer], errors[timer] = value, error
             elif timer == "time":
                 values[timer] = value
-        yield CaseResult(
-            machine=source.folder_machine,
-            case=case,
-            time=time,
-            file=str(path),
-            values=values,
-            units={timer: unit for timer, (_, unit) in measurements.items()},
-            errors=errors,
-        )
+        units = {timer: unit for timer, (_, unit) in measurements.items()}
+        yield session.result(case, values, units=units, errors=errors)
 
 
 def _recognises(path: Path, head: bytes) -> bool:
@@ -135,5 +126,4 @@ HYPERFINE = HistoryFormat(
     looks_like='an object with "results", each with "command" and "times" (hyperfine)',
     recognises=_recognises,
     read=_read,
-    dated_by=date_or_modification,
 )

@@ -18,13 +18,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from hindmost.analysis.readers.commits import commits_in
 from hindmost.analysis.readers.dates import seconds_since_1970
-from hindmost.analysis.readers.format import CaseResult, HistoryEntry, HistoryFile, HistoryFormat
-from hindmost.analysis.readers.history import FailedRun
+from hindmost.analysis.readers.format import HistoryEntry, HistoryFile, HistoryFormat, Session
 from hindmost.analysis.readers.json_values import JsonObject, expect, read_object
 from hindmost.analysis.readers.path_names import date_of
 from hindmost.analysis.readers.remarks import Remarks
@@ -33,7 +31,6 @@ from hindmost.errors import DataError
 
 MACHINE_KEYS = ("machine", "site", "host", "hostname")
 DAY_S = 86400.0
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 _START = re.compile(r"(\d{1,2}):(\d{2}):(\d{2})(?:\.\d*)?")
 
@@ -52,37 +49,21 @@ def _time(entry: JsonObject, where: str, by_name: float | None) -> float:
     return time
 
 
-def day_of(time: float) -> str:
-    """Return the date of a time in seconds since 1970, UTC."""
-    return (EPOCH + timedelta(seconds=time // DAY_S * DAY_S)).date().isoformat()
-
-
 def _run(case: str, entry: JsonObject, source: HistoryFile, time: float) -> HistoryEntry:
     """Return the results of a case, or that it failed."""
     said = (str(entry[key]) for key in MACHINE_KEYS if isinstance(entry.get(key), str))
     machine = next(said, source.folder_machine)
+    commits = commits_in(entry)
+    session = Session(machine=machine, time=time, file=str(source.path), commits=commits)
     timers = entry.get("timers")
     passed = entry.get("passed", True)
     if passed is not True or not timers:
-        return FailedRun(
-            time=time,
-            machine=machine,
-            case=case,
-            reason="did not pass" if passed is not True else "no timers",
-            file=str(source.path),
-        )
+        return session.failed(case, "did not pass" if passed is not True else "no timers")
     where = f"{source.path}: {case}"
     values = expect(timers, dict, f"{where}: timers")
     if any(name[:1].isspace() for name in values):
         values = dict(zip(unfold(list(values)), values.values(), strict=True))
-    return CaseResult(
-        machine=machine,
-        case=case,
-        time=time,
-        file=str(source.path),
-        values=values,
-        commits=commits_in(entry),
-    )
+    return session.result(case, values)
 
 
 def _read(source: HistoryFile, remarks: Remarks) -> Iterator[HistoryEntry]:
@@ -97,12 +78,6 @@ def _read(source: HistoryFile, remarks: Remarks) -> Iterator[HistoryEntry]:
             if not {"passed", "timers"} & expect(entry, dict, where).keys():
                 raise DataError(f"{where} has neither 'passed' nor 'timers'; a case has both.")
             time = _time(entry, where, by_name)
-            if by_name is not None and time // DAY_S != by_name // DAY_S:
-                remarks.add(
-                    "cases with another date than their file's name",
-                    f"{where} has the date {day_of(time)}, and the file's name has "
-                    f"{day_of(by_name)}; dated by its contents. Correct the one that is wrong.",
-                )
             found = _run(case, entry, source, time)
         except DataError as error:
             remarks.add("cases that cannot be read", f"{error} The case is left out.")

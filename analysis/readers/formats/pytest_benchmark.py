@@ -23,17 +23,16 @@ from typing import Any
 
 from hindmost.analysis.readers.commits import commits_in
 from hindmost.analysis.readers.dates import seconds_since_1970
-from hindmost.analysis.readers.format import CaseResult, HistoryEntry, HistoryFile, HistoryFormat
-from hindmost.analysis.readers.history import FailedRun
+from hindmost.analysis.readers.format import HistoryEntry, HistoryFile, HistoryFormat, Session
 from hindmost.analysis.readers.json_values import JsonObject, expect, member, read_object
 from hindmost.analysis.readers.remarks import Remarks
 from hindmost.analysis.readers.repetitions import (
-    HUGE,
     NORMAL_QUARTILES,
     OF_QUARTILES,
     StandardError,
     error_of_median,
 )
+from hindmost.parsing import LARGEST
 
 TIMER = "time"
 FEW_ROUNDS = 10
@@ -55,7 +54,7 @@ def _commits(data: JsonObject) -> dict[str, str]:
 
 def _number(stats: JsonObject, name: str) -> float:
     value = stats.get(name)
-    if isinstance(value, bool) or not isinstance(value, int | float) or abs(value) > HUGE:
+    if isinstance(value, bool) or not isinstance(value, int | float) or abs(value) > LARGEST:
         return math.nan
     return float(value)
 
@@ -83,34 +82,21 @@ def _read(source: HistoryFile, remarks: Remarks) -> Iterator[HistoryEntry]:
     info = data.get("machine_info")
     node = info.get("node") if isinstance(info, dict) else None
     machine = str(node or source.folder_machine)
-    commits = _commits(data)
+    session = Session(machine=machine, time=time, file=str(path), commits=_commits(data))
     for at, entry in enumerate(member(data, "benchmarks", list, f"{path}:")):
         where = f"{path}: benchmarks[{at}]"
         expect(entry, dict, where)
         name = member(entry, "fullname" if "fullname" in entry else "name", str, where)
         stats = entry.get("stats")
         if not stats:
-            yield FailedRun(
-                time=time, machine=machine, case=name, reason="no statistics", file=str(path)
-            )
+            yield session.failed(name, "no statistics")
             continue
         value, spread = _value(expect(stats, dict, f"{where} stats"))
-        yield CaseResult(
-            machine=machine,
-            case=name,
-            time=time,
-            file=str(path),
-            values={TIMER: value},
-            commits=commits,
-            errors={TIMER: spread},
-        )
+        yield session.result(name, {TIMER: value}, errors={TIMER: spread})
 
 
 def _recognises(path: Path, head: bytes) -> bool:
-    if re.search(rb'"machine_info"\s*:', head) and re.search(rb'"commit_info"\s*:', head):
-        return True
-    # With sorted keys the benchmarks come first, and the rest may be far behind.
-    return re.search(rb'"benchmarks"\s*:', head) is not None and b'"stddev_outliers"' in head
+    return all(re.search(rb'"%s"\s*:' % key, head) for key in (b"machine_info", b"commit_info"))
 
 
 PYTEST_BENCHMARK = HistoryFormat(

@@ -19,8 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.analysis.readers.dates import seconds_since_1970
-from hindmost.analysis.readers.format import CaseResult, HistoryEntry, HistoryFile
-from hindmost.analysis.readers.history import FailedRun
+from hindmost.analysis.readers.format import HistoryEntry, HistoryFile, Session
 from hindmost.analysis.readers.remarks import Remarks
 from hindmost.analysis.readers.repetitions import NORMAL_QUARTILES, OF_A_MEDIAN, StandardError
 from hindmost.analysis.readers.run_metrics import iteration_times, kept_only, measure
@@ -109,17 +108,12 @@ def read_run(source: HistoryFile, remarks: Remarks) -> Iterator[HistoryEntry]:
     """Yield the results of a run file."""
     run = open_run(source.path)
     time = seconds_since_1970(run.header.t0_utc, f"{run.path}: t0_utc")
-    machine, case = _machine(run), _case(run)
-    if not run.header.complete:
-        yield FailedRun(
-            time=time, machine=machine, case=case, reason=incomplete(run), file=str(run.path)
-        )
-        return
+    case, commits = _case(run), _commits(run)
+    session = Session(machine=_machine(run), time=time, file=str(run.path), commits=commits)
     ending = Ending.of(run.header)
-    if ending is not None and ending.shortfall:
-        yield FailedRun(
-            time=time, machine=machine, case=case, reason=ending.shortfall, file=str(run.path)
-        )
+    shortfall = ending.shortfall if ending is not None else ""
+    if failure := shortfall if run.header.complete else incomplete(run):
+        yield session.failed(case, failure)
         return
     if caution := kept_only(run, "median-iteration"):
         remarks.add("metrics of kept ranks only", caution)
@@ -127,13 +121,9 @@ def read_run(source: HistoryFile, remarks: Remarks) -> Iterator[HistoryEntry]:
     values = {SOLVE: run.solve_time_s, ITERATION: measure(run, "median-iteration")}
     # A phase that a run does not use, as the halo on one rank, is not a measurement.
     values |= {name: mean for name in parts if (mean := measure(run, name)) != 0.0}
-    yield CaseResult(
-        machine=machine,
-        case=case,
-        time=time,
-        file=str(run.path),
-        values=values,
-        commits=_commits(run),
+    yield session.result(
+        case,
+        values,
         errors=_errors(run),
         work=_work(run, parts),
         parents=dict.fromkeys((ITERATION, *parts), SOLVE),

@@ -44,9 +44,8 @@ from xml.etree.ElementTree import Element, ParseError, parse
 
 from hindmost.analysis.readers.commits import commits_in
 from hindmost.analysis.readers.dates import seconds_since_1970
-from hindmost.analysis.readers.format import CaseResult, HistoryEntry, HistoryFile, HistoryFormat
-from hindmost.analysis.readers.history import FailedRun
-from hindmost.analysis.readers.path_names import date_or_modification, dated, machine_in
+from hindmost.analysis.readers.format import HistoryEntry, HistoryFile, HistoryFormat, Session
+from hindmost.analysis.readers.path_names import dated, machine_in
 from hindmost.analysis.readers.remarks import Remarks
 from hindmost.analysis.readers.text_files import head_of
 from hindmost.errors import DataError
@@ -125,24 +124,19 @@ def read_junit(source: HistoryFile, remarks: Remarks) -> Iterator[HistoryEntry]:
         time = dated(path, remarks) if moment is None else seconds_since_1970(moment, where)
         host = next((each.get("hostname") for each in inside_out if each.get("hostname")), "")
         machine = said or host or source.folder_machine
+        properties = {
+            each.get("name", ""): each.get("value", "")
+            for suite in suites
+            for each in suite.iterfind("properties/property")
+        }
+        commits = commits_in(properties)
+        session = Session(machine=machine, time=time, file=str(path), commits=commits)
         failed = failure_of(test)
         skipped = {test.get("status"), test.get("result")} & NOT_RUN
         if failed:
-            yield FailedRun(time=time, machine=machine, case=case, reason=failed, file=str(path))
+            yield session.failed(case, failed)
         elif not skipped and test.find("skipped") is None and test.get("time") is not None:
-            properties = {
-                each.get("name", ""): each.get("value", "")
-                for suite in suites
-                for each in suite.iterfind("properties/property")
-            }
-            yield CaseResult(
-                machine=machine,
-                case=case,
-                time=time,
-                file=str(path),
-                values={TIMER: number(test.get("time", ""))},
-                commits=commits_in(properties),
-            )
+            yield session.result(case, {TIMER: number(test.get("time", ""))})
 
 
 def failure_of(test: Element) -> str:
@@ -193,7 +187,7 @@ def read_dashboard(source: HistoryFile, remarks: Remarks) -> Iterator[HistoryEnt
     where = f"{path}: StartTestTime"
     time = seconds_since_1970(number(begun), where) if begun else dated(path, remarks)
     machine = " ".join(root.get(key, "") for key in ("Name", "BuildName")).strip()
-    machine = machine or source.folder_machine
+    session = Session(machine=machine or source.folder_machine, time=time, file=str(path))
     names = Counter(text_in(test, "Name") for test in tests)
     for test in tests:
         name, status = text_in(test, "Name"), test.get("Status", "")
@@ -208,9 +202,9 @@ def read_dashboard(source: HistoryFile, remarks: Remarks) -> Iterator[HistoryEnt
         elif status == "notrun" and said != "Disabled" and not said.startswith(SKIPPED_BY):
             failure = f"not run: {said}".removesuffix(": ")
         if failure:
-            yield FailedRun(time=time, machine=machine, case=case, reason=failure, file=str(path))
+            yield session.failed(case, failure)
         elif status == "passed":
-            yield CaseResult(machine=machine, case=case, time=time, file=str(path), values=values)
+            yield session.result(case, values)
 
 
 def text_in(element: Element, name: str) -> str:
@@ -241,24 +235,16 @@ def measurements_of(
 
 _JUNIT = re.compile(rb"<testsuites?[\s/>]")
 _DASHBOARD = re.compile(rb"<Site\s[^<]*>\s*<Testing[\s>]")
-_LISTING = re.compile(rb'\{\s*"backtraceGraph"\s*:|"kind"\s*:\s*"ctestInfo"')
 
 
 def _read(source: HistoryFile, remarks: Remarks) -> Iterable[HistoryEntry]:
-    head = head_of(source.path)
-    if _LISTING.search(head):
-        raise DataError(
-            f"{source.path} lists tests (ctest --show-only=json-v1) and contains no times. Run "
-            "them with 'ctest --output-junit FILE', or 'ctest -T Test' for Testing/*/Test.xml."
-        )
-    return (read_dashboard if _DASHBOARD.search(head) else read_junit)(source, remarks)
+    is_dashboard = _DASHBOARD.search(head_of(source.path)) is not None
+    return (read_dashboard if is_dashboard else read_junit)(source, remarks)
 
 
 def _recognises(path: Path, head: bytes) -> bool:
     begin = head.lstrip(b"\xef\xbb\xbf \t\r\n")
-    if begin.startswith(b"<"):
-        return _JUNIT.search(head) is not None or _DASHBOARD.search(head) is not None
-    return begin.startswith(b"{") and _LISTING.search(begin) is not None
+    return begin.startswith(b"<") and bool(_JUNIT.search(head) or _DASHBOARD.search(head))
 
 
 TEST_RESULTS = HistoryFormat(
@@ -268,5 +254,4 @@ TEST_RESULTS = HistoryFormat(
     recognises=_recognises,
     read=_read,
     companions=("TAG",),
-    dated_by=date_or_modification,
 )

@@ -115,7 +115,7 @@ def times_of(kernel: KernelEfficiencies) -> list[str]:
 
 
 def parts_table(head: str, parts: Iterable[tuple[str, Efficiencies]], *title: str) -> Table:
-    """Make the table of the parts of a run: windows, nodes or places."""
+    """Make the table of the parts of a run: windows or nodes."""
     rows = (
         (name, each.run_time_s, {metric.name: getattr(each, metric.name) for metric in OF_RUN})
         for name, each in parts
@@ -138,7 +138,7 @@ def shares_table(
     )
 
 
-def part_tables(of: RunEfficiencies, *, windows: bool, places: bool) -> list[Table]:
+def part_tables(of: RunEfficiencies, *, windows: bool) -> list[Table]:
     """Make the tables of the parts of a run that were asked for; nodes where there are several."""
     name, tables = of.run.path.name, list[Table]()
     if of.withheld:
@@ -149,9 +149,6 @@ def part_tables(of: RunEfficiencies, *, windows: bool, places: bool) -> list[Tab
     if windows:
         parts = [(f"{each.first} to {each.last - 1}", each.efficiencies) for each in of.windows]
         tables.append(parts_table("bodies", parts, f"{name} over time"))
-    if places and of.places:
-        parts = [(str(place), each) for place, each in of.places.items()]
-        tables.append(parts_table("place", parts, f"{name} through the restart cycle"))
     return tables
 
 

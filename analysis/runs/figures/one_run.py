@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -29,13 +28,12 @@ from hindmost.analysis.runs.model_input import MOST_IN_MEMORY, solve_times
 from hindmost.analysis.runs.one_pass import PooledTimes, one_pass
 from hindmost.analysis.runs.read import of_how_many, title_of
 from hindmost.analysis.runs.stretches import stretches_of
-from hindmost.analysis.show.chart import Chart, Look, Quantity, Series, noted
+from hindmost.analysis.show.chart import Chart, Quantity, Series, noted
 from hindmost.analysis.show.heat_map import HeatMap, heat_map
 from hindmost.errors import UsageError
 from hindmost.harness.runfile.all_ranks import hosts_of_all, profiles_of
 from hindmost.harness.runfile.bodies import BodyKind
 from hindmost.harness.runfile.reader import Run
-from hindmost.models.ranks.efficiencies import Efficiencies
 from hindmost.text import counted
 
 MOST_PARTS = 5
@@ -330,32 +328,14 @@ def make_efficiencies(run: Run, choice: FigureChoice) -> Chart:
             f"{run.path} has full records of {of_how_many(run)}, and times of all ranks only for "
             "the whole run; use 'hindmost show --efficiency'."
         )
-    edges = np.array([windows[0].first, *(each.last for each in windows)]) - 0.5
+    at = np.array([windows[0].first, *(each.last for each in windows)]) - 0.5
     parts = [each.efficiencies for each in windows]
-    return efficiency_chart(run, parts, Quantity("body"), edges, "steps")
-
-
-def make_efficiencies_in_cycle(run: Run, choice: FigureChoice) -> Chart:
-    """Make the efficiencies by place in the restart cycle."""
-    places = efficiencies_of_ranks(run).places
-    if not places:
-        why = "full records of all ranks" if run.reduced else "restart cycles that repeat"
-        raise UsageError(f"{run.path} has no {why}, so no efficiencies by place.")
-    x = Quantity("place of the iteration in the restart cycle")
-    at = np.array(list(places), np.float64)
-    return efficiency_chart(run, list(places.values()), x, at, "line")
-
-
-def efficiency_chart(
-    run: Run, parts: Sequence[Efficiencies], x: Quantity, at: NDArray[np.float64], look: Look
-) -> Chart:
-    """Make the chart of the product and its factors; unsplit communication is one factor."""
     split = parts[0].transfer is not None
     factors = ("serialisation", "transfer") if split else ("communication",)
     series = tuple(
         Series(
             name=name.replace("_", " "),
-            look=look,
+            look="steps",
             x=at,
             y=np.array([100.0 * (getattr(each, name) or 0.0) for each in parts]),
         )
@@ -365,7 +345,7 @@ def efficiency_chart(
     highest = max(100.0, *(1.02 * float(each.y.max()) for each in series))
     return Chart(
         title=title_of(run),
-        x=x,
+        x=Quantity("body"),
         y=Quantity("efficiency", "%"),
         series=series,
         y_limits=(0.0, highest),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import StrEnum
 from itertools import product
 
 import numpy as np
@@ -29,15 +28,6 @@ NODES = np.array(
 """Corners of an element, (x, y, z)."""
 SIGNS = 2.0 * NODES - 1.0
 GAUSS = np.array(list(product((-1, 1), repeat=3)), np.float64)[:, ::-1] / np.sqrt(3.0)
-
-
-class Linearisation(StrEnum):
-    """Which matrix is assembled at a state."""
-
-    PICARD = "picard"
-    """The viscosity is held."""
-    NEWTON = "newton"
-    """The derivative of the viscosity is included."""
 
 
 Field = NDArray[np.float64]
@@ -191,7 +181,6 @@ class Elements:
 
 def element_terms(
     case: Case,
-    linearisation: Linearisation,
     spacing: tuple[float, float],
     ground: Ground,
     velocity: Field,
@@ -254,14 +243,12 @@ def element_terms(
     driving = -np.sin(np.radians(case.slope))
     residual = np.einsum("eq,eqnc->enc", weight, met)
     residual[:, :, 0] += driving * np.einsum("eq,qn->en", volume, PHI)
-    if linearisation is Linearisation.NEWTON:
-        # d gamma / d u(N) is half the stress that N meets;
-        # d eta / d gamma = -eta / (3 (eps + gamma)).
-        bend = -weight / (3.0 * (LEAST_STRAIN + strain))
-        left = (bend[:, :, None, None] * met).reshape(elements, 8, 16)
-        right = 0.5 * met.reshape(elements, 8, 16)
-        change = np.matmul(left.transpose(0, 2, 1), right)
-        matrix += change.reshape(elements, 8, 2, 8, 2)
+    # d gamma / d u(N) is half the stress that N meets; d eta / d gamma = -eta / (3 (eps + gamma)).
+    bend = -weight / (3.0 * (LEAST_STRAIN + strain))
+    left = (bend[:, :, None, None] * met).reshape(elements, 8, 16)
+    right = 0.5 * met.reshape(elements, 8, 16)
+    change = np.matmul(left.transpose(0, 2, 1), right)
+    matrix += change.reshape(elements, 8, 2, 8, 2)
 
     if case.no_slip:
         matrix[bottom, :4] = 0.0

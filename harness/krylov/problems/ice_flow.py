@@ -28,7 +28,6 @@ from hindmost.harness.krylov.problems.ice_elements import (
     NODES,
     Field,
     Ground,
-    Linearisation,
     element_terms,
 )
 from hindmost.harness.krylov.problems.problem import (
@@ -53,12 +52,10 @@ class IceFlow:
         Columns in x and in y, nodes of a column.
     case : str
         A, C, X, Y or Z.
-    linearisation : Linearisation
     """
 
     shape: tuple[int, int, int]
     case: str = "A"
-    linearisation: Linearisation = Linearisation.NEWTON
 
     def mesh(self, PETSc: Any, communicator: Any) -> Any:
         """Return the distributed grid as a DMDA: z first, which is never split."""
@@ -130,7 +127,6 @@ class IceFlow:
         ]
         terms = element_terms(
             CASES[self.case],
-            self.linearisation,
             (LENGTH / self.shape[0], LENGTH / self.shape[1]),
             ground.part(part),
             np.stack(moved, axis=3),
@@ -212,7 +208,6 @@ def ice_of(request: SystemRequest) -> IceFlow:
     return IceFlow(
         shape=(shape[0], shape[1], shape[2]),
         case=request.case or "A",
-        linearisation=Linearisation(request.linearisation or "newton"),
     )
 
 
@@ -220,11 +215,6 @@ def check_request(request: SystemRequest) -> None:
     """Raise a UsageError if ice cannot flow as is asked."""
     if request.case and request.case not in CASES:
         raise UsageError(f"--case {request.case}: {choose(CASES, request.case)}.")
-    if request.linearisation and request.linearisation not in list(Linearisation):
-        raise UsageError(
-            f"--linearisation {request.linearisation}: "
-            f"{choose(Linearisation, request.linearisation)}."
-        )
     if request.grid and (len(request.grid) != 3 or min(request.grid) < 3):
         raise UsageError(
             f"--grid {'x'.join(map(str, request.grid))}: 'ice-flow' needs columns in x and y and "
@@ -269,7 +259,6 @@ def build(request: SystemRequest, PETSc: Any, communicator: Any) -> LinearSystem
             "unknowns": int(matrix.getSize()[0]),
             "grid": list(ice.shape),
             "case": ice.case,
-            "linearisation": str(ice.linearisation),
             "step": step,
         },
     )
@@ -280,6 +269,6 @@ ICE_FLOW = Problem(
     summary="Blatter-Pattyn ice flow as in PETSc's ex48, 2 unknowns a node, --case A, C, X, Y or Z",
     preconditioner="jacobi",
     build=build,
-    settings=("--unknowns", "--grid", "--case", "--linearisation", "--step"),
+    settings=("--unknowns", "--grid", "--case", "--step"),
     check=check_request,
 )

@@ -31,8 +31,6 @@ class SystemRequest:
         Points in each direction.
     case : str
         A test case, such as A of ice-flow.
-    linearisation : str
-        ``newton`` or ``picard``.
     step : int or None
         Which step of a nonlinear solve.
     file, right_side : Path or None
@@ -42,7 +40,6 @@ class SystemRequest:
     unknowns: int | None = None
     grid: tuple[int, ...] = ()
     case: str = ""
-    linearisation: str = ""
     step: int | None = None
     file: Path | None = None
     right_side: Path | None = None
@@ -54,7 +51,6 @@ class SystemRequest:
             "--unknowns": "" if self.unknowns is None else str(self.unknowns),
             "--grid": "x".join(map(str, self.grid)),
             "--case": self.case,
-            "--linearisation": self.linearisation,
             "--step": "" if self.step is None else str(self.step),
             "FILE": "" if self.file is None else str(self.file),
             "--rhs": "" if self.right_side is None else str(self.right_side),

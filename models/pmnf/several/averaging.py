@@ -1,9 +1,7 @@
 """Prediction intervals over several parameters: averages over hypotheses.
 
 A new point is predicted by all hypotheses that the search kept, each with Student's t about its
-weighted least squares and weighted by its criterion. Real exponents lie beside those of the search
-space, so that intervals are made `WIDER`: where they do, 90 % intervals at 4 times every parameter
-hold 67 to 91 %, else 82 to 97 % (``make ablation PART=scaling``).
+weighted least squares and weighted by its criterion.
 """
 
 from __future__ import annotations
@@ -11,14 +9,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.models.pmnf.predictive import LEAST_SHARE, KernelFits, student_nodes
+from hindmost.models.pmnf.predictive import Component, KernelFits, mixture_interval
 from hindmost.models.pmnf.search import DIGITS
 from hindmost.models.pmnf.space import tabulate
-
-NODES = 21
-"""Points of equal probability in place of the law of a hypothesis."""
-WIDER = 1.2
-"""How many times as wide intervals are made, in logarithms."""
 
 
 def average_over_hypotheses(
@@ -39,11 +32,11 @@ def average_over_hypotheses(
     axes = tabulate(fits.space, np.concatenate([fits.points, at]))
     ends = np.empty((2, *fits.predicted.shape))
     for kernel in range(len(fits.hypotheses)):
-        ends[:, kernel] = mixture_interval(fits, kernel, axes, level)
-    return widened(fits.predicted, ends[0], ends[1], WIDER)
+        ends[:, kernel] = interval_of(fits, kernel, axes, level)
+    return ends[0], ends[1]
 
 
-def mixture_interval(
+def interval_of(
     fits: KernelFits, kernel: int, axes: NDArray[np.float64], level: float
 ) -> NDArray[np.float64]:
     """Return low and high of one kernel: shape (2, target).
@@ -59,8 +52,7 @@ def mixture_interval(
     terms = found.terms[0]
     there = np.concatenate([found.coefficients[0, :, :1] != 0.0, terms.any(axis=2)], axis=1)
     free = count - there.sum(axis=1)
-    # Values that are all 0 leave no difference between hypotheses.
-    kept = np.flatnonzero((free > 0) & ~(share < np.log(LEAST_SHARE)) & there.any(axis=1))
+    kept = np.flatnonzero((free > 0) & np.isfinite(share) & there.any(axis=1))
     if not kept.size:
         return np.zeros((2, axes.shape[2] - count))
     there, terms, free = there[kept], terms[kept], free[kept]
@@ -82,21 +74,14 @@ def mixture_interval(
     error = ((rest**2).sum(axis=1) + DIGITS * (weight * y**2).sum()) / free
     # At a target x: the prediction x c, and its leverage |R^-T x|^2.
     ahead = np.linalg.solve(triangle.transpose(0, 2, 1), columns[:, count:].transpose(0, 2, 1))
-    centre = np.einsum("hct,hc->ht", ahead, along)
-    base = (weight * np.abs(y) ** (2.0 * fits.gamma)).mean()
-    noise = np.abs(centre) ** (2.0 * fits.gamma) / base
-    deviation = np.sqrt(error[:, None] * (noise + (ahead**2).sum(axis=1)))
-    nodes = np.array([student_nodes(int(each), NODES) for each in free])
-    outcomes = (centre[:, None] + deviation[:, None] * nodes[:, :, None]).reshape(
-        -1, ahead.shape[2]
+    part = Component(
+        share=share[kept],
+        centre=np.einsum("hct,hc->ht", ahead, along),
+        error=error,
+        leverage=(ahead**2).sum(axis=1),
+        freedom=free,
     )
-    order = outcomes.argsort(axis=0)
-    mass = np.repeat(np.exp(share[kept]), NODES)[order].cumsum(axis=0)
-    sides = [
-        (mass < 0.5 * (1.0 + sign * level) * mass[-1]).sum(axis=0).clip(max=len(order) - 1)
-        for sign in (-1, 1)
-    ]
-    return np.take_along_axis(np.take_along_axis(outcomes, order, 0), np.array(sides), 0)
+    return mixture_interval([part], y, weight, fits.gamma, level)
 
 
 def widened(

@@ -13,7 +13,6 @@ from hindmost.models.pmnf.several.hypothesis import (
     Target,
     dot,
     fill_column,
-    multiply,
     offer,
 )
 
@@ -45,7 +44,7 @@ def combine(
     room = np.empty((2 * MOST_PRODUCTS + 1, points))
     trial = np.zeros(MOST_PRODUCTS, np.int64)
     # The constant, then one term each.
-    offer(trial, axes, table, target, best, room, 0.0)
+    offer(trial, axes, table, target, best, room)
     doubt = DOUBT * spread
     cheapest = table[1].min()
     limit = np.inf
@@ -53,14 +52,16 @@ def combine(
         rss = spread - along[q] * along[q]
         if along[q] > 0.0 and rss < limit:
             set_terms(trial, ids[q], NO_TERM)
-            offer(trial, axes, table, target, best, room, rss - doubt)
+            offer(trial, axes, table, target, best, room)
             limit = np.exp((criterion[last] - cheapest) / points) + doubt
     cheapest = table[2].min()
     if cheapest == np.inf:
         return
     # Pairs: the normal equations of two columns of length 1, whose cosine is `alike`.
     gram = np.zeros((many, many))
-    multiply(centred, centred.T.copy(), gram, False)
+    for q in range(many):
+        for r in range(q):
+            gram[q, r] = gram[r, q] = dot(centred[q], centred[r], points)
     left = np.full((many, many), np.inf)
     for q in range(1, many):
         for r in range(q):
@@ -80,7 +81,7 @@ def combine(
         if left[q, r] >= limit:
             break
         set_terms(trial, ids[q], ids[r])
-        offer(trial, axes, table, target, best, room, left[q, r] - doubt)
+        offer(trial, axes, table, target, best, room)
         limit = np.exp((criterion[last] - cheapest) / points) + doubt
     cheapest = table[3].min()
     if not thorough or cheapest == np.inf:
@@ -97,7 +98,7 @@ def combine(
             if rss < limit:
                 set_terms(trial, ids[q], ids[r])
                 trial[2] = ids[s]
-                offer(trial, axes, table, target, best, room, rss - doubt)
+                offer(trial, axes, table, target, best, room)
                 limit = np.exp((criterion[last] - cheapest) / points) + doubt
 
 
@@ -136,7 +137,7 @@ def offer_partitions(
             if label:
                 trial[label - 1] += chosen[axis, 0] * base**axis
         if new:
-            offer(trial, axes, table, target, best, room, 0.0)
+            offer(trial, axes, table, target, best, room)
 
 
 @part

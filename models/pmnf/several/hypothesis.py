@@ -145,40 +145,6 @@ def dot(left: NDArray[np.float64], right: NDArray[np.float64], count: int) -> fl
     return total
 
 
-@summing
-def multiply(
-    left: NDArray[np.float64], right: NDArray[np.float64], result: NDArray[np.float64], below: bool
-) -> None:
-    """Write the product of two matrices, or only what is below its diagonal: one core, and vectors.
-
-    Parameters
-    ----------
-    left : float64 array, shape (row, point)
-    right : float64 array, shape (point, column)
-    result : float64 array, shape (row, column)
-    """
-    points = right.shape[0]
-    for q in range(left.shape[0]):
-        width = q if below else right.shape[1]
-        row = result[q]
-        row[:width] = 0.0
-        whole = points - points % 4
-        for a in range(0, whole, 4):
-            first, second, third, fourth = (
-                left[q, a],
-                left[q, a + 1],
-                left[q, a + 2],
-                left[q, a + 3],
-            )
-            for r in range(width):
-                row[r] += (first * right[a, r] + second * right[a + 1, r]) + (
-                    third * right[a + 2, r] + fourth * right[a + 3, r]
-                )
-        for a in range(whole, points):
-            for r in range(width):
-                row[r] += left[q, a] * right[a, r]
-
-
 @part
 def fit_columns(
     columns: NDArray[np.float64],
@@ -262,13 +228,6 @@ def has_any(
 
 
 @part
-def could_enter(rss: float, price: float, target: Target, best: Best) -> bool:
-    """Say whether a hypothesis with this RSS and price, or more, may be among the best."""
-    least = target[2].size * np.log(max(rss, 0.0) + target[4]) + price
-    return bool(least < best[2][-1])
-
-
-@part
 def offer(
     terms: NDArray[np.int64],
     axes: NDArray[np.float64],
@@ -276,7 +235,6 @@ def offer(
     target: Target,
     best: Best,
     room: NDArray[np.float64],
-    bound: float,
 ) -> float:
     """Fit a hypothesis and put it in its place in the list of the best, if it has one.
 
@@ -286,8 +244,6 @@ def offer(
         0 for no term; ordered in place.
     room : float64 array, shape (9, point)
         Scratch.
-    bound : float
-        What its RSS is at least; 0 if that is not known.
 
     Returns
     -------
@@ -297,7 +253,7 @@ def offer(
     order(terms)
     kept, factors, criterion = best
     price = price_of(terms, axes, table)
-    if not could_enter(bound, price, target, best):  # or the price is infinite
+    if price == np.inf:
         return np.inf
     used = 0
     # The columns of its terms, each once, and their least squares.

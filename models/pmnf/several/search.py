@@ -185,7 +185,7 @@ def begin(
         choose(y, target[0], turned[axis], line[axis], start, chosen[axis], thorough)
     combine(axes, chosen, table, target, best, thorough)
     if thorough:
-        exchange(axes, turned, table, target, best)
+        exchange(axes, table, target, best)
 
 
 @summing

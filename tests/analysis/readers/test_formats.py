@@ -67,15 +67,6 @@ def test_formats_are_found_by_content(tmp_path: Path, writer: str, mark: str, en
     assert read_experiment(file).series == SMALL.series()
 
 
-def test_series_differ_in_anything_they_hold() -> None:
-    one, other = SMALL.series()
-    assert one != other
-    assert one == SMALL.series()[0]
-    assert one != "main"
-    with pytest.raises(TypeError):
-        hash(one)
-
-
 def test_arrays_cannot_be_changed_by_accident(tmp_path: Path) -> None:
     file = tmp_path / "experiment"
     file.write_text(WRITERS["text"][1](SMALL))

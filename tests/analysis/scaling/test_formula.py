@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from hindmost.analysis.scaling.formula import FLAT, Formula, parse
+from hindmost.analysis.scaling.formula import FLAT, parse
 from hindmost.errors import UsageError
 
 PARAMETERS = ("p", "n")
@@ -55,16 +55,12 @@ def test_values_are_those_of_python(text: str, p: float, n: float) -> None:
 
 
 @given(text=st.text(alphabet="pn2 .+-*/^()logsqrt,_%:", max_size=20))
-def test_anything_else_is_a_usage_error_that_shows_where(text: str) -> None:
+def test_anything_else_is_a_usage_error_that_repeats_it(text: str) -> None:
     try:
-        found = parse(text, PARAMETERS)
+        told = repr(parse(text, PARAMETERS).text)
     except UsageError as error:
-        *_, line, caret = str(error).split("\n")
-        assert line.strip() == text.strip()
-        assert caret.strip() == "^"
-        assert len(caret) - 4 <= len(text) + 1
-    else:
-        assert isinstance(found, Formula)
+        told = str(error)
+    assert repr(text) in told
 
 
 @pytest.mark.parametrize(
@@ -97,30 +93,29 @@ def test_leading_growth(text: str, growth: tuple[float, float]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "words", "place"),
+    ("text", "words"),
     [
-        ("log3(p)", "'log3' is neither a parameter nor a function", 1),
-        ("p + q", "'q' is neither a parameter nor a function", 5),
-        ("p +", "invalid syntax", 4),
-        ("", "invalid syntax", 1),
-        ("(p", "'(' was never closed", 1),
-        ("p)", "unmatched ')'", 2),
-        ("2p", "invalid", 1),
-        ("p^n", "an exponent must be a number", 3),
-        ("log2 + 1", "'(' is missing after log2", 1),
-        ("2^p", "an exponent must be a number", 3),
-        ("log2 p", "invalid syntax", 6),
-        ("p $ 2", "invalid syntax", 3),
-        ("__import__(p)", "'__import__' is neither a parameter nor a function", 1),
-        ("p^(1/0)", "an exponent must be a number", 4),
-        ("(" * 500 + "p" + ")" * 500, "nested", 201),
+        ("log3(p)", "'log3' is neither a parameter nor a function"),
+        ("p + q", "'q' is neither a parameter nor a function"),
+        ("p +", "invalid syntax"),
+        ("", "invalid syntax"),
+        ("(p", "'(' was never closed"),
+        ("p)", "unmatched ')'"),
+        ("2p", "invalid"),
+        ("p^n", "must be a number"),
+        ("log2 + 1", "'(' is missing after log2"),
+        ("2^p", "must be a number"),
+        ("log2 p", "invalid syntax"),
+        ("p $ 2", "invalid syntax"),
+        ("__import__(p)", "'__import__' is neither a parameter nor a function"),
+        ("p^(1/0)", "must be a number"),
+        ("(" * 500 + "p" + ")" * 500, "nested"),
     ],
 )
-def test_mistakes_are_shown(text: str, words: str, place: int) -> None:
+def test_mistakes_are_shown(text: str, words: str) -> None:
     with pytest.raises(UsageError) as refused:
         parse(text, PARAMETERS)
     assert words in str(refused.value)
-    assert f"at character {place} " in str(refused.value)
 
 
 def test_parameters_that_are_no_words() -> None:

@@ -31,7 +31,6 @@ def asked(*words: str) -> AdaptiveExperiment:
         (("--base", "12"), "give two sizes"),
         (("--repeats", "0"), "--repeats 0: it must be at least 1"),
         (("--time-limit", "soon"), "--time-limit soon: give a time above zero, as 90s"),
-        (("--risk", "2"), "--risk 2.0: it must lie between 0 and 1"),
         (("--mtbf", "1h"), "name their file with --checkpoint"),
         (("--interfere", "x"), "is not a range of cycles"),
         (("--interfere", "9-3"), "ends before it begins"),

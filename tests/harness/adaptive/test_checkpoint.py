@@ -106,7 +106,7 @@ def test_files_that_are_no_checkpoints_are_refused(
     state: NDArray[np.float64],
     run_file: Path,
 ) -> None:
-    with pytest.raises(DataError, match=r"is not a checkpoint .* its schema is .hindmost-run."):
+    with pytest.raises(DataError, match=r"is no checkpoint: its schema is .hindmost-run."):
         read_setting(run_file)
     text = tmp_path / "text.h5"
     text.write_text("no HDF5")

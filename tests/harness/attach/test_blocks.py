@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 from tests.harness.attach.raw_files import RECORDS, US, Raw, Stream, cg, gmres, write_all
 
-from hindmost.errors import DataError
 from hindmost.harness.attach import blocks, section_group
 from hindmost.harness.attach.convert import convert
 from hindmost.harness.attach.iterations import RankLoops
@@ -189,23 +188,6 @@ def test_loops_are_looked_for_once(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(RankLoops, "of", spied)
     assert len(converted(tmp_path, found_loops())) == 2
     assert looked == RANKS
-
-
-def test_memory_does_not_grow_with_ranks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    stream = cg(0, 50, work=5 * US, step=9 * US)
-    size = len(stream.records) * RECORD.itemsize
-    needed = size * (blocks.KEPT + blocks.WORKING)
-    monkeypatch.setattr(blocks, "BLOCK_BYTES", 0)
-    for count in (2, 9):
-        ranks = [
-            Raw(rank, count).section(stream, type="cg", iterations=50) for rank in range(count)
-        ]
-        folder = write_all(ranks, tmp_path / f"app-{count}.raw")
-        monkeypatch.setattr(section_group, "available_bytes", lambda: needed - 1)
-        with pytest.raises(DataError, match="of memory to be converted"):
-            convert(folder, tmp_path)
-        monkeypatch.setattr(section_group, "available_bytes", lambda: needed)
-        assert len(convert(folder, tmp_path)) == 1
 
 
 def test_ranks_are_divided_by_the_size_of_their_records(monkeypatch: pytest.MonkeyPatch) -> None:

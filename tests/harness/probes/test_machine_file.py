@@ -73,7 +73,7 @@ def test_files_with_sections_of_older_versions_are_read() -> None:
 )
 def test_machines_are_not_mixed(tmp_path: Path, unlike: dict[str, Any], word: str) -> None:
     document = updated(None, NEW, {"noise": outcome(noise=NOISE)}, origin(**unlike))
-    with pytest.raises(UsageError, match=f"noise.*{word}.*--force"):
+    with pytest.raises(UsageError, match=f"noise.*{word}.*--out"):
         check_same_machine(tmp_path / "m.json", document, HERE)
     same = updated(None, NEW, {"noise": outcome(noise=NOISE)}, origin())
     check_same_machine(tmp_path / "m.json", same, HERE)

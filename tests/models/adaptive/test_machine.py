@@ -66,7 +66,7 @@ def test_keys_of_others_at_the_top_are_left_alone() -> None:
     ("path", "value", "words"),
     [
         (("schema",), "other", "not 'hindmost-machine'"),
-        (("version",), "1", 'machine.version is "1"'),
+        (("version",), "1", 'machine file: version is "1"'),
         (("name",), "", 'machine.name is ""'),
         (
             ("ranks_per_node",),

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from hindmost.errors import DataError
 from hindmost.models.foretell import Forecast, MeasuredKernels, foretell
 from hindmost.models.foretell.candidates import COUNT, FORM, Candidate
-from hindmost.models.foretell.weighing import Weighed, weighted_median
+from hindmost.models.foretell.weighing import Weighed
+from hindmost.models.pmnf.predictive import weighted_quantile
 
 POINTS = 2.0 ** np.arange(2, 11)
 
@@ -174,12 +175,12 @@ def test_what_cannot_be_foretold_is_refused(values: list[float], at: float, told
         forecast(np.array(values), at)
 
 
-def test_weighted_medians_agree_with_repeated_values() -> None:
+def test_weighted_quantiles_agree_with_repeated_values() -> None:
     random = np.random.default_rng(5)
     values, counts = random.normal(size=(50, 7)), random.integers(0, 4, (50, 7))
     counts[:, 0] += 1
     weights = counts / counts.sum(axis=1, keepdims=True)
-    found = weighted_median(values, weights)
+    found = weighted_quantile(values, weights)
     for row, times, median in zip(values, counts, found, strict=True):
         repeated = np.sort(np.repeat(row, times))
         # Between the values on both sides of the middle, with interpolation.
@@ -187,7 +188,7 @@ def test_weighted_medians_agree_with_repeated_values() -> None:
         assert low - 1e-12 <= median <= high + 1e-12
     one = np.zeros((1, 7))
     one[0, 3] = 1.0
-    assert weighted_median(values[:1], one)[0] == values[0, 3]
+    assert weighted_quantile(values[:1], one)[0] == values[0, 3]
 
 
 def test_models_predict_where_kernels_together_favour_them_and_their_own_points_do_not_refute() -> (

@@ -128,36 +128,10 @@ def doubts_of(values: NDArray[np.float64]) -> list[str]:
     return fit(RANKS["doubling"], values, noise="multiplicative")[0].doubts()
 
 
-def test_what_falls_like_no_term_is_not_said_to_be_constant() -> None:
-    model = fit(RANKS["doubling"], 150.0 - RANKS["doubling"], noise="multiplicative")[0]
-    assert model.form.terms == ()
-    assert model.explain().startswith("between 22 and 148 over 7 points; falls from point to point")
-
-
 def test_a_mean_of_values_far_apart_is_doubted() -> None:
     (doubt,) = doubts_of(np.array([5.0, 50.0, 7.0, 60.0, 4.0, 45.0, 6.0]))
     assert "their mean is a poor prediction" in doubt
     assert doubts_of(np.array([5.0, 5.2, 4.9, 5.1, 5.0, 4.8, 5.1])) == []
-
-
-def test_what_grows_at_the_last_point_only_is_doubted() -> None:
-    told = doubts_of(np.array([5.0, 5.0, 5.0, 5.0, 5.0, 5.0, 6.0]))
-    assert any("only the largest point differs from a constant" in each for each in told)
-    assert doubts_of(5.0 + RANKS["doubling"] ** 2.0) == []
-
-
-def test_a_value_far_from_both_neighbours_is_named() -> None:
-    values = 3.0 * RANKS["doubling"]
-    values[3] *= 1000.0
-    at = RANKS["doubling"][3]
-    assert any(f"the value at p = {at:g} is 1e+03 times" in each for each in doubts_of(values))
-    assert not any("its neighbours" in each for each in doubts_of(3.0 * RANKS["doubling"] ** 3.0))
-
-
-def test_what_falls_faster_than_every_term_is_doubted() -> None:
-    told = doubts_of(100.0 * RANKS["doubling"] ** -3.0)
-    assert any("it may do so" in each for each in told)
-    assert doubts_of(100.0 / RANKS["doubling"]) == []
 
 
 @pytest.mark.parametrize("space", ["paper", "fine"])

@@ -53,13 +53,6 @@ def test_under_additive_noise_small_values_stay() -> None:
     assert fit(POINTS, values, noise="additive")[0].values.size == POINTS.size
 
 
-@pytest.mark.parametrize("at", [0, 7])
-def test_an_end_far_from_the_points_next_to_it_is_named(at: int) -> None:
-    told = fit(POINTS, disturbed(at))[0].doubts()
-    assert any(f"the value at p = {POINTS[at]:g} is" in each for each in told)
-    assert not any("next to it" in each for each in fit(POINTS, POINTS**3.0)[0].doubts())
-
-
 def test_what_jumps_to_and_fro_has_no_lone_values() -> None:
     values = np.where(np.arange(8) % 2, 100.0, 1.0)
     assert np.isnan(lone_ratios(POINTS[:, None], values[None])).all()

@@ -14,12 +14,11 @@ from hindmost.models.noise.maxplus import Replay
 from hindmost.models.ranks.efficiency_tally import (
     BodyBlock,
     EfficiencyTally,
-    IdealNetwork,
     RunParts,
     window_borders,
 )
-from hindmost.models.simulation.blocks import KINDS, EventBlock
-from hindmost.models.simulation.event_simulator import Latencies
+from hindmost.models.simulation.blocks import KINDS, EventBlock, Neighbours
+from hindmost.models.simulation.event_simulator import EventSimulator, Latencies
 from hindmost.records import to_document
 
 REDUCE, SEND, RECEIVE = EventKind.REDUCE, EventKind.SEND, EventKind.RECEIVE
@@ -53,29 +52,43 @@ def tallied(
         position,
         nodes or ["node"] * ranks,
         *edges,
-        with_events=block.kind is not None,
+        with_events=block.events is not None,
         windows=windows,
     )
     for first in range(0, bodies, rows):
         some = slice(first, first + rows)
-        kind = None if block.kind is None else block.kind[some]
-        work = None if block.work is None else block.work[some]
         tally.add(
             first,
             BodyBlock(
                 start=block.start[some],
                 duration=block.duration[some],
                 local=block.local[some],
-                kind=kind,
-                work=work,
+                events=None if block.events is None else block.events.part(some),
             ),
         )
     return tally.result()
 
 
+def events_of(
+    work: NDArray[np.float64],
+    kinds: list[EventKind],
+    rest: NDArray[np.float64] | None = None,
+    cycle: int = 10**6,
+) -> EventBlock:
+    """Return the same events in all bodies, which take no time."""
+    bodies, ranks, _ = work.shape
+    return EventBlock(
+        kind=np.tile(np.array(kinds, np.uint8), (bodies, 1)),
+        work=work,
+        duration=np.zeros_like(work),
+        rest=np.zeros((bodies, ranks)) if rest is None else rest,
+        cycle_begins=np.arange(bodies) % cycle == 0,
+    )
+
+
 def run_of(work: NDArray[np.float64], kinds: list[EventKind], cost: float) -> BodyBlock:
     """Return bodies in lockstep that take the most work of any rank, and a cost beside it."""
-    bodies, ranks, _ = work.shape
+    ranks = work.shape[1]
     local = work.sum(axis=2)
     ends = np.cumsum(work.max(axis=1).sum(axis=1) + cost)
     start = np.repeat(np.concatenate([[0.0], ends[:-1]])[:, None], ranks, axis=1)
@@ -83,8 +96,7 @@ def run_of(work: NDArray[np.float64], kinds: list[EventKind], cost: float) -> Bo
         start=start,
         duration=np.repeat(ends[:, None], ranks, axis=1) - start,
         local=local,
-        kind=np.tile(np.array(kinds, np.uint8), (bodies, 1)),
-        work=work,
+        events=events_of(work, kinds, cycle=10),
     )
 
 
@@ -107,13 +119,14 @@ def test_a_pipeline_goes_as_slow_as_its_first_rank(ranks: int) -> None:
     # The longest path to body k stays on the first rank, then moves on by a rank a body.
     bodies = 12
     source, target = np.arange(ranks - 1), np.arange(1, ranks)
-    network = IdealNetwork(ranks, source.astype(np.int32), target.astype(np.int32))
+    network = EventSimulator(
+        ranks, Neighbours.of_edges(ranks, source.astype(np.int32), target.astype(np.int32))
+    )
     work = np.zeros((bodies, ranks, 2))
     work[:, :, 1] = 1.0
     work[:, 0, 1] = 2.0
-    begins = np.arange(bodies) == 0
-    kind = np.tile(np.array([RECEIVE, SEND], np.uint8), (bodies, 1))
-    ended = network.advance(kind, work, np.zeros((bodies, ranks)), begins)
+    ended = np.empty((bodies, ranks))
+    network.walk_cycles(events_of(work, [RECEIVE, SEND]), ended=ended)
     body, rank = np.arange(1, bodies + 1)[:, None], np.arange(ranks)
     np.testing.assert_allclose(ended, np.maximum(2.0 * body - rank, body))
 
@@ -132,19 +145,14 @@ def test_agrees_with_the_recursion_whose_costs_are_all_0(
     bodies = 23
     work = random.exponential(1.0, (bodies, ranks, len(kinds)))
     rest = random.exponential(1.0, (bodies, ranks))
-    kind = np.tile(np.array(kinds, np.uint8), (bodies, 1))
-    begins = np.arange(bodies) % 9 == 0
+    events = events_of(work, kinds, rest, cycle=9)
     free = Latencies(latency=np.zeros((len(kinds), KINDS)), overhead=np.zeros((len(kinds), KINDS)))
     source, target = line(ranks)
     replay = Replay(ranks, free, source, target)
-    replay.advance(
-        EventBlock(
-            kind=kind, work=work, duration=np.zeros_like(work), rest=rest, cycle_begins=begins
-        )
-    )
+    replay.advance(events)
     local = work.sum(axis=2) + rest
     block = BodyBlock(
-        start=np.cumsum(local, axis=0) - local, duration=local, local=local, kind=kind, work=work
+        start=np.cumsum(local, axis=0) - local, duration=local, local=local, events=events
     )
     position = (np.arange(bodies) % 9).astype(np.int32)
     parts = tallied(block, position, (source, target), rows=rows)
@@ -161,7 +169,7 @@ def test_parts_add_up_and_neither_blocks_nor_compiling_matter(
     block = run_of(work, [REDUCE, REDUCE], 0.25)
     nodes = ["a", "a", "a", "b"]
     parts = tallied(block, position, line(4), windows=3, nodes=nodes)
-    monkeypatch.setattr("hindmost.models.ranks.efficiency_tally.FEW_EVENTS", 0)
+    monkeypatch.setattr("hindmost.models.simulation.event_simulator.FEW_EVENTS", 0)
     again = tallied(block, position, line(4), windows=3, nodes=nodes, rows=7)
     for one, other in (
         (parts.whole, again.whole),
@@ -170,20 +178,16 @@ def test_parts_add_up_and_neither_blocks_nor_compiling_matter(
             (window.efficiencies for window in again.windows),
             strict=True,
         ),
-        *zip(parts.places.values(), again.places.values(), strict=True),
     ):
         ours, theirs = to_document(one), to_document(other)
         assert ours.pop("lost_s") == pytest.approx(theirs.pop("lost_s"))
         assert ours == pytest.approx(theirs)
     assert [(each.first, each.last) for each in parts.windows] == [(0, 10), (10, 20), (20, 37)]
-    # Bodies in lockstep: windows and places share the time out, nodes the efficiency.
+    # Bodies in lockstep: windows share the time out, nodes the efficiency.
     whole = parts.whole
     assert sum(each.efficiencies.run_time_s for each in parts.windows) == pytest.approx(
         whole.run_time_s
     )
-    places = parts.places.values()
-    assert sum(each.run_time_s for each in places) == pytest.approx(whole.run_time_s)
-    assert sum(each.ideal_s or 0.0 for each in places) == pytest.approx(whole.ideal_s)
     mean = sum(each.ranks * each.parallel for each in parts.nodes.values()) / 4
     assert mean == pytest.approx(whole.parallel)
     assert whole.ideal_s == pytest.approx(work.max(axis=1).sum())
@@ -195,7 +199,6 @@ def test_without_events_nothing_is_split() -> None:
     parts = tallied(bare, np.arange(6, dtype=np.int32))
     assert parts.whole.ideal_s is None
     assert parts.whole.communication == pytest.approx(0.5)
-    assert parts.places == {}
     # One rank waits for nobody: what it does not work is transfer.
     one = slice(0, 1)
     alone = BodyBlock(
@@ -207,10 +210,9 @@ def test_without_events_nothing_is_split() -> None:
 
 
 def test_events_that_do_not_fit_together_are_refused() -> None:
-    kind = np.full((70, 1), POST, np.uint8)
-    network = IdealNetwork(1, NO_EDGES, NO_EDGES)
+    network = EventSimulator(1, Neighbours.of_edges(1, NO_EDGES, NO_EDGES))
     with pytest.raises(DataError, match="do not fit together"):
-        network.advance(kind, np.ones((70, 1, 1)), np.zeros((70, 1)), np.zeros(70, bool))
+        network.walk_cycles(events_of(np.ones((70, 1, 1)), [POST]))
 
 
 @pytest.mark.parametrize(

@@ -11,13 +11,14 @@ import pytest
 from tests.models.simulation.cases import PATTERNS, Case, case
 
 from hindmost.models.noise.maxplus import Replay
-from hindmost.models.ranks.efficiency_tally import IdealNetwork
 from hindmost.models.ranks.slopes import SlopeSum
 from hindmost.models.ranks.transfers import SlowTransfers
 from hindmost.models.simulation.blocks import (
+    COMPLETE,
     FROM_ROOT,
     IN_ORDER,
     KINDS,
+    POST,
     REDUCE,
     TO_ROOT,
     EventBlock,
@@ -59,13 +60,11 @@ def test_replays_take_as_long_as_before(frozen: tuple[Case, dict[str, Any]]) -> 
 def test_bodies_end_on_an_ideal_network_as_before(frozen: tuple[Case, dict[str, Any]]) -> None:
     given, before = frozen
     block = given.block
-    network = IdealNetwork(4, *given.edges)
-    begins = block.cycle_begins
-    ended = [
-        network.advance(block.kind[rows], block.work[rows], block.rest[rows], begins[rows])
-        for rows in (slice(0, 8), slice(8, 17))
-    ]
-    np.testing.assert_array_equal(np.concatenate(ended)[[3, 9]], before["ended_s"][:2])
+    network = EventSimulator(4, Neighbours.of_edges(4, *given.edges))
+    ended = np.empty(block.rest.shape)
+    for rows in (slice(0, 8), slice(8, 17)):
+        network.walk_cycles(block.part(rows), ended=ended[rows])
+    np.testing.assert_array_equal(ended[[3, 9]], before["ended_s"][:2])
 
 
 def test_slopes_and_slow_transfers_are_those_of_before(
@@ -150,6 +149,11 @@ ONE_WAY = [
     (REDUCE, [0, 0, 2, 2], [5.5, 5.5, 3.5, 3.5]),
     (FROM_ROOT, [1, 1, 2, 2], [5.5, 5.0, 3.0, 3.5]),
     (IN_ORDER, [0, 1, 0, 1], [1.0, 5.0, 3.0, 5.5]),
+    # A broadcast from 1, a broadcast from 2, reductions to 0 and 1: posted, then completed.
+    (POST, [1, 1, 1, 1], [5.5, 5.0, 5.5, 5.5]),
+    (POST, [2, 2, 2, 2], [3.5, 5.0, 3.0, 3.5]),
+    (POST, [-1, 1, 2, 3], [5.5, 5.0, 3.0, 2.0]),
+    (POST, [0, -1, 2, 3], [1.0, 5.5, 3.0, 2.0]),
 ]
 
 
@@ -159,31 +163,34 @@ def test_collectives_in_which_not_all_wait_for_all(
     kind: int, group: list[int], leave: list[float], interpret: bool
 ) -> None:
     none = np.empty(0, np.int32)
-    latency = np.zeros((1, KINDS))
-    latency[0, kind] = 0.5
+    kinds = np.array([[kind, COMPLETE] if kind == POST else [kind]], np.uint8)
+    at = kinds.size - 1  # of the event in which ranks wait
+    latency = np.zeros((kinds.size, KINDS))
+    latency[at, kinds[0, at]] = 0.5
     neighbours = Neighbours.of_edges(4, none, none)
     simulator = EventSimulator(
-        4, neighbours, Latencies(latency=latency, overhead=np.zeros((1, KINDS)))
+        4, neighbours, Latencies(latency=latency, overhead=np.zeros_like(latency))
     )
-    kinds = np.array([[kind]], np.uint8)
-    work = np.array([1.0, 5.0, 3.0, 2.0])[None, :, None]
-    groups = np.array(group)[None, :, None]
-    waits = Waits.of_places(2, 4)
+    work, groups = np.zeros((1, 4, kinds.size)), np.full((1, 4, kinds.size), -1)
+    work[:, :, 0], groups[:, :, 0] = [1.0, 5.0, 3.0, 2.0], group
+    waits = Waits.of_places(kinds.size + 1, 4)
     simulator.walk(kinds, work, np.zeros((1, 4)), group=groups, waits=waits, interpret=interpret)
     np.testing.assert_allclose(simulator.clock, leave)
+    duration = np.zeros_like(work)
+    duration[0, :, at] = simulator.clock - work[0, :, 0]
     block = EventBlock(
         kind=kinds,
         work=work,
-        duration=simulator.clock[None, :, None] - work,
+        duration=duration,
         rest=np.zeros((1, 4)),
         cycle_begins=np.array([True]),
         group=groups,
     )
     come, left = moments(np.zeros((1, 4)), block)
-    released = releases(np.zeros((1, 4)), block, come, left, neighbours)[0, 0]
-    kept = waits.waited[0] >= 0
+    released = releases(np.zeros((1, 4)), block, come, left, neighbours)[0, at]
+    kept = waits.waited[at] >= 0
     np.testing.assert_allclose(released[kept], np.array(leave)[kept] - 0.5)
-    assert (released[~kept] <= come[0, 0, ~kept]).all()
+    assert (released[~kept] <= come[0, at, ~kept]).all()
     by, wait_s = waits_as_recorded(np.zeros((1, 4)), block, neighbours)
-    assert by[0, 0, kept].tolist() == waits.waited[0, kept].tolist()
-    np.testing.assert_allclose(wait_s[0, 0], np.maximum(released - come[0, 0], 0.0))
+    assert by[0, at, kept].tolist() == waits.waited[at, kept].tolist()
+    np.testing.assert_allclose(wait_s[0, at], np.maximum(released - come[0, at], 0.0))

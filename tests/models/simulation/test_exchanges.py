@@ -9,10 +9,10 @@ import pytest
 from numpy.typing import NDArray
 from tests.models.simulation.cases import COMPLETE, POST, RECEIVE, REDUCE, SEND
 
-from hindmost.models.ranks.efficiency_tally import IdealNetwork
 from hindmost.models.ranks.transfers import SlowTransfers
 from hindmost.models.simulation.blocks import EventBlock, Neighbours, absent_ranks
 from hindmost.models.simulation.change import Change
+from hindmost.models.simulation.event_simulator import EventSimulator
 from hindmost.models.simulation.exchanges import Exchanges, exchanges_meet, latest_of_neighbours
 from hindmost.models.simulation.program import Program, recorded_program
 from hindmost.models.simulation.recorded import moments, releases, waits
@@ -235,9 +235,9 @@ def test_who_waits_for_a_neighbour_to_receive_has_no_slow_transfer(
     slow, ideal_s = {}, {}
     for rule in (True, False):
         slow[rule] = SlowTransfers(2, *PAIR, exchanges_meet=rule).add(start, block)
-        network = IdealNetwork(2, *PAIR, exchanges_meet=rule)
-        begins = np.arange(BODIES) == 0
-        ideal_s[rule] = network.advance(block.kind, block.work, block.rest, begins)[-1].max()
+        network = EventSimulator(2, Neighbours.of_edges(2, *PAIR), exchanges_meet=rule)
+        network.walk(block.kind, block.work, block.rest)
+        ideal_s[rule] = network.clock.max()
     assert slow[meet].max() <= LATENCY_S
     end_s = float(
         (start[-1] + (block.work + block.duration)[-1].sum(axis=1) + block.rest[-1]).max()
@@ -299,13 +299,12 @@ def test_ranks_that_take_turns_wait_for_their_own_messages_only() -> None:
     program = recorded_program(start, block, place, np.zeros(2), *PAIR)
     assert what_if(program, Change()).predicted_s == pytest.approx(ends_s(program), rel=1e-12)
     assert not program.exchanges_meet
-    network = IdealNetwork(2, *PAIR)
-    begins = place == 0
-    ended = network.advance(block.kind, block.work, block.rest, begins, block.absent)
     # If exchanges meet, a message of rank 0 ends when rank 1 comes to it, but none of rank 1's own
     # holds rank 0 up.
-    meeting = IdealNetwork(2, *PAIR, exchanges_meet=True)
-    met = meeting.advance(block.kind, block.work, block.rest, begins, block.absent)
+    ended, met = np.empty((2, *block.rest.shape))
+    for each, rule in ((ended, False), (met, True)):
+        network = EventSimulator(2, Neighbours.of_edges(2, *PAIR), exchanges_meet=rule)
+        network.walk_cycles(block, ended=each)
     np.testing.assert_allclose(met, ended, rtol=1e-12)
     lost_s = ends_s(program) - float(ended[-1].max())
     assert 0.0 < lost_s < 4.0 * LATENCY_S * BODIES

@@ -244,7 +244,7 @@ def test_a_network_that_varies_more_than_it_changes_predicts_no_single_time() ->
 
 
 def test_a_root_that_need_not_wait_is_the_reason_of_a_refusal() -> None:
-    """Rank 0 completes a broadcast half a second before rank 1 starts it, in every iteration."""
+    """Rank 0 completes a collective half a second before rank 1 starts it, in every iteration."""
     bodies = 40
     begins = np.arange(bodies) == 0
     work = np.zeros((bodies, 2, 2))
@@ -256,9 +256,14 @@ def test_a_root_that_need_not_wait_is_the_reason_of_a_refusal() -> None:
     start = np.repeat(np.arange(bodies, dtype=np.float64)[:, None], 2, axis=1)
     position = np.arange(bodies, dtype=np.int32)
     with pytest.raises(
-        DataError, match=r"Roots of MPI_Ibcast .* record the program with the block"
+        DataError, match=r"persistent collectives with a root .* record the program with other"
     ):
         recorded_program(start, block, position, np.zeros(2), NOBODY, NOBODY)
+    # Where rank 0 is known to be the root of a broadcast, it waits for nobody.
+    group = np.zeros((bodies, 2, 2), np.int64)
+    group[:, :, 1] = -1
+    of_root = replace(block, group=group)
+    recorded_program(start, of_root, position, np.zeros(2), NOBODY, NOBODY)
 
 
 def test_a_measured_cost_closes_what_hides_unless_the_run_contradicts_it() -> None:

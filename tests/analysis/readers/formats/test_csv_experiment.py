@@ -83,20 +83,6 @@ def test_named_parameters_leave_the_rest_as_metrics_or_to_tell_kernels_apart(
     ]
 
 
-def test_a_parameter_that_is_not_asked_for_is_no_metric_and_its_points_no_repetitions(
-    tmp_path: Path,
-) -> None:
-    text = "p,n,compiler,kernel,time\n" + "".join(
-        f"{p},{n},gcc,solve,{p * n}\n" for p in (2, 4) for n in (10, 20)
-    )
-    experiment = read(tmp_path, text, ["p"])
-    assert [(series.kernel, series.metric) for series in experiment.series] == [
-        ("solve, n = 10", "time"),
-        ("solve, n = 20", "time"),
-    ]
-    assert experiment.series[1].values.tolist() == [[40], [80]]
-
-
 def test_rows_of_another_length_are_left_out(tmp_path: Path) -> None:
     experiment = read(tmp_path, "p,time\n4,1\n8\n16,1,1\n32,2\n")
     assert experiment.series[0].points.ravel().tolist() == [4, 32]
@@ -105,11 +91,6 @@ def test_rows_of_another_length_are_left_out(tmp_path: Path) -> None:
         "3 fields where the header has 2; left out.",
     ]
     assert "line 3" in experiment.warnings[0]
-
-
-def test_an_empty_field_of_all_rows_at_a_point_is_told(tmp_path: Path) -> None:
-    experiment = read(tmp_path, "p,kernel,time\n2,a,1\n4,a,\n2,b,1\n4,b,1\n")
-    assert "No value of time at p = 4 for a" in experiment.warnings[0]
 
 
 @pytest.mark.parametrize(
@@ -128,14 +109,9 @@ def test_an_empty_field_of_all_rows_at_a_point_is_told(tmp_path: Path) -> None:
             "p,host,value\n4,a,1\n",
             "line 2: 'a' in column 'host' is not a number.*not a parameter, name.*--parameter",
         ),
-        ("p,time\n,1\n", "line 2: '' in column 'p' is not a number"),
-        ("p,metric,time\n4,a,1\n", "the columns are p, metric, time; a table has columns"),
         ("kernel,value\na,1\n", "the columns are kernel, value; a table"),
         ("p,kernel,region,time\n4,a,b,1\n", "more than one column for the kernel"),
-        ("p,p,kernel,time\n4,4,a,1\n", "line 1: more than one column is named 'p'"),
         ("p,kernel,time,time\n4,a,1,2\n", "line 1: more than one column is named 'time'; rename"),
-        ("p,time\n1_000,1\n", "line 2: '1_000' in column 'p' is not a number"),
-        ("p,time\n0,1\n", "line 2: p = 0; a parameter must be above zero"),
         ("p,time\n4," + "9" * 140_000 + "\n", "line 2: not a row of a table"),
     ],
 )

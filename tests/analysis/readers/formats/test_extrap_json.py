@@ -27,62 +27,33 @@ def document(**changes: Any) -> str:
     return json.dumps({**whole, **changes})
 
 
-def test_a_repeated_point_is_taken_as_repetitions(tmp_path: Path) -> None:
-    entries = [{"point": [4], "values": [1]}, {"point": [4.0], "values": [2, 3]}]
-    experiment = read(tmp_path, document(measurements={"main": {"time": entries}}))
-    assert experiment.series[0].values.tolist() == [[1, 2, 3]]
-    assert (
-        "measurements['main']['time'][1]: a point of main (time) appears again"
-        in (experiment.warnings[0])
-    )
-
-
 def test_missing_and_impossible_numbers_are_left_out(tmp_path: Path) -> None:
     values = f"[1.5, null, NaN, Infinity, 0, -2, 1{'0' * 400}]"
     text = '{"parameters": ["p"], "measurements": {"a": {"t": [{"point": [2], "values": %s}]}}}'
     experiment = read(tmp_path, text % values)
     np.testing.assert_array_equal(experiment.series[0].values, [[1.5]])
-    assert len(experiment.warnings) == 6
-    assert all("measurements['a']['t'][0]: " in warning for warning in experiment.warnings)
+    *told, more = experiment.warnings
+    assert all("measurements['a']['t'][0]: " in warning for warning in told)
+    assert (len(told), more[:6]) == (5, "1 more")
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         (document()[:-20], r"line 1, column \d+: not JSON .*cut off"),
-        (document() + "x", r"line 1, column \d+: not JSON"),
         ("[1, 2]", "the document should be an object"),
-        ("{}", "lacks 'parameters'; it has: nothing"),
-        ('{"parameters": ["p"]}', "lacks 'measurements'; it has: parameters"),
         (document(parameters="p"), "parameters should be a list; it is 'p'"),
-        (document(parameters=[1]), r"parameters\[0\] should be a text"),
-        (document(parameters=[]), "no parameter"),
         (document(parameters=["p", "n"]), r"\['time'\]\[0\]: a point of 1 numbers.*p, n"),
-        (document(measurements=[]), "measurements should be an object"),
-        (document(measurements={"a": []}), r"measurements\['a'\] should be an object"),
-        (document(measurements={"a": {"t": {}}}), r"\['a'\]\['t'\] should be a list"),
-        (document(measurements={"a": {"t": [1]}}), r"\['t'\]\[0\] should be an object"),
-        (document(measurements={"a": {"t": [{"point": [1]}]}}), r"\[0\] lacks 'values'"),
         (
             document(measurements={"a": {"t": [{"point": [1], "values": ["1"]}]}}),
             r"\[0\] values: \"1\" is not a number",
         ),
         (
-            document(measurements={"a": {"t": [{"point": [True], "values": [1]}]}}),
-            r"\[0\] point: true is not a number",
-        ),
-        (
-            document(measurements={"a": {"t": [{"point": [None], "values": [1]}]}}),
-            r"\[0\]: p = nan; a parameter must be finite",
-        ),
-        (
             document(measurements={"a": {"t": [{"point": [-4], "values": [1]}]}}),
             r"\['a'\]\['t'\]\[0\]: p = -4; a parameter must be above zero",
         ),
-        ('{"parameters": ["p"], "measurements": {"a": {}, "a": {}}}', "key 'a' appears twice"),
-        (document(measurements={}), "no measurement that can be modelled"),
+        ('{"parameters": ["p"], "measurements": {"a": {}, "a": {}}}', "key .*a.* comes twice"),
         ('{"parameters": ' + "[" * 100_000, "not JSON"),
-        ('{"a": 1' + "0" * 5000 + "}", "not JSON that can be read"),
     ],
 )
 def test_faults_name_their_place(tmp_path: Path, text: str, message: str) -> None:
@@ -100,14 +71,10 @@ def older(change: Any) -> str:
     ("change", "message"),
     [
         (lambda d: d["measurements"][3].pop("value"), r"measurements\[3\] lacks 'value'"),
-        (lambda d: d["measurements"][3].update(value="x"), r"measurements\[3\]: \"x\" is not a"),
         (lambda d: d["measurements"][3].update(metric_id=7), "no metric has the id 7"),
-        (lambda d: d["measurements"][3].update(metric_id=None), "metric_id is 'None'; it should"),
         (lambda d: d["measurements"][3].update(callpath_id=[]), "callpath_id is "),
         (lambda d: d["metrics"].append({"id": 1, "name": "b"}), r"metrics\[1\]: id 1 occurs twice"),
-        (lambda d: d["callpaths"][0].pop("name"), "callpaths with id 1 lacks 'name'"),
         (lambda d: d["coordinates"][0]["parameter_value_pairs"].pop(), "coordinates with id 1 has"),
-        (lambda d: d.pop("coordinates"), "lacks 'coordinates'"),
     ],
 )
 def test_faults_of_the_older_form_name_their_place(
@@ -135,11 +102,6 @@ def test_lines_need_only_parameters_and_a_value(tmp_path: Path) -> None:
     np.testing.assert_array_equal(series.values, [[2.0, 3.0], [1.0, np.nan]])
 
 
-def test_lines_may_order_parameters_as_they_like(tmp_path: Path) -> None:
-    lines = '{"params": {"p": 4, "n": 1}, "value": 1}\n{"params": {"n": 1, "p": 2}, "value": 2}'
-    assert read(tmp_path, lines).series[0].points.tolist() == [[2, 1], [4, 1]]
-
-
 def test_semicolons_in_the_names_of_talpas_lines_stay(tmp_path: Path) -> None:
     line = '{"parameters":{"p":4};"metric":"a;b";"callpath":"f(\\"x;y\\");";"value":1.5}\n'
     (series,) = read(tmp_path, line).series
@@ -154,17 +116,10 @@ FIRST = '{"params": {"p": 4}, "value": 1}\n'
     [
         ('{"params": {"p": 4}, "val', "line 2, column .*not JSON.*cut off"),
         ("[1]", 'line 2: a line is an object with at least "params"'),
-        ('{"params": {"p": 4}, "value": 1, "value": 2}', "line 2: the key 'value' appears twice"),
-        ('{"params": {"p": 4, "p": 8}, "value": 1}', "line 2: the key 'p' appears twice"),
-        ('{"params": {"p": 4}}', 'line 2: .*"value"'),
-        ('{"params": 4, "value": 1}', "line 2: .*params"),
+        ('{"params": {"p": 4}, "value": 1, "value": 2}', "line 2: .*value.* comes twice"),
         ('{"params": {"p": 4, "n": 2}, "value": 1}', "line 2: the parameters are p, n; the first"),
-        ('{"params": {}, "value": 1}', "line 2: the parameters are none; the first line has p"),
-        ('{"params": {"p": "4"}, "value": 1}', 'line 2: "4" is not a number'),
         ('{"params": {"p": 4}, "value": [[1]]}', "line 2: .* is not a number"),
         ('{"params": {"p": 4}, "value": 1, "metric": 5}', "line 2: metric is '5'; it should be a"),
-        ('{"params": {"p": 0}, "value": 1}', "line 2: p = 0; a parameter must be above zero"),
-        ('{"params": {"p": 4}, "value": 1' + "0" * 5000 + "}", "line|not JSON"),
     ],
 )
 def test_faulty_lines_have_their_number(tmp_path: Path, line: str, message: str) -> None:

@@ -13,7 +13,7 @@ import pytest
 from tests.conftest import LOCAL, run_values
 
 from hindmost.analysis.readers.read import read_experiment
-from hindmost.analysis.readers.run_metrics import METRICS, trimmed_mean
+from hindmost.analysis.readers.run_metrics import METRICS
 from hindmost.analysis.runs.finding import findings_in
 from hindmost.errors import DamagedFileError, DataError, UsageError
 from hindmost.harness.runfile.contents import Header
@@ -89,13 +89,6 @@ def test_metrics_are_of_the_slowest_rank(tmp_path: Path, study: Study) -> None:
     assert found["local"] > local.mean(axis=0).min()
 
 
-def test_the_robust_mean_does_not_see_a_detour() -> None:
-    times = np.ones((40, 2))
-    times[7, 1] = 1000.0
-    assert trimmed_mean(times).tolist() == [1.0, 1.0]
-    assert trimmed_mean(np.array([[1.0], [3.0]])).tolist() == [2.0]
-
-
 def test_only_regular_iterations_count(tmp_path: Path, header: Header) -> None:
     values = run_values(iterations=40, ranks=3, restart=10, seed=1)
     kind = np.zeros(40, np.uint8)
@@ -160,15 +153,6 @@ def test_what_else_tells_runs_apart_is_in_the_kernel(tmp_path: Path, study: Stud
     }
 
 
-def test_iterations_are_a_parameter(tmp_path: Path, study: Study) -> None:
-    study((2, 300), iterations=40)
-    study((2, 300), iterations=80)
-    experiment = read_experiment(tmp_path, parameters="iterations", metric="solve-time")
-    (series,) = experiment.series
-    assert series.points.ravel().tolist() == [40, 80]
-    assert len(read_experiment(tmp_path).series) == 2
-
-
 def test_incomplete_and_foreign_files_are_left_out(tmp_path: Path, study: Study) -> None:
     study((2, 300))
     study((3, 300), complete=False, records_lost=1)
@@ -192,12 +176,6 @@ def test_a_copy_of_a_run_is_no_repetition(tmp_path: Path, study: Study) -> None:
     assert not np.isnan(series.values).any()
     assert sum("a copy counts once" in each for each in experiment.warnings) == 2
     assert len(findings_in([tmp_path])) == len(findings_in(sorted(tmp_path.glob("laplacian*"))))
-
-
-def test_nothing_but_incomplete_runs(tmp_path: Path, study: Study) -> None:
-    study((2, 300), complete=False, records_lost=1)
-    with pytest.raises(DataError, match=r"no measurement that can be modelled.*is incomplete"):
-        read_experiment(tmp_path)
 
 
 def test_faults(tmp_path: Path, study: Study, header: Header) -> None:

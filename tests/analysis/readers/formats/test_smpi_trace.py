@@ -7,14 +7,13 @@ from pathlib import Path
 import pytest
 from tests.analysis.readers.smpi_files import ONE, ZERO, written
 
-from hindmost.analysis.readers.format import TraceRequest
 from hindmost.analysis.readers.formats.smpi_trace import DATATYPE_BYTES, read_smpi_trace
 from hindmost.analysis.readers.read import recognise
 from hindmost.analysis.readers.registry import TRACE_FORMATS
 from hindmost.errors import DataError, UsageError
 from hindmost.models.simulation.messages import MessageProgram, Operation
 
-RATE = TraceRequest(flops_per_s=1e9)
+RATE = 1e9
 
 
 def read(folder: Path, *ranks: str) -> MessageProgram:
@@ -64,12 +63,6 @@ def test_traces_are_recognised_by_their_content(tmp_path: Path) -> None:
         assert recognise(other, TRACE_FORMATS) is None
 
 
-def test_a_list_written_elsewhere_finds_the_folder_next_to_it(tmp_path: Path) -> None:
-    path = written(tmp_path, ZERO, ONE)
-    path.write_text(path.read_text().replace("trace.ti_files", "/far/away/trace.ti_files"))
-    assert read_smpi_trace(path, RATE).ranks == 2
-
-
 def test_datatypes_default_to_bytes_or_as_init_says(tmp_path: Path) -> None:
     texts = ["0 init\n0 send 1 0 10\n0 finalize\n", "1 init 1\n1 recv 0 0 10\n1 finalize\n"]
     assert read(tmp_path, *texts).bytes.tolist() == [10.0]
@@ -79,7 +72,7 @@ def test_datatypes_default_to_bytes_or_as_init_says(tmp_path: Path) -> None:
 
 def test_work_needs_a_rate(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="--flops-per-second"):
-        read_smpi_trace(written(tmp_path, ZERO, ONE), TraceRequest())
+        read_smpi_trace(written(tmp_path, ZERO, ONE), None)
 
 
 @pytest.mark.parametrize(
@@ -87,17 +80,10 @@ def test_work_needs_a_rate(tmp_path: Path) -> None:
     [
         ("0 finalize\n", "", "rank-0.txt, line 20: the trace of rank 0 ends without 'finalize'"),
         ("0 init\n", "", 'line 1: "compute" where the trace of a rank should begin with .init.'),
-        ("0 barrier", "0 init", "line 4: a second 'init'"),
-        ("0 barrier", "0 finalize", "line 5: an action after 'finalize'"),
         ("0 waitall 2\n", "", "line 6: rank 0 begins to send a message and never waits for it"),
-        ("0 compute 1e6", "0 compute -1", 'line 2: "-1" is not an amount'),
         ("0 compute 1e6", "0 compute nan", 'line 2: "nan" is not an amount'),
-        ("0 compute 1e6", "0 compute 1e300", 'line 2: "1e300" is not an amount'),
-        ("0 compute 1e6", "0 compute 1_0", 'line 2: "1_0" is not an amount'),
         ("0 compute 1e6", "0 compute", "line 2: compute has 0 of at least 1 arguments"),
-        ("isend 1 7 500 0", "isend 1 7 -500 0", 'line 6: "-500" is not an amount'),
         ("isend 1 7 500 0", "isend 2 7 500 0", "line 6: 2 is not from 0 to 1"),
-        ("isend 1 7 500 0", f"isend {'9' * 5000} 7 5 0", "line 6: .999.* is not a whole number"),
         ("isend 1 7 500 0", "isend 1 7 500 -1", "line 6: datatype -1 is none of MPI's own"),
         ("isend 1 7 500 0", "isend 1 8 500 0", "line 4: rank 1 receives a message from rank 0 wi"),
         ("0 waitall 2", "0 wait 0 1 8", "line 8: rank 0 waits for a message from rank 0 to rank 1"),
@@ -105,8 +91,6 @@ def test_work_needs_a_rate(tmp_path: Path) -> None:
         ("0 barrier", "0 scan 1 0 0", "rank 0 calls scan .*line 4.*rank 1 calls barrier .*line 3"),
         ("0 barrier", "1 barrier", "line 4: an action of rank 1 in the trace of rank 0"),
         ("0 barrier", "x barrier", 'line 4: "x" is not a whole number'),
-        ("0 barrier", "0", 'line 4: the action "" is unknown'),
-        ("bcast 10 0 0", "bcast 10 5 0", "line 3: 5 is not from 0 to 1"),
     ],
 )
 def test_what_is_wrong_is_named_with_file_and_line(
