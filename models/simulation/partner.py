@@ -249,9 +249,9 @@ def as_partner(program: Program, solver: str) -> Program:
     if solver not in RECIPES:
         raise UsageError(f"--solver {solver}: {choose(tuple(RECIPES), solver)}.")
     if ours is None or ours.partner != solver:
-        partner = "nothing can" if ours is None else f"only {ours.partner}"
+        known = "nothing can" if ours is None else f"only {ours.partner}"
         raise UsageError(
-            f"{solver} cannot be predicted from runs of {shape.solver}, {partner}. Record it, and "
+            f"{solver} cannot be predicted from runs of {shape.solver}, {known}. Record it, and "
             "give those runs with --against."
         )
     theirs = RECIPES[solver]
