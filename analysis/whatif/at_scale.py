@@ -56,8 +56,9 @@ def simulated(
     basis : sequence of str
         What all statements on other ranks rest on, in sentences.
     """
-    extrapolated, where = extrapolated_from(result), counted(result.ranks, "rank")
-    nodes = counted(result.nodes, "node")
+    where = f"{counted(result.ranks, 'rank')} ({counted(result.nodes, 'node')}"
+    if result.ranks != result.recorded_ranks:
+        where += f"; extrapolated from {counted(result.recorded_ranks, 'rank')}"
     assumed = tuple(simulation_assumes(named, result, work, basis))
     parts_s = {
         "undisturbed work": result.work_s,
@@ -71,16 +72,14 @@ def simulated(
     )
     interval = result.low_s, result.high_s if np.isfinite(result.high_s) else None
     quiet_s, least_s, most_s = result.quiet_s
-    quiet = (
-        f"With equal work and no noise: {seconds(quiet_s)} ({seconds(least_s)} to "
-        f"{seconds(most_s)})."
-    )
+    ends = f"{seconds(least_s)} to {seconds(most_s)}"
+    quiet = f"With equal work and no noise: {seconds(quiet_s)} ({ends})."
     return Outcome(
         run=run,
         named=named,
         result=result,
         ranks=result.ranks,
-        where=f"{where} ({nodes}; {extrapolated})" if extrapolated else f"{where} ({nodes})",
+        where=f"{where})",
         predicted_s=None if result.open else result.seconds,
         middle_s=result.shown_s,
         miss=result.miss,
@@ -150,13 +149,6 @@ def without_cores(found: Outcome, why: str, *, network_known: bool) -> Outcome:
             "for every rank that nothing else uses."
         ),
     )
-
-
-def extrapolated_from(result: SimulatedSolve) -> str:
-    """Return from what a time is extrapolated; empty on the recorded ranks."""
-    if result.ranks == result.recorded_ranks:
-        return ""
-    return f"extrapolated from {counted(result.recorded_ranks, 'rank')}"
 
 
 def why_withheld(result: SimulatedSolve, work: LocalWork) -> str:

@@ -398,14 +398,20 @@ def predict_at_scale(
     every = scaled(runs, scale, changes, machine, executor, network)
     (group,) = group_runs([each[0].run for each in every])
     findings, predicted = tuple(findings_of([group])), []
-    for each in findings:
-        if each.severity == "error" and each.code in NO_CORES:
-            known = machine is not None
-            every = [
-                [without_cores(one, each.text, network_known=known) for one in found]
-                for found in every
-            ]
-            break
+    lost = {
+        each.file: each.text
+        for each in findings
+        if each.severity == "error" and each.code in NO_CORES
+    }
+    every = [
+        [
+            without_cores(one, lost[file], network_known=machine is not None)
+            if (file := str(one.run.path)) in lost
+            else one
+            for one in found
+        ]
+        for found in every
+    ]
     strong = (scale.scaling or scaling_of(runs) or Scaling.STRONG) is Scaling.STRONG
     times = [solve_times(run) for run in group.runs]
     for found in zip(*every, strict=True):
