@@ -311,7 +311,7 @@ def described(
         *run_chart(figure_named(LEADING), middle, ranks, numbers, opens),
         *event_parts(middle, ranks, numbers, slowest),
     ]
-    efficiencies, remedies = efficiencies_of(middle), remedies_of(middle)
+    efficiencies, remedies = efficiencies_of(middle), remedies_of(middle, briefly=True)
     parts: list[Part] = [
         Heading(
             fitted.group.title,

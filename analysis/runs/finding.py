@@ -139,6 +139,7 @@ def folded(lines: Iterable[str], *, indent: str = "") -> list[str]:
             initial_indent=indent,
             subsequent_indent=f"{indent}    ",
             break_long_words=False,
+            break_on_hyphens=False,
         )
     ]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -37,7 +36,6 @@ from hindmost.models.simulation.simulated_solve import SimulatedSolve
 from hindmost.output import announce_work
 from hindmost.text import counted, percent, seconds, signed_percent
 
-WIDTH = 100
 MISSES = 0.02
 """Error of a replay without a change, against the recorded time, from which on none is given."""
 LEAST_SHARE = 0.0005
@@ -559,8 +557,3 @@ def length_scatter(run: Run, change: Change) -> float:
     width_s = np.sqrt(repeated * (repeated + 1.0)) * sd_s if repeated else sd_s
     factor = float(special.stdtrit(parts - 1, 0.95))
     return change.noise * factor * float(width_s) / (float(times_s.sum()) + repeated * total_s)
-
-
-def wrapped(line: str) -> list[str]:
-    """Return a line in lines of a page's width."""
-    return textwrap.wrap(line, WIDTH, subsequent_indent="    ", break_on_hyphens=False)

@@ -248,10 +248,10 @@ def as_partner(program: Program, solver: str) -> Program:
     if solver not in RECIPES:
         raise UsageError(f"--solver {solver}: {choose(tuple(RECIPES), solver)}.")
     if ours is None or ours.partner != solver:
-        known = ", ".join(f"{name} from {each.partner}" for name, each in RECIPES.items())
+        known = "nothing can" if ours is None else f"only {ours.partner}"
         raise UsageError(
-            f"{solver} cannot be predicted from runs of {shape.solver}, only {known}. Record its "
-            "form with non-blocking collectives, and give those runs with --against."
+            f"{solver} cannot be predicted from runs of {shape.solver}, {known}. Record it, and "
+            "give those runs with --against."
         )
     theirs = RECIPES[solver]
     halo = program.has(RECEIVE)
