@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from hindmost.files import make_folder
 from hindmost.harness.attach.blocks import Blocks, PerBlock
 from hindmost.harness.attach.bodies import (
-    NS,
     Agreed,
     Found,
     agreed_on_solve,
@@ -31,6 +30,7 @@ from hindmost.harness.attach.sections import Matched
 from hindmost.harness.attach.settings import FIND
 from hindmost.harness.loops.names import places_of
 from hindmost.harness.recorder.bodies import Recording
+from hindmost.harness.recorder.library import NS
 from hindmost.harness.runfile.bodies import INJECTED, PHASES
 from hindmost.harness.runfile.contents import Edges, RankRun, SolveOfBody
 from hindmost.harness.runfile.contexts import CallContexts, merged
