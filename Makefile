@@ -82,9 +82,6 @@ setup-pbs:
 setup-programs:
 	@$(PYTHON) setup --stack $(STACK) --extras dev --programs
 
-setup-simulation:
-	@$(PYTHON) setup --stack $(STACK) --extras plot,loops --simgrid
-
 setup-docs:
 	@$(PYTHON) setup --docs
 
@@ -167,7 +164,7 @@ bench-stochastic: setup-demo
 bench-predictions: setup-demo
 	@$(BIN)/python -m benchmarks.predictions $(if $(QUICK),--quick)
 
-bench-simulation: setup-simulation
+bench-simulation: setup-test
 	@$(BIN)/python -m benchmarks.simulation $(if $(QUICK),--quick)
 	@$(BIN)/python -m benchmarks.simulation_smpi $(if $(QUICK),--quick)
 	@$(BIN)/python -m benchmarks.simulation_worlds $(if $(QUICK),--quick --worlds 20)

@@ -157,7 +157,7 @@ def never(_: AttachedRun) -> float:
 
 
 OF_STRAGGLERS = (
-    Mechanism(name="5 % above the mean", patches=((attached, "STANDS_OUT", 0.0),)),
+    Mechanism(name="5 % above the mean", patches=((attached, "MATTERS", 0.0),)),
     Mechanism(name="2 % of the time", patches=((attached, "COSTS", 0.0),)),
     Mechanism(name="doubt", patches=((AttachedRun, "doubt", lambda _: ""),)),
     Mechanism(

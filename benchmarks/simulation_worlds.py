@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from hindmost.analysis.runs.read import find_runs
 from hindmost.analysis.verbs.whatif import with_recorded_solver
-from hindmost.analysis.whatif.compared import Compared, Verdict
+from hindmost.analysis.whatif.advice import Compared, Verdict
 from hindmost.analysis.whatif.gains import pooled, remedies_of
 from hindmost.analysis.whatif.options import changes_of
 from hindmost.analysis.whatif.prediction import SolvePrediction, predict_at_scale
@@ -273,12 +273,12 @@ def partner(
     ratio, tally = compared.ratio, tally_of(tallies, f"{ranks} ranks, partner")
     tally.add(
         truth,
-        None if compared.on_tail else (ratio.low, ratio.high),
+        None if compared.unknown else (ratio.low, ratio.high),
         decided=compared.verdict is not Verdict.OPEN,
         note=f"world {seed}:",
     )
     # The question is whether it pays off, and not by how much.
-    held = ratio.low <= truth <= ratio.high and not compared.on_tail
+    held = ratio.low <= truth <= ratio.high and not compared.unknown
     decided = compared.verdict is not Verdict.OPEN
     tally.rightly += decided * (((truth < 1.0) == (compared.verdict is Verdict.YES)) - int(held))
 

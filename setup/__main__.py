@@ -45,9 +45,6 @@ def main() -> int:
         "--blas", action="store_true", help="the reference BLAS and OpenBLAS, for make test-blas"
     )
     parser.add_argument(
-        "--simgrid", action="store_true", help="the simulator that a benchmark compares with"
-    )
-    parser.add_argument(
         "--docs", action="store_true", help="only what builds the documentation, in .venvs/docs"
     )
     parser.add_argument(
@@ -74,8 +71,6 @@ def main() -> int:
             openpbs.prepare(arguments.openpbs)
         if arguments.blas:
             blas.prepare(environment)
-        if arguments.simgrid:
-            system.prepare_simgrid(environment)
         if arguments.programs:
             if choice.stack not in PROGRAMS:
                 raise SetupError(

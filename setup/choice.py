@@ -28,12 +28,11 @@ SLURM_PACKAGES = (
 )
 SLURM_ACCOUNT_PACKAGES = ("slurmdbd", "mariadb-server")
 PROGRAM_PACKAGES = ("gfortran", "lammps", "lammps-examples", "python3-dolfinx")
-SIMGRID_PACKAGES = ("libsimgrid-dev",)
 TEST_PACKAGES = (
     "gfortran",
     "chromium",
     "cmake",
-    *SIMGRID_PACKAGES,
+    "libsimgrid-dev",
 )
 SOURCE_PACKAGES = ("build-essential", "libopenblas-dev")
 

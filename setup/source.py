@@ -9,14 +9,11 @@ that stands in it, wherever the wheel came from.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import shutil
 import sys
 import sysconfig
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from choice import SOURCE_PACKAGES, SetupError, can_build, is_debian
@@ -95,29 +92,16 @@ def install_petsc(environment: Environment, wheels: Path) -> None:
     )
     wheels.mkdir(parents=True, exist_ok=True)
     for name, expected, settings in steps:
-        with alone(wheels):
-            if list(wheels.glob(f"{name}-*.whl")):
-                say(f"{name}: built before, taken from {wheels}")
-            else:
-                env = {**build, **settings}
-                build_wheel(environment, name, wheels, expected=expected, env=env)
+        if list(wheels.glob(f"{name}-*.whl")):
+            say(f"{name}: built before, taken from {wheels}")
+        else:
+            env = {**build, **settings}
+            build_wheel(environment, name, wheels, expected=expected, env=env)
         wheel = next(wheels.glob(f"{name}-*.whl"))
         environment.pip_install(
             "--no-deps", "--force-reinstall", str(wheel), title=f"installing {name}"
         )
     use_own_libraries(environment)
-
-
-@contextmanager
-def alone(wheels: Path) -> Iterator[None]:
-    """Keep other set-ups of this user away from the same wheels."""
-    with (wheels / "lock").open("a") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            say("another set-up builds the same wheels: waiting for it")
-            fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
 
 
 def build_wheel(

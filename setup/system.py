@@ -7,7 +7,6 @@ from pathlib import Path
 
 from choice import (
     PROGRAM_PACKAGES,
-    SIMGRID_PACKAGES,
     SLURM_ACCOUNT_PACKAGES,
     SLURM_PACKAGES,
     SYSTEM_PACKAGES,
@@ -40,17 +39,6 @@ def prepare_tests(environment: Environment) -> None:
             TEST_PACKAGES,
             expected="about 40 s",
             without="tests of Fortran, pages in a browser and SimGrid are skipped without",
-        )
-
-
-def prepare_simgrid(environment: Environment) -> None:
-    """Install the simulator that a benchmark compares with, where that may be done."""
-    if is_debian():
-        install_if_possible(
-            environment,
-            SIMGRID_PACKAGES,
-            expected="about 10 s",
-            without="no SimGrid: replays are not compared with SMPI's without",
         )
 
 

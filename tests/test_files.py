@@ -30,7 +30,6 @@ from hindmost.files import (
     write_output,
 )
 from hindmost.harness.stack import RECORD, current_stack
-from hindmost.processes import PARENT, stat_fields
 
 
 def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
@@ -91,28 +90,12 @@ def test_a_finished_file_takes_only_a_free_name(
     assert (part.read_text(), path.read_text()) == ("two", "one")
 
 
-def test_the_name_of_a_process_cannot_pass_for_its_state() -> None:
-    name = Path("/proc/self/comm")
-    before = name.read_bytes()
-    try:
-        name.write_bytes(b"a) Z 1 \xff")
-        assert int(stat_fields()[PARENT]) == os.getppid()
-    finally:
-        name.write_bytes(before)
-
-
 def test_a_damaged_record_of_a_set_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "prefix", str(tmp_path))
     for text in ("", "[]", '{"stack": "own"}'):
         (tmp_path / RECORD).write_text(text)
         with pytest.raises(MissingError, match="Set hindmost up again"):
             current_stack()
-
-
-def test_permissions_of_a_new_file(tmp_path: Path) -> None:
-    path = tmp_path / "key"
-    write_atomically(path, b"secret", mode=0o600)
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
 def test_output_goes_into_a_pipe_and_replaces_a_file(tmp_path: Path) -> None:

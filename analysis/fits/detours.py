@@ -25,7 +25,7 @@ from hindmost.models.noise.detours import (
     RankDetours,
     find_detours,
 )
-from hindmost.text import counted, percent, seconds
+from hindmost.text import counted, named_ranks, percent, seconds
 
 MORE_THAN_PROBED = 2.0
 """Factor over the probe's share from which a run lost more than the idle machine explains."""
@@ -246,7 +246,8 @@ def notes(found: RunDetours) -> Iterable[str]:
     if 0 < len(disturbed) < len(ranks):
         hosts = {each.host for each in disturbed}
         on = f", all on {hosts.pop()}" if len(hosts) == 1 < len(set(found.run.hosts)) else ""
-        yield f"Detours on rank {listed(each.rank for each in disturbed)} only{on}."
+        where = named_ranks((each.rank for each in disturbed), found.run.header.ranks)
+        yield f"Detours on {where} only{on}."
     least = max(each.detours.least_s for each in ranks)
     yield f"Detours shorter than {seconds(least)} cannot be told from jitter."
     families = [family for each in disturbed for family in each.detours.families]
@@ -265,17 +266,6 @@ def notes(found: RunDetours) -> Iterable[str]:
             "iterations; and iterations that follow the same clock themselves hide it."
         )
     yield LIMITS
-
-
-def listed(numbers: Iterable[int]) -> str:
-    """Write numbers in ranges: ``0, 2-5``."""
-    ranges: list[list[int]] = []
-    for number in numbers:
-        if ranges and number == ranges[-1][1] + 1:
-            ranges[-1][1] = number
-        else:
-            ranges.append([number, number])
-    return ", ".join(f"{a}" if a == b else f"{a}-{b}" for a, b in ranges)
 
 
 def against_probe(found: RunDetours, probed: SystemNoise) -> str:

@@ -19,8 +19,7 @@ from hindmost.analysis.runs.check import findings_of
 from hindmost.analysis.runs.finding import Finding
 from hindmost.analysis.runs.groups import Group
 from hindmost.analysis.runs.model_input import ranks_meet, solve_times
-from hindmost.analysis.runs.read import reduced
-from hindmost.analysis.runs.reduced_input import bodies_s, has_bodies_of_all
+from hindmost.analysis.runs.reduced_input import bodies_s
 from hindmost.errors import DataError
 from hindmost.harness.runfile.reader import Run, open_run
 from hindmost.models.noise.fit import MODELS, fit_models
@@ -36,8 +35,6 @@ BELOW = "the bound lies below the measured time of the iterations"
 """Why a run contradicts a model."""
 FAMILIES_S, QUICK_S = 4.0, 0.5
 """Processor time of a fit to some thousand iterations, with scipy's families and without."""
-WORTH_A_PROCESS = 2
-"""Runs that are still to be fitted, from which on several processes share them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,14 +45,11 @@ class FitOptions:
     ----------
     families : bool
         Search scipy's families for the best law.
-    by_node : bool
-        Let P of the models of whole bodies be the number of nodes, not of ranks.
     most_bodies : int or None
         Refuse runs of more iterations of all ranks, unless they were fitted earlier.
     """
 
     families: bool = False
-    by_node: bool = False
     most_bodies: int | None = None
 
 
@@ -257,7 +251,7 @@ def fit_elsewhere(runs: Sequence[Run], options: FitOptions) -> None:
     cores = len(os.sched_getaffinity(0))
     each_s = FAMILIES_S / min(cores, max(len(left), 1)) if options.families else QUICK_S
     announce_work(f"Fitting noise models to {counted(len(left), 'run')}", len(left) * each_s)
-    if not options.families or len(left) < WORTH_A_PROCESS or cores < 2:
+    if not options.families or len(left) < 2 or cores < 2:
         return
     with ProcessPoolExecutor(min(cores, len(left)), get_context("spawn")) as processes:
         jobs = [processes.submit(fit_file, path, options) for path in left]
@@ -291,10 +285,8 @@ def asked(options: FitOptions) -> dict[str, Any]:
 
 
 def compute_fit(run: Run, options: FitOptions) -> FittedRun:
-    """Fit every model that a run allows; none to a reduced run of an older version."""
-    if not has_bodies_of_all(run):
-        return nothing_fitted(run, reduced(run))
-    times = solve_times(run, by_node=options.by_node, some_ranks=True)
+    """Fit every model that a run allows."""
+    times = solve_times(run, some_ranks=True)
     fits = fit_models(times, families=options.families)
     return FittedRun(
         run=run,

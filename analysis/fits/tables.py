@@ -53,8 +53,6 @@ def models_table(fitted: FittedGroup, *, explained: bool = False) -> Table:
                 *((assumptions.get(summary.name, ""),) if explained else ()),
             )
         )
-    if explained:
-        rows = without_the_same(rows)
     spread = f", {seconds(min(times))} to {seconds(max(times))}" if repeated else ""
     return Table(
         title=(
@@ -73,18 +71,6 @@ def models_table(fitted: FittedGroup, *, explained: bool = False) -> Table:
         ),
         rows=rows,
     )
-
-
-def without_the_same(rows: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """Return the rows of models without max-plus-no-halo where halos make no difference."""
-    named = {row[0]: row for row in rows}
-    with_halo, without = named.get("max-plus"), named.get("max-plus-no-halo")
-    if with_halo is None or without is None or with_halo[1:-1] != without[1:-1]:
-        return list(rows)
-    said = f"{with_halo[-1]} The same without halos (max-plus-no-halo)."
-    return [
-        (*with_halo[:-1], said) if row is with_halo else row for row in rows if row is not without
-    ]
 
 
 def kept_ranks(fitted: FittedRun) -> str:

@@ -48,10 +48,9 @@ def compose(
     *,
     plan: MailPlan | None = None,
     now: float | None = None,
-    sender: str | None = None,
     recipients: Sequence[str] = (),
 ) -> EmailMessage:
-    """Return the message; it has no From or To unless they are given.
+    """Return the message; it has no From, which sendmail sets, and no To unless it is given.
 
     Parameters
     ----------
@@ -62,7 +61,6 @@ def compose(
         What is new; without it, everything is in the mail.
     now : float, optional
         Seconds since 1970, UTC; the clock's by default.
-    sender : str, optional
     recipients : sequence of str
 
     Raises
@@ -83,19 +81,14 @@ def compose(
         summary = f"{study.status()}: {news_words(plan, fresh)}"
     try:
         message["Subject"] = f"hindmost: {summary}, {date_of(study.until)}"
-        if sender:
-            message["From"] = sender
         if recipients:
             message["To"] = ", ".join(recipients)
-        broken = [
-            str(message[name])
-            for name in ("From", "To")
-            if name in message and (message[name].defects or not message[name].addresses)
-        ]
+        to = message["To"]
+        broken = to is not None and (to.defects or not to.addresses)
     except (ValueError, IndexError) as error:
         raise UsageError(f"These mail addresses are invalid: {error}.") from error
     if broken:
-        raise UsageError(f"{broken[0]!r} is not a mail address: write it as name@example.org.")
+        raise UsageError(f"{str(to)!r} is not a mail address: write it as name@example.org.")
     message["Date"] = formatdate(at)
     message["Message-ID"] = make_msgid(domain="hindmost.invalid")
     message["Auto-Submitted"] = "auto-generated"
@@ -195,15 +188,17 @@ def cells_of(finding: SeriesChange) -> tuple[str, str, str, list[str]]:
     return badge, COLOURS[badge], change_sentence(finding), list(details_of(finding))
 
 
-def write(message: EmailMessage, path: Path | None) -> None:
+def write(message: EmailMessage | None, path: Path | None) -> None:
     """Write a message as ``sendmail -t`` reads it: to a file, or to stdout for None.
+
+    Without a message, a file is left empty.
 
     Raises
     ------
     DataError
         The file cannot be written.
     """
-    data = message.as_bytes()
+    data = b"" if message is None else message.as_bytes()
     if path is None:
         write_bytes(data)
         return

@@ -96,7 +96,6 @@ class HistoryState:
             for name, kept_series in self.series.items()
             if not same_past(kept_series.series, merged[name])
         ]
-        remarks += self.other_machines(set(new))
         return Following(
             before=self,
             history=replace(
@@ -110,21 +109,6 @@ class HistoryState:
             remarks=tuple(remarks),
             kept={},
         )
-
-    def other_machines(self, new: set[SeriesName]) -> list[str]:
-        """Return a remark if series look like those of the state, except for the machine."""
-        known = {(name.case, name.timer): name.machine for name in self.series}
-        strange = sorted(
-            name for name in new if name not in self.series and (name.case, name.timer) in known
-        )
-        if not strange:
-            return []
-        name = strange[0]
-        return [
-            f"{len(strange)} series are of the machine {name.machine!r}, but the state has the "
-            f"same for {known[name.case, name.timer]!r}, such as {name.case}, {name.timer}. Both "
-            "are kept. A machine may come from a folder's name: use the same folder every night."
-        ]
 
     def with_failures(self, new: tuple[FailedRun, ...]) -> tuple[FailedRun, ...]:
         """Return failed runs, each once, in the order of time."""

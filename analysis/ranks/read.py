@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hindmost.analysis.runs.finding import WORTH_SAYING
 from hindmost.analysis.runs.tallies import (
     Block,
     Wanted,
@@ -32,8 +33,6 @@ BINS = 200
 """Of the histogram, each 2 to 3 % of a body."""
 INTERVALS = 200
 """Of the time profiles."""
-OVERLAPS = 0.01
-"""Share of the time from which on work that overlaps with collectives is mentioned."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,7 +166,7 @@ class RanksTally:
             halo_s=waiting[0],
             time_s=phases.sum(axis=0),
             in_mpi_s=time_in_mpi(run.phases, phases),
-            overlaps=self._overlapped_s > OVERLAPS * float(phases.sum()),
+            overlaps=self._overlapped_s > WORTH_SAYING * float(phases.sum()),
             of_run=self._profile.of_run,
             of_body=self._profile.of_body,
             slopes=self._slopes.result() if self._events else None,

@@ -27,11 +27,6 @@ def look_at_profiles(run: Run) -> RanksOfRun:
     DataError
         Impossible times, a run without bodies, or a file of an older version.
     """
-    if not run.has("every_charged"):
-        raise DataError(
-            f"{run.path}: an older version of hindmost wrote the file, without what each rank "
-            "costs the others. Record it again."
-        )
     profile = profiles_of(run)
     phases = profile.sum(axis=0).T
     if not (run.bodies and run.solve_time_s > 0.0 and phases.sum() > 0.0):

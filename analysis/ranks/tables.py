@@ -6,7 +6,7 @@ import numpy as np
 
 from hindmost.analysis.ranks.read import RanksOfRun
 from hindmost.analysis.ranks.study import RankReport
-from hindmost.analysis.runs.finding import OF_RANKS, cautions, folded
+from hindmost.analysis.runs.finding import OF_RANKS, WORTH_SAYING, cautions, folded
 from hindmost.analysis.runs.stretches import Stretch
 from hindmost.models.ranks.extrema import Extreme
 from hindmost.models.ranks.lateness import Lateness
@@ -18,8 +18,6 @@ LAST = (
     'The "last" rank has the most own work and slow transfers in an iteration, whatever it '
     "waited for before."
 )
-NEGLIGIBLE = 0.01
-"""Shares of the time below this one are not mentioned."""
 SHOWN = 3
 """Stragglers, outliers by one criterion, metrics of a group."""
 MOST_PLACES = 5
@@ -101,7 +99,7 @@ def main_stretches(report: RankReport) -> list[Stretch]:
     return [
         each
         for each in by_time[:MOST_PLACES]
-        if each.work_s.sum() + each.wait_s.sum() >= NEGLIGIBLE * whole_s
+        if each.work_s.sum() + each.wait_s.sum() >= WORTH_SAYING * whole_s
     ]
 
 
@@ -117,7 +115,7 @@ def code_lines(report: RankReport) -> list[str]:
 def stretch_work(report: RankReport, stretch: Stretch) -> str:
     """Say how long the ranks work in a stretch in an iteration; empty if that is negligible."""
     work_s, most = float(stretch.work_s.mean()), int(stretch.work_s.argmax())
-    if work_s < NEGLIGIBLE * (work_s + float(stretch.wait_s.mean())):
+    if work_s < WORTH_SAYING * (work_s + float(stretch.wait_s.mean())):
         return ""
     more = percent(float(stretch.work_s[most]) / work_s - 1.0, 0)
     beyond = percent(float(stretch.beyond_s.sum() / stretch.work_s.sum()), 0)
@@ -130,7 +128,7 @@ def stretch_work(report: RankReport, stretch: Stretch) -> str:
 def stretch_wait(report: RankReport, stretch: Stretch) -> str:
     """Say how long the ranks are in the call at the end of a stretch, and whom they wait for."""
     wait_s, most = float(stretch.wait_s.mean()), int(stretch.wait_s.argmax())
-    if wait_s < NEGLIGIBLE * (wait_s + float(stretch.work_s.mean())):
+    if wait_s < WORTH_SAYING * (wait_s + float(stretch.work_s.mean())):
         return ""
     bodies, whom = bodies_of(report), stretch.for_whom()
     until = f"; most for rank {report.numbers[whom[0]]}: {percent(whom[1], 0)}" if whom else ""
@@ -189,7 +187,7 @@ def recorded_wait_time(run: RanksOfRun) -> str:
     """Say how much of the time was recorded as waiting, and what is known of its cause."""
     share, halo = run.recorded_share(run.waiting_s), run.recorded_share(run.halo_s)
     said = f"{percent(share)} of the time of all ranks; {percent(halo)} is in halo exchanges"
-    if halo < NEGLIGIBLE:
+    if halo < WORTH_SAYING:
         return f"{said}."
     if run.transfers:
         slow = run.recorded_share(run.lateness.transfer_s)
@@ -206,7 +204,7 @@ def straggler_wait_time(report: RankReport, late: Lateness) -> str:
     if not report.withheld:
         more = (
             f" Own work differs by {percent(differences)}, but ranks did not wait for all of that."
-            if differences - waited > NEGLIGIBLE
+            if differences - waited > WORTH_SAYING
             else ""
         )
         return (
@@ -222,7 +220,7 @@ def straggler_wait_time(report: RankReport, late: Lateness) -> str:
 def transfer_share(late: Lateness, at: int) -> str:
     """Say how much of the wait time that a rank causes is due to its link, unless negligible."""
     slow = float(late.transfer_charged_s[at])
-    if slow < NEGLIGIBLE * late.total_s * late.ranks:
+    if slow < WORTH_SAYING * late.total_s * late.ranks:
         return ""
     share = slow / max(float(late.charged_s[at]), 1e-300)
     return (

@@ -166,8 +166,15 @@ class Session:
 
     def result(self, case: str, values: Mapping[str, Any], **more: Any) -> CaseResult:
         """Return the results of a case; see `CaseResult` for what else may be given."""
-        same = {"machine": self.machine, "time": self.time, "file": self.file}
-        return CaseResult(case=case, values=values, commits=self.commits, **same, **more)
+        return CaseResult(
+            machine=self.machine,
+            case=case,
+            time=self.time,
+            file=self.file,
+            values=values,
+            commits=self.commits,
+            **more,
+        )
 
     def failed(self, case: str, reason: str) -> FailedRun:
         """Return a failed run of a case."""

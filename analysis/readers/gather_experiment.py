@@ -251,11 +251,6 @@ class ExperimentGathering:
                 f"{where}: {value:.12g} for {label} at {self._text(point)} is not a finite number "
                 "above zero; left out.",
             )
-        if not any(self._values[key].values()):
-            self.remarks.add(
-                "series without a value that can be modelled",
-                f"{label} has no value that can be modelled; skipped.",
-            )
 
     def _text(self, point: Point, names: Sequence[str] | None = None) -> str:
         """Write a point for a person."""

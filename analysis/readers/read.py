@@ -25,11 +25,9 @@ from hindmost.analysis.readers.text_files import head_of
 from hindmost.errors import DataError, UsageError
 from hindmost.registry import Registry
 
-COLLECTED, MARK = "collected.json", b'"study_sha256"'
-"""The table of ``hindmost study collect``: the run and the machine of each file."""
-KNOWN_CHANGES = "hindmost-acknowledged.toml"
-"""The file in which ``hindmost history ack`` notes known changes of a history."""
-PAGES, HTML = (".html", ".htm"), b"<!doctype html"
+OURS = ("collected.json", "hindmost-acknowledged.toml")
+"""Of ``hindmost study collect`` and ``hindmost history ack``."""
+PAGES = (".html", ".htm")
 """No page contains results, neither ours nor another's."""
 FIGURES = (".png", ".pdf", ".svg")
 """Next to a figure is a CSV file of its name, with the numbers that were plotted."""
@@ -137,18 +135,10 @@ def root_of(path: Path) -> Path:
 
 
 def is_ours(path: Path) -> bool:
-    """Tell whether a file in a folder is an output of hindmost, not a result.
-
-    Raises
-    ------
-    DataError
-        The file cannot be read.
-    """
+    """Tell whether a file in a folder is an output of hindmost, not a result."""
     if path.suffix == ".csv":
         return any(path.with_suffix(suffix).is_file() for suffix in FIGURES)
-    if path.suffix in PAGES:
-        return head_of(path).lstrip().lower().startswith(HTML)
-    return path.name == COLLECTED and MARK in head_of(path)
+    return path.name in OURS or path.suffix in PAGES
 
 
 def _below(folder: Path, depth: int, remarks: Remarks) -> Iterator[Path]:
@@ -175,9 +165,9 @@ def _in_folder(
     found: list[FoundFile[F]] = []
     others: list[str] = []
     for path in _below(folder, depth, remarks):
+        if is_ours(path):
+            continue
         try:
-            if is_ours(path):
-                continue
             format = recognise(path, formats)
         except DataError as error:
             remarks.add("files that cannot be read", f"{error} The file is left out.")
@@ -189,7 +179,7 @@ def _in_folder(
     if not found:
         kind = f"the format {_listed(wanted)}" if wanted else "a known format"
         raise DataError(f"{folder} contains no file of {kind}. {_choices(formats)}")
-    expected = {KNOWN_CHANGES, *(name for each in found for name in each.format.companions)}
+    expected = {name for each in found for name in each.format.companions}
     if others := [name for name in others if name not in expected]:
         remarks.add(
             "folders with other files",

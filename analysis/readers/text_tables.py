@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from hindmost.analysis.readers.remarks import Remarks
 from hindmost.analysis.readers.text_files import first_line, read_text, split_lines
 from hindmost.errors import DataError
 from hindmost.parsing import plain_number
@@ -29,7 +30,7 @@ class TextTable:
         Of the header.
     header : list of str
     rows : list of Row
-        At least one. They may be shorter or longer than the header.
+        As long as the header.
     decimal : str
         The decimal point of numbers: a comma if semicolons separate the fields.
     """
@@ -48,13 +49,16 @@ class TextTable:
             return None
 
 
-def read_text_table(path: Path, should_be: str) -> TextTable:
+def read_text_table(path: Path, should_be: str, remarks: Remarks | None = None) -> TextTable:
     """Read a table.
 
     Parameters
     ----------
     should_be : str
         How a table of this sort looks, for the message.
+    remarks : Remarks or None
+        Rows that are shorter or longer than the header are left out with a remark, if there are
+        remarks; otherwise they are refused.
 
     Raises
     ------
@@ -67,17 +71,17 @@ def read_text_table(path: Path, should_be: str) -> TextTable:
     if len(rows) < 2:
         raise DataError(f"{path} has no rows below its header; {should_be}.")
     (line, header), *rows = rows
-    return TextTable(
-        path=path, line=line, header=header, rows=rows, decimal="," if separator == ";" else "."
-    )
-
-
-def wrong_length(where: str, fields: list[str], header: list[str]) -> tuple[str, str]:
-    """Return the remark on a row that is shorter or longer than the header."""
-    return (
-        "rows whose length differs from the header",
-        f"{where}: {len(fields)} fields where the header has {len(header)}; left out.",
-    )
+    for number, fields in rows:
+        if len(fields) != len(header):
+            fault = (
+                f"{path}, line {number}: {len(fields)} fields where the header has {len(header)}"
+            )
+            if remarks is None:
+                raise DataError(f"{fault}; {should_be}.")
+            remarks.add("rows whose length differs from the header", f"{fault}; left out.")
+    rows = [row for row in rows if len(row[1]) == len(header)]
+    decimal = "," if separator == ";" else "."
+    return TextTable(path=path, line=line, header=header, rows=rows, decimal=decimal)
 
 
 def separator_of(line: str) -> str | None:

@@ -10,7 +10,6 @@ import numpy as np
 from hindmost.analysis.fits.study import FittedGroup
 from hindmost.analysis.ranks.study import RankReport
 from hindmost.analysis.report.time_balance import TimeBalance
-from hindmost.analysis.runs.check import does_the_same
 from hindmost.analysis.runs.check_bodies import LEAST_BODIES, read_body_times
 from hindmost.analysis.runs.conclusion import Certainty, Conclusion, Link
 from hindmost.analysis.runs.finding import Topic
@@ -60,7 +59,7 @@ def slowest_iteration(run: Run) -> SlowestIteration | None:
     """Return the iteration that lost most time; None if the run has none."""
     if not run.bodies:
         return None
-    times = read_body_times(run, same_work=does_the_same(run))
+    times = read_body_times(run)
     excess_s = times.slowest * (1.0 - 1.0 / np.maximum(times.relative, 1e-300))
     body = int(excess_s.argmax())
     spent = run.variable("phase_duration", slice(body, body + 1))[0]  # (rank, phase)

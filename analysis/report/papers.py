@@ -20,7 +20,7 @@ class PaperFigure:
     what : str
         What it shows.
     figures : tuple of str
-        Names in ``hindmost plot --list``.
+        Names in ``hindmost plot --help``.
     command : str
         What else shows it, or more of it; a command, or a page of the documentation.
     why : str
@@ -50,7 +50,7 @@ PAPERS = {
     "Lee": "Lee: Techniques in Scalable and Effective Performance Analysis (thesis defence, 2009)",
     "Albany": "Shan: Performance Variation of the Albany Land-Ice Code (2020)",
 }
-"""Short names of the papers, as in ``hindmost plot --list``."""
+"""Short names of the papers, as in ``hindmost plot --help``."""
 
 WITHOUT_NUMBERS = "Lee"
 NO_DATA = "a diagram of the method, without data"

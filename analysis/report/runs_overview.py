@@ -13,6 +13,7 @@ from hindmost.analysis.history.page.overview import (
     history_conclusions,
     history_sentences,
     judge_nights,
+    leading_charts,
     no_change,
 )
 from hindmost.analysis.history.study import HistoryStudy
@@ -35,6 +36,7 @@ from hindmost.analysis.scaling.study import KernelAtTarget, ScalingStudy
 from hindmost.analysis.scaling.target import TargetScale
 from hindmost.analysis.show.overview import Bar, Judgement, Overview, overview_widget
 from hindmost.analysis.show.page import Widget
+from hindmost.models.pmnf.segments.segmentation import where
 from hindmost.text import counted, percent
 
 MOST_JUDGED = 20
@@ -69,6 +71,9 @@ def overview_of(
     said = worth_saying(of_runs)
     leading = leading_of(configurations, said)
     pictures = [*(() if leading is None else leading.pictures), *experiments.pictures]
+    if said and said[0].title == "Communication":  # the map of work does not show it
+        pictures.sort(key=lambda each: each.name != "events")
+    shown = [*pictures]
     groups = {
         "Runs": [*of_runs, *further],
         "Scaling experiments": experiments.conclusions,
@@ -87,6 +92,7 @@ def overview_of(
         top.append(grown_headline(metric.at_target(by_share(metric)[:1])[0], metric.target))
     if history is not None:
         top += history_sentences(history)
+        shown += leading_charts(history)
         read.append(scope(history).rstrip(":"))
         nothing.append(no_change(history))
     # Conclusions are folded where all are of shared cores.
@@ -103,7 +109,7 @@ def overview_of(
             parts=PARTS,
             meanings=MEANINGS,
             bars=[bar_of(one) for one in configurations],
-            pictures=pictures,
+            pictures=shown,
             pictured=leading.of if leading is not None and leading.pictures else "",
             statements=[
                 replace(each, group=name)
@@ -165,9 +171,11 @@ def grown_headline(standing: KernelAtTarget, target: TargetScale) -> str:
         how = f"grow {standing.growth:.3g}x to {at}"
     else:
         how = f"fall to {standing.growth:.3g}x at {at}"
+    changes = " and ".join(where(each) for each in standing.kernel.changes)
+    changed = f" Its behaviour changes {changes}." if changes else ""
     return (
-        f"{name} {may} {how} (90 % interval {ends[0]:.3g}x to {ends[1]:.3g}x), and to be "
-        f"{percent(standing.share, 0)} of all kernels there."
+        f"{name} {may} {how} (90 % interval {ends[0]:.3g}x to {ends[1]:.3g}x), where it makes up "
+        f"{percent(standing.share, 0)} of the total.{changed}"
     )
 
 
@@ -200,7 +208,7 @@ def judge_experiment(study: ScalingStudy) -> Judgement:
         left = f" and {len(unfit) - 1} more" if unfit[1:] else ""
         return Judgement(
             grade="fair",
-            text=f"The models are usable with care: none fits {unfit[0]}{left} at the target.",
+            text=f"The models are usable with care: no model fits {unfit[0]}{left} at the target.",
         )
     if not study.warnings:
         return Judgement(

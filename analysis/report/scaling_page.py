@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.analysis.runs.conclusion import Certainty, Conclusion, Link
+from hindmost.analysis.runs.first_screen import capital
 from hindmost.analysis.scaling.figures import kernels_chart, scaling_chart
 from hindmost.analysis.scaling.foretelling import foretold_paths
 from hindmost.analysis.scaling.study import KernelAtTarget, MetricStudy, ScalingStudy
@@ -211,15 +212,12 @@ def on_kernel(
     doubts = standing.doubts(metric.target)
     said = (
         f"Predicted {quantity(standing.predicted, unit)} at {metric.target.explain()}, "
-        f"{growth(standing)} the time at the largest measured point"
-        if unit == "s"
-        else f"Predicted {quantity(standing.predicted, unit)} at {metric.target.explain()}, "
-        f"{growth(standing)} the value at the largest measured point"
+        f"{growth(standing)} the {'time' if unit == 's' else 'value'} at the largest measured point"
     )
     said += f"; its behaviour changes {changes}." if changes else "."
     return Conclusion(
         title=f"Growth of {kernel.series.kernel}",
-        text=said + (f" {'; '.join(doubts)}." if doubts else ""),
+        text=said + (f" {capital('; '.join(doubts))}." if doubts else ""),
         cost_s=more if unit == "s" else 0.0,
         share=standing.share,
         relative=True,

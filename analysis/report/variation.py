@@ -16,7 +16,6 @@ from hindmost.analysis.report.rank_conclusions import (
     straggler,
 )
 from hindmost.analysis.report.time_balance import metric_of
-from hindmost.analysis.runs.check import does_the_same
 from hindmost.analysis.runs.check_bodies import named, read_body_times, read_work_course, recurs
 from hindmost.analysis.runs.conclusion import Certainty, Conclusion, Link
 from hindmost.analysis.runs.configuration import injected_noise
@@ -258,7 +257,7 @@ def recurring(looked: LookedAt) -> Iterator[Conclusion]:
     The replay without noise keeps them: the program does this.
     """
     run = looked.run
-    times = read_body_times(run, same_work=does_the_same(run))
+    times = read_body_times(run)
     if not (recurs(times) or run.has(INJECTED)):
         return
     work = read_work_course(run)

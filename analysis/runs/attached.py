@@ -16,11 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.analysis.runs.check_bodies import COSTS as RECURRING_COSTS
 from hindmost.analysis.runs.configuration import is_attached
 from hindmost.analysis.runs.cores import TAKEN, core_wait
 from hindmost.analysis.runs.efficiency.withheld import unclassified_calls, why_withheld
-from hindmost.analysis.runs.finding import Finding, Topic, of_file
+from hindmost.analysis.runs.finding import MATTERS, WORTH_SAYING, Finding, Topic, of_file
 from hindmost.analysis.runs.links import link_words
 from hindmost.analysis.runs.model_input import MOST_IN_MEMORY
 from hindmost.analysis.runs.stretches import (
@@ -62,43 +61,25 @@ def rank_times(run: Run) -> RankTimes | None:
     """Sum the bodies of a run for each rank; None if it is too large to be read for a glance."""
     if run.bodies * run.columns > MOST_IN_MEMORY:
         return None
-    wait, time, amount = np.zeros((3, run.columns))
-    work = []
-    counts = run.has("work_amount")
-    waits = [run.phases.index(name) for name in WAITING]
-    outside = [name not in IN_MPI for name in run.phases]
-    for rows in run.blocks():
-        phases = run.variable("phase_duration", rows).astype(np.float64)
-        work.append(sum_of_phases(phases, outside))
-        wait += phases[:, :, waits].sum(axis=(0, 2))
-        time += phases.sum(axis=(0, 2))
-        if counts:
-            amount += run.variable("work_amount", rows).sum(axis=0)
-    own = np.concatenate(work)
+    phases = run.variable("phase_duration")
+    own = sum_of_phases(phases, [name not in IN_MPI for name in run.phases])
+    sums = phases.sum(axis=0, dtype=np.float64)
+    amount = run.variable("work_amount").sum(axis=0) if run.has("work_amount") else np.zeros(1)
     return RankTimes(
         work_s=own.sum(axis=0),
         typical_s=np.median(own, axis=0) * len(own),
-        wait_s=wait,
-        time_s=time,
-        amount=amount if counts and (amount > 0).all() else None,
+        wait_s=sums[:, [run.phases.index(name) for name in WAITING]].sum(axis=1),
+        time_s=sums.sum(axis=1),
+        amount=amount if (amount > 0).all() else None,
     )
 
 
-STANDS_OUT = 0.05
-"""Work of a rank above the mean of all ranks, as a share, from which on it may be a straggler."""
 COSTS = 0.02
-"""Share of the solve time that this additional work takes, from which on it is one."""
-MOST_OF_EXCESS = 0.5
-"""Share of a straggler's additional work from which on what may explain it is said."""
-MATTERS = 0.05
-"""Share of the time from which on something is worth advice."""
-MOST_LOOPS = 2
-"""Other loops that are named; 'show --loops' has all."""
-LEAST_SHARE = 0.005
-"""Smaller shares are not mentioned."""
-MUCH_HALO = 0.20
-MUCH_OUTSIDE = 0.25
-MOST_INNER = 3
+"""Share of the solve time from which on the additional work of a rank makes it a straggler."""
+MUCH = 0.25
+"""Share of the time outside iterations, or in halo exchange, from which on that is looked at."""
+MOST_RUNS = 3
+"""Kinds of solves of a program that get sentences, those that take longest."""
 IN_WORDS = {
     "local": "local work",
     "wait": "wait in collectives",
@@ -116,17 +97,7 @@ DISTURBED = ("crowded", "cores-taken", "outliers", "load", "slow-stretch")
 """Codes of findings that call for a repeat before conclusions."""
 FIRST = ("crowded", "cores-taken", "recurring", *DISTURBED[2:])
 """Codes of findings to act on first, of equal severity in this order."""
-REMEDIES = {
-    "crowded": "repeat with a core for every rank before anything else",
-    "recurring": "write less often or asynchronously, if that is output or a checkpoint",
-    "drift": "find out whether the program does more later, or the machine became slower",
-    "repeats-differ": "repeat on a quieter machine before anything else",
-    "outliers": (
-        "if these iterations do no more than others (output, a checkpoint), repeat on a quiet "
-        "machine before anything else"
-    ),
-}
-"""What to do about those that a quiet machine alone does not cure."""
+QUIET = "repeat on a quiet machine, with a core for every rank, before anything else"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,7 +130,7 @@ class Judged:
     @property
     def names_one(self) -> bool:
         """Whether a rank works clearly more than the mean, at a cost."""
-        return self.excess > STANDS_OUT and self.imbalance > COSTS
+        return self.excess > MATTERS and self.imbalance > COSTS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -236,7 +207,7 @@ class AttachedRun:
             for stretch in self.stretches
             for rank, every in stretch.recurring.items()
             for back in every
-            if back.cost_s >= RECURRING_COSTS * self.undisturbed_s
+            if back.cost_s >= WORTH_SAYING * self.undisturbed_s
         ]
         for back, stretch, rank in sorted(found, key=lambda each: -each[0].cost_s):
             words = back.rule.explain(bodies)
@@ -301,27 +272,19 @@ class AttachedRun:
         return bool(self.doubt())
 
     def doubt(self) -> str:
-        """Say how much of a straggler's additional work a disturbance may be; empty if little.
+        """Say that a straggler's additional work may be a disturbance; empty if it is its work.
 
-        It is not if its typical bodies have most of the additional work, and waiting for a core
-        does not account for it.
+        It is its work if its quickest iterations show it, or, where these are not known, if its
+        typical bodies have most of it and waiting for a core does not account for it.
         """
-        worst, times = self.straggler, self.times
-        if worst is None or times is None or self.recurring or self.judged.quickest:
+        if self.straggler is None or self.recurring or self.judged.quickest:
             return ""
-        if self.quickest_s is not None:
-            return " Its quickest iterations do not show that: perhaps a disturbance, not its work."
-        if core_wait(self.run) is None or self.crowded:
-            return " The run was disturbed: this may not be its work." if self.disturbed else ""
-        waited, unusual = self.waited, self.unusual
-        if waited > MOST_OF_EXCESS:
-            return f" Up to {percent(min(waited, 1.0), 0)} of that may be waiting for a core."
-        if unusual > MOST_OF_EXCESS:
-            return (
-                f" {percent(min(unusual, 1.0), 0)} of that is in unusually long iterations, "
-                "perhaps disturbances."
-            )
-        return ""
+        disturbed = self.quickest_s is not None
+        if not disturbed and (core_wait(self.run) is None or self.crowded):
+            disturbed = bool(self.disturbed)
+        elif not disturbed:
+            disturbed = max(self.waited, self.unusual) > 0.5
+        return " That may be a disturbance, not its work." if disturbed else ""
 
     @property
     def waited(self) -> float:
@@ -355,15 +318,13 @@ class AttachedRun:
         """Most work of a rank above the mean of all, as a share of the solve time."""
         return 0.0 if self.times is None else self.judged.imbalance
 
-    def lines(self, *, alone: bool = True, growth: bool = True) -> list[str]:
+    def lines(self, *, alone: bool = True) -> list[str]:
         """Return the sentences.
 
         Parameters
         ----------
         alone : bool
             Whether the other loops of the program are named: no other file has one of them.
-        growth : bool
-            Whether it is said where work grows.
         """
         return [
             *self.why_incomplete(),
@@ -372,7 +333,7 @@ class AttachedRun:
             self.where(),
             self.who(),
             *self.network(),
-            *(self.grown() if growth else ()),
+            *self.grown(),
             *self.counted_work(),
             *self.inner(),
             *self.pipelined(),
@@ -426,13 +387,13 @@ class AttachedRun:
 
     def other_loops(self) -> list[str]:
         """Name the loops of the program that are measured on request."""
-        named = self.run.header.loops()[:MOST_LOOPS]
+        named = self.run.header.loops()[:2]  # 'show --loops' has all
         return [f"Other loops: {'; '.join(named)}."] if named else []
 
     def of_program(self) -> str:
         """Say what part of the program that is, if it is known."""
         whole = self.attached.get("program_s", 0.0)
-        if not whole >= self.run.solve_time_s >= LEAST_SHARE * whole > 0.0:
+        if not whole >= self.run.solve_time_s >= WORTH_SAYING * whole > 0.0:
             return ""
         return f", {percent(self.run.solve_time_s / whole, 0)} of the program's {seconds(whole)}"
 
@@ -445,11 +406,11 @@ class AttachedRun:
             ((share, in_words.get(name, f"phase {name}")) for name, share in shares.items()),
             reverse=True,
         )
-        words = [f"{percent(share, 0)} {name}" for share, name in named if share >= LEAST_SHARE]
+        words = [f"{percent(share, 0)} {name}" for share, name in named if share >= WORTH_SAYING]
         causes = self.causes()
         if causes:
             words = [each for each in words if not each.endswith(IN_WORDS["local"])]
-        if outside >= LEAST_SHARE:
+        if outside >= WORTH_SAYING:
             what = " (set-up, restarts, ends)" if self.solves else ""
             if not self.run.header.complete:
                 what = " (also those that were not kept)"
@@ -476,7 +437,7 @@ class AttachedRun:
         return [
             f"{percent(part_s / whole_s, 0)} {name}"
             for name, part_s in sorted(parts.items(), key=lambda each: -each[1])
-            if part_s >= LEAST_SHARE * whole_s
+            if part_s >= WORTH_SAYING * whole_s
         ]
 
     def who(self) -> str:
@@ -495,13 +456,9 @@ class AttachedRun:
         worst = self.straggler
         if worst is None:
             waiting = float(times.wait_s.sum() / max(float(times.time_s.sum()), 1e-300))
-            whole = (
-                "No rank is a straggler over all iterations"
-                if self.recurring
-                else ("No rank is a straggler")
-            )
+            whole = " over all iterations" if self.recurring else ""
             return (
-                f"{whole}: the rank with the most time outside MPI has "
+                f"No rank is a straggler{whole}: the rank with the most time outside MPI has "
                 f"{percent(self.excess)} more than the mean, which is {percent(self.imbalance)} "
                 f"of the {'solve' if self.solves else 'loop'} time. The ranks wait "
                 f"{percent(waiting, 0)} of their iterations."
@@ -525,7 +482,7 @@ class AttachedRun:
         if self.times is None or here.sum() < 2 or here.all():
             return ""
         work = self.times.work_s
-        if work[here].min() <= (1.0 + STANDS_OUT) * work[~here].max():
+        if work[here].min() <= (1.0 + MATTERS) * work[~here].max():
             return ""
         return (
             f" Every rank of {self.run.hosts[worst]} works longer than all ranks elsewhere: the "
@@ -577,7 +534,7 @@ class AttachedRun:
         words = [
             f"{each['prefix'] or 'no prefix'} ({each['type']}, {each['count']:,} times) "
             f"{percent(each['seconds'] / whole, 0)}"
-            for each in self.attached.get("inner", [])[:MOST_INNER]
+            for each in self.attached.get("inner", [])
             if each["seconds"] >= MATTERS * whole
         ]
         return [f"Solves inside of these, on the first rank: {', '.join(words)}."] if words else []
@@ -601,18 +558,11 @@ class AttachedRun:
         if systematic and first is not None and first.severity != "error":
             first = None if first.code in DISTURBED else first
         if first is not None:
-            remedy = REMEDIES.get(first.code, "")
-            if not remedy:
-                remedy = (
-                    "repeat on a quiet machine before anything else"
-                    if first.code in DISTURBED
-                    else first.advice
-                )
-            if first.code in self.said:
-                return f"Next: {remedy}."
-            return f"Next: {remedy}: {first.text}."
+            remedy = QUIET if first.code in DISTURBED else first.advice
+            why = "" if first.code in self.said else f": {first.text}"
+            return f"Next: {remedy}{why}."
         if self.may_be_disturbed:
-            return "Next: repeat on a quiet machine before anything else."
+            return f"Next: {QUIET}."
         prefix = self.attached.get("prefix", "")
         variants = [each for each in self.attached.get("pipelined", []) if isinstance(each, str)]
         if self.straggler is not None and self.imbalance >= MATTERS:
@@ -627,12 +577,12 @@ class AttachedRun:
                 f"Next: see what a pipelined solver would save: hindmost whatif {path}. To measure "
                 f"it, attach once more with -{prefix}ksp_type {variants[0]}, then hindmost compare."
             )
-        if shares["outside"] >= MUCH_OUTSIDE:
+        if shares["outside"] >= MUCH:
             return (
                 "Next: look at what is done once per solve or restart, such as the set-up of the "
                 "preconditioner (-log_view)."
             )
-        if shares.get("halo", 0.0) >= MUCH_HALO:
+        if shares.get("halo", 0.0) >= MUCH:
             return f"Next: see which ranks wait for whose messages: hindmost show --ranks {path}"
         if shares.get("wait", 0.0) >= MATTERS:
             return (
@@ -660,12 +610,6 @@ class AttachedRun:
         return self if self.times is not None else None
 
 
-MOST_RUNS = 3
-"""Kinds of solves of a program that get sentences, those that take longest."""
-MOST_SHOWN = 50
-"""Characters of a command line."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttachedProgram:
     """One execution of an attached program, with all of its runs.
@@ -680,23 +624,17 @@ class AttachedProgram:
     name: str
     runs: tuple[AttachedRun, ...]
 
-    def lines(
-        self, below: Mapping[Path, Sequence[str]] = MappingProxyType({}), *, loops: bool = True
-    ) -> list[str]:
+    def lines(self, below: Mapping[Path, Sequence[str]] = MappingProxyType({})) -> list[str]:
         """Return the title and the sentences.
 
         Parameters
         ----------
         below : mapping of Path to sequence of str
             What else is said of each run, below its sentences.
-        loops : bool
-            Whether the other loops of the program are named, and where work grows.
         """
         first = self.runs[0]
         attached, header = first.attached, first.run.header
         command = " ".join(attached.get("program", [])) or self.name
-        if len(command) > MOST_SHOWN:
-            command = f"{command[: MOST_SHOWN - 3]}..."
         ranks = int(attached.get("of_ranks") or header.ranks)
         began = min(each.run.header.t0_utc for each in self.runs)
         lines = [f"{self.name}: {command}, {counted(ranks, 'rank')}, {when(began)}"]
@@ -713,8 +651,7 @@ class AttachedProgram:
         for each in self.runs[:MOST_RUNS]:
             if len(self.runs) > 1:
                 lines.append(f"  {each.run.path.name}:")
-            alone = loops and len(self.runs) == 1
-            own = (*each.lines(alone=alone, growth=loops), *below.get(each.run.path, ()))
+            own = (*each.lines(alone=len(self.runs) == 1), *below.get(each.run.path, ()))
             lines += [f"  {line.strip()}" for line in own]
         if len(self.runs) > MOST_RUNS:
             lines.append(f"  {counted(len(self.runs) - MOST_RUNS, 'file')} more, of less time.")
@@ -747,11 +684,8 @@ def attached_programs(
             )
             programs.setdefault(key, []).append(found)
     return [
-        AttachedProgram(name=name, runs=longest_first(found))
+        AttachedProgram(
+            name=name, runs=tuple(sorted(found, key=lambda each: -each.run.solve_time_s))
+        )
         for (_, name, _), found in programs.items()
     ]
-
-
-def longest_first(runs: Sequence[AttachedRun]) -> tuple[AttachedRun, ...]:
-    """Return runs by their solve time."""
-    return tuple(sorted(runs, key=lambda each: -each.run.solve_time_s))

@@ -13,9 +13,9 @@ from dataclasses import replace
 import numpy as np
 
 from hindmost.analysis.runs.check_bodies import (
-    DOMINATES,
     LEAST_BODIES,
     MARKED,
+    SLOW,
     BodyTimes,
     look_at_bodies,
     look_at_work,
@@ -30,13 +30,18 @@ from hindmost.analysis.runs.configuration import (
 from hindmost.analysis.runs.cores import look_at_cores
 from hindmost.analysis.runs.cycles import DECIDES, is_adaptive, read_adaptive
 from hindmost.analysis.runs.efficiency.withheld import (
-    UNCLASSIFIED_MOST,
-    UNCLASSIFIED_TOLD,
     mpi_unseen,
     unclassified_calls,
     what_unseen_is,
 )
-from hindmost.analysis.runs.finding import NUMBERS, Finding, Topic
+from hindmost.analysis.runs.finding import (
+    MATTERS,
+    NUMBERS,
+    SPOILS,
+    WORTH_SAYING,
+    Finding,
+    Topic,
+)
 from hindmost.analysis.runs.groups import Group
 from hindmost.analysis.runs.model_input import MOST_IN_MEMORY
 from hindmost.analysis.runs.summary import BALANCED_S
@@ -46,8 +51,6 @@ from hindmost.harness.runfile.ending import Ending
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.adaptive.interference import CycleKind
 from hindmost.text import counted, difference, percent, seconds
-
-CLOCK_SHARE = 0.1
 
 
 def look_at_clock(run: Run, typical_s: float) -> Iterator[Finding]:
@@ -59,7 +62,7 @@ def look_at_clock(run: Run, typical_s: float) -> Iterator[Finding]:
         The median body.
     """
     uncertainty = float(run.variable("clock_uncertainty").max(initial=0.0))
-    if uncertainty > CLOCK_SHARE * typical_s:
+    if uncertainty > SPOILS * typical_s:
         yield Finding(
             code="clock",
             severity="note",
@@ -71,8 +74,6 @@ def look_at_clock(run: Run, typical_s: float) -> Iterator[Finding]:
 
 
 LEAST_CYCLES = 20
-OUTLIER_CYCLE = 1.25
-OUTLIER_CYCLES = 0.05
 DISTURBED_CYCLES = (Topic.TIMES, Topic.PREDICTIONS, Topic.COMPARISON)
 
 
@@ -123,13 +124,12 @@ def look_at_cycles(run: Run) -> Iterator[Finding]:
         return
     ratio = read.seconds / read.prediction(DECIDES)
     ratio = ratio[np.isfinite(ratio)]
-    share = float(np.mean(ratio > OUTLIER_CYCLE)) if ratio.size else 0.0
-    if share > OUTLIER_CYCLES:
+    share = float(np.mean(ratio > SLOW)) if ratio.size else 0.0
+    if share > MATTERS:
         yield Finding(
             code="disturbed-cycles",
             severity="note",
-            text=f"{percent(share, 0)} of the cycles took over {OUTLIER_CYCLE:g} times their "
-            "prediction",
+            text=f"{percent(share, 0)} of the cycles took over {SLOW:g} times their prediction",
             advice="something else used the machine, or the prediction does not fit: replay "
             "(--repeats) and compare with the floor",
             doubts=DISTURBED_CYCLES,
@@ -145,7 +145,6 @@ def look_at_cycles(run: Run) -> Iterator[Finding]:
         )
 
 
-REPEAT_SPREAD = 0.10
 FEW_POLLS, MANY_POLLS = 3.0, 20.0
 """Calls per iteration: up to the first a program polls now and then; beyond the second it waits by
 polling."""
@@ -195,7 +194,7 @@ def look_at(run: Run, *, read_large: bool = True) -> Iterator[Finding]:
     yield from look_at_ending(run)
     yield from look_at_cores(run)
     if read_large or run.bodies * run.columns <= MOST_IN_MEMORY:
-        times = read_body_times(run, same_work=does_the_same(run))
+        times = read_body_times(run)
         yield from look_at_books(run, times)
         if not adaptive:  # drift is no fault where cells come and go
             wanted = look_at_work(times) or run.has(INJECTED)
@@ -223,18 +222,13 @@ def look_at_injection(run: Run) -> Iterator[Finding]:
         )
 
 
-def does_the_same(run: Run) -> bool:
-    """Tell whether every body does the same work, as a solver's or a collective's calls do."""
-    return "petsc_options" in run.header.spec or run.header.workload == "collectives"
-
-
 def look_at_repeats(group: Group) -> Iterator[Finding]:
     """Find repeats that do not agree."""
     times = [run.solve_time_s for run in group.runs]
     if min(times) <= 0.0:
         return
     spread = max(times) / min(times) - 1.0
-    if spread > REPEAT_SPREAD:
+    if spread > SPOILS:
         advice = "no model can be more accurate than that: repeat on a quieter machine"
         if is_own_loop(group.runs[0]):
             advice += "; if these are not repeats, name what differs: record(..., parameters={...})"
@@ -364,7 +358,7 @@ def look_at_summary_alone(run: Run) -> Iterator[Finding]:
     body = counted["body_s"]
     each_rank_s = sum(counted["phase_s"].values()) / max(run.columns, 1)
     share = (body["maximum"] - body["median"]) / each_rank_s if each_rank_s > 0.0 else 0.0
-    if share > DOMINATES:
+    if share > SPOILS:
         yield Finding(
             code="outliers",
             severity="error",
@@ -377,17 +371,15 @@ def look_at_summary_alone(run: Run) -> Iterator[Finding]:
 def look_at_calls(run: Run) -> Iterator[Finding]:
     """Find MPI calls that were not seen, are unclassified, or came from other threads."""
     share = float(np.max(run.unclassified_share, initial=0.0))
-    if share > UNCLASSIFIED_TOLD and not mpi_unseen(run):
-        earlier = "unclassified" not in run.phases
+    if share > WORTH_SAYING and not mpi_unseen(run):
         yield Finding(
             code="unattributed-mpi",
-            severity="error" if share > UNCLASSIFIED_MOST else "note",
-            text=f"{percent(share)} of a rank's time is in {unclassified_calls(run)}"
-            + (", which this older file counts as local work" if earlier else ""),
+            severity="error" if share > SPOILS else "note",
+            text=f"{percent(share)} of a rank's time is in {unclassified_calls(run)}",
             advice="put them inside recorder.phase('halo') or recorder.phase('wait')"
             if is_own_loop(run) and not is_attached(run)
             else "it is unknown whether they wait or transfer; no efficiency is given above "
-            f"{percent(UNCLASSIFIED_MOST, 0)}",
+            f"{percent(SPOILS, 0)}",
             doubts=SPLIT,
         )
     foreign = run.header.spec.get("foreign_calls")

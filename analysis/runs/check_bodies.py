@@ -13,14 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.analysis.runs.efficiency.withheld import mpi_unseen
-from hindmost.analysis.runs.finding import Finding, Topic
+from hindmost.analysis.runs.finding import MATTERS, SPOILS, WORTH_SAYING, Finding, Topic
 from hindmost.analysis.runs.tallies import Block, Wanted, tallied
-from hindmost.harness.runfile.all_ranks import columns_of
 from hindmost.harness.runfile.bodies import INJECTED
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.recurring import (
     Recurring,
-    as_by_clock,
     excess_of,
     find_recurring,
     places_of_rules,
@@ -29,16 +27,16 @@ from hindmost.models.recurring import (
 from hindmost.text import counted, percent, seconds
 
 MOST_VALUES = 1 << 22
-"""Work of all ranks up to which every rank is looked at; beyond, some, evenly spread."""
-QUARTERS = 4
-GROWS = 0.05
-"""Change of a rank's work, as a share, from which on it is named."""
+"""Times of all ranks up to which each is looked at; beyond, some, evenly spread."""
 MOST_NAMED = 4
-COSTS = 0.01
-"""Share of the time from which on recurring iterations are a finding."""
-EXPLAINS = 0.5
-"""Part of a drift from which on the own work that changed explains it."""
-INSTRUCTIONS = "instructions"
+LEAST_BODIES = 100
+"""Iterations that medians and laws need."""
+LONG = 3.0
+"""Times the median at its place in the restart cycle, from which on an iteration is an outlier."""
+SLOW, SLOW_BLOCK = 1.25, 90
+"""Times the median, from which on so many consecutive iterations are a slow stretch."""
+MARKED = (Topic.TIMES, Topic.MODELS, Topic.COMPARISON)
+Some = tuple[NDArray[np.intp], NDArray[np.float64]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,34 +52,19 @@ class WorkCourse:
     growth : float64 array, shape (rank,)
         The change of the median work from the first quarter to the last, relative to its place in
         the restart cycle, as a share.
-    instructions : float64 array, shape (rank,), or None
-        The same of the instructions, if they were counted.
     recurring : tuple of Recurring
         Columns are those of ``ranks``.
-    clocks_s : tuple of float or None
-        The period of a clock that would explain each of these as well.
     """
 
     ranks: NDArray[np.intp]
     quarters_s: NDArray[np.float64]
     growth: NDArray[np.float64]
-    instructions: NDArray[np.float64] | None = None
     recurring: tuple[Recurring, ...] = ()
-    clocks_s: tuple[float | None, ...] = ()
-
-    def places(self, iterations: int) -> NDArray[np.intp]:
-        """Return a number for each iteration, 0 for those that do not recur."""
-        return places_of_rules([each.rule for each in self.recurring], iterations)
 
 
 def read_work_course(run: Run) -> WorkCourse | None:
     """Read the own work of a run block by block; None if waiting cannot be told from it."""
-    return None if mpi_unseen(run) else tallied(run, work_course())
-
-
-def work_course() -> Wanted[WorkCourse]:
-    """Return what `read_work_course` reads, to be read together with other results."""
-    return Wanted(WorkCourseTally, checked=False)
+    return None if mpi_unseen(run) else tallied(run, Wanted(WorkCourseTally, checked=False))
 
 
 class WorkCourseTally:
@@ -92,12 +75,7 @@ class WorkCourseTally:
         most = max(MOST_VALUES // max(run.bodies, 1), 1)
         spread = np.linspace(0, run.columns - 1, min(run.columns, most))
         self._columns = np.unique(spread.astype(np.intp))
-        self._counts = run.has(INSTRUCTIONS) and run.shape(INSTRUCTIONS) == (
-            run.bodies,
-            run.columns,
-        )
         self._work: list[NDArray[np.float64]] = []
-        self._instructions: list[NDArray[np.float64]] = []
 
     def add(self, block: Block) -> None:
         """Take the next iterations."""
@@ -105,41 +83,31 @@ class WorkCourseTally:
         if self._run.has(INJECTED):
             work = np.maximum(work - block.variable(INJECTED)[:, self._columns], 0.0)
         self._work.append(np.array(work, np.float64))
-        if self._counts:
-            self._instructions.append(
-                np.array(block.variable(INSTRUCTIONS)[:, self._columns], np.float64)
-            )
 
     def result(self) -> WorkCourse:
         """Return the course of the work."""
-        run = self._run
-        numbers = run.variable("kept_rank") if run.reduced else np.arange(run.columns)
-        ranks = np.asarray(numbers, np.intp)[self._columns]
+        ranks = np.asarray(self._run.kept_ranks, np.intp)[self._columns]
         if not self._work:
             nothing = np.zeros((2, ranks.size))
             return WorkCourse(ranks=ranks, quarters_s=nothing, growth=nothing[0])
-        work = np.concatenate(self._work)
-        place = places_of(run)
-        found = find_recurring(work, place)
-        start = columns_of(run, "start", self._columns[:1])[:, 0] if found else np.empty(0)
-        quarter = max(len(work) // QUARTERS, 1)
+        work, place = np.concatenate(self._work), places_of(self._run)
         return WorkCourse(
             ranks=ranks,
-            quarters_s=np.array(
-                [np.median(part, axis=0) for part in (work[:quarter], work[-quarter:])]
-            ),
+            quarters_s=quarters_of(work),
             growth=growth_of(work, place),
-            instructions=growth_of(np.concatenate(self._instructions), place)
-            if self._counts
-            else None,
-            recurring=found,
-            clocks_s=tuple(as_by_clock(start, each.rule) for each in found),
+            recurring=find_recurring(work, place),
         )
 
 
 def places_of(run: Run) -> NDArray[np.integer[Any]]:
     """Return the place of every iteration in the restart cycle; all 0 without restarts."""
     return run.position if run.restarts else np.zeros(run.bodies, np.int32)
+
+
+def quarters_of(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return medians of the first and last quarter: (iteration, ...) to float64 (2, ...)."""
+    quarter = max(len(values) // 4, 1)
+    return np.array([np.median(part, axis=0) for part in (values[:quarter], values[-quarter:])])
 
 
 def growth_of(values: NDArray[np.float64], place: NDArray[np.integer[Any]]) -> NDArray[np.float64]:
@@ -151,9 +119,7 @@ def growth_of(values: NDArray[np.float64], place: NDArray[np.integer[Any]]) -> N
     place : int array, shape (iteration,)
         In the restart cycle.
     """
-    relative = relative_to_place(values, place)
-    quarter = max(len(values) // QUARTERS, 1)
-    before, after = (np.median(part, axis=0) for part in (relative[:quarter], relative[-quarter:]))
+    before, after = quarters_of(relative_to_place(values, place))
     return np.asarray(after / np.maximum(before, np.finfo(float).tiny) - 1.0)
 
 
@@ -165,47 +131,38 @@ def look_at_recurring(work: WorkCourse, iterations: int, whole_s: float) -> Iter
     whole_s : float
         Time of all iterations.
     """
-    for each, clock_s in zip(work.recurring, work.clocks_s, strict=True):
+    for each in work.recurring:
         share = each.cost_s / whole_s if whole_s > 0.0 else 0.0
-        if share < COSTS:
+        if share < WORTH_SAYING:
             continue
-        words = each.rule.explain(iterations)
         least, most = seconds(min(each.longer_s)), seconds(max(each.longer_s))
         longer = most if least == most else f"{least} to {most}"
-        doubt = (
-            f" (the iterations are so even that a clock of {seconds(clock_s)} explains it as well)"
-            if clock_s is not None
-            else ""
-        )
         yield Finding(
             code="recurring",
             severity="note",
-            text=f"{words} is {longer} longer on {named(work.ranks[list(each.columns)])}: "
-            f"{seconds(each.cost_s)}, {percent(share)} of the time{doubt}",
-            advice="the program does this itself, for example as output or a checkpoint: do it "
-            "less often, or asynchronously; no other number counts it as noise or as outliers",
+            text=f"{each.rule.explain(iterations)} is {longer} longer on "
+            f"{named(work.ranks[list(each.columns)])}: {seconds(each.cost_s)}, "
+            f"{percent(share)} of the time",
+            advice="if the program does this itself, as output or a checkpoint: do it less often, "
+            "or asynchronously; no other number counts it as noise or as outliers",
             doubts=(Topic.MODELS,),
         )
 
 
-def whose_drift(work: WorkCourse | None, drift_s: float) -> tuple[str, str]:
-    """Say whose work drifts, and return that and the advice; both empty where nothing is known.
+def whose_drift(work: WorkCourse | None, drift: float) -> str:
+    """Say whose own work drifts; empty where that is not known.
 
     Parameters
     ----------
-    drift_s : float
+    drift : float
         Change of the time of an iteration from the first quarter to the last.
     """
     if work is None or not work.ranks.size:
-        return "", ""
-    changed = np.flatnonzero(np.sign(drift_s) * work.growth > GROWS)
-    verb = "grew" if drift_s > 0.0 else "fell"
+        return ""
+    changed = np.flatnonzero(np.sign(drift) * work.growth > MATTERS)
+    verb = "grew" if drift > 0.0 else "fell"
     if not changed.size:
-        return (
-            f"; no rank's own work {verb} by over {percent(GROWS, 0)}, so waiting or transfers did",
-            "look at the time in MPI: other programs on the machine or the network, or messages "
-            "that grow",
-        )
+        return f"; no rank's own work {verb} by over {percent(MATTERS, 0)}, but its time in MPI did"
     order = changed[np.argsort(-np.abs(work.growth[changed]), kind="stable")]
     each = ", ".join(
         f"rank {work.ranks[at]} by {percent(abs(float(work.growth[at])), 0)} "
@@ -213,36 +170,7 @@ def whose_drift(work: WorkCourse | None, drift_s: float) -> tuple[str, str]:
         for at in order[:MOST_NAMED]
     )
     more = f" and {changed.size - MOST_NAMED} more" if changed.size > MOST_NAMED else ""
-    said = f"; own work {verb} on {each}{more}"
-    part = float(np.ptp(work.quarters_s[:, changed], axis=0).max()) / abs(drift_s)
-    if part < EXPLAINS:
-        said += f" ({percent(part, 0)} of the change; the rest is in MPI)"
-    others = work.ranks.size - changed.size
-    if not others:
-        return said, ""
-    said += f", not on the other{f' {others}' if others > 1 else ''}"
-    return said, f"{cause_of_growth(work, order, drift_s)}; on other ranks it stays"
-
-
-def cause_of_growth(work: WorkCourse, changed: NDArray[np.intp], drift_s: float) -> str:
-    """Say what may make the work of some ranks alone change."""
-    ranks = named(work.ranks[changed])
-    cores = f"the core{'s' if changed.size > 1 else ''} of {ranks}"
-    if drift_s < 0.0:
-        program, core = "has less to do (a domain or a list that shrinks)", "became faster"
-    else:
-        program, core = "has more to do (a domain or a list that grows)", "became slower"
-    if work.instructions is None:
-        return (
-            f"on {ranks} the program {program}, or {cores} {core}: instructions per iteration, "
-            "if they are counted, show which"
-        )
-    change = work.instructions[changed]
-    followed = float(np.median(change / work.growth[changed]))
-    told = f"instructions per iteration change by {percent(float(np.median(change)), 0)}"
-    if followed > 0.5:
-        return f"on {ranks} the program {program}: {told}"
-    return f"{cores} {core}, by frequency or other programs: {told}"
+    return f"; own work {verb} on {each}{more}, of {counted(work.ranks.size, 'rank')}"
 
 
 def named(ranks: NDArray[np.intp]) -> str:
@@ -253,25 +181,6 @@ def named(ranks: NDArray[np.intp]) -> str:
     if ranks.size <= MOST_NAMED:
         return f"ranks {listed}"
     return f"{counted(ranks.size, 'rank')} ({listed}, …)"
-
-
-LEAST_BODIES = 100
-DRIFT, DRIFT_DOMINATES = 0.05, 0.20
-OUTLIER_FACTOR = 3.0
-OUTLIER_SHARE = 0.02
-DOMINATES = 0.10
-"""Share of the time above which outliers are an error: without them the solve would be shorter by
-more than repeats may differ, so means and comparisons are meaningless."""
-FASTEST = 0.1
-SLOW_FACTOR = 1.25
-SLOW_BLOCK = 30
-SLOW_BLOCKS = 3
-MOST_SAMPLES = 1 << 23
-"""Bodies of all ranks up to which medians of quarters use every body; beyond, every nth."""
-FIRST = 3
-"""First bodies, which may do one-time work."""
-MARKED = (Topic.TIMES, Topic.MODELS, Topic.COMPARISON)
-Some = tuple[NDArray[np.intp], NDArray[np.float64]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -286,8 +195,6 @@ class BodyTimes:
         The same over the median of its place in the restart cycle.
     rank_s : float64 array, shape (rank,), seconds
         The sum of every rank's bodies.
-    same_work : bool
-        Whether all bodies of a place do the same, as those of a solver.
     rank_quarters : float64 array, shape (2, rank)
         Every rank's median body in the first and in the last quarter, relative to its place.
     """
@@ -295,7 +202,6 @@ class BodyTimes:
     slowest: NDArray[np.float64]
     relative: NDArray[np.float64]
     rank_s: NDArray[np.float64]
-    same_work: bool
     rank_quarters: NDArray[np.float64]
 
     @property
@@ -305,16 +211,15 @@ class BodyTimes:
         A few slow bodies on each of several ranks make many of the slowest of a body, and a rank
         whose work alternates has no typical body: what both views show is drift.
         """
-        quarter = self.relative.size // QUARTERS
-        slowest = float(np.median(self.relative[-quarter:]) / np.median(self.relative[:quarter]))
+        first, last = quarters_of(self.relative)
         before, after = self.rank_quarters.max(axis=1)
-        seen = (slowest - 1.0, float(after / before) - 1.0)
+        seen = (float(last / first) - 1.0, float(after / before) - 1.0)
         return min(seen, key=abs) if seen[0] * seen[1] > 0.0 else 0.0
 
 
 def look_at_work(times: BodyTimes) -> bool:
     """Tell whether the ranks' own work may explain the times: they drift, or long ones recur."""
-    return times.slowest.size >= LEAST_BODIES and (abs(times.drift) > DRIFT or recurs(times))
+    return times.slowest.size >= LEAST_BODIES and (abs(times.drift) > MATTERS or recurs(times))
 
 
 def recurs(times: BodyTimes) -> bool:
@@ -324,19 +229,19 @@ def recurs(times: BodyTimes) -> bool:
     return bool(rules_in(excess_of(times.relative, np.zeros(times.slowest.size, np.int32))))
 
 
-def read_body_times(run: Run, *, same_work: bool) -> BodyTimes:
+def read_body_times(run: Run) -> BodyTimes:
     """Read the bodies of a run block by block, once."""
-    return tallied(run, Wanted(BodyTimesTally, (same_work,), checked=False))
+    return tallied(run, Wanted(BodyTimesTally, checked=False))
 
 
 class BodyTimesTally:
     """The bodies of a run, reduced block by block."""
 
-    def __init__(self, run: Run, same_work: bool) -> None:
-        self._run, self._same_work = run, same_work
+    def __init__(self, run: Run) -> None:
+        self._run = run
         self._slowest, self._rank_s = [np.empty(0)], np.zeros(run.columns)
-        self._stride = -(-run.bodies * run.columns // MOST_SAMPLES) or 1
-        self._quarter = run.bodies // QUARTERS
+        self._stride = -(-run.bodies * run.columns // (2 * MOST_VALUES)) or 1
+        self._quarter = run.bodies // 4
         # Bodies of the first and of the last quarter: their numbers and times.
         self._parts: tuple[list[Some], list[Some]] = ([], [])
 
@@ -364,11 +269,7 @@ class BodyTimesTally:
                 if bodies.size:
                     quarters[at] = np.median(durations / typical[bodies, None], axis=0)
         return BodyTimes(
-            slowest=every,
-            relative=relative,
-            rank_s=self._rank_s,
-            same_work=self._same_work,
-            rank_quarters=quarters,
+            slowest=every, relative=relative, rank_s=self._rank_s, rank_quarters=quarters
         )
 
 
@@ -413,41 +314,36 @@ def look_at_bodies(times: BodyTimes, work: WorkCourse | None = None) -> Iterator
     if times.slowest.size < LEAST_BODIES:
         return
     yield from find_no_baseline(times)
-    relative = times.relative
-    drift = times.drift
-    if abs(drift) > DRIFT:
-        cause = "" if times.same_work else ", and whether iterations do more work later"
-        whose, lead = whose_drift(work, drift * float(np.median(times.slowest)))
+    relative, drift = times.relative, times.drift
+    if abs(drift) > MATTERS:
         yield Finding(
             code="drift",
-            severity="error" if abs(drift) > DRIFT_DOMINATES else "note",
+            severity="error" if abs(drift) > SPOILS else "note",
             text=f"iterations of the last quarter take {percent(abs(drift), 0)} "
-            f"{'more' if drift > 0.0 else 'less'} time than those of the first (medians){whose}",
-            advice=lead or "warm up longer, and check frequency and temperature" + cause,
+            f"{'more' if drift > 0.0 else 'less'} time than those of the first (medians)"
+            f"{whose_drift(work, drift)}",
+            advice="find out whether the program does other work later (a domain, a list, messages "
+            "that grow; instructions per iteration tell), or the machine changed (frequency, other "
+            "programs): then warm up longer, or repeat",
             doubts=MARKED,
         )
     whole = relative[: relative.size // SLOW_BLOCK * SLOW_BLOCK]
-    slow = np.median(whole.reshape(-1, SLOW_BLOCK), axis=1) > SLOW_FACTOR
-    longest = longest_stretch(slow)
-    if longest >= SLOW_BLOCKS:
-        cause = (
-            "something else used the machine, or its frequency fell"
-            if times.same_work
-            else "something else used the machine, or these iterations do more work"
-        )
+    slow = np.median(whole.reshape(-1, SLOW_BLOCK), axis=1) > SLOW
+    if slow.any():
         yield Finding(
             code="slow-stretch",
             severity="note",
-            text=f"{longest * SLOW_BLOCK} consecutive iterations are over {SLOW_FACTOR} "
-            "times as slow",
-            advice=f"{cause}: leave the run out, or model the stretch separately",
+            text=f"{SLOW_BLOCK * int(slow.sum())} iterations, at least {SLOW_BLOCK} in a row, are "
+            f"over {SLOW} times as slow",
+            advice="something else used the machine, its frequency fell, or these iterations do "
+            "more: leave the run out, or model the stretch separately",
             doubts=MARKED,
         )
 
 
 def apart_from_recurring(times: BodyTimes, work: WorkCourse) -> BodyTimes:
     """Return the bodies with those that recur compared with each other."""
-    places = work.places(times.slowest.size)
+    places = places_of_rules([each.rule for each in work.recurring], times.slowest.size)
     relative = times.relative.copy()
     for each in np.unique(places[places > 0]):
         rows = np.flatnonzero(places == each)
@@ -456,64 +352,42 @@ def apart_from_recurring(times: BodyTimes, work: WorkCourse) -> BodyTimes:
 
 
 def find_outliers(times: BodyTimes) -> Iterator[Finding]:
-    """Find bodies far slower than others at their place in the cycle, and their share of time."""
+    """Find bodies far slower than others at their place in the cycle, and their share of time.
+
+    Above `SPOILS` they are an error: without them the solve would be shorter by more than repeats
+    may differ, so means and comparisons are meaningless.
+    """
     relative, slowest = times.relative, times.slowest
-    outliers = relative > OUTLIER_FACTOR
+    outliers = relative > LONG
     count = int(np.count_nonzero(outliers))
     if not count:
         return
     excess = slowest[outliers] * (1.0 - 1.0 / relative[outliers])
     share = float(excess.sum() / slowest.sum())
-    if share <= OUTLIER_SHARE:
+    if share <= WORTH_SAYING:
         return
-    early = float(excess[np.flatnonzero(outliers) < FIRST].sum() / excess.sum())
     yield Finding(
         code="outliers",
-        severity="error" if share > DOMINATES else "note",
+        severity="error" if share > SPOILS else "note",
         text=f"{counted(count, 'iteration')} last{'s' if count == 1 else ''} over "
-        f"{OUTLIER_FACTOR:.0f} times the median, {percent(share)} of the time",
-        advice=advice_on_outliers(times, early > 0.5),
+        f"{LONG:.0f} times the median, {percent(share)} of the time",
+        advice="something delayed them, or they do more (one-time work at first, output, a "
+        "checkpoint): 'hindmost plot' shows when and where; warm up longer, or repeat on a quiet "
+        "machine",
         doubts=MARKED,
     )
 
 
 def find_no_baseline(times: BodyTimes) -> Iterator[Finding]:
     """Find runs in which most bodies are slow, so that the median hides how many."""
-    fastest = float(np.quantile(times.relative, FASTEST))
-    if not float(np.median(times.relative)) > OUTLIER_FACTOR * fastest:
+    fastest = float(np.quantile(times.relative, 0.1))
+    if not float(np.median(times.relative)) > LONG * fastest:
         return
     yield Finding(
         code="no-baseline",
-        severity="error" if times.same_work else "note",
-        text=f"half of the iterations last over {OUTLIER_FACTOR:.0f} times as long as the fastest "
-        "tenth",
-        advice="most of them were disturbed, so the median is no baseline and outliers count "
-        "against a slow one: repeat on a quiet machine"
-        if times.same_work
-        else "iterations do different work, or most were disturbed: then the median is no "
-        "baseline, and outliers count against a slow one",
+        severity="note",
+        text=f"half of the iterations last over {LONG:.0f} times as long as the fastest tenth",
+        advice="most of them were disturbed, or do different work: then the median is no baseline, "
+        "and outliers count against a slow one; repeat on a quiet machine",
         doubts=MARKED,
     )
-
-
-def advice_on_outliers(times: BodyTimes, early: bool) -> str:
-    """Return the advice on outliers, which depends on their place and on what a body does."""
-    if early:
-        return "the first iterations do one-time work (compile, allocate, connect): " + (
-            "warm up longer (--warmup 2)" if times.same_work else "start recording at a later one"
-        )
-    if times.same_work:
-        return (
-            "the solver does the same work in each of these iterations, so something delayed them: "
-            "'hindmost plot' shows when and where"
-        )
-    return (
-        "something else used the machine, or these iterations do more (output, a checkpoint): "
-        "'hindmost plot' shows when and where"
-    )
-
-
-def longest_stretch(flags: NDArray[np.bool_]) -> int:
-    """Return the length of the longest run of true values."""
-    borders = np.flatnonzero(np.diff(np.concatenate([[0], flags.astype(np.int8), [0]])))
-    return int((borders[1::2] - borders[::2]).max(initial=0))

@@ -6,10 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from hindmost.analysis.runs.finding import Finding, Topic, about
-
-WORTH_SAYING = 0.01
-"""Smallest share of a run's time whose loss is a conclusion."""
+from hindmost.analysis.runs.finding import WORTH_SAYING, Finding, Topic, about
 
 
 class Certainty(StrEnum):

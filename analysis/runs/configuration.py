@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -57,8 +56,7 @@ OF_A_REPEAT = frozenset(
     {"repeat", "rep", "run", "trial", "attempt", "seed", "order", "out", "output", "outdir", "o"}
 )
 """Options of a script that number the repeat, or name its output."""
-RUN_ID = re.compile(r"-r\d+-([0-9a-f]{10})$")
-"""In the id that a study gives a run: number of the repeat, digest of the sweep's values."""
+LONGEST_WORD = 60
 DEFAULT_PARTS: Mapping[str, Sequence[str]] = {
     "options": ("no options",),
     "warmup": ("1", "20"),
@@ -72,13 +70,6 @@ DEFAULT_PARTS: Mapping[str, Sequence[str]] = {
     "MKL_NUM_THREADS": ("1",),
 }
 """What a name leaves out, because it is so unless something else was asked for."""
-PATTERN_ROWS = 4096
-"""Bodies whose events are looked at."""
-LONGEST_WORD = 60
-DEEPEST = 8
-"""Levels of nested values with separate parts; deeper values are one text."""
-DIGITS = 8
-"""Of the digest that names a deck."""
 
 
 def configuration(run: Run) -> dict[str, str]:
@@ -123,7 +114,7 @@ def name_of(run: Run) -> str:
     deck = {name: parts.pop(name) for name in list(parts) if name.startswith("deck.")}
     if deck:
         text = json.dumps(deck, sort_keys=True)
-        parts["deck"] = hashlib.sha256(text.encode()).hexdigest()[:DIGITS]
+        parts["deck"] = hashlib.sha256(text.encode()).hexdigest()[:8]
     return ", ".join(
         part_words(name, value)
         for name, value in parts.items()
@@ -226,7 +217,7 @@ def is_attached(run: Run) -> bool:
 def flattened(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
     """Yield the parts of nested values as ``name.part`` and value, without empty ones."""
     for name, value in values.items():
-        if isinstance(value, dict) and prefix.count(".") < DEEPEST:
+        if isinstance(value, dict) and prefix.count(".") < 8:
             yield from flattened(value, f"{prefix}{name}.")
         elif isinstance(value, list):
             if value:
@@ -236,15 +227,14 @@ def flattened(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str
 
 
 def swept(run: Run) -> dict[str, str]:
-    """Return the values of a study's sweep for this run; for older files, only their digest."""
+    """Return the values of a study's sweep for this run."""
     given = run.header.scheduler
     with suppress(ValueError, TypeError):
         values = json.loads(given.get("HINDMOST_CONFIGURATION", "null"))
         if isinstance(values, dict):
             known = (run.header.workload, run.header.solver)
             return {name: text for name, text in flattened(values) if text not in known}
-    found = RUN_ID.search(str(given.get("HINDMOST_RUN_ID", "")))
-    return {"study's values": found[1]} if found else {}
+    return {}
 
 
 def command_of(run: Run) -> str:
@@ -285,17 +275,8 @@ def structure_of(run: Run) -> dict[str, str]:
 
 
 def events_of(run: Run) -> str:
-    """Return the events of most bodies, as ``2 send, 1 reduce``; only kinds if bodies differ."""
+    """Return the kinds of events, as ``reduce, send``: how many there are may differ by repeat."""
     if not run.has("event_kind") or not run.bodies:
         return ""
-    kinds = run.variable("event_kind", slice(0, PATTERN_ROWS))
-    counts = np.stack([np.count_nonzero(kinds == kind, axis=1) for kind in EventKind], axis=1)
-    patterns, often = np.unique(counts, axis=0, return_counts=True)
-    usual = patterns[int(np.argmax(often))]
-    several = 2 * often.max() <= often.sum()
-    found = [
-        (kind.name.lower(), int(usual[at]))
-        for at, kind in enumerate(EventKind)
-        if kind is not EventKind.NONE and (counts[:, at].any() if several else usual[at])
-    ]
-    return ", ".join(name if several else f"{count} {name}" for name, count in found)
+    kinds = np.unique(run.variable("event_kind", slice(0, 4096)))
+    return ", ".join(EventKind(kind).name.lower() for kind in kinds.tolist() if kind)

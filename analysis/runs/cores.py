@@ -12,19 +12,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hindmost.analysis.runs.check_bodies import DOMINATES
-from hindmost.analysis.runs.conclusion import WORTH_SAYING
-from hindmost.analysis.runs.finding import NUMBERS, Finding, Topic
+from hindmost.analysis.runs.finding import NUMBERS, SPOILS, WORTH_SAYING, Finding, Topic
 from hindmost.harness.runfile.all_ranks import hosts_of_all
 from hindmost.harness.runfile.reader import Run
 from hindmost.text import counted, percent
 
-QUIET_LOAD = 0.3
-"""Load of a core before the run, up to which a machine is idle."""
 TAKEN = "cores-taken"
 """Code of the finding that ranks waited for cores."""
-MOST_UNLIKE = 1.2
-"""Share of the rank that waited longest, over that of all, from which on it is named."""
 BUSY = (Topic.TIMES, Topic.MODELS, Topic.COMPARISON)
 REMEDY = "wait until the machine is idle, or ask for exclusive nodes"
 
@@ -65,7 +59,7 @@ class CoreWait:
         if not self.matters:
             return f"every rank had a core for over {percent(1.0 - WORTH_SAYING, 0)} of the time"
         said = f"ranks waited for a core {percent(self.share, 0)} of the {self.window}"
-        if self.most < MOST_UNLIKE * self.share:
+        if self.most - self.share < WORTH_SAYING:
             return said
         where = f" on {self.host}" if self.host else ""
         return f"{said}, rank {self.rank}{where} {percent(self.most, 0)}"
@@ -124,13 +118,13 @@ def look_at_cores(run: Run) -> Iterator[Finding]:
     elif waited is not None:
         yield Finding(
             code="cores-taken",
-            severity="error" if waited.most > DOMINATES else "note",
+            severity="error" if waited.most > SPOILS else "note",
             text=str(waited),
             advice=f"other processes ran on these cores, or threads of the ranks: {REMEDY}, and "
             "leave cores free for threads",
             doubts=BUSY,
         )
-    elif load is not None and cores and load > QUIET_LOAD * cores:
+    elif load is not None and cores and load > 0.3 * cores:
         yield Finding(
             code="load",
             severity="note",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import textwrap
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
@@ -17,11 +16,16 @@ from hindmost.text import counted
 
 Severity = Literal["note", "error"]
 WIDTH = 100
-MOST_SHOWN = 3
+WORTH_SAYING = 0.01
+"""Share of a time from which on a cost or a doubt is told."""
+MATTERS = 0.05
+"""Share from which on it is worth advice and a headline."""
+SPOILS = 0.10
+"""Share above which what is in doubt allows no conclusion."""
+MOST_SHOWN = 2
 """Findings below a table; ``hindmost check`` lists all."""
 ON_PURPOSE = ("injected-noise", "interference")
 """Codes of disturbances that were asked for: other findings follow from them."""
-NUMBER = re.compile(r"(?<![\w.-])\d[\d,]*(?:\.\d+)?(?!\w)")
 
 
 class Topic(StrEnum):
@@ -90,36 +94,29 @@ def by_code(findings: Iterable[Finding]) -> list[list[Finding]]:
     return list(alike.values())
 
 
-INJECTED_NOISE = "injected-noise"
-"""Code of the finding that a run was disturbed on purpose."""
-
-
 def cautions(
     findings: Iterable[Finding],
     topics: Collection[Topic],
     said: Collection[str] = (),
-    most: int = MOST_SHOWN,
 ) -> list[str]:
     """Return the findings below a table whose numbers depend on some topics.
 
     Findings of one code in several files are one line. What is in doubt is said once, in the last.
-    Below errors, notes are only counted: they add no reason to doubt. That noise was injected is
+    Below errors, notes are only counted: they add no reason to doubt. What was done on purpose is
     never left out.
 
     Parameters
     ----------
     said : collection of str
         Codes of findings that the lines above contain.
-    most : int
-        Findings that are shown; the others are counted.
     """
     chosen = about(findings, topics)
     several = len({each.file for each in chosen}) > 1
     unsaid = [each for each in by_code(chosen) if each[0].code not in said]
-    on_purpose = [each for each in unsaid if each[0].code == INJECTED_NOISE]
+    on_purpose = [each for each in unsaid if each[0].code in ON_PURPOSE]
     errors = [each for each in unsaid if each[0].severity == "error"]
     others = [each for each in errors or unsaid if each not in on_purpose]
-    shown = [*on_purpose, *others[:most]]
+    shown = [*on_purpose, *others[:MOST_SHOWN]]
     lines = [line(each, several=several) for each in shown]
     if chosen:
         doubted = [topic for topic in Topic if any(topic in each.doubts for each in chosen)]
@@ -162,31 +159,16 @@ def line(alike: Sequence[Finding], *, several: bool) -> str:
 
 
 def text_of_all(alike: Sequence[Finding]) -> str:
-    """Return one text for the findings of a code: numbers that differ become a range.
-
-    Where the texts differ in more than numbers, it is the first, with its file.
-    """
-    texts = list(dict.fromkeys(each.text for each in alike))
-    if len(texts) == 1:
-        return texts[0]
-    if len({NUMBER.sub("#", text) for text in texts}) > 1:
-        return f"{texts[0]} ({Path(alike[0].file).name}; other files differ)"
-    columns = iter(list(zip(*map(NUMBER.findall, texts), strict=True)))
-    return NUMBER.sub(lambda _: number_range(next(columns)), texts[0])
-
-
-def number_range(numbers: Sequence[str]) -> str:
-    """Return the least and the greatest of some numbers, as they are written; one if equal."""
-    ordered = sorted(set(numbers), key=lambda each: float(each.replace(",", "")))
-    return ordered[0] if len(ordered) == 1 else f"{ordered[0]} to {ordered[-1]}"
+    """Return one text for the findings of a code: the first, with its file if others differ."""
+    first = alike[0]
+    if len({each.text for each in alike}) == 1:
+        return first.text
+    return f"{first.text} ({Path(first.file).name}; other files differ)"
 
 
 def caution_parts(findings: Iterable[Finding], topics: Collection[Topic]) -> list[Part]:
     """Return the parts below a table of a page whose numbers depend on some topics."""
     return [Caution(text) for text in cautions(findings, topics)]
-
-
-RUN_FILES = "*.h5"
 
 
 def findings_in(paths: Iterable[Path]) -> list[Finding]:
@@ -197,8 +179,8 @@ def findings_in(paths: Iterable[Path]) -> list[Finding]:
     files = [
         file
         for path in paths
-        for file in (sorted(path.rglob(RUN_FILES)) if path.is_dir() else [path])
-        if file.match(RUN_FILES) and file.is_file()
+        for file in (sorted(path.rglob("*.h5")) if path.is_dir() else [path])
+        if file.match("*.h5") and file.is_file()
     ]
     if not files:  # other formats do not wait for HDF5
         return []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hindmost.analysis.runs.conclusion import Certainty, Conclusion, worth_saying
-from hindmost.analysis.runs.finding import Finding, by_code, text_of_all
+from hindmost.analysis.runs.finding import MATTERS, MOST_SHOWN, Finding, by_code, text_of_all
 from hindmost.analysis.show.overview import Judgement, Statement
 from hindmost.analysis.show.page import Heading, Paragraph, Part
 from hindmost.analysis.show.table import Column, Table
@@ -13,12 +13,8 @@ from hindmost.text import counted, percent, seconds
 
 DATA = "data"
 """The section on the data, as an anchor."""
-SMALL = 0.05
-"""Share of the time below which no loss makes the headline."""
 CROWDED = "crowded"
 """The code of more ranks than cores: then all times in MPI are those of the scheduler."""
-MOST_CODES = 3
-"""Findings that the line on the data names."""
 SURE = (Certainty.MEASURED, Certainty.PREDICTED)
 
 
@@ -32,7 +28,7 @@ def judge_data(findings: Sequence[Finding], files: int) -> Judgement:
     alike = by_code(worst)
     said = [
         text_of_all(found) + (f" (in {bad} of {files} files)" if bad < files else "")
-        for found in alike[:MOST_CODES]
+        for found in alike[:MOST_SHOWN]
         for bad in [len({each.file for each in found})]
     ]
     more = len(alike) - len(said)
@@ -67,7 +63,7 @@ def headline_of(
     first = next(iter(losses), None)
     if first is not None and first.certainty is Certainty.OPEN:  # one that is certain says more
         certain = [each for each in losses if each.certainty in SURE]
-        first = next((each for each in certain if (each.share or 0.0) >= SMALL), first)
+        first = next((each for each in certain if (each.share or 0.0) >= MATTERS), first)
     errors = [each for each in findings if each.severity == "error"]
     if first is not None:  # errors in the data of others are no doubt about this one
         own = [each for each in errors if not first.files or each.file in first.files]
@@ -75,7 +71,7 @@ def headline_of(
     if errors and errors[0].code == CROWDED:  # figures of the scheduler are no headline
         return f"{capital(errors[0].text)}, so {errors[0].advice}."
     prefix = "at face value, " if errors else ""  # the line on the data says why
-    if first is None or (first.share or 0.0) < SMALL:
+    if first is None or (first.share or 0.0) < MATTERS:
         if work_share is None:
             return f"{prefix}no cause of lost time stands out."
         return (
@@ -163,7 +159,7 @@ def statements_of(conclusions: Sequence[Conclusion]) -> list[Statement]:
             share_words="" if each.share is None else share_words(each),
             share_range=None if each.share is None else share_range(each),
             range_words=f"interval {range_words(each)}".replace(" %", "\u00a0%")
-            if each.estimated
+            if each.estimated and share_range(each) is not None
             else "",
             certainty=str(each.certainty),
             basis=each.basis,

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hindmost.analysis.runs.finding import SPOILS
 from hindmost.analysis.runs.reduced_input import edges_of_columns
 from hindmost.analysis.runs.tallies import (
     clock_uncertainty,
@@ -17,9 +18,6 @@ from hindmost.harness.runfile.schema import VARIABLE
 from hindmost.models.ranks.links import link_costs
 from hindmost.models.simulation.blocks import Neighbours
 from hindmost.text import percent, seconds
-
-CLOCKS_MATTER = 0.1
-"""Uncertainty of the clocks, as a share of a time, from which on it is mentioned."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +48,7 @@ class NodeLink:
         known = (("message", self.message_s), ("reduction", self.reduction_s))
         said = [f"{seconds(time_s)} a {what}" for what, time_s in known if time_s]
         shortest_s = min(time_s for _, time_s in known if time_s) if said else 0.0
-        if self.clock_s > CLOCKS_MATTER * shortest_s:
+        if self.clock_s > SPOILS * shortest_s:
             said.append(f"to +-{seconds(self.clock_s)} of the clocks")
         return ", ".join(said)
 

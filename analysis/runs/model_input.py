@@ -13,7 +13,6 @@ from hindmost.analysis.runs.reduced_input import (
     all_ranks_of,
     bodies_s,
     edges_of_columns,
-    has_bodies_of_all,
 )
 from hindmost.errors import DataError, UsageError
 from hindmost.harness.runfile.all_ranks import hosts_of_all
@@ -66,13 +65,11 @@ def ranks_meet(run: Run) -> bool:
     return bool(every_s.max() <= (1.0 + SKEWED) * every_s.mean())
 
 
-def solve_times(run: Run, *, by_node: bool = False, some_ranks: bool = False) -> SolveTimes:
+def solve_times(run: Run, *, some_ranks: bool = False) -> SolveTimes:
     """Turn a run file into what the stochastic models take.
 
     Parameters
     ----------
-    by_node : bool
-        Take P of the models of whole bodies as nodes, not ranks.
     some_ranks : bool
         Take a run with full records of some ranks too, with what it says of all of them.
 
@@ -87,7 +84,7 @@ def solve_times(run: Run, *, by_node: bool = False, some_ranks: bool = False) ->
         raise UsageError(why_not_alike(run))
     if not run.header.complete:
         raise DataError(incomplete(run))
-    if run.reduced and not (some_ranks and has_bodies_of_all(run)):
+    if run.reduced and not some_ranks:
         raise DataError(reduced(run))
     run.verify()
     edges = edges_of_columns(run)
@@ -114,7 +111,6 @@ def solve_times(run: Run, *, by_node: bool = False, some_ranks: bool = False) ->
         solver_iterations=run.header.iterations,
         drain=run.kind == BodyKind.DRAIN,
         nodes=len(set(hosts_of_all(run) or run.hosts)),
-        by_node=by_node,
         fill=run.kind == BodyKind.FILL,
         position=run.position,
         between_s=float(between_s),

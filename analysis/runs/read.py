@@ -7,16 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hindmost.analysis.runs.configuration import injected_noise
-from hindmost.analysis.runs.reduced_input import has_bodies_of_all
 from hindmost.errors import DataError, UsageError
 from hindmost.harness.runfile.cycles import ADAPTIVE
 from hindmost.harness.runfile.reader import Run, open_run
 from hindmost.output import warn
 from hindmost.printable import shell_word
 from hindmost.text import counted
-
-MOST_NAMED = 3
-"""Raw folders that are named."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,14 +113,11 @@ class DistinctRuns:
 
 def nothing_in(folder: Path) -> str:
     """Say that a folder has no run files, what else of hindmost is in it, and what to do."""
-    raws = sorted(path for path in folder.glob("*.raw") if path.is_dir())
-    if not raws:
+    if not any(path.is_dir() for path in folder.glob("*.raw")):
         return f"{folder} has no run file (*.h5); 'hindmost run' and 'hindmost attach' write them."
-    words = " ".join(shell_word(path) for path in raws[:MOST_NAMED])
-    more = "" if len(raws) <= MOST_NAMED else f" and {len(raws) - MOST_NAMED} others"
     return (
         f"{folder} has no run file (*.h5), only what 'hindmost attach' recorded and could not "
-        f"convert: {words}{more}. To see why: hindmost attach --convert {shell_word(folder)}"
+        f"convert (*.raw). To see why: hindmost attach --convert {shell_word(folder)}"
     )
 
 
@@ -149,43 +142,29 @@ def why_not_alike(run: Run) -> str:
 
 
 def fittable_runs(runs: Iterable[Run]) -> list[Run]:
-    """Return the runs that noise models can be fitted to; warn of the others.
-
-    The others are adaptive runs, and those of which only some ranks kept full records, in files of
-    older versions.
+    """Return the runs that noise models can be fitted to; warn of the others, adaptive runs.
 
     Raises
     ------
     UsageError
         All runs are adaptive.
-    DataError
-        All other runs are of the latter sort.
     """
     every = list(runs)
-    left = [run for run in every if run.header.workload != ADAPTIVE and has_bodies_of_all(run)]
+    left = [run for run in every if run.header.workload != ADAPTIVE]
     if every and not left:
-        if every[0].header.workload == ADAPTIVE:
-            raise UsageError(why_not_alike(every[0]))
-        raise DataError(reduced(every[0]))
+        raise UsageError(why_not_alike(every[0]))
     for run in every:
         if run not in left:
-            adaptive = run.header.workload == ADAPTIVE
-            warn(f"left out: {why_not_alike(run) if adaptive else reduced(run)}")
+            warn(f"left out: {why_not_alike(run)}")
     return left
 
 
 def reduced(run: Run) -> str:
     """Return why some results are not given of a run with full records of some ranks only."""
-    about = (
-        f"{run.path} has full records of {of_how_many(run)} (run --keep). These are outliers and "
-        "exemplars, which do not follow the law of all ranks."
-    )
-    if has_bodies_of_all(run):
-        return f"{about} This needs the iterations of every rank: run without --keep."
     return (
-        f"{about} An older version wrote the file, without the sums and extremes of all ranks that "
-        "models need, so no model is fitted. 'hindmost show' with --ranks or --efficiency uses "
-        "the profiles of all ranks; run again to fit models."
+        f"{run.path} has full records of {of_how_many(run)} (run --keep). These are outliers and "
+        "exemplars, which do not follow the law of all ranks. This needs the iterations of every "
+        "rank: run without --keep."
     )
 
 

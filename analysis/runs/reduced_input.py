@@ -14,11 +14,6 @@ from hindmost.models.laws.sample import Sample
 from hindmost.models.noise.digest import AllRanks, Digest
 
 
-def has_bodies_of_all(run: Run) -> bool:
-    """Tell whether models know the bodies of all ranks: older versions did not reduce them."""
-    return not run.reduced or run.has("all_mean")
-
-
 def bodies_s(run: Run) -> NDArray[np.float64]:
     """Return the time of all bodies of every rank: float64, shape (rank,), seconds."""
     if run.reduced:

@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.analysis.runs.check_bodies import COSTS, places_of
+from hindmost.analysis.runs.check_bodies import places_of
 from hindmost.analysis.runs.efficiency.withheld import why_withheld
+from hindmost.analysis.runs.finding import WORTH_SAYING
 from hindmost.analysis.runs.tallies import (
     Block,
     clock_uncertainty,
@@ -28,8 +29,6 @@ from hindmost.text import percent, seconds
 
 MOST_CELLS = 1 << 26
 """Events of all ranks up to which stretches are looked at."""
-FOLLOWED = 0.01
-"""Share of a rank's work from which on a stretch is followed from iteration to iteration."""
 MOST_STRETCHES = 20
 """Stretches in JSON, those with most work."""
 USUAL, QUICK, QUICKEST = 0.9, 0.25, 0.05
@@ -88,7 +87,7 @@ class Stretch:
         """
         rank, whole_s = int(self.waited_for_s.argmax()), float(self.wait_s.sum())
         share = float(self.waited_for_s[rank]) / max(whole_s, 1e-300)
-        return (rank, share) if share >= FOLLOWED else None
+        return (rank, share) if share >= WORTH_SAYING else None
 
     def __str__(self) -> str:
         """Write its ends; an iteration may have one call."""
@@ -134,10 +133,10 @@ def stretches_of(run: Run) -> tuple[Stretch, ...]:
         for (name, number), at in zip(names.items(), places, strict=True):
             row = found.setdefault(name, np.zeros((8, run.columns)))[:, rank]
             row[:2] = work_s[number], wait_s[number]
-            if work_s[number] >= FOLLOWED * work_s.sum():
+            if work_s[number] >= WORTH_SAYING * work_s.sum():
                 own = np.bincount(bodies[at], work[1:][at], run.bodies).astype(np.float64)
                 row[2:] = course(own)
-                if row[2] >= COSTS * work_s.sum():
+                if row[2] >= WORTH_SAYING * work_s.sum():
                     back = find_recurring(own[:, None], place)
                     recurring.setdefault(name, {})[rank] = back
     return tuple(
@@ -248,10 +247,6 @@ def course(work: NDArray[np.float64]) -> tuple[float, float, bool, float, float,
     return beyond_s, quickest_s, apart, begin_s, end_s, grows and begin_s > 0.0
 
 
-MOST_OF_EXTRA = 0.6
-"""Share of a rank's extra work from which on one stretch is where it lies."""
-
-
 def extra_words(stretches: Sequence[Stretch], rank: int, *, quickest: bool = False) -> str:
     """Say between which calls the extra work of a rank lies; empty if that is not known.
 
@@ -270,8 +265,6 @@ def extra_words(stretches: Sequence[Stretch], rank: int, *, quickest: bool = Fal
     if not extra[at] > 0.0 < whole_s:
         return ""
     share = float(extra[at]) / whole_s
-    if share < MOST_OF_EXTRA:
-        return f" The largest part of its extra work, {percent(share, 0)}, lies {stretches[at]}."
     return f" {percent(min(share, 1.0), 0)} of its extra work lies {stretches[at]}."
 
 

@@ -151,7 +151,7 @@ class RunSummary:
             self._cores_line(),
         ]
         machine = [
-            f"  phases      {shares}{self._unclassified()}",
+            f"  phases      {shares}",
             *self._activity_line(),
             *self._efficiency_line(),
             *(self.adaptive.lines() if self.adaptive else ()),
@@ -256,12 +256,6 @@ class RunSummary:
     def _petsc(self) -> str:
         """Return PETSc's version if PETSc solved."""
         return f"PETSc {self.petsc}, " if self.petsc and not self.adaptive else ""
-
-    def _unclassified(self) -> str:
-        """Return the share of unclassified MPI time that an older file counts as local."""
-        if "unclassified" in self.phase_share:
-            return ""
-        return f"; unclassified MPI time within local {percent(self.mpi_other_share)}"
 
     def _efficiency_line(self) -> list[str]:
         """Return a line on the efficiencies, if they are known."""

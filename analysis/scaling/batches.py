@@ -115,63 +115,35 @@ class Batch:
 
     def predict(self, at: tuple[float, ...]) -> NDArray[np.float64]:
         """Return the value of every kernel at a point: shape (kernel,)."""
-        values = np.empty(len(self.series))
-        for kernels, models in self._models_at(at, np.arange(len(self.series))):
-            values[kernels] = models.predict(np.array(at))[:, 0]
-        for kernel, change in self.joint.items():
-            values[kernel] = change.side(at).predict(np.array([at]))[0]
+        values = self.whole.predict(np.array(at))[:, 0]
+        for kernel in self._changing():
+            values[kernel] = self[kernel].predict(np.array([at]))[0]
         return values
 
     def interval(
         self, at: tuple[float, ...], kernels: NDArray[np.intp], level: float
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return low and high of some kernels at a point, each of shape (kernel,)."""
-        low, high = np.empty(len(self.series)), np.empty(len(self.series))
-        for members, models in self._models_at(at, kernels):
-            sides = models.interval(np.array(at), level=level)
-            low[members], high[members] = sides[0][:, 0], sides[1][:, 0]
-        for kernel in self.joint.keys() & set(kernels.tolist()):
-            one = self.joint[kernel].side(at).interval(np.array([at]), level=level)
-            low[kernel], high[kernel] = one[0][0], one[1][0]
+        low, high = (
+            side[:, 0] for side in self.whole.rows(kernels).interval(np.array(at), level=level)
+        )
+        for row in np.flatnonzero(np.isin(kernels, self._changing())):
+            one = self[int(kernels[row])].interval(np.array([at]), level)
+            low[row], high[row] = one[0][0], one[1][0]
         beyond = np.atleast_1d(np.array(at) > self.points.max(axis=0))
         if self.held_out is None or not beyond.any():
-            return low[kernels], high[kernels]
+            return low, high
         from hindmost.models.pmnf.several.averaging import widened
 
-        predicted = self.predict(at)[kernels]
         wider = self.held_out.wider_beyond(beyond)
-        return widened(predicted, low[kernels], high[kernels], wider)
+        return widened(self.predict(at)[kernels], low, high, wider)
 
-    def _models_at(
-        self, at: tuple[float, ...], kernels: NDArray[np.intp]
-    ) -> list[tuple[NDArray[np.intp], ScalingModels]]:
-        """Return the models that are valid at a point, and their kernels."""
+    def _changing(self) -> list[int]:
+        """Return the kernels whose behaviour changes."""
         if self.segmented is None:
-            return [(kernels, self.whole.rows(kernels))]
-        stretches = self.segmented.stretches
-        is_segmented = self.segmented.segmentations.segmented
-        groups: dict[tuple[int, int] | None, list[int]] = {}
-        for kernel in kernels.tolist():
-            stretch = self._stretch(self.segmented, kernel, at[0]) if is_segmented[kernel] else None
-            modelled = stretch in stretches and kernel in stretches[stretch][0]
-            groups.setdefault(stretch if modelled else None, []).append(kernel)
-        found = []
-        for stretch, members in groups.items():
-            rows = np.array(members, np.intp)
-            if stretch is None:
-                found.append((rows, self.whole.rows(rows)))
-            else:
-                owners, models = stretches[stretch]
-                found.append((rows, models.rows(np.searchsorted(owners, rows))))
+            return list(self.joint)
+        found: list[int] = np.flatnonzero(self.segmented.segmentations.segmented).tolist()
         return found
-
-    def _stretch(self, models: KernelModels, kernel: int, at: float) -> tuple[int, int]:
-        """Return the first and one past the last point of the behaviour at a point."""
-        verdict = models.segmentations[kernel]
-        borders = [change.middle for change in verdict.changes]
-        own = verdict.stretches()[int(np.searchsorted(borders, at, side="left"))]
-        there = np.flatnonzero(np.isfinite(self.whole.observations.values[kernel]))
-        return int(there[own.start]), int(there[own.stop - 1]) + 1
 
     def __getitem__(self, kernel: int) -> KernelScaling:
         """Return all that is known of a kernel."""

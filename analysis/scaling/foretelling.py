@@ -14,8 +14,6 @@ from hindmost.text import percent
 
 LEAST_NAMED = 0.1
 """Weight from which a source of a prediction is named."""
-PLACES = 9
-"""On the way from the last point to the target, both included, at which figures are foretold."""
 OF_MODEL = "the model"
 """Where predictions come from among the measured points, over several parameters, with the method
 of Extra-P, and of kernels whose last points a function of all points foretells best."""
@@ -73,10 +71,8 @@ class Predictions:
 
     def foretold(self, number: int) -> tuple[Forecast, int] | None:
         """Return the forecast of a kernel and its row in it; None if its model predicts."""
-        return None if self.by_model[number] else self.forecast(number)
-
-    def forecast(self, number: int) -> tuple[Forecast, int] | None:
-        """Return the forecast of a kernel and its row in it, whatever predicts."""
+        if self.by_model[number]:
+            return None
         for kernels, forecast in self.forecasts:
             row = int(np.searchsorted(kernels, number))
             if row < kernels.size and kernels[row] == number:
@@ -97,12 +93,12 @@ class Predictions:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ForetoldPath:
-    """What is foretold of a kernel from its last point to the target.
+    """A kernel at its last point, and what is foretold of it at the target.
 
     Attributes
     ----------
-    at, predicted, low, high : float64 array, shape (place,)
-        At the first place, the last point, all three are what was measured.
+    at, predicted, low, high : float64 array, shape (2,)
+        At the last point, all three are what was measured.
     """
 
     at: NDArray[np.float64]
@@ -114,35 +110,23 @@ class ForetoldPath:
 def foretold_paths(
     batches: Sequence[Batch], numbers: NDArray[np.intp], target: tuple[float, ...]
 ) -> dict[int, ForetoldPath]:
-    """Foretell some kernels of a metric at several places on the way to the target.
-
-    Those whose models predict have no path.
-    """
+    """Foretell some kernels of a metric at the target; those whose models predict have no path."""
     found: dict[int, ForetoldPath] = {}
     aim = predict_all(batches, target)
     first = 0
     for batch in batches:
-        beyond = batch.beyond(target)
         for number in numbers[(numbers >= first) & (numbers < first + len(batch.series))].tolist():
-            if beyond[number - first] and aim.foretold(number) is not None:
+            foretold = aim.foretold(number)
+            if foretold is not None:
+                forecast, row = foretold
                 last = float(batch.series[number - first].points[-1, 0])
                 value = float(batch.medians[number - first, batch.points == last][0])
-                ends = np.full((4, PLACES), value)
-                ends[0] = np.geomspace(last, target[0], PLACES)
+                sides = (forecast.predicted, forecast.low, forecast.high)
+                predicted, low, high = (np.array([value, side[row]]) for side in sides)
                 found[number] = ForetoldPath(
-                    at=ends[0], predicted=ends[1], low=ends[2], high=ends[3]
+                    at=np.array([last, target[0]]), predicted=predicted, low=low, high=high
                 )
         first += len(batch.series)
-    places = sorted({float(place) for path in found.values() for place in path.at[1:]})
-    for place in places:
-        predictions = predict_all(batches, (place,))
-        for number, path in found.items():
-            foretold = predictions.forecast(number)
-            here = path.at == place
-            if foretold is not None and here.any():
-                forecast, row = foretold
-                path.predicted[here] = forecast.predicted[row]
-                path.low[here], path.high[here] = forecast.low[row], forecast.high[row]
     return found
 
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from datetime import date
 from pathlib import Path
-from typing import Any
 
 from hindmost.analysis.history.acknowledgements import (
     FILE_NAME,
@@ -48,7 +47,7 @@ def notes_beside(file: str) -> Path:
     return (path if path.is_dir() else path.parent) / FILE_NAME
 
 
-def acknowledge(arguments: argparse.Namespace, settings: Mapping[str, Any]) -> int:
+def acknowledge(arguments: argparse.Namespace) -> int:
     """Acknowledge a change, list the acknowledgements, or remove one."""
     if len(arguments.file) != 2:
         raise UsageError("'hindmost history ack' needs one folder or file of results.")
@@ -68,13 +67,13 @@ def acknowledge(arguments: argparse.Namespace, settings: Mapping[str, Any]) -> i
     if arguments.list:
         if arguments.date or arguments.reason:
             raise UsageError("--list shows all acknowledgements: omit --date and --reason.")
-        return list_notes(path, judged_data(arguments, settings, path))
+        return list_notes(path, judged_data(arguments, path))
     if arguments.undo:
         return undo(path, wanted_note(arguments, "undone"), arguments)
     if not arguments.date or not arguments.reason:
         raise UsageError("'hindmost history ack' needs --date and --reason.")
     note = wanted_note(arguments, arguments.reason)
-    study = judged_data(arguments, settings, path)
+    study = judged_data(arguments, path)
     covered = None if study is None else covered_by(study, note)
     if study is not None and not covered:
         raise UsageError(why_nothing(study, note))
@@ -101,9 +100,7 @@ def wanted_note(arguments: argparse.Namespace, reason: str) -> Acknowledgement:
         raise UsageError(f"The acknowledgement: {error}") from error
 
 
-def judged_data(
-    arguments: argparse.Namespace, settings: Mapping[str, Any], path: Path
-) -> HistoryStudy | None:
+def judged_data(arguments: argparse.Namespace, path: Path) -> HistoryStudy | None:
     """Judge the data, with the state if one is given; None if only acknowledgements are named."""
     target = Path(arguments.file[1])
     if target == path:
@@ -117,7 +114,6 @@ def judged_data(
         read_history(target, format=arguments.format),
         state=state,
         acknowledged=read_acknowledgements(path) if path.exists() else (),
-        **settings,
     )
 
 

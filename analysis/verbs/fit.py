@@ -68,11 +68,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="also search scipy's distribution families for the best law (about 4 s per run)",
     )
     parser.add_argument(
-        "--by-node",
-        action="store_true",
-        help="in models of whole iterations, draw once per node instead of once per rank",
-    )
-    parser.add_argument(
         "--detours", action="store_true", help="estimate the detours of ranks from times alone"
     )
     parser.add_argument(
@@ -91,10 +86,8 @@ def perform(arguments: argparse.Namespace) -> int:
         return print_detours(arguments)
     if arguments.machine is not None:
         raise UsageError("--machine compares detours; add --detours.")
-    options = FitOptions(families=arguments.families, by_node=arguments.by_node)
-    fitted = fit_groups(
-        group_runs(fittable_runs(find_runs(arguments.file, complete=True))), options
-    )
+    runs = fittable_runs(find_runs(arguments.file, complete=True))
+    fitted = fit_groups(group_runs(runs), FitOptions(families=arguments.families))
     if arguments.json:
         entries = [
             replace(each, findings=tuple(of_file(group.findings, each.run.path)))

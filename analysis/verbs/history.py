@@ -36,7 +36,6 @@ from hindmost.analysis.verbs.history_options import (
     add_arguments,
     check_options,
     newer_than,
-    settings_of,
 )
 from hindmost.errors import HindmostError, UsageError
 from hindmost.models.changepoint.verdicts import FAIL, PASS
@@ -60,9 +59,9 @@ COMMON = (
 
 
 def perform(arguments: argparse.Namespace) -> int:
-    """Judge the nights, send the mail, keep the state and report; or acknowledge a change."""
+    """Judge the nights, write the mail, keep the state and report; or acknowledge a change."""
     if arguments.file[0] == ACK:
-        return acknowledge(arguments, settings_of(arguments))
+        return acknowledge(arguments)
     check_options(arguments)
     study = study_of(arguments)
     since = newer_than(arguments.since, study.until)
@@ -80,7 +79,7 @@ def perform(arguments: argparse.Namespace) -> int:
             warn(remark)
     lost: HindmostError | OSError | None = None
     state = study.state
-    if arguments.mail or arguments.smtp:
+    if arguments.mail:
         try:
             state = deliver(arguments, study, groups, now)
         except (HindmostError, OSError) as error:  # keep the nights; the mail is due again
@@ -93,9 +92,10 @@ def perform(arguments: argparse.Namespace) -> int:
     if lost is not None:
         raise lost
     if arguments.report:
-        from hindmost.analysis.history.page.history_page import write_history_page
+        from hindmost.analysis.report.report import Contents, report_page
+        from hindmost.analysis.show.html_renderer import write_page
 
-        write_history_page(study, arguments.report)
+        write_page(arguments.report, report_page(Contents(history=study)), "--report")
     if arguments.json:
         write_json(**history_json(study))
     elif arguments.mail != "-":
@@ -108,7 +108,6 @@ def perform(arguments: argparse.Namespace) -> int:
 def study_of(arguments: argparse.Namespace) -> HistoryStudy:
     """Read and judge what the command line names."""
     wanted = {name: getattr(arguments, name) for name in ("machine", "case", "timer")}
-    settings = settings_of(arguments)
     state = None
     if arguments.state:
         from hindmost.analysis.history.state_file import read_state
@@ -129,7 +128,6 @@ def study_of(arguments: argparse.Namespace) -> HistoryStudy:
         acknowledged=known,
         executor=arguments.executor,
         now=time.time(),
-        **settings,
     )
     return select_series(study, **wanted) if whole else study
 
@@ -153,31 +151,20 @@ def report(study: HistoryStudy, groups: tuple[ChangeGroup, ...]) -> None:
 def deliver(
     arguments: argparse.Namespace, study: HistoryStudy, groups: tuple[ChangeGroup, ...], now: float
 ) -> HistoryState | None:
-    """Write or send the mail; return the state that records it, None without a state.
+    """Write the mail; return the state that records it, None without a state.
 
-    With a state, a finding is mailed once and then in the digests, and mails without news are not
-    sent.
+    With a state, a finding is mailed once and then in the digests; without news nothing is written.
     """
     from hindmost.analysis.history.mail_message import compose, write
     from hindmost.analysis.history.mail_plan import plan_mail
-    from hindmost.analysis.history.mail_server import mail_server, password_for, send
 
     plan = None if study.state is None else plan_mail(study, study.state.mailed, now)
-    message = compose(
-        study,
-        groups,
-        plan=plan,
-        now=now,
-        sender=arguments.sender,
-        recipients=arguments.to or (),
-    )
-    if arguments.smtp and (plan is None or plan.is_due):
-        server = mail_server(arguments.smtp)
-        send(message, server, password_for(server))
-    elif arguments.smtp and plan is not None:
+    message = None
+    if plan is None or plan.is_due:
+        message = compose(study, groups, plan=plan, now=now, recipients=arguments.to or ())
+    else:
         warn(f"nothing new to mail; the next digest is due on {plan.next_digest}")
-    if arguments.mail:
-        write(message, None if arguments.mail == "-" else Path(arguments.mail))
+    write(message, None if arguments.mail == "-" else Path(arguments.mail))
     if plan is None or study.state is None:
         return study.state
     return replace(study.state, mailed=plan.record)

@@ -5,20 +5,17 @@ from __future__ import annotations
 import argparse
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Any
 
 from hindmost.analysis.history.acknowledgements import FILE_NAME
 from hindmost.analysis.history.dates import SECONDS_A_DAY
 from hindmost.analysis.history.study import LAST_DAYS
 from hindmost.errors import UsageError
-from hindmost.models.changepoint import METHODS, effective_settings
-from hindmost.models.changepoint.observations import check_probability
 
 EXAMPLES = """\
 examples:
   hindmost history nightly/
   hindmost history nightly/ --since 30 --timer '*Total*' --report history.html
-  hindmost history tonight.json --state history.state --mail - --to team@example.org | sendmail -t
+  hindmost history nightly/ --state history.state --mail mail.eml --to team@example.org
   hindmost history ack nightly/ --case 'green-*' --date 2021-07-17 --reason "new compiler"
 
 Verdicts: fail (a confirmed slowdown), warn (a slowdown that is not yet confirmed, a failed run, a
@@ -64,12 +61,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="detect changes by this method: robust, or report, that of the Albany report "
         "(%(default)s)",
     )
-    defaults = ", ".join(
-        f"{effective_settings(name, {})['alpha']:g} for {name}" for name in METHODS
-    )
-    judging.add_argument(
-        "--alpha", type=float, help=f"set the significance level of the tests ({defaults})"
-    )
     judging.add_argument(
         "--state",
         type=Path,
@@ -97,18 +88,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     telling.add_argument("--report", type=Path, metavar="PAGE", help="write one HTML page")
     mailing = parser.add_argument_group("mail")
     mailing.add_argument(
-        "--mail", metavar="FILE|-", help="write the summary as a mail for 'sendmail -t'"
-    )
-    mailing.add_argument(
-        "--smtp",
-        metavar="SERVER",
-        help="send it through this mail server: HOST:PORT, or smtps://USER@HOST or "
-        "smtp+starttls://USER@HOST with TLS and the password in HINDMOST_SMTP_PASSWORD",
+        "--mail",
+        metavar="FILE|-",
+        help="write the summary as a mail for 'sendmail -t'; with --state, nothing without news",
     )
     mailing.add_argument(
         "--to", action="append", metavar="ADDRESS", help="set a recipient; repeatable"
     )
-    mailing.add_argument("--from", dest="sender", metavar="ADDRESS", help="set the sender")
     noting = parser.add_argument_group("with 'ack'")
     noting.add_argument("--date", help="day on which the change may lie, as 2021-07-17")
     noting.add_argument("--reason", help="why the change needs no alarm")
@@ -136,22 +122,8 @@ def check_options(arguments: argparse.Namespace) -> None:
         raise UsageError(
             "--date, --reason, --list and --undo belong to 'hindmost history ack'; see --help."
         )
-    if arguments.smtp and not (arguments.to and arguments.sender):
-        raise UsageError("--smtp needs --to and --from: the recipients and the sender of the mail.")
-    if arguments.smtp:
-        from hindmost.analysis.history.mail_server import mail_server, password_for
-
-        # An invalid server should be refused before the nights are judged.
-        password_for(mail_server(arguments.smtp))
     if arguments.json and arguments.mail == "-":
         raise UsageError("--json and --mail - both write to stdout: name a file for the mail.")
-    if arguments.alpha is not None:
-        check_probability("--alpha", arguments.alpha)
-
-
-def settings_of(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return the given settings of the method; others are set in Python."""
-    return {} if arguments.alpha is None else {"alpha": arguments.alpha}
 
 
 def newer_than(words: str, until: float) -> float:

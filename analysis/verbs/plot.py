@@ -37,7 +37,7 @@ from hindmost.errors import NotARunFileError, UsageError
 from hindmost.harness.runfile.hdf5 import kept_open
 from hindmost.harness.runfile.machine_file import read_machine
 from hindmost.harness.runfile.reader import Run
-from hindmost.output import warn, write_lines, write_text
+from hindmost.output import warn, write_lines
 
 OF_SEVERAL = (*COMPARISON_FIGURES, *LATENCY_TREND, *NOISE_SWEEP)
 OF_ONE_RUN = (*RUN_FIGURES, *ADAPTIVE_FIGURES)
@@ -84,7 +84,6 @@ figure.
 """
 COMMON = (
     "--figure",
-    "--list",
     "--papers",
     "--rank",
     "--iteration",
@@ -112,7 +111,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="figure to draw; repeat for more",
     )
-    parser.add_argument("--list", action="store_true", help="list the figures and exit")
     parser.add_argument(
         "--papers",
         action="store_true",
@@ -184,14 +182,11 @@ def position(word: str) -> Position:
 @kept_open()
 def perform(arguments: argparse.Namespace) -> int:
     """Draw and save."""
-    if arguments.list:
-        write_text(FIGURES)
-        return 0
     if arguments.papers:
         print_table(papers_table())
         return 0
     if not arguments.file:
-        raise UsageError("Name a run file: hindmost plot FILE... (or --list for the figures)")
+        raise UsageError("Name a run file: hindmost plot FILE... (--help lists the figures)")
     names = arguments.figure or ()
     of_files = [figure for figure in OF_FILES if figure.name in names]
     draw_series(of_files, arguments)

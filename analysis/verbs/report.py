@@ -47,11 +47,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="run files, files of a scaling experiment or of nightly results, or folders of these",
     )
     parser.add_argument(
-        "--families",
-        action="store_true",
-        help="also search scipy's distribution families for the best law (about 6 s per run)",
-    )
-    parser.add_argument(
         "--machine",
         type=Path,
         metavar="FILE",
@@ -81,9 +76,7 @@ def read_contents(arguments: argparse.Namespace) -> Contents:
     runs = find_runs(sources.runs, complete=True) if sources.runs else []
     solves = group_runs(run for run in runs if not is_adaptive(run))
     return Contents(
-        groups=fit_groups(
-            solves, FitOptions(families=arguments.families, most_bodies=MOST_IN_MEMORY)
-        ),
+        groups=fit_groups(solves, FitOptions(families=False, most_bodies=MOST_IN_MEMORY)),
         adaptive=[read_adaptive(run) for run in runs if is_adaptive(run)],
         machine=machine,
         studies=[study_scaling(read_experiment([path])) for path in sources.experiments],

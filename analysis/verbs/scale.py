@@ -11,7 +11,6 @@ from hindmost.analysis.readers.format import OVER_RANKS
 from hindmost.analysis.readers.read import read_experiment
 from hindmost.analysis.readers.registry import EXPERIMENT_FORMATS
 from hindmost.analysis.runs.finding import OF_COMPARISON, cautions, findings_in
-from hindmost.analysis.verbs.extrap_habits import HABITS as HABITS
 from hindmost.errors import UsageError
 from hindmost.output import warn, warn_lines, write_json, write_lines, write_text
 from hindmost.printable import shell_word
@@ -64,7 +63,6 @@ TOP = 20
 TOP_FIGURES = 4
 METHODS = ("likelihood", "paper")
 SPACES = ("paper", "extrap", "fine")
-NOISES = ("additive", "root", "multiplicative")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -102,9 +100,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="how to combine ranks in CUBE and Caliper files (default: %(default)s)",
     )
     parser.add_argument(
-        "--inclusive", action="store_true", help="add to a call path what it calls (CUBE)"
-    )
-    parser.add_argument(
         "--method",
         choices=METHODS,
         default="likelihood",
@@ -115,9 +110,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--space",
         choices=SPACES,
         help="exponents of models (default: paper; extrap with --method paper)",
-    )
-    parser.add_argument(
-        "--noise", choices=NOISES, help="noise model (default: detected if possible)"
     )
     parser.add_argument(
         "--at",
@@ -165,13 +157,8 @@ def perform(arguments: argparse.Namespace) -> int:
         kernel=arguments.kernel,
         parameters=arguments.parameter,
         over_ranks=arguments.over_ranks,
-        inclusive=arguments.inclusive,
     )
-    options = ScalingOptions(
-        method=arguments.method,
-        space=arguments.space,
-        noise=arguments.noise,
-    )
+    options = ScalingOptions(method=arguments.method, space=arguments.space)
     study = study_scaling(experiment, options, at=arguments.at, executor=arguments.executor)
     expectations = [read_expectation(text, study) for text in arguments.expect]
     for warning in study.warnings:

@@ -14,10 +14,9 @@ from hindmost.analysis.runs.finding import OF_MODELS, cautions, folded, of_file
 from hindmost.analysis.runs.groups import group_runs
 from hindmost.analysis.runs.read import find_runs, fittable_runs
 from hindmost.analysis.show.terminal import print_table
-from hindmost.analysis.whatif.advice import Advice, advise
+from hindmost.analysis.whatif.advice import Advice, Compared, advise
 from hindmost.analysis.whatif.balance import balance_lines, read_balance, rebalance
 from hindmost.analysis.whatif.baseline import baseline_table, known_to_paper
-from hindmost.analysis.whatif.compared import Compared
 from hindmost.analysis.whatif.gains import Remedies, RunOutcome, gain_lines, pooled, remedies_of
 from hindmost.analysis.whatif.options import LAWS, NOT_INJECTED, Named, changes_of
 from hindmost.analysis.whatif.prediction import (
@@ -217,10 +216,8 @@ def scale_from(arguments: argparse.Namespace, machine: Machine | None) -> Scale 
         Options of a scale without one, or values that cannot be read.
     """
     if arguments.ranks is None:
-        for option in ("ranks_per_node", "scaling", "grid"):
-            if getattr(arguments, option) is not None:
-                name = option.replace("_", "-")
-                raise UsageError(f"--{name} needs --ranks: it says how a solve is scaled.")
+        needs = "needs --ranks: it says how a solve is scaled."
+        refuse_options(arguments, ("ranks_per_node", "scaling", "grid"), needs)
         return None
     return read_scale(
         arguments.ranks, arguments.ranks_per_node, arguments.scaling, arguments.grid, machine
@@ -247,21 +244,20 @@ def perform(arguments: argparse.Namespace) -> int:
     changes = changes_from(arguments)
     if traces := traces_among(arguments.file):
         return perform_traces(traces, changes, arguments)
-    refuse_trace_options(arguments)
+    of_traces = "is for traces of other tools; run files have times."
+    refuse_options(arguments, ("flops_per_second", "eager"), of_traces)
     if arguments.balance is not None:
-        others = [word for each in changes for word, _ in each.words]
-        others += [n for n in ("ranks", "out", "against") if getattr(arguments, n) is not None]
-        if others:
-            named = ", ".join(f"--{word}" for word in dict.fromkeys(others))
-            raise UsageError(f"--balance stands alone; omit {named}.")
+        alone = "and --balance are answered apart: omit one."
+        refuse_options(arguments, ("ranks", "out", "against"), alone)
+        if changes[0].words:
+            raise UsageError(f"--{changes[0].words[0][0].replace(' ', '-')} {alone}")
         return perform_balance(arguments.file, arguments.balance, arguments.json)
     machine = None if arguments.machine is None else read_machine(arguments.machine)
     scale = scale_from(arguments, machine)
     name = None if arguments.out is None else name_of_file(arguments.out)
     runs = fittable_runs(find_runs(arguments.file, complete=True))
     if arguments.against is not None:
-        if name is not None:
-            raise UsageError("--out writes one simulated solve: omit --against.")
+        refuse_options(arguments, ("out",), "writes one simulated solve: omit --against.")
         against = fittable_runs(find_runs(arguments.against, complete=True))
         advice = advise(runs, against, changes, machine, scale, arguments.executor)
         return print_advice(advice, arguments.json)
@@ -424,12 +420,11 @@ def add_traces(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def refuse_trace_options(arguments: argparse.Namespace) -> None:
-    """Raise a UsageError for options of traces that are given with run files."""
-    for option in ("flops_per_second", "eager"):
+def refuse_options(arguments: argparse.Namespace, options: Sequence[str], why: str) -> None:
+    """Raise a UsageError for the first of some options that was given."""
+    for option in options:
         if getattr(arguments, option) is not None:
-            name = option.replace("_", "-")
-            raise UsageError(f"--{name} is for traces of other tools; run files have times.")
+            raise UsageError(f"--{option.replace('_', '-')} {why}")
 
 
 def perform_traces(
@@ -438,10 +433,8 @@ def perform_traces(
     arguments: argparse.Namespace,
 ) -> int:
     """Print traces of other tools, replayed on a machine."""
-    for option in ("ranks", "ranks_per_node", "scaling", "grid", "balance", "against", "out"):
-        if getattr(arguments, option) is not None:
-            name = option.replace("_", "-")
-            raise UsageError(f"--{name} needs a recorded run; {traces[0][0]} is a trace.")
+    of_runs = ("ranks", "ranks_per_node", "scaling", "grid", "balance", "against", "out")
+    refuse_options(arguments, of_runs, f"needs a recorded run; {traces[0][0]} is a trace.")
     refuse_others(changes)
     machine = None if arguments.machine is None else read_machine(arguments.machine)
     how = Replaying.on(machine, arguments.flops_per_second, arguments.eager)

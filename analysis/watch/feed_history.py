@@ -13,7 +13,6 @@ from hindmost.records import to_document
 
 MOST_FRAMES = 1200
 """Frames of a solve that are kept; beyond them the older half is merged pair by pair."""
-LEVEL = 0.9
 LEAST_WINDOWS = 4
 """Windows of time that an interval needs."""
 
@@ -111,8 +110,6 @@ class FeedHistory:
         self.frames.clear()
         self._behind: dict[int, list[float]] = {}
         self._watched_ns = 0.0
-        self._windows: list[tuple[float, float]] = []
-        self._last = (0, 0.0)
 
     def add(self, line: dict[str, Any]) -> None:
         """Take a line."""
@@ -141,18 +138,10 @@ class FeedHistory:
         known[0] += window_ns
         known[1] += max(work_ns - mean_ns, 0.0)
         self._watched_ns += window_ns
-        iteration, t_ns = self._last
-        self._windows.append((frame["iteration"] - iteration, frame["t_ns"] - t_ns))
-        self._last = (frame["iteration"], frame["t_ns"])
         if len(self.frames) > MOST_FRAMES:
             half = MOST_FRAMES // 2
             old = self.frames[:half]
             self.frames[:half] = [merged(a, b) for a, b in zip(old[::2], old[1::2], strict=True)]
-        if len(self._windows) > 2 * MOST_FRAMES:
-            self._windows = [
-                (a[0] + b[0], a[1] + b[1])
-                for a, b in zip(self._windows[::2], self._windows[1::2], strict=False)
-            ]
 
     @property
     def total(self) -> int:
@@ -198,9 +187,9 @@ class FeedHistory:
 
     def estimate(self) -> RemainingTime | None:
         """Return how long the solve will still take; None before its first frame."""
-        iteration, t_ns = self._last
-        if iteration <= 0:
+        if not self.frames or self.frames[-1]["iteration"] <= 0:
             return None
+        iteration, t_ns = self.frames[-1]["iteration"], self.frames[-1]["t_ns"]
         left = max(self.total - iteration, 0)
         foreseen = self.foreseen
         if foreseen is not None and foreseen.rest_s is not None and left:
@@ -213,7 +202,9 @@ class FeedHistory:
 
     def _interval(self, mean_s: float, done: int, left: int) -> tuple[float, float] | None:
         """Return the interval of the remaining time: its own noise and that of the mean so far."""
-        windows = np.array([each for each in self._windows if each[0] > 0], np.float64)
+        ends = [(0, 0), *((each["iteration"], each["t_ns"]) for each in self.frames)]
+        windows = np.diff(np.array(ends, np.float64), axis=0)
+        windows = windows[windows[:, 0] > 0]
         if len(windows) < LEAST_WINDOWS:
             return None
         from scipy.special import stdtrit
@@ -221,7 +212,7 @@ class FeedHistory:
         steps, seconds = windows[:, 0], windows[:, 1] * 1e-9
         per_step = float(((seconds - mean_s * steps) ** 2 / steps).sum() / (len(windows) - 1))
         spread_s = float(np.sqrt(per_step * left * (1.0 + left / done)))
-        half_s = float(stdtrit(len(windows) - 1, (1.0 + LEVEL) / 2)) * spread_s
+        half_s = float(stdtrit(len(windows) - 1, 0.95)) * spread_s
         return max(mean_s * left - half_s, 0.0), mean_s * left + half_s
 
     def shares(self, frames: Sequence[dict[str, Any]] | None = None) -> dict[str, float]:

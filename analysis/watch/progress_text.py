@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from hindmost.analysis.watch.feed_history import FeedHistory
 from hindmost.harness.runfile.feed import FeedHead
 from hindmost.text import counted, duration, percent
@@ -60,6 +62,11 @@ def next_cycle(history: FeedHistory) -> str:
     return "; ".join([words, *others])
 
 
+def share_words(shares: Mapping[str, float]) -> str:
+    """Return the share of each phase that matters."""
+    return ", ".join(f"{name} {each:.0%}" for name, each in shares.items() if each > SHARE_SHOWN)
+
+
 def hindmost_words(history: FeedHistory) -> str:
     """Return the rank that had most work for the largest share of the time."""
     found = history.hindmost(1)
@@ -100,8 +107,6 @@ def line(history: FeedHistory) -> str:
     words = [progress(history)]
     words.append(next_cycle(history).split(";")[0])
     if history.frames:
-        shares = history.shares(history.frames[-1:])
-        shown = [f"{name} {share:.0%}" for name, share in shares.items() if share > SHARE_SHOWN]
-        words.append(", ".join(shown))
+        words.append(share_words(history.shares(history.frames[-1:])))
         words.append(hindmost_words(history))
     return "; ".join(filter(None, words))

@@ -2,48 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import takewhile
+from enum import StrEnum
 from pathlib import Path
 from typing import TypedDict
 
 import numpy as np
 
-from hindmost.analysis.runs.check import findings_of
 from hindmost.analysis.runs.configuration import apart, configuration, events_of, is_loop
 from hindmost.analysis.runs.finding import OF_MODELS, Finding, about
 from hindmost.analysis.runs.groups import Group, group_runs
 from hindmost.analysis.show.table import LEFT, RIGHT, Column, Table
-from hindmost.analysis.whatif.at_scale import (
-    fewest_iterations,
-    fitted_work,
-    recorded_iterations,
-    scale_runs,
-)
-from hindmost.analysis.whatif.compared import (
-    Compared,
-    Verdict,
-    factor,
-    parts_of_iteration,
-    solves_of,
-    time_s,
-)
 from hindmost.analysis.whatif.options import Named
-from hindmost.analysis.whatif.study import (
-    announce_replays,
-    of_path,
-    replay_run,
-)
+from hindmost.analysis.whatif.prediction import SolvePrediction, predict_at_scale, predict_solves
+from hindmost.analysis.whatif.study import Outcome, program_of
 from hindmost.analysis.whatif.targets import Scale, network_of, scalable
-from hindmost.errors import UsageError
+from hindmost.errors import DataError, UsageError
 from hindmost.executors import Executor
 from hindmost.harness.runfile.ending import Ending
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.adaptive.machine import Machine
 from hindmost.models.simulation.change import Change
-from hindmost.models.simulation.rerun import WhatIf
-from hindmost.text import counted, percent, seconds
+from hindmost.models.simulation.simulated_solve import (
+    CAPPED,
+    PARTS,
+    WIDEST,
+    spread_of,
+)
+from hindmost.text import counted, seconds
 
 FEWEST_REPEATS = 2
 """Of each solver, without which nothing is decided: one says nothing of how runs scatter."""
@@ -54,21 +41,249 @@ MAY_DIFFER = ("solver", "iterations", "options", "command", "warmup", "phases", 
 WHICH = ("blocking", "pipelined")
 
 
+class Verdict(StrEnum):
+    """Whether the pipelined solver pays off."""
+
+    YES = "pays off"
+    NO = "does not pay off"
+    OPEN = "undecided"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ratio:
+    """The time of an iteration of the pipelined solver, over that of the blocking one.
+
+    Attributes
+    ----------
+    typical : float or None
+        None if the runs show only the interval.
+    low, high : float
+        Of a 90 % interval, or the range over repeats and intervals of replays.
+    """
+
+    typical: float | None
+    low: float
+    high: float
+
+    @property
+    def wide(self) -> bool:
+        """Whether the interval is too wide for a single ratio to mean anything."""
+        return self.typical is None or self.high > WIDEST * self.low
+
+    @property
+    def words(self) -> str:
+        """The ratio with its interval, or the interval alone if it is too wide."""
+        ends = f"{factor(self.low)} to {factor(self.high)}"
+        return ends if self.wide else f"{factor(self.typical or 0.0)} ({ends})"
+
+
+def factor(ratio: float) -> str:
+    """Write a ratio."""
+    if 0.01 <= ratio < 100.0:
+        return f"{ratio:.2f}"
+    return "over 100" if ratio > 1.0 else "under 0.01"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compared:
+    """Two solvers on a number of ranks, with the same change.
+
+    Attributes
+    ----------
+    named : Named
+    blocking, pipelined : sequence of Outcome
+        One for each repeat.
+    ratio : Ratio
+        Of iterations.
+    doubt : str
+        Why the runs decide nothing; empty if they may.
+    """
+
+    named: Named
+    blocking: Sequence[Outcome]
+    pipelined: Sequence[Outcome]
+    ratio: Ratio
+    doubt: str = ""
+
+    JSON = (
+        "ranks changes=named.changes blocking_s pipelined_s blocking_interval_s "
+        "pipelined_interval_s ratio=shown ratio_interval=interval verdict"
+    )
+
+    @classmethod
+    def of(
+        cls,
+        named: Named,
+        blocking: Sequence[Outcome],
+        pipelined: Sequence[Outcome],
+        doubt: str = "",
+    ) -> Compared:
+        """Compare two solvers; simulations have common random numbers, replays repeats alone."""
+        both = blocking, pipelined
+        ratio = ratio_of_replays(*both)
+        if blocking[0].simulated is not None:
+            ratio, recorded = (ratio_of_simulations(*both, capped=each) for each in (False, True))
+            low, high = min(ratio.low, recorded.low), max(ratio.high, recorded.high)
+            ratio = replace(ratio, low=low, high=high)
+        return cls(named=named, blocking=blocking, pipelined=pipelined, ratio=ratio, doubt=doubt)
+
+    @property
+    def ranks(self) -> int:
+        """Number of ranks."""
+        return self.blocking[0].ranks
+
+    @property
+    def unknown(self) -> str:
+        """Why there is no ratio, and what to record; empty if there is one."""
+        return next(
+            (
+                each.withheld
+                for each in (*self.blocking, *self.pipelined)
+                if each.missed or not np.isfinite(each.result.high_s)
+            ),
+            "",
+        )
+
+    @property
+    def verdict(self) -> Verdict:
+        """What is known."""
+        if self.unknown or self.doubt or self.ratio.low <= 1.0 <= self.ratio.high:
+            return Verdict.OPEN
+        return Verdict.YES if self.ratio.high < 1.0 else Verdict.NO
+
+    @property
+    def shown(self) -> float | None:
+        """The ratio; None where the interval is too wide."""
+        return None if self.ratio.wide else self.ratio.typical
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The ends of the interval of the ratio."""
+        return self.ratio.low, self.ratio.high
+
+    @property
+    def blocking_s(self) -> float | None:
+        """The time of an iteration of the blocking solver; None if not known."""
+        return time_s(self.blocking)
+
+    @property
+    def pipelined_s(self) -> float | None:
+        """The same of the pipelined one."""
+        return time_s(self.pipelined)
+
+    @property
+    def blocking_interval_s(self) -> tuple[float, float]:
+        """The least and the most that an iteration of the blocking solver may take."""
+        return range_s(self.blocking)
+
+    @property
+    def pipelined_interval_s(self) -> tuple[float, float]:
+        """The same of the pipelined one."""
+        return range_s(self.pipelined)
+
+    def answer(self, solvers: tuple[str, str]) -> str:
+        """Return whether the pipelined solver pays off, in a sentence."""
+        blocking, pipelined = solvers
+        title = counted(self.ranks, "rank")
+        title += f" with {self.named.title}" if self.named.words else ""
+        figures = f"an iteration takes {self.ratio.words} times as long as one of {blocking}"
+        result = self.blocking[0].simulated
+        if result is not None:
+            figures += f" (simulated, extrapolated from {counted(result.recorded_ranks, 'rank')})"
+        if self.verdict is not Verdict.OPEN:
+            return f"{pipelined} {self.verdict} on {title}: {figures}."
+        undecided = f"These runs do not decide whether {pipelined} pays off on {title}"
+        if self.unknown:
+            return f"{undecided}: {self.unknown}"
+        if self.doubt:
+            return f"{undecided}: {self.doubt}. At face value, {figures}."
+        return f"{undecided}: {figures}."
+
+
+def time_s(found: Sequence[Outcome]) -> float | None:
+    """Return the time of an iteration, the median over repeats; None if not known."""
+    known = [
+        each.predicted_s / each.run.header.iterations
+        for each in found
+        if each.predicted_s is not None
+    ]
+    return float(np.median(known)) if len(known) == len(found) else None
+
+
+def range_s(found: Sequence[Outcome]) -> tuple[float, float]:
+    """Return the least and the most that an iteration may take, in seconds."""
+    wider = [(1.0 + abs(each.miss), each.run.header.iterations, each.result) for each in found]
+    return (
+        min(result.low_s / miss / count for miss, count, result in wider),
+        max(result.high_s * miss / count for miss, count, result in wider),
+    )
+
+
+def ratio_of_replays(blocking: Sequence[Outcome], pipelined: Sequence[Outcome]) -> Ratio:
+    """Return a ratio of times, with the range over repeats and intervals."""
+    ours, theirs = time_s(blocking), time_s(pipelined)
+    ends, others = range_s(blocking), range_s(pipelined)
+    return Ratio(
+        typical=None if ours is None or theirs is None else theirs / ours,
+        low=others[0] / ends[1],
+        high=others[1] / ends[0],
+    )
+
+
+def ratio_of_simulations(
+    blocking: Sequence[Outcome], pipelined: Sequence[Outcome], *, capped: bool
+) -> Ratio:
+    """Return a ratio of times per iteration.
+
+    Replicas of both solvers have common random numbers, so their ratios scatter less than the
+    times. The interval has 90 % of them, times the change by any scenario that both solvers have,
+    and by how much the simulations miss the recorded times.
+    """
+    sides = [
+        [
+            (each.simulated, each.run.header.iterations)
+            for each in found
+            if each.simulated is not None
+        ]
+        for found in (pipelined, blocking)
+    ]
+    drawn_s = [
+        np.concatenate([(one.capped_s if capped else one.replicas_s) / n for one, n in side])
+        for side in sides
+    ]
+    pairs = min(each.size for each in drawn_s)
+    low, high = spread_of(drawn_s[0][:pairs] / drawn_s[1][:pairs])
+
+    def over(values: list[list[float]]) -> float:
+        return float(np.median(values[0]) / np.median(values[1]))
+
+    typical = over(
+        [[(one.as_recorded_s if capped else one.seconds) / n for one, n in side] for side in sides]
+    )
+    shifts = [1.0, over([[one.recorded_s / one.check_s for one, _ in side] for side in sides])]
+    shifts += [
+        over(
+            [
+                [one.scenarios_s[name] / one.scenarios_s["typical"] for one, _ in each]
+                for each in sides
+            ]
+        )
+        for name in sides[1][0][0].scenarios_s
+        if name not in (*PARTS, CAPPED)
+    ]
+    return Ratio(
+        typical=typical,
+        low=min(low, typical) * min(shifts),
+        high=max(high, typical) * max(shifts),
+    )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SolverFiles:
     """A solver and its files."""
 
-    of: Group
-
-    JSON = "solver files"
-
-    def solver(self) -> str:
-        """Return its name."""
-        return solver_of(self.of)
-
-    def files(self) -> list[Path]:
-        """Return the files of its runs."""
-        return [run.path for run in self.of.runs]
+    solver: str
+    files: list[Path]
 
 
 class Comparisons(TypedDict, total=False):
@@ -85,19 +300,19 @@ class Advice:
 
     Attributes
     ----------
-    blocking, pipelined : Group
-        Of the runs on most ranks.
+    groups : tuple of Group
+        Of the blocking and the pipelined solver, on most ranks.
+    sides : tuple of list of SolvePrediction
+        What is predicted of either.
     compared : tuple of Compared
         All changes on the first number of ranks, then on the next.
-    findings : tuple of Finding
     doubt : str
         Why the runs decide nothing; empty if they may.
     """
 
-    blocking: Group
-    pipelined: Group
+    groups: tuple[Group, Group]
+    sides: tuple[list[SolvePrediction], list[SolvePrediction]]
     compared: tuple[Compared, ...]
-    findings: tuple[Finding, ...]
     doubt: str
 
     JSON = (
@@ -108,133 +323,71 @@ class Advice:
     @property
     def names(self) -> tuple[str, str]:
         """The two solvers."""
-        return solver_of(self.blocking), solver_of(self.pipelined)
+        return solver_of(self.groups[0]), solver_of(self.groups[1])
 
     @property
     def scaled(self) -> bool:
         """Whether other numbers of ranks are simulated."""
-        return self.compared[0].simulated is not None
+        return self.compared[0].blocking[0].simulated is not None
+
+    @property
+    def findings(self) -> list[Finding]:
+        """Of the runs of both."""
+        return [each for side in self.sides for each in side[0].findings]
 
     def explain(self) -> str:
         """Return the answer, the most important sentence first."""
-        reasons = self.parts() if self.scaled else reasons_of(self.by_change()[0][-1], self.names)
-        return "\n".join([*self.verdicts(), *reasons, *self.surer()])
-
-    def by_change(self) -> list[list[Compared]]:
-        """Return the comparisons with each change, by ascending number of ranks."""
-        found = dict[tuple[tuple[str, str], ...], list[Compared]]()
-        for each in sorted(self.compared, key=lambda each: each.ranks):
-            found.setdefault(each.named.words, []).append(each)
-        return list(found.values())
-
-    def verdicts(self) -> Iterator[str]:
-        """Yield the answer for the first change, and for the others where it is another one."""
-        every = self.by_change()
-        first, alike = every[0][-1], 0
-        for found in every:
-            last = found[-1]
-            if last is not first and last.verdict is first.verdict and not self.scaled:
-                alike += 1
-                continue
-            yield self.answer(found)
-            recorded = last.as_recorded
-            if recorded is None or self.doubt:
-                continue
-            if last.on_tail or recorded.verdict is not last.verdict:
-                undecided = "is " if recorded.verdict is Verdict.OPEN else ""
-                yield (
-                    f"If no detour exceeds the longest recorded one, it {undecided}"
-                    f"{recorded.verdict} there: {recorded.words} times as long."
-                )
-        if alike and alike == len(every) - 1 and not self.doubt:
-            yield "None of the changes below changes this."
-        if self.reached and not (first.on_tail or first.ratio.wide):
+        most = max(each.ranks for each in self.compared)
+        asked = [place for place, each in enumerate(self.compared) if each.ranks == most]
+        first = self.compared[asked[0]]
+        said = [first.answer(self.names)]
+        said += [
+            self.compared[place].answer(self.names)
+            for place in asked[1:]
+            if self.scaled or self.compared[place].verdict is not first.verdict
+        ]
+        if self.reached and not (first.unknown or first.ratio.wide):
             ratio = self.iterations_ratio
-            yield (
+            said.append(
                 f"To the tolerance, {self.names[1]} takes {ratio:.2f} times as many iterations, "
-                f"so it takes {factor(ratio * (first.ratio.typical or 0.0))} times as long on "
-                f"{first.title}, if iterations stay as recorded."
+                f"so it takes {factor(ratio * (first.ratio.typical or 0.0))} times as long, if "
+                "iterations stay as recorded."
             )
-
-    def answer(self, found: Sequence[Compared]) -> str:
-        """Return the answer for one change on one number of ranks or several, in a sentence."""
-        last = found[-1]
-        where = ""
-        alike = list(takewhile(lambda each: each.verdict is last.verdict, reversed(found)))
-        if len(alike) == len(found) > 1:
-            where = f"on {found[0].ranks:,} to {last.ranks:,} ranks"
-        elif len(alike) < len(found) and last.verdict is Verdict.YES:
-            where = f"from {counted(alike[-1].ranks, 'rank')} on"
-        return last.answer(self.names, where=where, doubt=self.doubt)
+        for name, side in zip(self.names, self.sides, strict=True):
+            middle = side[asked[0]].middle
+            said += [] if middle is None else [f"{name}: {each}" for each in middle.parts]
+        if not self.scaled:
+            ours, theirs = (
+                float(np.median([typical_work_s(run) for run in each.runs])) for each in self.groups
+            )
+            said.append(
+                f"An iteration of {self.names[1]} has {theirs / ours:.2f} times the local work of "
+                f"one of {self.names[0]} (medians, so without detours)."
+            )
+        few = [each for each in self.groups if len(each.runs) < REPEATS]
+        if few:
+            have = ", ".join(f"{solver_of(each)} {len(each.runs)}" for each in few)
+            said.append(
+                f"To be surer, record {counted(REPEATS, 'repeat')} of each solver (now: {have})."
+            )
+        return "\n".join(said)
 
     @property
     def reached(self) -> bool:
         """Whether all runs reached their tolerance."""
-        endings = [Ending.of(run.header) for run in (*self.blocking.runs, *self.pipelined.runs)]
+        endings = [Ending.of(run.header) for each in self.groups for run in each.runs]
         return all(each is not None and each.reached for each in endings)
 
     @property
     def iterations_ratio(self) -> float:
         """Iterations to the tolerance of the pipelined solver, over those of the blocking one."""
         ours, theirs = (
-            float(np.median([run.header.iterations for run in group.runs]))
-            for group in (self.blocking, self.pipelined)
+            float(np.median([run.header.iterations for run in group.runs])) for group in self.groups
         )
         return theirs / ours
 
-    def parts(self) -> Iterator[str]:
-        """Yield what an iteration of either solver consists of, on the most ranks."""
-        last = self.by_change()[0][-1]
-        for name, side in zip(self.names, (last.blocking, last.pipelined), strict=True):
-            untold = next((each for each in side if each.missed), None)
-            if untold is not None:
-                yield f"On {last.title} nothing is known of {name}: {untold.withheld}"
-                continue
-            limited = any(one.limited for one, _ in solves_of(side))
-            lead = "If no detour exceeds the longest recorded one, an" if limited else "An"
-            parts_s = parts_of_iteration(side, capped=limited)
-            words = ", ".join(
-                f"{what} {seconds(each_s)}" for what, each_s in parts_s.items() if each_s > 0.0
-            )
-            yield (
-                f"{lead} iteration of {name} takes {seconds(sum(parts_s.values()))} on "
-                f"{last.title}: {words}."
-            )
-
-    def surer(self) -> Iterator[str]:
-        """Yield what to measure to be surer."""
-        last = max(self.compared, key=lambda each: each.ranks)
-        few = [each for each in (self.blocking, self.pipelined) if len(each.runs) < REPEATS]
-        if few:
-            have = ", ".join(f"{solver_of(each)} {len(each.runs)}" for each in few)
-            yield f"To be surer, record {counted(REPEATS, 'repeat')} of each solver (now: {have})."
-        result = last.simulated
-        if result is not None and result.case.noise > 0.0:
-            wanted, recorded = fewest_iterations(result), recorded_iterations(result)
-            if recorded < wanted:
-                yield (
-                    f"To be surer of the noise, record about {wanted:,} iterations in one run on "
-                    f"{counted(result.recorded_ranks, 'rank')} (now: {recorded:,}; each repeat is "
-                    "simulated by itself), or fewer on more ranks and nodes: the slowest of "
-                    f"{result.ranks:,} ranks is rarer than what was recorded."
-                )
-        lower = any("lower bound" in each for each in last.blocking[0].assumed)
-        if lower or any(each.ratio.typical is None for each in self.compared):
-            yield (
-                "To be surer of the network, give --machine with a file of 'hindmost probe "
-                "network' on two nodes of the machine."
-            )
-        if has_errors((self.blocking, self.pipelined), self.findings):
-            yield "To be surer, record again without the errors that 'hindmost check' lists."
-
     def table(self) -> Table:
         """Return all numbers of ranks and changes in a table."""
-        note = "Times per iteration; ratio: with the range over repeats and intervals."
-        if self.scaled:
-            note = (
-                "Times per iteration, with all noise that the fitted laws expect. recorded noise: "
-                "the ratio if no detour exceeds the longest recorded one. All simulated."
-            )
         return Table(
             columns=(
                 Column("ranks", RIGHT),
@@ -242,7 +395,6 @@ class Advice:
                 *(Column(name, RIGHT) for name in self.names),
                 Column("ratio", RIGHT),
                 Column("", LEFT),
-                Column("recorded noise", RIGHT),
             ),
             rows=[
                 (
@@ -250,15 +402,14 @@ class Advice:
                     each.named.title if each.named.words else "",
                     *(
                         "-" if each_s is None else seconds(each_s)
-                        for each_s in (time_s(each.blocking), time_s(each.pipelined))
+                        for each_s in (each.blocking_s, each.pipelined_s)
                     ),
-                    "-" if each.on_tail else each.ratio.words,
+                    "-" if each.unknown else each.ratio.words,
                     str(each.verdict),
-                    "" if each.as_recorded is None else each.as_recorded.words,
                 )
                 for each in self.compared
             ],
-            notes=(note,),
+            notes=("Times per iteration; ratio: with what repeats and assumptions leave open.",),
         )
 
     def assumptions(self) -> list[str]:
@@ -276,12 +427,17 @@ class Advice:
     @property
     def blocking_files(self) -> SolverFiles:
         """The blocking solver and its files."""
-        return SolverFiles(of=self.blocking)
+        return files_of(self.groups[0])
 
     @property
     def pipelined_files(self) -> SolverFiles:
         """The pipelined one and its files."""
-        return SolverFiles(of=self.pipelined)
+        return files_of(self.groups[1])
+
+
+def files_of(group: Group) -> SolverFiles:
+    """Return a solver and its files."""
+    return SolverFiles(solver=solver_of(group), files=[run.path for run in group.runs])
 
 
 def advise(
@@ -305,58 +461,43 @@ def advise(
         Runs of several configurations, of unlike problems, or not of such solvers.
     """
     nothing = Named(change=Change(), words=())
-    asked = [each for each in changes if each.words]
-    both = list(zip((list(blocking), list(pipelined)), WHICH, strict=True))
-    if scale is None:
-        groups = [one_group(runs, which) for runs, which in both]
-        refuse_unlike(*groups)
-        asked = [nothing, *asked]
-        announce_replays([run for group in groups for run in group.runs], asked)
-        every = [
-            [replay_run(run, side, machine, executor=executor) for run in group.runs]
-            for group, side in zip(groups, sides_of(asked), strict=True)
-        ]
-    else:
-        asked = [*changes, nothing] if len(asked) == len(changes) else list(changes)
-        kinds = [of_one_kind(runs, which) for runs, which in both]
-        groups = [most_ranks(each, which) for each, which in zip(kinds, WHICH, strict=True)]
-        refuse_unlike(*groups)
-        works = [[fitted_work(run) for run in runs] for runs in kinds]
-        network = network_of(machine, [works[0][-1], works[1][-1]])
-        every = [
-            scale_runs(runs, fitted, scale, side, network, executor)
-            for runs, fitted, side in zip(kinds, works, sides_of(asked), strict=True)
-        ]
-    findings = tuple(findings_of(groups))
-    doubt = doubt_of(groups, findings)
-    compared = tuple(
-        Compared.of(
-            asked[place % len(asked)],
-            [each[place] for each in every[0]],
-            [each[place] for each in every[1]],
-            decides=not doubt,
-        )
-        for place in range(len(every[0][0]))
-    )
-    return Advice(
-        blocking=groups[0],
-        pipelined=groups[1],
-        compared=compared,
-        findings=findings,
-        doubt=doubt,
-    )
-
-
-def sides_of(changes: Sequence[Named]) -> tuple[list[Named], list[Named]]:
-    """Return the changes of the blocking solver, without the depth of a pipeline, and all."""
+    asked = [nothing, *(each for each in changes if each.words)]
+    runs = list(blocking), list(pipelined)
+    if scale is not None:
+        asked = [*asked[1:], nothing]
+        runs = of_one_kind(runs[0], WHICH[0]), of_one_kind(runs[1], WHICH[1])
+    most = [each[-1].header.ranks if scale else None for each in runs]
+    groups = one_group(runs[0], WHICH[0], most[0]), one_group(runs[1], WHICH[1], most[1])
+    refuse_unlike(*groups)
+    # The blocking solver has no pipeline whose depth could change.
     without = [
         Named(
             change=replace(each.change, depth=None),
             words=tuple(word for word in each.words if word[0] != "pipeline depth"),
         )
-        for each in changes
+        for each in asked
     ]
-    return without, list(changes)
+    if scale is None:
+        sides = (
+            predict_solves(groups[0], without, machine, executor),
+            predict_solves(groups[1], asked, machine, executor),
+        )
+        for one, *_ in sides:
+            if one.left_out:
+                raise DataError(one.left_out[0])
+    else:
+        last = [(program_of(each[-1]), len(set(each[-1].hosts))) for each in runs]
+        network = network_of(machine, last)
+        sides = (
+            predict_at_scale(runs[0], scale, without, machine, executor, network),
+            predict_at_scale(runs[1], scale, asked, machine, executor, network),
+        )
+    doubt = doubt_of(groups, [each for side in sides for each in side[0].findings])
+    compared = tuple(
+        Compared.of(theirs.named, ours.found, theirs.found, doubt)
+        for ours, theirs in zip(*sides, strict=True)
+    )
+    return Advice(groups=groups, sides=sides, compared=compared, doubt=doubt)
 
 
 def solver_of(group: Group) -> str:
@@ -399,9 +540,15 @@ def doubt_of(groups: Sequence[Group], findings: Sequence[Finding]) -> str:
     return ", and ".join(doubts)
 
 
-def one_group(runs: Sequence[Run], which: str) -> Group:
-    """Return the only configuration of some runs; raise a UsageError if there are several."""
-    groups = group_runs(runs)
+def one_group(runs: Sequence[Run], which: str, ranks: int | None) -> Group:
+    """Return the only configuration of some runs, or of those on so many ranks.
+
+    Raises
+    ------
+    UsageError
+        There are several.
+    """
+    groups = group_runs([run for run in runs if ranks in (None, run.header.ranks)])
     if len(groups) > 1:
         titles = "; ".join(each.title for each in groups[:3])
         raise UsageError(
@@ -420,12 +567,6 @@ def of_one_kind(runs: Sequence[Run], which: str) -> list[Run]:
             "than ranks and size: name the run files of one."
         )
     return kinds[0]
-
-
-def most_ranks(runs: Sequence[Run], which: str) -> Group:
-    """Return the runs on most ranks."""
-    most = runs[-1].header.ranks
-    return one_group([run for run in runs if run.header.ranks == most], which)
 
 
 def refuse_unlike(first: Group, second: Group) -> None:
@@ -448,29 +589,11 @@ def refuse_unlike(first: Group, second: Group) -> None:
         )
 
 
-def reasons_of(found: Compared, names: tuple[str, str]) -> Iterator[str]:
-    """Yield what the two solvers spend their time on, along their critical paths."""
-    blocking, pipelined = names
-    parts, work_s = [], []
-    for side in (found.blocking, found.pipelined):
-        shares = [of_path(each.result.recorded) for each in side if isinstance(each.result, WhatIf)]
-        parts.append({name: float(np.median([one[name] for one in shares])) for name in shares[0]})
-        work_s.append(float(np.median([typical_work_s(each.run) for each in side])))
-    if work_s[0] > 0.0:
-        yield (
-            f"An iteration of {pipelined} has {work_s[1] / work_s[0]:.2f} times the local work of "
-            f"one of {blocking} (medians, so without detours)."
-        )
-    words = ", ".join(
-        f"{name} {percent(parts[0][name])} and {percent(parts[1][name])}" for name in parts[0]
-    )
-    yield f"Of their critical paths ({blocking} and {pipelined}): {words}."
-
-
 def typical_work_s(run: Run) -> float:
     """Return the local work of a typical iteration, in seconds.
 
     The median of each rank, so that detours do not count; then the mean of the ranks.
     """
-    work_s = np.concatenate([run.work_in(rows) for rows in run.blocks()])
-    return float(np.median(work_s, axis=0).mean())
+    return float(
+        np.median(np.concatenate([run.work_in(rows) for rows in run.blocks()]), axis=0).mean()
+    )

@@ -31,6 +31,7 @@ from hindmost.models.simulation.local_work import FEW_RANKS, LocalWork, fit_loca
 from hindmost.models.simulation.rerun import changed_program
 from hindmost.models.simulation.scaleup import REPLICAS, simulated_rows
 from hindmost.models.simulation.simulated_solve import (
+    MISSES,
     SimulatedSolve,
     refuse_change,
     simulate_solves,
@@ -72,6 +73,11 @@ def simulated(
         f"{name} {percent(part / sum(parts_s.values()))}" for name, part in parts_s.items()
     )
     interval = result.low_s, result.high_s if np.isfinite(result.high_s) else None
+    quiet_s, least_s, most_s = result.quiet_s
+    quiet = (
+        f"With equal work and no noise: {seconds(quiet_s)} ({seconds(least_s)} to "
+        f"{seconds(most_s)})."
+    )
     return Outcome(
         run=run,
         named=named,
@@ -83,7 +89,10 @@ def simulated(
         miss=result.miss,
         missed=result.missed,
         network_share=result.network_s / result.shown_s,
-        parts=(f"Of {seconds(result.shown_s)}{limited}: {words}.",),
+        parts=(
+            *(() if result.missed else (f"Of {seconds(result.shown_s)}{limited}: {words}.",)),
+            *((quiet,) if result.case.noise > 0.0 else ()),
+        ),
         withheld=why_withheld(result, work) if result.open else "",
         assumed=assumed,
         interval=(None, None) if result.missed else interval,
@@ -98,6 +107,7 @@ def simulated(
             "simulated_s": result.seconds,
             "with_recorded_noise_s": result.as_recorded_s,
             "beyond_recorded_noise": result.beyond,
+            "without_noise_s": quiet_s,
             "parts_s": {
                 "work": result.work_s,
                 "noise": result.noise_s,
@@ -112,6 +122,39 @@ def simulated(
     )
 
 
+def without_cores(found: Outcome, why: str, *, network_known: bool) -> Outcome:
+    """Return what is left of a simulation where ranks had to wait for cores when recorded.
+
+    Elsewhere they need not. Waiting for a core looks like noise, and like slow messages.
+
+    Parameters
+    ----------
+    why : str
+        What says so.
+    network_known : bool
+        Whether messages take the times of a machine file.
+    """
+    result = found.simulated
+    assert result is not None  # by the only caller
+    least_s = result.quiet_s[1] if network_known else result.scenarios_s["undisturbed"]
+    elsewhere = "work" if network_known else "work and messages"
+    return replace(
+        found,
+        predicted_s=None,
+        missed=False,
+        result=replace(
+            result,
+            low_s=min(result.low_s, least_s),
+            high_s=np.inf if result.missed else result.high_s,
+        ),
+        parts=(),
+        withheld=(
+            f"{why}. With cores of their own, {elsewhere} may take less. Record again with a core "
+            "for every rank that nothing else uses."
+        ),
+    )
+
+
 def extrapolated_from(result: SimulatedSolve) -> str:
     """Return from what a time is extrapolated; empty on the recorded ranks."""
     if result.ranks == result.recorded_ranks:
@@ -121,10 +164,15 @@ def extrapolated_from(result: SimulatedSolve) -> str:
 
 def why_withheld(result: SimulatedSolve, work: LocalWork) -> str:
     """Return why there is no prediction, and what to record."""
+    have = recorded_iterations(result)
     if result.missed:
         return (
-            f"the simulation misses the recorded time by {signed_percent(result.miss)}, so the "
-            "laws do not describe this run."
+            "on the recorded ranks, the simulation misses the recorded time by "
+            f"{signed_percent(result.miss)} (at most {percent(MISSES)} is accepted), so the laws "
+            "of local work do not describe it. The laws take disturbances as short and random; "
+            f"long or rare ones do not repeat as recorded. Record at least {4 * have:,} iterations "
+            f"(here: {have:,}) on cores that nothing else uses; the findings below say what "
+            "disturbed these."
         )
     capped = f"If no detour exceeds the longest recorded one: {seconds(result.as_recorded_s)}."
     if not result.on_tail:
@@ -136,7 +184,7 @@ def why_withheld(result: SimulatedSolve, work: LocalWork) -> str:
         f"the tail fitted to the noise has no mean (index {work.tail_index:.2g}; a mean needs "
         "less than 1), and its rarest detours decide"
     )
-    wanted, have = fewest_iterations(result), recorded_iterations(result)
+    wanted = -(-TIMES_RARER * result.ranks // result.recorded_ranks)
     record = f"Record at least {wanted:,} iterations in one run"
     if have >= wanted:
         record = "Record longer runs"
@@ -147,11 +195,6 @@ def why_withheld(result: SimulatedSolve, work: LocalWork) -> str:
 def recorded_iterations(result: SimulatedSolve) -> int:
     """Return how many iterations the laws of a simulation are fitted to, each of all ranks."""
     return result.samples // result.recorded_ranks
-
-
-def fewest_iterations(result: SimulatedSolve) -> int:
-    """Return how many of them would show the slowest rank of a target without the tail."""
-    return -(-TIMES_RARER * result.ranks // result.recorded_ranks)
 
 
 def simulation_assumes(
@@ -273,6 +316,7 @@ def scaled(
     changes: Sequence[Named],
     machine: Machine | None,
     executor: Executor | None = None,
+    network: NetworkBasis | None = None,
 ) -> list[list[Outcome]]:
     """Fit and simulate; see `scale_runs`. Another solver has laws of its own.
 
@@ -284,7 +328,8 @@ def scaled(
     works = {solver: [fitted_work(run, solver) for run in runs] for solver in by_solver}
     for each in changes:
         refuse_change(works[each.change.solver][-1], each.change)
-    network = network_of(machine, [next(iter(works.values()))[-1]])
+    last = next(iter(works.values()))[-1]
+    network = network or network_of(machine, [(last.program, np.unique(last.node).size)])
     every = [
         scale_runs(runs, works[solver], scale, named, network, executor)
         for solver, named in by_solver.items()

@@ -249,7 +249,8 @@ def replayed(run: Run) -> Remedies:
         try:
             found[name] = remedy(run, program, change, byte_share=byte_share)
         except UsageError as error:
-            undecided[name] = str(error).rstrip(".")
+            why = str(error).rstrip(".")
+            undecided[name] = why[:1].lower() + why[1:]
 
     try:
         ask("quiet", Change(noise=0.0))

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from hindmost.analysis.runs.configuration import injected_noise
 from hindmost.analysis.runs.figures.compare_runs import ComparisonFigure, common_title
 from hindmost.analysis.show.chart import Chart, Quantity, Series
-from hindmost.analysis.whatif.compared import ratio_of_replays
+from hindmost.analysis.whatif.advice import ratio_of_replays
 from hindmost.analysis.whatif.options import changes_of
 from hindmost.analysis.whatif.study import Outcome, replay_run, replay_s
 from hindmost.errors import DataError, UsageError

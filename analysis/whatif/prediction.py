@@ -22,7 +22,7 @@ from hindmost.analysis.runs.groups import Group, group_runs
 from hindmost.analysis.runs.model_input import solve_times
 from hindmost.analysis.runs.read import of_how_many
 from hindmost.analysis.show.table import LEFT, RIGHT, Column, Table
-from hindmost.analysis.whatif.at_scale import recorded_iterations, scaled
+from hindmost.analysis.whatif.at_scale import scaled, without_cores
 from hindmost.analysis.whatif.baseline import Baseline, baselines
 from hindmost.analysis.whatif.options import Named
 from hindmost.analysis.whatif.study import (
@@ -33,7 +33,7 @@ from hindmost.analysis.whatif.study import (
     replay_run,
     wrapped,
 )
-from hindmost.analysis.whatif.targets import Scale, Scaling, scaling_of
+from hindmost.analysis.whatif.targets import NetworkBasis, Scale, Scaling, scaling_of
 from hindmost.errors import DataError, UsageError
 from hindmost.executors import Executor
 from hindmost.harness.runfile.reader import Run
@@ -42,7 +42,6 @@ from hindmost.models.noise.cycle_places import PlaceInCycle, fit_places
 from hindmost.models.noise.times import SolveTimes
 from hindmost.models.results import ModelKind, Prediction
 from hindmost.models.simulation.change import Change
-from hindmost.models.simulation.simulated_solve import MISSES
 from hindmost.text import counted, difference, percent, seconds, signed_percent
 
 ALONE = "; assumes that later runs vary no more than the parts of this one"
@@ -50,6 +49,8 @@ ALONE = "; assumes that later runs vary no more than the parts of this one"
 REPEATED = "; assumes that later runs vary no more than these"
 """What an interval from several runs assumes."""
 REPLAY, SIMULATION = "replay", "simulation"
+NO_CORES = ("crowded", "cores-taken")
+"""Findings after which other numbers of ranks are not told from noise as recorded."""
 CHANCE = 2
 """Repeats that may agree by chance, so that their parts count as well."""
 DESCRIBED = 0.5
@@ -145,7 +146,7 @@ class SolvePrediction:
         """Return the answer in a sentence."""
         found = self.prediction
         if self.found and not self.described:
-            return f"{self.subject}: undecided. {self.no_interval}"
+            return f"{self.subject}: undecided, because {self.no_interval}"
         if not found.known:
             kept = self.described
             without = [each for each in kept if each.predicted_s is None]
@@ -175,8 +176,9 @@ class SolvePrediction:
         found = [self.sentence()]
         if self.own_miss:
             found.append(f"error: {self.own_miss}")
-        if self.middle is not None:
-            found += self.middle.parts
+        shown = self.middle or next(iter(self.found), None)
+        if shown is not None:
+            found += shown.parts
         return [part for each in found for part in wrapped(each)]
 
     def check_line(self) -> str:
@@ -378,6 +380,7 @@ def predict_at_scale(
     changes: Sequence[Named],
     machine: Machine | None = None,
     executor: Executor | None = None,
+    network: NetworkBasis | None = None,
 ) -> list[SolvePrediction]:
     """Predict a solve on other numbers of ranks, with each of some changes.
 
@@ -385,28 +388,39 @@ def predict_at_scale(
     ----------
     runs : sequence of Run
         That differ in size and ranks only, those on most ranks last; these are scaled.
+    network : NetworkBasis, optional
+        By default that of the machine file or of the runs.
 
     Returns
     -------
     list of SolvePrediction
         All changes on the first number of ranks, then on the next.
     """
-    every = scaled(runs, scale, changes, machine, executor)
+    every = scaled(runs, scale, changes, machine, executor, network)
     (group,) = group_runs([each[0].run for each in every])
     findings, predicted = tuple(findings_of([group])), []
+    for each in findings:
+        if each.severity == "error" and each.code in NO_CORES:
+            known = machine is not None
+            every = [
+                [without_cores(one, each.text, network_known=known) for one in found]
+                for found in every
+            ]
+            break
     strong = (scale.scaling or scaling_of(runs) or Scaling.STRONG) is Scaling.STRONG
     times = [solve_times(run) for run in group.runs]
     for found in zip(*every, strict=True):
         kept, ranks = described(found), found[0].ranks
         prediction = pooled(kept or found, 0.0)
-        why_none = "" if kept else undecided(found)
+        missed = [each for each in found if each.missed]
+        few = f"in {len(missed)} of {len(found)} repeats " if len(missed) < len(found) else ""
+        why_none = "" if kept else few + missed[0].withheld
         if kept and prediction.known and np.isfinite(prediction.high_s):
             why_none = too_wide(prediction, [each.solve_time_s for each in times])
         if why_none:
             prediction = replace(prediction, low_s=float("nan"), high_s=float("nan"))
         if not kept:
             prediction = replace(prediction, seconds=float("nan"))
-        missed = [each for each in found if each.missed]
         share = group.runs[0].header.ranks / ranks if strong else 1.0
         predicted.append(
             SolvePrediction(
@@ -418,7 +432,7 @@ def predict_at_scale(
                 found=found,
                 places=None,
                 left_out=tuple(
-                    f"{each.run.path.name}. {misses_of([each])}"
+                    f"{each.run.path.name}: {each.withheld}"
                     for each in missed
                     if len(found) > 1  # of one run, the answer says it
                 ),
@@ -433,31 +447,6 @@ def described(found: Sequence[Outcome]) -> list[Outcome]:
     """Return the repeats that the model describes; none if these are too few to stand for all."""
     kept = [each for each in found if not each.missed]
     return kept if len(kept) > DESCRIBED * len(found) else []
-
-
-def misses_of(missed: Sequence[Outcome]) -> str:
-    """Return by how much simulations miss the recorded time, in a sentence."""
-    found = sorted(each.miss for each in missed)
-    by = signed_percent(found[0])
-    if len(found) > 1:
-        by += f" to {signed_percent(found[-1])}"
-    return (
-        f"On the recorded ranks, the simulation misses the recorded time by {by} (at most "
-        f"{percent(MISSES)} is accepted), so the laws of local work do not describe it."
-    )
-
-
-def undecided(simulated: Sequence[Outcome]) -> str:
-    """Return why nothing can be said, and what to record, in sentences."""
-    missed = [each for each in simulated if each.missed]
-    runs = "" if len(simulated) == 1 else f"In {len(missed)} of {len(simulated)} repeats: "
-    have = min(recorded_iterations(each.simulated) for each in missed if each.simulated)
-    return (
-        f"{runs}{misses_of(missed)} The laws take disturbances as short and random; long or rare "
-        f"ones do not repeat as recorded. Record at least {4 * have:,} iterations (here: "
-        f"{have:,}) on cores that nothing else uses; the findings below say what "
-        "disturbed these."
-    )
 
 
 def replays_of(

@@ -20,7 +20,6 @@ from hindmost.harness.runfile.reader import Run
 from hindmost.harness.runfile.schema import SUFFIX
 from hindmost.models.events import EventKind
 from hindmost.models.simulation.rerun import Scenario, prepared
-from hindmost.models.simulation.simulated_solve import SimulatedSolve
 from hindmost.models.simulation.timeline import Timeline, scaled_script, timeline_of
 
 PHASE_OF = {
@@ -54,43 +53,32 @@ def name_of_file(path: Path) -> RunName:
 
 
 def write_outcome(found: Outcome, name: RunName) -> Path:
-    """Write a replay, with the first draw of its noise, or a simulation as a run file."""
-    if found.simulated is not None:
-        return write_at_scale(found, found.simulated, name)
-    run = found.run
-    ready = prepared(program_of(run), found.named.change, Scenario(level="typical", byte_share=0.0))
-    line = timeline_of(ready)
-    edges = run.edges
-    values = {
-        **{each: run.variable(each) for each in KEPT},
-        "edge_source": edges.source,
-        "edge_target": edges.target,
-        "edge_bytes": edges.bytes,
-        "cpu": run.variable("cpu"),
-        "host": run.hosts,
-    }
-    header = header_of(run, found.named, run.header.ranks, run.header.iterations)
-    return write_timeline(name, header, line, values)
-
-
-def write_at_scale(found: Outcome, result: SimulatedSolve, name: RunName) -> Path:
-    """Write a run on other ranks as a run file: the iterations that were simulated."""
-    run, target = found.run, result.target
-    work = fitted_work(run, found.named.change.solver)
-    script, rows = scaled_script(work, target.placement, result.case, found.seed)
-    line = timeline_of(script)
-    source, receiver = target.placement.edges
+    """Write a replay, with the first draw of its noise, or what was simulated, as a run file."""
+    run, result = found.run, found.simulated
+    if result is None:
+        level = Scenario(level="typical", byte_share=0.0)
+        script, rows = prepared(program_of(run), found.named.change, level), np.arange(run.bodies)
+        edges, hosts, cpu = run.edges, run.hosts, run.variable("cpu")
+        source, target, size = edges.source, edges.target, edges.bytes
+        ranks, iterations = run.header.ranks, run.header.iterations
+    else:
+        there = result.target.placement
+        work = fitted_work(run, found.named.change.solver)
+        script, rows = scaled_script(work, there, result.case, found.seed)
+        (source, target), ranks = there.edges, there.ranks
+        size = np.full(source.size, round(result.target.halo_bytes))
+        hosts, cpu = [f"{HOST}-{node}" for node in there.node], np.zeros(ranks)
+        iterations = max(round(run.header.iterations * rows.size / run.bodies), 1)
     values = {
         **{each: run.variable(each)[rows] for each in KEPT},
         "edge_source": source,
-        "edge_target": receiver,
-        "edge_bytes": np.full(source.size, round(target.halo_bytes)),
-        "cpu": np.zeros(target.placement.ranks),
-        "host": [f"{HOST}-{node}" for node in target.placement.node],
+        "edge_target": target,
+        "edge_bytes": size,
+        "cpu": cpu,
+        "host": hosts,
     }
-    iterations = max(round(run.header.iterations * rows.size / run.bodies), 1)
-    header = header_of(run, found.named, target.placement.ranks, iterations)
-    return write_timeline(name, header, line, values)
+    header = header_of(run, found.named, ranks, iterations)
+    return write_timeline(name, header, timeline_of(script), values)
 
 
 def header_of(run: Run, named: Named, ranks: int, iterations: int) -> Header:

@@ -98,6 +98,7 @@ class Details(TypedDict, total=False):
     simulated_s: float
     with_recorded_noise_s: float
     beyond_recorded_noise: float
+    without_noise_s: float
     parts_s: dict[str, float]
     check_s: float
 
@@ -212,7 +213,7 @@ def replayed(
         middle_s=result.predicted_s,
         miss=miss,
         network_share=of_path(result.changed)["network"],
-        parts=tuple(parts_of(named, result)),
+        parts=tuple(parts_of(named, result.recorded, result.changed)),
         withheld=withheld if result.open else "",
         assumed=assumed,
         interval=interval,
@@ -226,26 +227,23 @@ def replayed(
     )
 
 
-def parts_of(named: Named, result: WhatIf) -> Iterator[str]:
+def parts_of(named: Named, before: ReplayedSolve, after: ReplayedSolve) -> Iterator[str]:
     """Yield what the time of a replay consists of, in sentences."""
-    before, after = of_path(result.recorded), of_path(result.changed)
-    if not named.words:
-        shares = [f"{name} {percent(each)}" for name, each in after.items() if each >= LEAST_SHARE]
-        yield f"Critical path: {', '.join(shares)}."
-        return
-    parts = [
-        f"{name} {percent(after[name])} ({percent(before[name])})"
-        for name in after
-        if max(after[name], before[name]) >= LEAST_SHARE
+    was, now = of_path(before), of_path(after)
+    shares = [
+        f"{name} {percent(now[name])}" + (f" ({percent(was[name])})" if named.words else "")
+        for name in now
+        if max(now[name], was[name]) >= LEAST_SHARE
     ]
-    yield f"Critical path, in brackets as recorded: {', '.join(parts)}."
-    was, now = by_rank(result.recorded), by_rank(result.changed)
-    if now.size > 1 and now.sum() > 0.0 and was.sum() > 0.0:
-        rank, other = int(now.argmax()), int(was.argmax())
-        unlike = "" if rank == other else f"; as recorded rank {other} holds most"
+    without = ", in brackets without the change" if named.words else ""
+    yield f"Critical path{without}: {', '.join(shares)}."
+    ours, theirs = by_rank(after), by_rank(before)
+    if named.words and ours.size > 1 and ours.sum() > 0.0 and theirs.sum() > 0.0:
+        rank, other = int(ours.argmax()), int(theirs.argmax())
+        unlike = "" if rank == other else f"; without the change rank {other} holds most"
         yield (
-            f"Rank {rank} holds {percent(now[rank] / now.sum())} of it "
-            f"({percent(was[rank] / was.sum())}){unlike}."
+            f"Rank {rank} holds {percent(ours[rank] / ours.sum())} of it "
+            f"({percent(theirs[rank] / theirs.sum())}){unlike}."
         )
 
 

@@ -25,6 +25,7 @@ from hindmost.models.simulation.network import (
     grid_edges,
     nodes_of,
 )
+from hindmost.models.simulation.program import Program
 from hindmost.models.simulation.scaleup import MOST_RANKS, Placement, neighbours_of
 from hindmost.models.simulation.simulated_solve import Target, WorkFactor
 from hindmost.text import counted, seconds
@@ -267,13 +268,13 @@ class NetworkBasis:
     basis: str
 
 
-def network_of(machine: Machine | None, works: Sequence[LocalWork]) -> NetworkBasis:
+def network_of(machine: Machine | None, shown: Sequence[tuple[Program, int]]) -> NetworkBasis:
     """Return the network of a machine file, or else what messages of recorded reductions cost.
 
     Parameters
     ----------
-    works : sequence of LocalWork
-        Runs that may show what a reduction costs.
+    shown : sequence of (Program, int)
+        Runs that may show what a reduction costs, and their numbers of nodes.
 
     Raises
     ------
@@ -299,11 +300,10 @@ def network_of(machine: Machine | None, works: Sequence[LocalWork]) -> NetworkBa
         raise DataError(
             f"The machine file of {machine.name} has no network: 'hindmost probe network' adds it."
         )
-    for work in works:
-        message_s, where = message_of(work)
+    for program, nodes in shown:
+        message_s, where = message_of(program)
         if message_s > 0.0:
             link = Link(pieces=(Piece(from_bytes=0, latency_s=message_s, per_byte_s=0.0),))
-            nodes = np.unique(work.node).size
             return NetworkBasis(
                 network=NodeNetwork(within=link, across=link),
                 basis=(
@@ -317,7 +317,7 @@ def network_of(machine: Machine | None, works: Sequence[LocalWork]) -> NetworkBa
                     )
                 ),
             )
-    one = all(work.program.ranks == 1 for work in works)
+    one = all(program.ranks == 1 for program, _ in shown)
     why = "are on one rank" if one else "hide messages and collectives behind work"
     raise DataError(
         f"The runs {why}, so they do not show what a message costs: give --machine with a file of "
@@ -325,12 +325,12 @@ def network_of(machine: Machine | None, works: Sequence[LocalWork]) -> NetworkBa
     )
 
 
-def message_of(work: LocalWork) -> tuple[float, str]:
+def message_of(program: Program) -> tuple[float, str]:
     """Return what a message costs by a run, in seconds, and which events show it; 0 if none do.
 
     Collectives take as many messages after each other as their algorithm has rounds.
     """
-    costs, rounds = work.program.costs, allreduce_messages(work.program.ranks)
+    costs, rounds = program.costs, allreduce_messages(program.ranks)
     shown = (costs.seen > 0) & ~costs.hidden & (costs.median_s > 0.0)
     for kinds, messages, where in (
         ((REDUCE, COMPLETE), rounds, "reductions"),

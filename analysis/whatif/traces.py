@@ -14,7 +14,7 @@ from hindmost.analysis.readers.registry import TRACE_FORMATS
 from hindmost.analysis.runs.finding import Finding
 from hindmost.analysis.show.table import LEFT, RIGHT, Column, Table
 from hindmost.analysis.whatif.options import Named
-from hindmost.analysis.whatif.study import RankOnPath, by_rank, largest_on_path, of_path, wrapped
+from hindmost.analysis.whatif.study import RankOnPath, largest_on_path, of_path, parts_of, wrapped
 from hindmost.analysis.whatif.targets import NetworkBasis, network_of
 from hindmost.errors import DataError, UsageError
 from hindmost.executors import Executor, ThisProcess
@@ -28,8 +28,6 @@ from hindmost.text import byte_count, counted, percent, seconds, signed_percent
 
 EAGER_BYTES = 1 << 16
 """The largest message that leaves before its receiver has come, if nothing else is said."""
-KINDS = ("work", "network")
-"""What the critical path of a trace consists of."""
 APPLICABLE = ("latency", "bandwidth", "speed")
 """Changes that need no more than messages and work."""
 
@@ -141,15 +139,8 @@ class TraceReplay:
             yield (
                 f"With {self.named.title}: simulated {seconds(self.after.total_s)} ({self.change})."
             )
-        if self.after.total_s <= 0.0 or self.before.total_s <= 0.0:
-            return
-        before, after = of_path(self.before), of_path(self.after)
-        parts = [f"{name} {percent(after[name])} ({percent(before[name])})" for name in KINDS]
-        yield f"Critical path, in brackets without a change: {', '.join(parts)}."
-        ranks = by_rank(self.after)
-        if ranks.size > 1 and ranks.sum() > 0.0:
-            rank = int(ranks.argmax())
-            yield f"Rank {rank} holds {percent(ranks[rank] / ranks.sum())} of it."
+        if self.after.total_s > 0.0 and self.before.total_s > 0.0:
+            yield from parts_of(self.named, self.before, self.after)
 
     def assumptions(self) -> list[str]:
         """Return what the simulation assumes."""

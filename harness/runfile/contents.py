@@ -21,7 +21,7 @@ from hindmost.harness.runfile.attributes import (
 )  # fmt: skip
 from hindmost.harness.runfile.bodies import RankBodies
 from hindmost.harness.runfile.contexts import CallContexts
-from hindmost.harness.runfile.cycles import RankCycles
+from hindmost.harness.runfile.cycles import RankCycles, arrays_of
 from hindmost.records import RecordError, from_document
 from hindmost.text import counted, percent, seconds
 
@@ -217,8 +217,7 @@ class Edges:
 
     def variables(self) -> dict[str, NDArray[Any]]:
         """Return those that are known, by the names that they have in the file."""
-        values = {f"edge_{field.name}": getattr(self, field.name) for field in fields(self)}
-        return {name: value for name, value in values.items() if value is not None}
+        return arrays_of(self, "edge_")
 
     @classmethod
     def together(cls, parts: list[Edges]) -> Edges:
@@ -242,11 +241,6 @@ class SolveOfBody:
     solve: NDArray[np.uint32]
     snes_step: NDArray[np.int32] | None = None
     time_step: NDArray[np.int32] | None = None
-
-    def variables(self) -> dict[str, NDArray[Any]]:
-        """Return those that are known, by the names that they have in the file."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {name: value for name, value in values.items() if value is not None}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

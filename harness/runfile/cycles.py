@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,12 @@ COUNTS = (
 """The counts of every rank in every cycle."""
 PULSE = "pulse_core"
 """A reading of the speed of a rank's core after every cycle, in seconds."""
+
+
+def arrays_of(parts: Any, prefix: str) -> dict[str, NDArray[Any]]:
+    """Return the arrays of a dataclass that are known, by the names that they have in the file."""
+    found = {f"{prefix}{each.name}": getattr(parts, each.name) for each in fields(parts)}
+    return {name: value for name, value in found.items() if isinstance(value, np.ndarray)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,17 +126,7 @@ class RankCycles:
         """Return the variables of the file that are equal on all ranks, or are those of rank 0."""
         values: dict[str, Any] = {"epoch": self.epoch, "predicted": self.predictions.predicted}
         if self.blocks is not None:
-            values |= {
-                "block_place": self.blocks.place,
-                "block_load": self.blocks.load,
-                "block_owner": self.blocks.owner,
-                "block_epoch": self.blocks.epoch,
-            }
+            values |= arrays_of(self.blocks, "block_")
             if self.blocks.edges is not None:
-                values |= {
-                    "block_edge_source": self.blocks.edges.source,
-                    "block_edge_target": self.blocks.edges.target,
-                    "block_edge_bytes": self.blocks.edges.bytes,
-                    "block_edge_epoch": self.blocks.edges.epoch,
-                }
+                values |= arrays_of(self.blocks.edges, "block_edge_")
         return values

@@ -53,6 +53,17 @@ class SolveLine(TypedDict):
     iterations: Natural
 
 
+class ForeseenCycle(TypedDict):
+    """The predictions of the next cycle; see `FeedPrediction`."""
+
+    cycle: Natural
+    next_ns: list[Number | None]
+    error_percent: list[Number | None]
+    decides: Natural
+    interval_ns: tuple[Number, Number] | None
+    rest_ns: Number | None
+
+
 class FrameLine(TypedDict):
     """Some iterations of all ranks."""
 
@@ -68,6 +79,7 @@ class FrameLine(TypedDict):
     heat: list[Number]
     late: Natural
     cost_ns: Natural
+    foreseen: NotRequired[ForeseenCycle]
 
 
 class DoneLine(TypedDict):
@@ -131,6 +143,7 @@ class FeedHead:
 
     def fits(self, frame: FrameLine) -> bool:
         """Tell whether a frame has as many values as there are names, and ranks that exist."""
+        foreseen = frame.get("foreseen")
         return (
             len(frame["phase_ns"]) == len(self.phases)
             and len(frame["extrema"]) == len(self.extrema)
@@ -138,6 +151,10 @@ class FeedHead:
             and all(rank < self.ranks for rank, _ in frame["extrema"])
             and frame["period"] < len(self.periods_s)
             and frame["metric"] < len(self.metrics)
+            and (
+                foreseen is None
+                or foreseen["decides"] < len(foreseen["next_ns"]) == len(foreseen["error_percent"])
+            )
         )
 
 
@@ -391,24 +408,19 @@ class FeedPrediction:
 
     @classmethod
     def of(cls, frame: dict[str, Any]) -> FeedPrediction | None:
-        """Return the predictions of a frame; None if it has none, or invalid ones."""
-        try:
-            told = frame["foreseen"]
-            interval = told["interval_ns"]
-            found = cls(
-                cycle=int(told["cycle"]),
-                next_s=tuple(seconds_of(each) for each in told["next_ns"]),
-                error_percent=tuple(
-                    None if each is None else float(each) for each in told["error_percent"]
-                ),
-                decides=int(told["decides"]),
-                interval_s=None if interval is None else (interval[0] * 1e-9, interval[1] * 1e-9),
-                rest_s=seconds_of(told["rest_ns"]),
-            )
-        except (KeyError, TypeError, ValueError, IndexError):
+        """Return the predictions of a frame; None if it has none."""
+        if "foreseen" not in frame:
             return None
-        same = len(found.next_s) == len(found.error_percent)
-        return found if same and 0 <= found.decides < len(found.next_s) else None
+        told = frame["foreseen"]
+        return cls(
+            cycle=told["cycle"],
+            next_s=tuple(map(seconds_of, told["next_ns"])),
+            error_percent=tuple(told["error_percent"]),
+            decides=told["decides"],
+            interval_s=told["interval_ns"]
+            and (told["interval_ns"][0] * 1e-9, told["interval_ns"][1] * 1e-9),
+            rest_s=seconds_of(told["rest_ns"]),
+        )
 
 
 def whole_ns(value_s: float | None) -> int | None:

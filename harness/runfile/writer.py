@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from hindmost.errors import DataError, HindmostError
 from hindmost.harness.runfile.common_events import CommonEvents, EventsSeen, common_events
 from hindmost.harness.runfile.contents import Edges, Header, RankRun
-from hindmost.harness.runfile.cycles import COUNTS
+from hindmost.harness.runfile.cycles import COUNTS, arrays_of
 from hindmost.harness.runfile.part_file import BY_ROW, PartFile, RunName, fill, make_variables
 from hindmost.harness.runfile.part_file import write_whole as write_whole
 from hindmost.harness.runfile.schema import OPTIONAL, TEXTS
@@ -323,7 +323,7 @@ def write_head(
         sizes["event"] = kinds.shape[1]
         whole["event_kind"] = kinds
     if run.solves is not None:
-        whole |= run.solves.variables()
+        whole |= arrays_of(run.solves, "")
     if run.contexts is not None:
         whole |= {**run.contexts.variables(), "context_polls": sums["context_polls"]}
         sizes |= run.contexts.sizes

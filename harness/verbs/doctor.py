@@ -11,15 +11,17 @@ import shutil
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import hindmost.models
+from hindmost.documents import profiles_path, read_document
 from hindmost.errors import HindmostError, MissingError, UsageError
 from hindmost.files import cache_folder, user_folder
 from hindmost.harness.runfile.provenance import cpu_model, installed, read_text
 from hindmost.harness.stack import current_stack
 from hindmost.models.compiled import compile_ahead
 from hindmost.output import write_json, write_lines
-from hindmost.profiles import profile_names, profiles_path
+from hindmost.records import from_document
 from hindmost.registry import GROUPS, Named, Registry
 from hindmost.text import choose
 
@@ -236,12 +238,14 @@ def look_at_plugins() -> tuple[str, str]:
 def look_at_machines() -> tuple[str, str]:
     """Say which file has the user's own machines for studies, and which they are."""
     path = profiles_path()
-    try:
-        names = profile_names(path)
-    except HindmostError as error:
-        return "note", str(error)
     if not path.exists():
         return "ok", f"no {path}: studies run here, or on machines that they define"
+    try:
+        own = read_document(path)
+        with own.errors():
+            names = from_document(dict[str, Any], own.data.get("machine", {}), "machine")
+    except HindmostError as error:
+        return "note", str(error)
     return "ok", f"{path}: {', '.join(names) or 'no [machine.NAME]'}"
 
 

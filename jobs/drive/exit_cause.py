@@ -12,9 +12,10 @@ from hindmost.files import open_regular
 from hindmost.jobs.core.durable import DISK_FULL
 from hindmost.jobs.drive.process import ASKED_TO_END, NOT_FOUND, ProcessEnd, shell_status
 from hindmost.jobs.outcomes import Cause
-from hindmost.statuses import TIME_IS_UP, WORK_IS_LEFT
+from hindmost.statuses import WORK_IS_LEFT
 
-NOT_EXECUTABLE = 126
+NOT_EXECUTABLE, TIMED_OUT = 126, 124
+"""Exit statuses of a shell, and of timeout."""
 
 CAUSES = {
     0: Cause.DONE,
@@ -24,7 +25,7 @@ CAUSES = {
     NOT_EXECUTABLE: Cause.FAILED,
     NOT_FOUND: Cause.FAILED,
     WORK_IS_LEFT: Cause.STOPPED,
-    TIME_IS_UP: Cause.RUN_LIMIT,
+    TIMED_OUT: Cause.RUN_LIMIT,
 }
 """Exit statuses with a known cause; any other is a crash, which may not happen again.
 

@@ -8,7 +8,6 @@ import math
 import random
 import re
 from collections.abc import Callable, Iterable, Mapping, MutableSequence, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any
@@ -206,18 +205,11 @@ def head(configuration: Mapping[str, Value]) -> str:
     named = [name for name in _WHO if name in configuration] + texts
     parts = [slug(str(configuration[named[0]]))[:HEAD]] if named else ["run"]
     parts += [
-        f"{letter}{short(configuration[n])}" for n, letter in _SIZES.items() if n in configuration
+        f"{letter}{str(configuration[n])[:HEAD]}"
+        for n, letter in _SIZES.items()
+        if n in configuration
     ]
     return "-".join(slug(part) or "run" for part in parts)
-
-
-def short(value: Value) -> str:
-    """Write a value of any size for the name of a folder."""
-    text = str(value)
-    if len(text) > HEAD and not isinstance(value, str):
-        with suppress(OverflowError):  # a whole number that is no float
-            text = f"{value:g}".replace("+", "")
-    return text[:HEAD]
 
 
 def slug(text: str) -> str:

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from hindmost.documents import Document, parse_document, read_document
+from hindmost.documents import Document, parse_document, profiles_path, read_document
 from hindmost.errors import DataError, UsageError
 from hindmost.jobs.core.values import NAMED, OUT, Line, Whole, as_words, check_names, plain
 from hindmost.jobs.study.machines import LOCAL, MachineTables, read_machines, with_this_one
@@ -24,7 +24,6 @@ from hindmost.jobs.study.sweep import (
     read_conditions,
     replace_axis,
 )
-from hindmost.profiles import profiles_path
 from hindmost.records import RecordError, check_version, from_document
 from hindmost.text import choose, parse_duration
 

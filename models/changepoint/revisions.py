@@ -232,20 +232,8 @@ def why_withdrawn(old: ReportedChange, detection: Detection) -> str:
                 f"a straight line from observation {trend.start} to {trend.stop - 1} fits as well "
                 "with fewer parameters: now a trend"
             )
-    for change in detection.changes:
-        first, last = sorted((old.index, change.index))
-        if last - first <= max(old.interval[1] - old.interval[0], 5 * WITHIN):
-            return (
-                f"the change at observation {change.index} ({signed_percent(change.effect)}) "
-                "now explains the same observations better"
-            )
     regime = next(r for r in detection.regimes if r.start <= old.index < r.stop)
-    if regime.switching:
-        return (
-            f"observations {regime.start} to {regime.stop - 1} switch between two levels again and "
-            "again: now one regime with two modes"
-        )
     return (
-        f"the new observations lie on both levels: {regime.start} to {regime.stop - 1} are now one "
-        f"regime, at {regime.mean:.4g} with {percent(regime.deviation)} noise"
+        f"observations {regime.start} to {regime.stop - 1} are now one regime, at "
+        f"{regime.mean:.4g} with {percent(regime.deviation)} noise"
     )

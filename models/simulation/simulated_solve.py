@@ -40,9 +40,17 @@ OF_LAWS = 1 << 20
 
 CAPPED = "recorded noise"
 """The scenario in which no deviation exceeds the largest recorded one."""
-FLOORS = ("quiet", "quiet, cheap network", "quiet, less work", "quiet, lower quartile")
+QUIET = (
+    "quiet",
+    "quiet, cheap network",
+    "quiet, costly network",
+    "quiet, less work",
+    "quiet, more work",
+    "quiet, lower quartile",
+    "quiet, upper quartile",
+)
 """Readings without noise, which makes nothing faster: no interval begins below all of them."""
-PARTS = ("no network", "undisturbed", *FLOORS)
+PARTS = ("no network", "undisturbed", *QUIET)
 """Readings that only say what a time consists of, or where an interval ends."""
 
 
@@ -118,8 +126,11 @@ def scenarios_of(
         "undisturbed": replace(typical, latency=nothing, noise=0.0, detours=None),
         "quiet": quiet,
         "quiet, cheap network": replace(quiet, latency=costs.alone),
+        "quiet, costly network": replace(quiet, latency=costs.high),
         "quiet, less work": replace(quiet, work=slow * factor.low),
+        "quiet, more work": replace(quiet, work=slow * factor.high),
         "quiet, lower quartile": replace(quiet, work=quartiles[0] * typical.work),
+        "quiet, upper quartile": replace(quiet, work=quartiles[1] * typical.work),
     }
 
 
@@ -146,8 +157,9 @@ class SimulatedSolve:
     samples : int
         Recorded bodies, of every rank that was recorded one.
     check_s : float
-        Simulated on the recorded ranks.
+        Simulated on the recorded ranks; without noise if the change has none.
     recorded_s : float
+        Recorded, or replayed without noise: what `check_s` should be.
     target : Target
     case : Case
         The typical scenario.
@@ -176,6 +188,12 @@ class SimulatedSolve:
     def as_recorded_s(self) -> float:
         """The time if no deviation exceeds the largest recorded one."""
         return self.scenarios_s[CAPPED]
+
+    @property
+    def quiet_s(self) -> tuple[float, float, float]:
+        """The time with equal work and no noise, and its least and most by all readings."""
+        every = [self.scenarios_s[name] for name in QUIET]
+        return self.scenarios_s["quiet"], min(every), max(every)
 
     @property
     def shown_s(self) -> float:
@@ -254,7 +272,8 @@ def simulate_solves(
         refuse_change(work, change)
     program = work.program
     recorded = Placement(node=work.node, edges=neighbours_of(program))
-    walked = walk(program, Change(), Scenario(level="typical", byte_share=0.0))
+    level = Scenario(level="typical", byte_share=0.0)
+    walked = walk(program, Change(), level)
     outside_s = (walked.total_s - walked.iterating_s) * target.work.typical
     scenarios = [
         scenarios_of(
@@ -305,9 +324,16 @@ def simulate_solves(
             dependence=work.dependence,
             seed=(seed, replica + 1),
         ).reshape(2, len(changes))
-    check_s = check_of(work, recorded, seed)
+    # A simulation without noise rests on no law: it is held to a replay without noise.
+    checked = {
+        each: check_of(work, recorded, seed, noise=each)
+        for each in {float(change.noise > 0.0) for change in changes}
+    }
+    replayed = {each: walk(program, Change(noise=each), level, with_path=False) for each in checked}
     found = []
-    for number in range(len(changes)):
+    for number, change in enumerate(changes):
+        noisy = float(change.noise > 0.0)
+        there = replayed[noisy]
         by_name = dict(zip(names, middle_s[number].tolist(), strict=True))
         by_name["ranks alike"], by_name["ranks unlike"] = alike_s[:, number].tolist()
         found.append(
@@ -319,9 +345,9 @@ def simulate_solves(
                 drawn_s[:, 1, number],
                 case=scenarios[number]["typical"],
                 outside_s=outside_s,
-                check_s=check_s + walked.total_s - walked.iterating_s,
-                recorded_s=walked.total_s,
-                endless=work.tail_index >= 1.0 and changes[number].noise > 0.0,
+                check_s=checked[noisy] + there.total_s - there.iterating_s,
+                recorded_s=there.total_s,
+                endless=work.tail_index >= 1.0 and change.noise > 0.0,
             )
         )
     return found
@@ -356,7 +382,7 @@ def solve_of(
     ]
     low_s, high_s = spread_of(drawn)
     low_s, high_s = min(low_s, scenarios_s[CAPPED]) * min(ratios), high_s * max(ratios)
-    least = (*FLOORS, *(name for name in scenarios_s if name not in PARTS))
+    least = (*QUIET, *(name for name in scenarios_s if name not in PARTS))
     low_s = max(low_s, min(scenarios_s[name] for name in least))
     # What is between cycles stays, or grows as the cycles do.
     before_s = recorded_s * max(outside_s, 0.0) / max(recorded_s, 1e-12)
@@ -403,9 +429,9 @@ def spread_of(drawn_s: Times) -> tuple[float, float]:
     return float(np.exp(middle - low)), float(np.exp(middle + high))
 
 
-def check_of(work: LocalWork, recorded: Placement, seed: int) -> float:
+def check_of(work: LocalWork, recorded: Placement, seed: int, noise: float) -> float:
     """Return the time of the bodies on the recorded ranks, without noise beyond the recorded."""
-    case = Case(latency=work.program.costs.median_s, capped=True)
+    case = Case(latency=work.program.costs.median_s, capped=True, noise=noise)
     return float(
         simulate(
             work,

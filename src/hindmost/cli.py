@@ -7,18 +7,17 @@ import importlib
 import os
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, NoReturn, Protocol, cast
 
 from hindmost.errors import UsageError
 from hindmost.executors import Executor
 from hindmost.models.compiled import announce
 from hindmost.output import strict_json, warn, write_lines, write_text
-from hindmost.text import choose, plural
+from hindmost.text import choose
 
 VERBS = {
     "attach": ("hindmost.harness.verbs.attach", "record your own program"),
@@ -130,12 +129,9 @@ class Parser(argparse.ArgumentParser):
     ----------
     called : str
         The verb on the command line, for messages; argparse reports unknown options without it.
-    habits : mapping
-        What to type in place of options that the verb has not and another tool has.
     """
 
     called = ""
-    habits: Mapping[str, str] = MappingProxyType({})
 
     def error(self, message: str) -> NoReturn:
         """Raise a UsageError."""
@@ -143,19 +139,14 @@ class Parser(argparse.ArgumentParser):
         unknown = message.removeprefix("unrecognized arguments: ")
         if unknown != message:
             first = unknown.split()[0]
-            names = [word.partition("=")[0] for word in unknown.split()]
-            known = [name for name in dict.fromkeys(names) if name in self.habits]
-            if known and first.startswith("-"):
-                hints = "; ".join(f"{name}: {self.habits[name]}" for name in known)
-                message = f"Unknown {plural(len(known), 'option')} {hints}"
-            elif not first.startswith("-") and prog.startswith("hindmost attach"):
+            if not first.startswith("-") and prog.startswith("hindmost attach"):
                 message = f"The program comes after '--': hindmost attach [options] -- {first}"
             elif not first.startswith("-"):
                 message = f"Unexpected argument '{first}'; repeat an option for each of its values"
             elif prog.startswith("hindmost run"):
                 message = f"Unknown option {first}; PETSc options go after '--'"
             else:
-                message = f"Unknown option {first}{self.near(names[0])}"
+                message = f"Unknown option {first}{self.near(first.partition('=')[0])}"
         if message.endswith(": expected one argument"):
             message += ", and what begins with '-' is read as an option (write --option=-1)"
         if found := re.search(r": invalid (int|float) value: ", message):
@@ -310,7 +301,6 @@ def parser_of(words: Sequence[str]) -> tuple[Parser, Verb | None, list[str]]:
             if common and not set(words) & {"--help-all", "--completion"}:
                 show_common(sub, common)
             parser.called = sub.prog
-            parser.habits = getattr(verb, "HABITS", parser.habits)
     return parser, verb, words
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from hindmost.errors import DataError, HindmostError, UsageError
-from hindmost.files import read_bytes
+from hindmost.files import read_bytes, user_folder
 from hindmost.parsing import parse_toml
 from hindmost.records import RecordError
 
@@ -52,6 +52,14 @@ class Document:
         except RecordError as error:
             said = str(error.below(*path)).replace("allowed: an object", "allowed: a table")
             raise self.fault(f"{self.name}: {said}") from None
+
+
+def profiles_path() -> Path:
+    """Return the path of the file of a user's own machines, which need not exist.
+
+    ``hindmost/machines.toml`` in ``XDG_CONFIG_HOME``, by default ``~/.config``.
+    """
+    return user_folder("XDG_CONFIG_HOME", ".config") / "hindmost" / "machines.toml"
 
 
 def read_document(path: Path, fault: type[HindmostError] = DataError) -> Document:

@@ -7,10 +7,7 @@ import sys
 from pathlib import Path
 
 import h5py
-import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 import hindmost
 from hindmost.errors import DamagedFileError, DataError
@@ -33,27 +30,6 @@ def test_what_is_left_can_be_read(run_file: Path) -> None:
     [line] = [line for line in said.splitlines() if line.startswith("  duration ")]
     assert "40 x 3  -" in line, "the changed sign is shown"
     assert "unreadable" not in said
-
-
-@settings(
-    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
-@given(seed=st.integers(0, 2**32), share=st.floats(0.0, 0.05))
-def test_noise_in_the_file_never_reaches_this_process(
-    run_file: Path, seed: int, share: float
-) -> None:
-    random = np.random.default_rng(seed)
-    data = np.frombuffer(run_file.read_bytes(), np.uint8).copy()
-    hit = random.random(data.size) < share
-    hit[:8] = False
-    data[hit] = random.integers(0, 256, np.count_nonzero(hit))
-    broken = run_file.with_name("broken.h5")
-    broken.write_bytes(data.tobytes())
-    try:
-        said = "\n".join(lines_of_damaged(broken, longest_s=20))
-    except DataError as error:
-        said = str(error)
-    assert str(broken) in said
 
 
 def test_a_child_that_hangs_or_crashes_is_told_apart(

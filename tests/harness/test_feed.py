@@ -20,6 +20,11 @@ from hindmost.harness.runfile.feed import (
     write_control,
 )
 
+FORESEEN = {
+    "cycle": 2, "next_ns": [10, None], "error_percent": [1.5, None], "decides": 0,
+    "interval_ns": [5, 20], "rest_ns": None,
+}  # fmt: skip
+
 
 def test_lines_come_once_and_whole(tmp_path: Path) -> None:
     feed = Feed(tmp_path)
@@ -70,12 +75,17 @@ def test_what_is_no_line_is_skipped(tmp_path: Path) -> None:
         {"heat": [0, 0, 0, "1"]},
         {"metric": 99},
         {"period": -1},
+        {"foreseen": None},
+        {"foreseen": {**FORESEEN, "decides": 2}},
+        {"foreseen": {**FORESEEN, "next_ns": [1, "x"]}},
+        {"foreseen": {**FORESEEN, "error_percent": []}},
+        {"foreseen": {**FORESEEN, "interval_ns": [1]}},
     ],
 )
 def test_a_frame_that_cannot_be_is_skipped(tmp_path: Path, change: dict[str, Any]) -> None:
     feed = Feed(tmp_path)
     feed.solve()
-    for line in (frame(0), {**frame(1), **change}, frame(2)):
+    for line in (frame(0), {**frame(1), **change}, {**frame(2), "foreseen": FORESEEN}):
         os.write(feed.writer.handle, json.dumps(line).encode() + b"\n")
     os.write(feed.writer.handle, b'{"kind": "frame", "t_ns": 1e999}\n')
     with FeedReader(feed.path) as reader:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from weakref import ref
@@ -13,7 +12,7 @@ import pytest
 from tests.conftest import run_values
 
 from hindmost.errors import DamagedFileError
-from hindmost.harness.runfile import all_ranks, hdf5
+from hindmost.harness.runfile import all_ranks
 from hindmost.harness.runfile.all_ranks import blocks_of, columns_of
 from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.hdf5 import kept_open
@@ -66,29 +65,6 @@ def test_a_change_is_noticed_while_the_file_is_open(run_file: Path) -> None:
             file.write(b"more")
         with pytest.raises(DamagedFileError, match="has changed since it was verified"):
             run.variable("start")
-
-
-def test_of_many_files_the_last_ones_stay_open(
-    tmp_path: Path, header: Header, opened: list[ref[h5py.File]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(hdf5, "MOST_OPEN", 2)
-    runs = [
-        open_run(
-            write_whole(
-                tmp_path,
-                replace(header, solver=f"s{seed}"),
-                run_values(iterations=40, ranks=3, restart=10, seed=seed),
-            )
-        )
-        for seed in range(3)
-    ]
-    opened.clear()
-    with kept_open():
-        for run in (*runs, runs[2], runs[1], runs[0]):
-            assert run.durations.shape == (40, 3)
-            assert sum(map(is_open, opened)) <= 2
-        assert len(opened) == 4  # the first one twice
-    assert not any(map(is_open, opened))
 
 
 def test_columns_are_those_of_the_whole(

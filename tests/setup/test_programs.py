@@ -73,27 +73,3 @@ def test_what_tests_start(
     system.prepare_tests(SimpleNamespace(stack=stack))
     assert installed == wanted
     assert ("are skipped without; to have it: " in capsys.readouterr().out) is (not rights)
-
-
-@pytest.mark.parametrize(
-    ("debian", "rights", "wanted"),
-    [(True, True, ["libsimgrid-dev"]), (True, False, []), (False, True, [])],
-)
-def test_a_simulator_to_compare_with(
-    system: ModuleType,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    debian: bool,
-    rights: bool,
-    wanted: list[str],
-) -> None:
-    installed: list[str] = []
-    monkeypatch.setattr(system, "is_debian", lambda: debian)
-    monkeypatch.setattr(system, "missing", lambda packages: list(packages))
-    monkeypatch.setattr(system, "may_install", lambda: rights)
-    monkeypatch.setattr(
-        system, "install_packages", lambda _, packages, **__: installed.extend(packages)
-    )
-    system.prepare_simgrid(SimpleNamespace(stack="source"))
-    assert installed == wanted
-    assert ("not compared with SMPI" in capsys.readouterr().out) is (not rights)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-import math
-import sys
 import zlib
 from collections.abc import Sequence
 from typing import Any
@@ -134,24 +132,7 @@ def short(values: Sequence[float]) -> list[float | None]:
     return rounded(np.array(values))
 
 
-def finite(value: Any) -> Any:
-    """Return JSON without the numbers that it lacks: infinity is the largest float, NaN is null.
-
-    Ratios of values that differ by 1e300 and more overflow.
-    """
-    if isinstance(value, dict):
-        return {key: finite(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [finite(each) for each in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None if math.isnan(value) else math.copysign(sys.float_info.max, value)
-    return value
-
-
 def packed(data: dict[str, Any]) -> str:
     """Deflate data into text for a page."""
-    try:
-        text = page_json(data, allow_nan=False)
-    except ValueError:
-        text = page_json(finite(data), allow_nan=False)
+    text = page_json(data, allow_nan=False)
     return base64.b64encode(zlib.compress(text.encode(), 9)).decode()

@@ -1,17 +1,15 @@
-"""The page on a history: what changed, when, by how much, and next to which commits."""
+"""The sections of a page on a history: what changed, when, by how much, after which commits."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from hindmost.analysis.history.headline import scope
 from hindmost.analysis.history.page.badges import SECTIONS
 from hindmost.analysis.history.page.data import history_data, packed
-from hindmost.analysis.history.page.overview import HINT, history_overview
+from hindmost.analysis.history.page.overview import HINT
 from hindmost.analysis.history.page.tables import events, failures, remarks, still_open, summary
 from hindmost.analysis.history.study import HistoryStudy
-from hindmost.analysis.show.html_renderer import write_page
-from hindmost.analysis.show.page import Heading, Page, Paragraph, Part, Widget, shared_scripts
+from hindmost.analysis.show.page import Heading, Paragraph, Part, Widget, shared_scripts
 from hindmost.analysis.show.templates import rendered
 
 HERE = Path(__file__).parent
@@ -38,34 +36,6 @@ METHOD = (
 )
 
 
-def write_history_page(study: HistoryStudy, path: Path) -> None:
-    """Write the page on a history: one self-contained file.
-
-    Parameters
-    ----------
-    study : HistoryStudy
-    path : Path
-        An existing page is replaced in one step.
-
-    Raises
-    ------
-    UsageError
-        The page cannot be written there.
-    """
-    write_page(path, history_page(study), "--report")
-
-
-def history_page(study: HistoryStudy) -> Page:
-    """Return the page on a history."""
-    parts = [history_overview(study), *history_parts(study)]
-    return Page(
-        title="Performance, night by night",
-        subtitle=f"{scope(study).split(';')[0]}; method: {study.method}.",
-        parts=parts,
-        headed=True,
-    )
-
-
 def history_parts(study: HistoryStudy) -> list[Part]:
     """Return all sections after the first screen; one history on a page has them."""
     parts: list[Part] = [
@@ -81,7 +51,7 @@ def history_parts(study: HistoryStudy) -> list[Part]:
         *parts,
         *failures(study.history.failures),
         *remarks(study),
-        Paragraph(METHOD, quiet=True),
+        Paragraph(f"{METHOD} Method: {study.method}.", quiet=True),
     ]
 
 

@@ -1,4 +1,4 @@
-"""The first screen of a page on a history: verdict, data, and the changes that cost most."""
+"""What a page says first of a history: verdict, data, and the changes that cost most."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from hindmost.analysis.history.page.badges import OPEN, SECTIONS, address_of, ch
 from hindmost.analysis.history.study import HistoryStudy
 from hindmost.analysis.history.terms import named, signed, worse_noun
 from hindmost.analysis.runs.conclusion import Certainty, Conclusion, Link
-from hindmost.analysis.runs.first_screen import capital, statements_of
-from hindmost.analysis.show.overview import Judgement, Overview, overview_widget
+from hindmost.analysis.runs.first_screen import capital
+from hindmost.analysis.show.overview import Judgement
 from hindmost.analysis.show.page import Widget
 from hindmost.analysis.show.templates import rendered
 from hindmost.models.changepoint import Trend
@@ -37,22 +37,6 @@ from hindmost.text import percent, quantity, signed_percent
 MOST_LEADING = 2
 """Series that the first screen draws."""
 HINT = "Point at a night or a change; drag to zoom. Keyboard: ← → nights, ↑ ↓ changes, + - 0 zoom."
-
-
-def history_overview(study: HistoryStudy) -> Widget:
-    """Return the first screen."""
-    first, *further = history_sentences(study)
-    return overview_widget(
-        Overview(
-            pictures=leading_charts(study),
-            headline=first,
-            further=" ".join(further),
-            ran=(),
-            data=judge_nights(study),
-            statements=statements_of(history_conclusions(study)),
-            nothing=no_change(study),
-        )
-    )
 
 
 def leading_charts(study: HistoryStudy) -> list[Widget]:

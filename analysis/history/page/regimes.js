@@ -1,20 +1,13 @@
-/* The regimes of a series: level, interval, and histograms with a test of normality. */
+/* The regimes of a series: level, interval, and histograms. */
 
-function sayNormal(regime) {
-  if (!regime.normality) return regime.trend ? "not tested: it drifts" : "not tested: too few nights";
-  const [raw, log] = regime.normality.map((p) => `p ${probability(p)}${p < 0.01 ? ", not normal" : ""}`);
-  return { raw, log };
-}
 const outliers = (count) => count === 1 ? "1 outlier" : `${count} outliers`;
 
 function regimesPart(series, chosenLevel) {
   const unit = series.unit ? ` ${series.unit}` : "", level = ["90 %", "99 %"][chosenLevel], drawn = [];
   const cards = [...series.regimes].reverse().map((regime) => {
-    const [low, high] = regime.intervals[chosenLevel], inside = series.inside(regime), normal = sayNormal(regime);
-    const said = typeof normal === "string" ? { raw: normal, log: normal } : normal;
-    const unfolded = [["values", inside, said.raw], ["logarithms", inside.map(Math.log), said.log]].map(([name, values, told]) => {
-      if (values.length < 5) return make("p", { class: "quiet" }, `${name}: ${told}`);
-      const histogram = new Histogram(`${name}: ${told}`, values);
+    const [low, high] = regime.intervals[chosenLevel], inside = series.inside(regime);
+    const unfolded = (inside.length < 5 ? [] : [["values", inside], ["logarithms", inside.map(Math.log)]]).map(([name, values]) => {
+      const histogram = new Histogram(name, values);
       drawn.push(histogram);
       return histogram.element;
     });

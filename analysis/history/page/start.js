@@ -60,8 +60,7 @@ class HistoryPage {
       `No step up to ${day(series.times[series.times.length - 1])}.`;
     byId("changes").replaceChildren(series.changes.length ? changesTable(series, page.level) : make("p", {}, none), ...this.remarks(series));
     this.regimes = regimesPart(series, level);
-    byId("regimes").replaceChildren(make("h3", {}, "Regimes, newest first"), this.regimes.element,
-      make("p", { class: "quiet" }, "p: Shapiro-Wilk test of normality, of values and of logarithms, without outliers; a small p means not normal."));
+    byId("regimes").replaceChildren(make("h3", {}, "Regimes, newest first"), this.regimes.element);
     this.regimes.draw();
   }
   remarks(series) {

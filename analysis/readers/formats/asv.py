@@ -47,8 +47,6 @@ KINDS = {
 
 MOST_COMBINATIONS = 10_000
 """Of parameters, of a benchmark that failed as a whole: no list of results says how many."""
-UPPER_99 = 0.995
-"""Upper end of a 99 % interval."""
 
 COMMIT_NAME = re.compile(r"[0-9a-f]{7,40}-.*\.json$")
 """Name of a file of results."""
@@ -109,7 +107,7 @@ def _spread(columns: JsonObject, at: int) -> StandardError:
 
     known = type(repeats) in (int, float) and 1 < repeats < LARGEST
     freedom = float(repeats) - 1.0 if known else math.inf
-    return StandardError(0.5 * (high - low) / float(special.stdtrit(freedom, UPPER_99)), freedom)
+    return StandardError(0.5 * (high - low) / float(special.stdtrit(freedom, 0.995)), freedom)
 
 
 def _benchmark(

@@ -34,7 +34,6 @@ from hindmost.analysis.readers.text_tables import (
     header_and_first_row,
     names_and_units,
     read_text_table,
-    wrong_length,
 )
 from hindmost.errors import DataError, UsageError
 from hindmost.parsing import plain_number
@@ -158,19 +157,15 @@ def _number(table: TextTable, field: str, where: str, column: str, remedy: str) 
 
 
 def _read_file(path: Path, wanted: Sequence[str], into: ExperimentGathering) -> None:
-    table = read_text_table(path, SHOULD_BE)
+    table = read_text_table(path, SHOULD_BE, into.remarks)
     header = table.header
     columns = _columns(header, wanted, f"{path}, line {table.line}")
     into.declare([name for _, name in columns.parameters], f"{path}, line {table.line}")
-    complete = [fields for _, fields in table.rows if len(fields) == len(header)]
     labels = [
-        (at, name) for at, name in columns.labels if len({fields[at] for fields in complete}) > 1
+        (at, name) for at, name in columns.labels if len({row[at] for _, row in table.rows}) > 1
     ]
     for line, fields in table.rows:
         where = f"{path}, line {line}"
-        if len(fields) != len(header):
-            into.remarks.add(*wrong_length(where, fields, header))
-            continue
         point = tuple(
             _number(table, fields[at], where, name, NO_PARAMETER) for at, name in columns.parameters
         )

@@ -26,10 +26,10 @@ from hindmost.analysis.readers.dates import seconds_since_1970, without_date
 from hindmost.analysis.readers.format import HistoryEntry, HistoryFile, HistoryFormat, Session
 from hindmost.analysis.readers.remarks import Remarks, first_few
 from hindmost.analysis.readers.text_tables import (
+    TextTable,
     header_and_first_row,
     names_and_units,
     read_text_table,
-    wrong_length,
 )
 from hindmost.errors import DataError
 
@@ -62,6 +62,11 @@ class _HistoryColumns:
     metrics: list[tuple[int, str, str]]
     """Column, name and unit."""
 
+    def get(self, role: str, fields: list[str]) -> str:
+        """Return the field of a role; empty if no column has it."""
+        at = self.roles.get(role)
+        return "" if at is None else fields[at]
+
 
 def _columns(header: list[str]) -> _HistoryColumns | None:
     """Determine the roles of the columns; None without a time, or without anything else."""
@@ -90,86 +95,68 @@ def _columns(header: list[str]) -> _HistoryColumns | None:
     return _HistoryColumns(roles=roles, commits=commits, metrics=metrics)
 
 
-class _HistoryTable:
-    """A table while it is read."""
+def _cells(
+    columns: _HistoryColumns, fields: list[str], numeric: set[int]
+) -> list[tuple[str, str, str]]:
+    """Return metric, unit and text of every value in a row that was measured."""
+    if "value" in columns.roles:
+        name, unit, text = (columns.get(role, fields) for role in ("metric", "unit", "value"))
+        return [(name or "value", unit, text)] if text else []
+    return [
+        (name, unit, fields[at])
+        for at, name, unit in columns.metrics
+        if fields[at] and at in numeric
+    ]
 
-    def __init__(self, source: HistoryFile, remarks: Remarks) -> None:
-        self.path = source.path
-        self.folder_machine = source.folder_machine
-        self.remarks = remarks
-        self.table = read_text_table(self.path, SHOULD_BE)
-        columns = _columns(self.table.header)
-        names = [name for name, _ in names_and_units(self.table.header)]
-        if columns is None or len(set(names)) < len(names):
-            raise DataError(
-                f"{self.path}, line {self.table.line}: the columns are "
-                f"{first_few(self.table.header, 20)}; {SHOULD_BE}, and each name once."
-            )
-        self.columns = columns
-        self.rows = [
-            (line, fields) for line, fields in self.table.rows if self.is_whole(line, fields)
-        ]
-        self.metrics = [
-            metric
-            for metric in columns.metrics
-            if any(self.table.number(fields[metric[0]]) is not None for _, fields in self.rows)
-        ]
 
-    def is_whole(self, line: int, fields: list[str]) -> bool:
-        if len(fields) == len(self.table.header):
-            return True
-        self.remarks.add(*wrong_length(f"{self.path}, line {line}", fields, self.table.header))
-        return False
-
-    def get(self, role: str, fields: list[str]) -> str:
-        at = self.columns.roles.get(role)
-        return "" if at is None else fields[at]
-
-    def cells(self, fields: list[str]) -> list[tuple[str, str, str]]:
-        """Return metric, unit and text of the value in a row."""
-        if "value" in self.columns.roles:
-            found = [(self.get("metric", fields), self.get("unit", fields))]
-            cells = [(name or "value", unit, self.get("value", fields)) for name, unit in found]
-        else:
-            cells = [(name, unit, fields[at]) for at, name, unit in self.metrics]
-        return [cell for cell in cells if cell[2]]
-
-    def runs(self) -> Iterator[HistoryEntry]:
-        branches = {self.get("branch", fields) for _, fields in self.rows}
-        default = without_date(self.path.stem)
-        for line, fields in self.rows:
-            where = f"{self.path}, line {line}"
-            try:
-                time = self.time(fields, where)
-            except DataError as error:
-                self.remarks.add("rows without a date", f"{error} The row is left out.")
-                continue
-            case = self.get("case", fields) or default
-            if len(branches) > 1:
-                case = f"{case} [{self.get('branch', fields) or 'no branch'}]"
-            machine = self.get("machine", fields) or self.folder_machine
-            commits = commits_in({name: fields[at] for name, at in self.columns.commits.items()})
-            session = Session(machine=machine, time=time, file=where, commits=commits)
-            if self.get("passed", fields).lower() in FAILED:
-                yield session.failed(case, "did not pass")
-                continue
-            cells = self.cells(fields)
-            values = {name: (self.table.number(text), text) for name, _, text in cells}
-            yield session.result(
-                case,
-                {name: text if value is None else value for name, (value, text) in values.items()},
-                # A table says its units, or nothing of them.
-                units={name: unit for name, unit, _ in cells},
-            )
-
-    def time(self, fields: list[str], where: str) -> float:
-        text = self.get("time", fields)
-        number = self.table.number(text)
-        return seconds_since_1970(text if number is None or len(text) == 8 else number, where)
+def _time(table: TextTable, text: str, where: str) -> float:
+    number = table.number(text)
+    return seconds_since_1970(text if number is None or len(text) == 8 else number, where)
 
 
 def _read(source: HistoryFile, remarks: Remarks) -> Iterator[HistoryEntry]:
-    yield from _HistoryTable(source, remarks).runs()
+    path = source.path
+    table = read_text_table(path, SHOULD_BE, remarks)
+    columns = _columns(table.header)
+    names = [name for name, _ in names_and_units(table.header)]
+    if columns is None or len(set(names)) < len(names):
+        raise DataError(
+            f"{path}, line {table.line}: the columns are {first_few(table.header, 20)}; "
+            f"{SHOULD_BE}, and each name once."
+        )
+    numeric = {
+        at
+        for at in range(len(names))
+        if any(table.number(row[at]) is not None for _, row in table.rows)
+    }
+    branches = {columns.get("branch", fields) for _, fields in table.rows}
+    for line, fields in table.rows:
+        where = f"{path}, line {line}"
+        try:
+            time = _time(table, columns.get("time", fields), where)
+        except DataError as error:
+            remarks.add("rows without a date", f"{error} The row is left out.")
+            continue
+        case = columns.get("case", fields) or without_date(path.stem)
+        if len(branches) > 1:
+            case = f"{case} [{columns.get('branch', fields) or 'no branch'}]"
+        session = Session(
+            machine=columns.get("machine", fields) or source.folder_machine,
+            time=time,
+            file=where,
+            commits=commits_in({name: fields[at] for name, at in columns.commits.items()}),
+        )
+        if columns.get("passed", fields).lower() in FAILED:
+            yield session.failed(case, "did not pass")
+            continue
+        cells = _cells(columns, fields, numeric)
+        values = {name: (table.number(text), text) for name, _, text in cells}
+        yield session.result(
+            case,
+            {name: text if value is None else value for name, (value, text) in values.items()},
+            # A table says its units, or nothing of them.
+            units={name: unit for name, unit, _ in cells},
+        )
 
 
 def _recognises(path: Path, head: bytes) -> bool:

@@ -69,17 +69,9 @@ def declared_entries(
 
 
 def _read_current(data: JsonObject, path: Path, into: ExperimentGathering) -> None:
-    met: set[tuple[str, str, Point]] = set()
     for kernel, metric, entry, where in declared_entries(data, path, into):
         point = tuple(to_numbers(member(entry, "point", list, where), f"{where} point"))
         values = to_numbers(member(entry, "values", None, where), f"{where} values")
-        if (kernel, metric, point) in met:
-            into.remarks.add(
-                "points that appear again",
-                f"{where}: a point of {kernel} ({metric}) appears again; its values "
-                "count as further repetitions.",
-            )
-        met.add((kernel, metric, point))
         into.add((kernel, metric), point, values, where)
 
 

@@ -45,10 +45,9 @@ class _TextFile:
         self.into = into
         self.parameters: list[str] = []
         self.points: list[Point] = []
-        self.there: set[Point] = set()
         self.kernel, self.metric = ROOT, DEFAULT
         self.data: list[tuple[int, list[float]]] = []
-        self.begun: dict[Key, int] = {}
+        self.begun: set[Key] = set()
         self.regions: dict[str, int] = {}
 
     def at(self, line: int) -> str:
@@ -95,13 +94,6 @@ class _TextFile:
             self.into.declare(self.parameters, at)
         for point in _points(rest, len(self.parameters), at):
             self.into.name_point(point, at)
-            if point in self.there:
-                self.into.remarks.add(
-                    "points that POINTS names again",
-                    f"{at}: POINTS names {', '.join(f'{number:.12g}' for number in point)} again; "
-                    "it counts as one point.",
-                )
-            self.there.add(point)
             self.points.append(point)
 
     def set_metric(self, line: int, rest: str) -> None:
@@ -135,13 +127,7 @@ class _TextFile:
         key, begin = (self.kernel, self.metric), data[0][0]
         different = list(dict.fromkeys(self.points))
         points = different if len(data) == len(different) else self.points
-        before = self.begun.setdefault(key, begin)
-        if before != begin:
-            self.into.remarks.add(
-                "sections that appear again",
-                f"{self.at(begin)}: {key[0]} ({key[1]}) appears again after line {before}; its "
-                "values count as further repetitions.",
-            )
+        self.begun.add(key)
         if len(data) != len(points):
             self.into.remarks.add(
                 "series whose DATA do not match POINTS",

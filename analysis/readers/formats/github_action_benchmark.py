@@ -12,11 +12,10 @@ One file contains all runs of all suites. The time is that of the run, not of th
 a benchmark, after the name of its suite unless that is the default, ``Benchmark``. The timer is
 ``time`` where the unit is one of time, also per iteration or operation, and ``value`` elsewhere.
 Values of one name in one run are repetitions: their median counts. Fits of Google Benchmark
-(``_BigO``, ``_RMS``) have no value and are left out. The machine is that of the folder's name; a
-page in its usual folder, ``dev/bench``, has the name of the repository instead. Only the tools
-``customBiggerIsBetter`` and ``customSmallerIsBetter`` say which values are better; for others the
-unit does (``iter/sec``). The range of a value is not read, as every tool means something else by
-it.
+(``_BigO``, ``_RMS``) have no value and are left out. The machine is that of the folder's name.
+Only the tools ``customBiggerIsBetter`` and ``customSmallerIsBetter`` say which values are better;
+for others the unit does (``iter/sec``). The range of a value is not read, as every tool means
+something else by it.
 """
 
 from __future__ import annotations
@@ -45,9 +44,6 @@ DEFAULT_SUITE = "Benchmark"
 DIRECTIONS = {"customBiggerIsBetter": False, "customSmallerIsBetter": True}
 """Tool to whether smaller values are better."""
 
-PAGE_FOLDERS = ("bench", "benchmarks")
-"""Folders that are named by what they contain."""
-
 _PREFIX = re.compile(r"\s*window\.BENCHMARK_DATA\s*=\s*")
 _PER_ITERATION = re.compile(r"\s*/\s*(?:iter|iteration|op|ops|call)$", re.IGNORECASE)
 _FIT = re.compile(r"_(?:BigO|RMS)$")
@@ -58,13 +54,6 @@ def _unit(bench: JsonObject) -> tuple[str, str]:
     written = str(bench.get("unit") or "").strip()
     plain = _PER_ITERATION.sub("", written)
     return ("time", plain) if plain.lower() in IN_SECONDS else ("value", written)
-
-
-def _machine(source: HistoryFile, data: JsonObject) -> str:
-    """Return the machine of a file: that of its folder, or the repository of a page."""
-    if source.folder_machine not in PAGE_FOLDERS:
-        return source.folder_machine
-    return str(data.get("repoUrl") or "").rstrip("/").rpartition("/")[2]
 
 
 def _run(run: Any, suite: str, where: str, file: str, machine: str) -> Iterator[CaseResult]:
@@ -105,7 +94,7 @@ def _document(path: Path) -> JsonObject:
 def _read(source: HistoryFile, remarks: Remarks) -> Iterator[HistoryEntry]:
     path = source.path
     data = _document(path)
-    machine = _machine(source, data)
+    machine = source.folder_machine
     for suite, runs in member(data, "entries", dict, f"{path}:").items():
         for at, run in enumerate(expect(runs, list, f"{path}: entries {suite}")):
             try:

@@ -39,24 +39,15 @@ NO_COUNTERS = (
 )
 """Keys of every result other than its times and counters."""
 
-AGGREGATES = ("mean", "median", "stddev", "cv", "BigO", "RMS")
-
 
 def _aggregate(entry: JsonObject) -> str:
     """Return the kind of aggregate of a result; empty for a repetition."""
-    if "run_type" in entry:
-        return str(entry.get("aggregate_name", "")) if entry["run_type"] == "aggregate" else ""
-    # Before version 1.5, only the name shows it.
-    ending = str(entry["name"]).rpartition("_")[2]
-    return ending if ending in AGGREGATES else ""
+    return str(entry.get("aggregate_name", "")) if entry.get("run_type") == "aggregate" else ""
 
 
 def _name(entry: JsonObject) -> str:
     """Return the name of a benchmark without that of an aggregate."""
-    if isinstance(entry.get("run_name"), str):
-        return str(entry["run_name"])
-    kind, name = _aggregate(entry), str(entry["name"])
-    return name.removesuffix(f"_{kind}") if kind else name
+    return str(entry.get("run_name") or entry["name"])
 
 
 def _timers(entry: JsonObject) -> list[str]:

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 
 from hindmost.analysis.readers.commits import commits_in
@@ -50,11 +49,6 @@ def _time(entry: JsonObject, where: str, by_name: float | None) -> float:
     return time
 
 
-def day_of(time: float) -> str:
-    """Return the date of a time in seconds since 1970, UTC."""
-    return datetime.fromtimestamp(time, UTC).date().isoformat()
-
-
 def _run(case: str, entry: JsonObject, source: HistoryFile, time: float) -> HistoryEntry:
     """Return the results of a case, or that it failed."""
     said = (str(entry[key]) for key in MACHINE_KEYS if isinstance(entry.get(key), str))
@@ -84,12 +78,6 @@ def _read(source: HistoryFile, remarks: Remarks) -> Iterator[HistoryEntry]:
             if not {"passed", "timers"} & expect(entry, dict, where).keys():
                 raise DataError(f"{where} has neither 'passed' nor 'timers'; a case has both.")
             time = _time(entry, where, by_name)
-            if by_name is not None and time // DAY_S != by_name // DAY_S:
-                remarks.add(
-                    "cases with another date than their file's name",
-                    f"{where} has the date {day_of(time)}, and the file's name has "
-                    f"{day_of(by_name)}; dated by its contents. Correct the one that is wrong.",
-                )
             found = _run(case, entry, source, time)
         except DataError as error:
             remarks.add("cases that cannot be read", f"{error} The case is left out.")

@@ -96,10 +96,7 @@ def _read(source: HistoryFile, remarks: Remarks) -> Iterator[HistoryEntry]:
 
 
 def _recognises(path: Path, head: bytes) -> bool:
-    if re.search(rb'"machine_info"\s*:', head) and re.search(rb'"commit_info"\s*:', head):
-        return True
-    # With sorted keys the benchmarks come first, and the rest may be far behind.
-    return re.search(rb'"benchmarks"\s*:', head) is not None and b'"stddev_outliers"' in head
+    return all(re.search(rb'"%s"\s*:' % key, head) for key in (b"machine_info", b"commit_info"))
 
 
 PYTEST_BENCHMARK = HistoryFormat(

@@ -111,8 +111,9 @@ def read_run(source: HistoryFile, remarks: Remarks) -> Iterator[HistoryEntry]:
     case, commits = _case(run), _commits(run)
     session = Session(machine=_machine(run), time=time, file=str(run.path), commits=commits)
     ending = Ending.of(run.header)
-    if not run.header.complete or (ending is not None and ending.shortfall):
-        yield session.failed(case, ending.shortfall if run.header.complete else incomplete(run))
+    shortfall = ending.shortfall if ending is not None else ""
+    if failure := shortfall if run.header.complete else incomplete(run):
+        yield session.failed(case, failure)
         return
     if caution := kept_only(run, "median-iteration"):
         remarks.add("metrics of kept ranks only", caution)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,6 @@ from hindmost.analysis.runs.tallies import Block, Wanted, exchanges_meet_in, tal
 from hindmost.errors import DataError
 from hindmost.harness.runfile.all_ranks import hosts_of_all, profiles_of, total_of
 from hindmost.harness.runfile.bodies import IN_MPI, sum_of_phases
-from hindmost.harness.runfile.cycles import ADAPTIVE
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.events import EventKind
 from hindmost.models.ranks.computation import Computation
@@ -28,16 +27,8 @@ from hindmost.text import percent
 KIND = "efficiencies"
 WINDOWS = 40
 """Default number of windows."""
-TINY_S = 1e-12
 NOT_SPLIT = "serialisation and transfer cannot be separated"
-WITHOUT_EVENTS = f"{NOT_SPLIT}: this run has no events"
-OF_PROFILES = (
-    f"{NOT_SPLIT}: profiles of all ranks were kept, but the events of only some (run --keep)"
-)
-OF_ADAPTIVE = (
-    f"{NOT_SPLIT}: an adaptive run records the phases of a cycle, "
-    "but not where ranks wait for each other within a cycle"
-)
+OF_PROFILES = "profiles of all ranks were kept, but the events of only some (run --keep)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,36 +39,6 @@ class ShownNode:
     of: Efficiencies
 
     JSON = "node **of"
-
-
-@dataclass(frozen=True, slots=True)
-class ShownWhole:
-    """The efficiencies of a run; only ranks and run time if they are withheld."""
-
-    of: Efficiencies
-    shown: Efficiencies | None
-
-    JSON = " ".join(
-        f"{name}={'of' if name in ('ranks', 'run_time_s') else 'shown'}.{name}"
-        for name in Efficiencies.JSON.split()
-    )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShownParts:
-    """What is given of a run and its parts: nothing but the run time if it is withheld."""
-
-    whole: ShownWhole
-    windows: tuple[Window, ...] = ()
-    nodes: list[ShownNode] = field(default_factory=list)
-    work: Computation | None
-
-    JSON = "whole windows nodes computation"
-
-    @property
-    def computation(self) -> dict[str, float | None]:
-        """The work of all ranks together."""
-        return {each.name: getattr(self.work, each.name, None) for each in fields(Computation)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +70,8 @@ class RunEfficiencies(KeptParts):
     JSON = (
         "file=run.path workload=run.header.workload solver=run.header.solver "
         "ranks=run.header.ranks bodies=run.bodies solve_time_s=run.solve_time_s outside_s "
-        "not_split? text=explain withheld? **shown_parts findings"
+        "not_split? text=explain withheld? whole=shown windows=shown_windows nodes=shown_nodes "
+        "computation=shown_computation findings"
     )
 
     @classmethod
@@ -135,12 +97,8 @@ class RunEfficiencies(KeptParts):
         """Why communication efficiency is not split; empty if it is."""
         if self.whole.ideal_s is not None:
             return ""
-        if self.run.reduced:
-            return OF_PROFILES
-        if self.run.header.workload == ADAPTIVE:
-            return OF_ADAPTIVE
-        why_not = self.run.header.spec.get("events_left_out")
-        return f"{NOT_SPLIT}: {why_not}" if why_not else WITHOUT_EVENTS
+        why_not = self.run.header.spec.get("events_left_out") or "this run has no events"
+        return f"{NOT_SPLIT}: {OF_PROFILES if self.run.reduced else why_not}"
 
     @property
     def outside_s(self) -> float:
@@ -165,16 +123,19 @@ class RunEfficiencies(KeptParts):
         return None if self.withheld else self.whole
 
     @property
-    def shown_parts(self) -> ShownParts:
-        """What is given of the run and its parts."""
-        if self.withheld:
-            return ShownParts(whole=ShownWhole(self.whole, None), work=None)
-        return ShownParts(
-            whole=ShownWhole(self.whole, self.whole),
-            windows=self.windows,
-            nodes=[ShownNode(name, each) for name, each in self.nodes.items()],
-            work=self.computation,
-        )
+    def shown_windows(self) -> tuple[Window, ...]:
+        """Those of its windows."""
+        return () if self.withheld else self.windows
+
+    @property
+    def shown_nodes(self) -> list[ShownNode]:
+        """Those of its nodes."""
+        return [ShownNode(*each) for each in self.nodes.items() if not self.withheld]
+
+    @property
+    def shown_computation(self) -> Computation | None:
+        """The work of all ranks together; None if it cannot be told from waiting."""
+        return None if self.withheld else self.computation
 
 
 def efficiencies_of(run: Run, windows: int = WINDOWS) -> RunEfficiencies:
@@ -277,19 +238,18 @@ class RunTally:
 def of_profiles(run: Run) -> RunEfficiencies:
     """Compute the efficiencies of all ranks of a run with full records of only some.
 
-    Files of older versions do not contain the run time of all ranks. The longest time of a rank
-    replaces it, and `why_withheld` then withholds the result.
+    Raises
+    ------
+    DataError
+        An older version wrote the file, without the run time of all ranks.
     """
     phases = profiles_of(run).sum(axis=0)
     own = [at for at, name in enumerate(run.phases) if name not in IN_MPI]
     local = phases[:, own].sum(axis=1)
-    run_time_s = float(phases.sum(axis=1).max())
-    if run.has("interval_run_time"):
-        run_time_s = float(run.variable("interval_run_time").sum())
+    run_time_s = float(run.variable("interval_run_time").sum())
     hosts = np.array(hosts_of_all(run))
-    size = float(run.header.spec.get("unknowns") or 1) * float(run.header.iterations or 1)
-    if run.has("count_total") and "cells" in run.texts("count"):
-        size = float(total_of(run, "cells").sum())
+    cells = run.has("count_total") and "cells" in run.texts("count")
+    size = size_of(run, float(total_of(run, "cells").sum()) if cells else 0.0)
 
     def of(ranks: NDArray[np.bool_]) -> Efficiencies:
         return Efficiencies.of_ranks(local[ranks], run_time_s, None)
@@ -319,7 +279,7 @@ def body_block(block: Block) -> BodyBlock:
     local = np.maximum(duration - spent, work.sum(axis=2, dtype=np.float64))
     if "unclassified" in run.phases:  # is not work; its place between the events is unknown
         unclassified = block.phases[:, :, run.phases.index("unclassified")].astype(np.float64)
-        left = np.clip(1.0 - unclassified / np.maximum(local, TINY_S), 0.0, 1.0)
+        left = np.clip(1.0 - unclassified / np.maximum(local, 1e-12), 0.0, 1.0)
         local, work = local * left, work * left[:, :, None].astype(np.float32)
         local = np.maximum(local, work.sum(axis=2, dtype=np.float64))
     events = EventBlock(
@@ -358,14 +318,12 @@ class Counts:
         known = self._counted and all(0.0 < each < np.inf for each in self._sums.values())
         return Computation(
             local_s=local_s,
-            size=self._size(),
+            size=size_of(self._run, self._cells),
             counted_s=self._seconds if known else None,
             **(self._sums if known else {}),
         )
 
-    def _size(self) -> float:
-        """Return the size of the run: cells of all cycles, or unknowns times iterations."""
-        header = self._run.header
-        if self._cells > 0.0:
-            return self._cells
-        return float(header.spec.get("unknowns") or 1) * float(header.iterations or 1)
+
+def size_of(run: Run, cells: float) -> float:
+    """Return the size of a run: cells of all cycles, or unknowns times iterations."""
+    return cells or float(run.header.spec.get("unknowns") or 1) * (run.header.iterations or 1)

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from hindmost.analysis.runs.finding import SPOILS
 from hindmost.harness.runfile.all_ranks import unclassified_share_of_all
 from hindmost.harness.runfile.bodies import WAITING
 from hindmost.harness.runfile.reader import Run
 from hindmost.text import counted, percent
-
-UNCLASSIFIED_TOLD = 0.01
-UNCLASSIFIED_MOST = 0.10
-"""Shares of a rank's time in unclassified MPI calls: above the first it is reported, above the
-second no efficiency is given."""
 
 
 def why_withheld(run: Run) -> str:
@@ -22,13 +18,8 @@ def why_withheld(run: Run) -> str:
         return f"{differ}, so iterations of the same number may be different ones"
     if mpi_unseen(run):
         return what_unseen_is(run)
-    if run.reduced and not run.has("interval_run_time"):
-        return (
-            f"only {run.columns} of {run.header.ranks} ranks kept full records, and an older "
-            "version of hindmost did not keep the run time of all"
-        )
     share = float(np.max(unclassified_share_of_all(run), initial=0.0))
-    if share > UNCLASSIFIED_MOST:
+    if share > SPOILS:
         return (
             f"{percent(share, 0)} of a rank's time is in {unclassified_calls(run)}: it is unknown "
             "whether it waits or works there"

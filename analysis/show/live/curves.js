@@ -52,14 +52,15 @@ class Curves extends Chart {
     pen.strokeStyle = pen.fillStyle = ink("--quiet");
     pen.textAlign = "left";
     pen.lineWidth = 0.6;
-    let free = -Infinity;
+    const free = [-Infinity, -Infinity]; // names stand in two rows, in the lower one if there is room
     for (const [name, at] of this.data.marks) {
       const x = this.toX(at), width = pen.measureText(name).width;
       pen.strokeRect(x, MARGIN.top, 0, this.box.h);
       const begin = Math.min(x + 3, MARGIN.left + this.box.w - width - 2);
-      if (begin < free) continue;
-      pen.fillText(name, begin, MARGIN.top + this.box.h - 4);
-      free = begin + width + 8;
+      const row = free.findIndex((end) => begin >= end);
+      if (row < 0) continue;
+      pen.fillText(name, begin, MARGIN.top + this.box.h - 4 - 14 * row);
+      free[row] = begin + width + 8;
     }
   }
   bars(pen, series) {

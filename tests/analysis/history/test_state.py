@@ -170,11 +170,10 @@ def test_a_case_that_did_not_run_tonight_stays(tmp_path: Path) -> None:
     assert study.status() == "fail"
 
 
-def test_another_machine_is_kept_apart_and_told(tmp_path: Path) -> None:
+def test_another_machine_is_kept_apart(tmp_path: Path) -> None:
     path = tmp_path / "state"
-    assert after(series(noise(0, NIGHTS)), path).remarks == ()
-    (remark,) = after(series(noise(1, 1), machine="", first=NIGHTS), path).remarks
-    assert "'blake'" in remark
+    after(series(noise(0, NIGHTS)), path)
+    after(series(noise(1, 1), machine="", first=NIGHTS), path)
     assert len(read_state(path).series) == 2
 
 

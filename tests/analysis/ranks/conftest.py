@@ -51,10 +51,8 @@ def run_path(tmp_path: Path, header: Header, values: dict[str, object]) -> Path:
     return write_whole(tmp_path, replace(header, ranks=RANKS, iterations=60, restart=30), values)
 
 
-def reduced_values(
-    values: dict[str, object], kept: list[int], *, earlier: bool = False
-) -> dict[str, object]:
-    """Return what a run that kept these ranks has; ``earlier``: as version 2 wrote it."""
+def reduced_values(values: dict[str, object], kept: list[int]) -> dict[str, object]:
+    """Return what a run that kept these ranks has, without what models need."""
     made = without_events(values)
     for name, each in values.items():
         if name in ("restart_duration", "duration", "start", "phase_duration"):
@@ -69,11 +67,7 @@ def reduced_values(
         "profile_phase": phases.reshape(6, 10, RANKS, len(PHASES)).sum(axis=1),
         "interval_bodies": np.full(6, 10),
         "every_solve_time": np.asarray(values["solve_time"]) + np.arange(RANKS) * 1e-9,
-        "every_last": np.bincount(phases[:, :, LOCAL].argmax(axis=1), minlength=RANKS),
-        "every_waited": np.zeros(RANKS),
     }
-    if earlier:
-        return made
     work = phases[:, :, LOCAL].astype(np.float32).astype(float)
     late = lateness(work, [str(name) for name in np.asarray(values["host"])])
     edges = np.geomspace(work.min(), work.max() * 1.001, 21)

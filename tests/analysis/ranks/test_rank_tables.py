@@ -72,7 +72,7 @@ def test_waits_are_no_work(tmp_path: Path) -> None:
         ("just words\n", "format of .*metrics.csv is unknown.*rank,host,compute"),
         ("rank,a\n0,1\n0,2\n", "every rank has one row"),
         ("rank,a\n0,x\n", "line 2: 'x' is not a number"),
-        ("rank,a\n0\n", "line 2: 1 fields under 2 columns"),
+        ("rank,a\n0\n", "line 2: 1 fields where the header has 2"),
         ("rank,a\n0,nan\n", "'a' of rank 0 is not a number"),
         ("rank\n0\n", "format of .*metrics.csv is unknown.*rank,host,compute"),
         ("rank,host\n0,a\n", "at least one metric"),

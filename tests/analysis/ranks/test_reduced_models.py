@@ -12,8 +12,8 @@ from tests.analysis.ranks.conftest import RANKS, reduced_values, with_bodies_of_
 
 import hindmost
 from hindmost import cli
-from hindmost.analysis.fits.study import FitOptions, FittedRun, fit_run
-from hindmost.errors import DamagedFileError, DataError
+from hindmost.analysis.fits.study import FitOptions, fit_run
+from hindmost.errors import DamagedFileError
 from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.writer import write_whole
 from hindmost.models.noise.fit import MODELS
@@ -76,17 +76,6 @@ def test_the_verbs_say_on_how_many_ranks_figures_rest(
     assert cli.main(["whatif", "--json", path]) == 0
     [entry] = json.loads(capsys.readouterr().out)["predictions"]
     assert (entry["kept_ranks"], entry["ranks"]) == (3, RANKS)
-
-
-def test_a_file_of_an_older_version_has_no_models(
-    tmp_path: Path, header24: Header, values: dict[str, object]
-) -> None:
-    run = hindmost.open(write_whole(tmp_path, header24, reduced_values(values, KEPT)))
-    fitted: FittedRun = fit_run(run, QUICK)
-    assert fitted.models == ()
-    assert "An older version wrote the file" in fitted.refused["all models"]
-    with pytest.raises(DataError, match="An older version"):
-        cli.main(["fit", str(run.path)])
 
 
 @pytest.mark.parametrize(

@@ -39,9 +39,6 @@ def test_the_table_of_collected_runs_is_passed_over_in_silence(tmp_path: Path) -
     )
     assert read_experiment(tmp_path).warnings == ()
     assert read_experiment(tmp_path, format="text").warnings == ()
-    (tmp_path / "collected.json").write_text(json_document(SMALL))  # somebody's own
-    with pytest.raises(DataError, match="several formats"):
-        read_experiment(tmp_path)
 
 
 def test_the_numbers_of_a_figure_are_passed_over_in_silence(tmp_path: Path) -> None:

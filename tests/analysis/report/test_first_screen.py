@@ -191,7 +191,7 @@ def test_a_scaling_model_that_does_not_fit_is_told_on_the_page(tmp_path: Path) -
     experiment.write_text("\n".join(["p,time [s]", *rows]))
     assert main(["report", str(experiment), "--out", str(page)]) == 0
     html = page.read_text()
-    assert "the model does not fit: it is off by" in words(html)
+    assert "The model does not fit: it is off by" in words(html)
     assert "(does not fit)" in html
 
 

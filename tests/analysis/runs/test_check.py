@@ -17,7 +17,6 @@ from hindmost.analysis.runs.check_bodies import (
     BodyTimes,
     WorkCourse,
     growth_of,
-    longest_stretch,
     look_at_bodies,
     look_at_work,
     read_body_times,
@@ -43,7 +42,7 @@ def slowed(values: Values, factor: np.ndarray[Any, np.dtype[np.float64]]) -> Non
 
 
 def drift(values: Values) -> None:
-    slowed(values, np.linspace(1.0, 1.2, 600))
+    slowed(values, np.linspace(1.0, 1.12, 600))
 
 
 def outliers(values: Values) -> None:
@@ -55,7 +54,7 @@ def recurring(values: Values) -> None:
 
 
 def slow_stretch(values: Values) -> None:
-    slowed(values, np.where((np.arange(600) >= 200) & (np.arange(600) < 340), 1.5, 1.0))
+    slowed(values, np.where((np.arange(600) >= 200) & (np.arange(600) < 380), 1.5, 1.0))
 
 
 def unattributed(values: Values) -> None:
@@ -122,7 +121,7 @@ SPOILT: dict[str, tuple[Callable[[Values], None], str]] = {
 WORSE: dict[str, tuple[Callable[[Values], None], str]] = {
     "unattributed-mpi": (mostly_unattributed, "20.0 % of a rank's time"),
     "outliers": (dominated, "1 iteration lasts over 3 times the median, 7"),
-    "outliers at first": (dominated_at_first, "the first iterations do one-time work"),
+    "outliers at first": (dominated_at_first, "one-time work at first"),
     "drift": (fell_apart, "of the last quarter"),
     "crowded": (bound_together, "3 ranks were bound to core 0"),
     "crowded and known": (
@@ -206,10 +205,7 @@ def test_what_leaves_no_conclusion_is_an_error(
 
 LOOPS: dict[str, tuple[Callable[[Values], None], dict[str, Any], str]] = {
     "unclassified calls": (mostly_unattributed, {}, "recorder.phase('halo')"),
-    "slow iterations": (dominated, {}, "or these iterations do more (output, a checkpoint)"),
-    "a slow first iteration": (dominated_at_first, {}, "start recording at a later one"),
     "unseen MPI": (nothing_waits, {"mpi_seen": False}, "call hindmost.listen() before mpi4py"),
-    "a slow stretch": (slow_stretch, {}, "or these iterations do more work"),
 }
 
 
@@ -294,13 +290,11 @@ def test_the_ranks_whose_work_grows_or_recurs_are_named() -> None:
         quarters_s=np.array([np.median(work[:300], axis=0), np.median(work[-300:], axis=0)]),
         growth=growth_of(work, place),
         recurring=find_recurring(work, place),
-        clocks_s=(None,),
     )
     times = BodyTimes(
         slowest=work.max(axis=1),
         relative=work.max(axis=1) / np.median(work.max(axis=1)),
         rank_s=work.sum(axis=0),
-        same_work=False,
         rank_quarters=np.array([[0.8, 0.85], [0.8, 1.15]]),
     )
     assert look_at_work(times)
@@ -310,11 +304,7 @@ def test_the_ranks_whose_work_grows_or_recurs_are_named() -> None:
         found["recurring"].text
     )
     assert "own work grew on rank 1 by 3" in found["drift"].text
-    assert found["drift"].text.endswith("not on the other")
-    assert "on rank 1 the program has more to do" in found["drift"].advice
-    counted = replace(course, instructions=np.zeros(2))
-    text = {each.code: each.advice for each in look_at_bodies(times, counted)}["drift"]
-    assert "the core of rank 1 became slower" in text
+    assert found["drift"].text.endswith("of 2 ranks")
     assert "outliers" in {each.code for each in look_at_bodies(times)}  # if work is not known
 
 
@@ -340,11 +330,6 @@ def test_few_bodies_and_repeats_that_differ(
     assert out.count("repeats differ by 20 %") == 2  # under both
 
 
-def test_longest_stretch() -> None:
-    assert longest_stretch(np.array([], bool)) == 0
-    assert longest_stretch(np.array([1, 1, 0, 1, 1, 1, 0], bool)) == 3
-
-
 def test_slow_bodies_of_one_rank_or_the_other_are_no_drift(
     tmp_path: Path, header: Header, good: Values
 ) -> None:
@@ -353,7 +338,7 @@ def test_slow_bodies_of_one_rank_or_the_other_are_no_drift(
     early = random.random((150, 3)) < 0.3  # most bodies have a slow rank, no rank most of them
     duration[:150] *= np.where(early, 2.0, 1.0)
     made = {**good, "duration": duration}
-    course = read_body_times(open_run(write_whole(tmp_path, header, made)), same_work=True)
+    course = read_body_times(open_run(write_whole(tmp_path, header, made)))
     assert abs(course.drift) < 0.01
     assert not [each for each in look_at_bodies(course) if each.code == "drift"]
 
@@ -363,24 +348,21 @@ def test_drift_says_how_much_more_or_less() -> None:
         slowest=np.ones(400),
         relative=np.repeat([1.0, 0.7], 200),
         rank_s=np.ones(1),
-        same_work=True,
         rank_quarters=np.array([[1.0], [0.7]]),
     )
     assert "30 % less time than" in next(iter(look_at_bodies(course))).text
 
 
-@pytest.mark.parametrize("same_work", [True, False])
-def test_a_run_that_is_mostly_disturbed_has_no_baseline(same_work: bool) -> None:
+def test_a_run_that_is_mostly_disturbed_has_no_baseline() -> None:
     times = np.where(np.arange(400) % 5 == 0, 1e-3, 15e-3)  # every fifth undisturbed
     course = BodyTimes(
         slowest=times,
         relative=times / np.median(times),
         rank_s=np.ones(1),
-        same_work=same_work,
         rank_quarters=np.ones((2, 1)),
     )
     (found,) = look_at_bodies(course)
-    assert (found.code, found.severity) == ("no-baseline", "error" if same_work else "note")
+    assert (found.code, found.severity) == ("no-baseline", "note")
     assert not list(look_at_bodies(replace(course, relative=np.ones(400))))
 
 

@@ -73,11 +73,6 @@ APART: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
         {"scheduler": {"HINDMOST_CONFIGURATION": '{"ranks": 3, "width": 2}'}},
         "width 2",
     ),
-    "a sweep of an older file": (
-        {"scheduler": {"HINDMOST_RUN_ID": "gmres-p2-r00-aaaaaaaaaa"}},
-        {"scheduler": {"HINDMOST_RUN_ID": "gmres-p2-r01-bbbbbbbbbb"}},
-        "study's values bbbbbbbbbb",
-    ),
     "a deck": (
         {"spec": {"deck": DECK}},
         {"spec": {"deck": DECK.replace("1.0", "3.5")}},
@@ -187,7 +182,7 @@ def test_loops_of_one_name_and_another_structure_are_apart(write: Write) -> None
     kinds = np.full((40, 1), EventKind.SEND, np.uint8)
     other = write({"event_kind": kinds}, spec=LOOP)
     groups = group_runs([usual, other])
-    assert [group.remark for group in groups] == ["events 1 reduce", "events 1 send"]
+    assert [group.remark for group in groups] == ["events reduce", "events send"]
 
 
 def test_loops_that_name_their_solvers_stand_side_by_side(write: Write) -> None:

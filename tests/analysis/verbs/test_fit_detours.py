@@ -104,7 +104,7 @@ def test_it_says_which_ranks_and_what_it_cannot_know(
 ) -> None:
     assert main(["fit", "--detours", str(disturbed(tmp_path, header))]) == 0
     said = " ".join(capsys.readouterr().out.split())
-    assert "Detours on rank 1-2 only, all on b." in said
+    assert "Detours on ranks 1, 2 only, all on b." in said
     assert "none found" in said
     assert "at random" in said
     assert "cannot be told from jitter" in said

@@ -100,8 +100,6 @@ def test_fit_json_is_what_the_design_promises(
     monkeypatch.setattr("hindmost.analysis.fits.study.fit_models", None)
     assert main(["fit", "--families", "--json", str(folder)]) == 0
     assert capsys.readouterr().out == printed
-    with pytest.raises(TypeError):
-        main(["fit", "--json", "--by-node", str(folder)])
 
 
 def test_several_runs_are_fitted_in_several_processes(

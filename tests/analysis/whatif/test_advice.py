@@ -127,7 +127,7 @@ def test_the_answer_is_the_first_sentence(
     first = "pgmres does not pay off on 3 ranks: an iteration takes 1."
     assert printed.startswith(first)
     assert main([*words, "--speed", "x2"]) == 0
-    assert "None of the changes below changes this." in capsys.readouterr().out
+    assert capsys.readouterr().out.count("pays off") == 0  # the same answer is not repeated
 
 
 def test_two_loops_of_programs_of_ones_own_are_compared(

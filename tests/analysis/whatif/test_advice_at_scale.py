@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -132,7 +131,6 @@ def test_it_pays_off_from_where_the_maximum_exceeds_the_extra_work(
     assert once[-1]["verdict"] == "pays off"
     assert found["answer"].startswith("pgmres pays off ")
     assert "(simulated, extrapolated from 4 ranks)" in found["answer"]
-    assert all(each["origin"] == "simulated" for each in once)
 
 
 def test_one_repeat_of_either_side_decides_nothing(
@@ -141,7 +139,7 @@ def test_one_repeat_of_either_side_decides_nothing(
     alone = sorted(files[1].iterdir())[0]
     found = advice(capsys, files[0], alone, "--ranks", "256", *SCALE[2:])
     (once,) = found["at_scale"]
-    assert once["verdict"] == once["with_recorded_noise"]["verdict"] == "undecided"
+    assert once["verdict"] == "undecided"
     assert once["ratio_interval"][1] < 1.0
     assert "do not decide whether pgmres pays off on 256 ranks: pgmres has one" in found["answer"]
 
@@ -176,27 +174,15 @@ def test_what_to_measure_and_what_is_assumed_are_said(
     assert main(["whatif", str(files[0]), "--against", str(files[1]), *SCALE]) == 0
     printed = " ".join(capsys.readouterr().out.split())
     assert "To be surer, record 3 repeats of each solver" in printed
-    said = "To be surer of the noise, record about 1,280 iterations in one run on 4 ranks (now: "
-    assert said in printed
-    assert "All simulated." in printed
+    assert "The slowest of 256 ranks is rarer than what 400 iterations of 4 ranks show" in printed
+    assert "gmres: Of " in printed
     assert "Assumed: Weak scaling" in printed
-
-
-def test_times_that_the_table_withholds_stand_under_a_condition(
-    files: list[Path], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("hindmost.models.simulation.simulated_solve.WIDEST", 1.0)
-    found = advice(capsys, *files, "--ranks", "256", *SCALE[2:])
-    assert found["at_scale"][0]["blocking_s"] is None
-    lead = "If no detour exceeds the longest recorded one, an iteration of gmres takes "
-    assert lead in found["answer"]
-    assert "each repeat is simulated by itself" in found["answer"]
 
 
 def test_a_ratio_too_wide_to_mean_anything_is_no_face_value(
     files: list[Path], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hindmost.analysis.whatif.compared.WIDEST", 1.0)
+    monkeypatch.setattr("hindmost.analysis.whatif.advice.WIDEST", 1.0)
     found = advice(capsys, *files, "--ranks", "256", *SCALE[2:])
     (at,) = found["at_scale"]
     low, high = at["ratio_interval"]
@@ -204,30 +190,6 @@ def test_a_ratio_too_wide_to_mean_anything_is_no_face_value(
     assert f"an iteration takes {low:.2f} to {high:.2f} times as long" in found["answer"]
     assert "face value" not in found["answer"]
     assert "To the tolerance" not in found["answer"]
-
-
-@pytest.mark.parametrize("repeats", [2, 3])
-def test_the_parts_of_an_iteration_are_those_of_the_time_in_the_table(
-    tmp_path: Path, header: Header, capsys: pytest.CaptureFixture[str], repeats: int
-) -> None:
-    random = np.random.default_rng(8)
-    folders = [tmp_path / "blocking", tmp_path / "pipelined"]
-    for at, folder in enumerate(folders):
-        folder.mkdir()
-        for more in range(repeats):  # each with more noise than the one before
-            noise = random.exponential((1 + more) * 5e-6, (BODIES, RANKS))
-            write(folder, header, noise, pipelined=bool(at))
-    found = advice(capsys, *folders, "--ranks", "16", *SCALE[2:])
-    (at_scale,) = found["at_scale"]
-    for solver, key in (("gmres", "blocking_s"), ("pgmres", "pipelined_s")):
-        said = re.search(
-            rf"An iteration of {solver} takes ([0-9.]+) us on 16 ranks: (.*?)\.(?:\n|$)",
-            found["answer"],
-        )
-        assert said is not None
-        assert float(said[1]) == pytest.approx(1e6 * at_scale[key], rel=5e-3)
-        parts = [float(each) for each in re.findall(r"([0-9.]+) us", said[2])]
-        assert sum(parts) == pytest.approx(1e6 * at_scale[key], rel=0.01)
 
 
 def test_what_enough_repeats_differ_by_is_in_the_interval_and_vetoes_nothing(

@@ -148,8 +148,8 @@ def test_what_has_no_blocks_or_contradicts_itself(
     ("words", "told"),
     [
         (["--balance", "best"], "choose greedy, refine, none."),
-        (["--balance", "greedy", "--latency", "x2"], "stands alone; omit --latency"),
-        (["--balance", "greedy", "--ranks", "8"], "stands alone; omit --ranks"),
+        (["--balance", "greedy", "--latency", "x2"], "--latency and --balance are answered apart"),
+        (["--balance", "greedy", "--ranks", "8"], "--ranks and --balance are answered apart"),
     ],
 )
 def test_requests_that_cannot_be_met(run_file: Path, words: list[str], told: str) -> None:

@@ -100,7 +100,7 @@ def test_it_says_what_it_simulates_and_assumes(
     said = " ".join(capsys.readouterr().out.split())
     assert "trace.ti: 2 ranks, 1 message, 0 collectives; simulated 5.00 ms on small" in said
     assert "With latency x2: simulated 6.00 ms (+20.0 %)." in said
-    assert "in brackets without a change: work 50.0 % (60.0 %), network 50.0 % (40.0 %)." in said
+    assert "in brackets without the change: work 50.0 % (60.0 %), network 50.0 % (40.0 %)." in said
     assert "Assumed: All collectives are of all ranks" in said
     assert whatif(trace, "--latency", "1,2,4") == 0
     table = " ".join(capsys.readouterr().out.split())

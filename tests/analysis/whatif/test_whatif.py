@@ -130,7 +130,7 @@ def test_sentences_come_first(run: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert title.startswith("gmres on laplacian-1d: 300 unknowns, 3 ranks")
     assert "a replay without a change" in recorded
     assert predicted.startswith("With latency x2: predicted ")
-    assert "\nCritical path, in brackets as recorded: work " in printed
+    assert "\nCritical path, in brackets without the change: work " in printed
     assert "Assumed: What messages and reductions typically cost" in printed
     assert main(["whatif", str(run), "--latency", "1,2"]) == 0
     assert "latency x2 " in capsys.readouterr().out

@@ -260,15 +260,6 @@ def test_damaged_run_files_are_refused(make: Make, run_file: Path) -> None:
     assert causes(study) == [Cause.FAILED]
 
 
-def test_outcomes_are_plain_json(make: Make) -> None:
-    study = make([writes(0)])
-    drive_here(study)
-    found = json.loads((study.run("run-0") / "outcome-1.json").read_text())
-    assert found["version"] == 1
-    assert (found["cause"], found["status"], found["files"]) == ("done", 0, ["r0.txt"])
-    assert found["job"] == f"process-{os.getpid()}"
-
-
 @pytest.mark.parametrize(
     ("scratch", "value"),
     [
@@ -287,15 +278,6 @@ def test_a_scratch_that_is_no_folder_is_not_held_against_the_run(
     with pytest.raises(MissingError, match="not an absolute path"):
         drive_here(study)
     assert causes(study) == []
-
-
-def test_a_dollar_in_the_folder_of_a_variable_stays(
-    make: Make, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setenv("HINDMOST_SOMEWHERE", f"{tmp_path}/a$b")
-    study = make([writes(0)], scratch="$HINDMOST_SOMEWHERE")
-    assert drive_here(study) == 0
-    assert (tmp_path / "a$b").is_dir()
 
 
 def test_a_launcher_that_a_scheduler_ended_may_say_that_all_is_well(

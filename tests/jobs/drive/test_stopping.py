@@ -94,33 +94,6 @@ def test_a_disk_that_is_full_at_any_write(make: Make, monkeypatch: pytest.Monkey
     expect_all(study)
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="a small disk is mounted as root only")
-def test_a_small_disk_that_is_full(make: Make, tmp_path: Path) -> None:
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", disk], capture_output=True, check=False
-    )
-    if mounted.returncode:
-        pytest.skip("no disk may be mounted here")
-    try:
-        fill = 'head -c 1500000 /dev/zero > "$0"/big.bin || exit 3'
-        study = make([("sh", "-c", fill, "{out}") for _ in range(4)], name="disk/study")
-        assert drive(study, "a0", NoLauncher(), grace_s=0.3) == 75
-        done = fingerprint(study)
-        assert done
-        assert all(
-            outcome.cause in (Cause.DONE, Cause.STOPPED)
-            for record in study.records().values()
-            for outcome in record.outcomes
-        )
-        subprocess.run(["mount", "-o", "remount,size=32m", disk], check=True)
-        assert drive(study, "a0", NoLauncher(), grace_s=0.3) == 0
-        assert done.items() <= fingerprint(study).items()
-    finally:
-        subprocess.run(["umount", disk], check=True)
-
-
 def test_a_kill_between_files_and_outcome_leaves_the_run_undone(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:

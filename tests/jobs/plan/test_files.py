@@ -6,8 +6,6 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from hindmost.documents import parse_document
 from hindmost.errors import DataError, UnknownSchemaError
@@ -77,18 +75,3 @@ def test_newer_and_absent_plans(plan: Plan, tmp_path: Path) -> None:
     path.write_text(text_of(plan).replace('"version": 1', '"version": 2'))
     with pytest.raises(UnknownSchemaError, match="version 2"):
         read_plan(path)
-
-
-@given(cut=st.floats(0, 1, exclude_max=True), flip=st.integers(0, 255))
-def test_damage_is_refused_or_harmless(
-    plan: Plan, tmp_path_factory: pytest.TempPathFactory, cut: float, flip: int
-) -> None:
-    data = bytearray(text_of(plan).encode())
-    data[int(cut * len(data))] = flip
-    path = tmp_path_factory.getbasetemp() / "damaged.json"
-    path.write_bytes(data)
-    try:
-        found = read_plan(path)
-    except DataError:
-        return
-    assert isinstance(found, Plan)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -71,8 +70,6 @@ def test_ids_depend_on_configuration_and_repeat_only() -> None:
 def test_ids_can_be_names_of_files() -> None:
     assert run_id({"deck": "../a b", "ranks": 1}, 0).startswith("a-b-p1-r00-")
     assert run_id({"ranks": 1}, 0).startswith("run-p1-r00-")
-    assert run_id({"unknowns": int(1e300)}, 0).startswith("run-u1e300-r00-")
-    assert len(run_id({"unknowns": 10**4000}, 0)) < 60
 
 
 def test_every_block_holds_each_configuration_once() -> None:
@@ -95,18 +92,6 @@ def test_the_order_of_a_seed_stays_for_ever() -> None:
     values = list("abcdefgh")
     shuffle(values, random.Random(20261121))
     assert "".join(values) == "efagdcbh"
-
-
-def test_orders_are_equally_likely() -> None:
-    stream = random.Random(5)
-    seen: Counter[str] = Counter()
-    for _ in range(6000):
-        values = list("abc")
-        shuffle(values, stream)
-        seen["".join(values)] += 1
-    assert len(seen) == 6
-    # Chi squared of 5 degrees of freedom passes 20.5 once in a thousand.
-    assert sum((count - 1000) ** 2 / 1000 for count in seen.values()) < 20.5
 
 
 def test_the_words_are_filled_and_out_is_left() -> None:
@@ -141,34 +126,10 @@ def test_solvers_are_compared_in_one_allocation() -> None:
     assert [(len(each.runs), each.walltime_s) for each in longer] == [(12, 62 * 60)] * 3
 
 
-def test_a_block_that_no_job_holds_is_split_and_marked() -> None:
-    plan = make_plan(study(job=15))
-    assert all(run.split for run in plan.runs)
-    assert max(len(each.runs) for each in plan.allocations) == 2
-    capped = make_plan(study(runs=2))
-    assert all(run.split for run in capped.runs)
-    assert {len(each.runs) for each in capped.allocations} <= {1, 2}
-
-
-@pytest.mark.parametrize("by", ['"none"', '["solver"]'])
-def test_solvers_that_are_kept_apart_are_marked(by: str) -> None:
-    plan = make_plan(study(by=by))
-    assert all(run.split for run in plan.runs)
-    if by == '"none"':
-        assert len(plan.allocations) == len(plan.runs) == 36
-
-
 def test_by_all_asks_for_the_most_nodes() -> None:
     plan = make_plan(study(by='"all"', job=600))
     (allocation,) = plan.allocations
     assert (allocation.nodes, allocation.ranks_per_node, allocation.id) == (2, 4, "a000")
-
-
-def test_by_names() -> None:
-    plan = make_plan(study(by='["solver"]', job=600))
-    for allocation in plan.allocations:
-        assert len({r.configuration["solver"] for r in runs_of(plan, allocation)}) == 1
-    assert sorted(each.id[5:] for each in plan.allocations) == ["cg", "gmres", "pgmres"]
 
 
 @settings(max_examples=60, deadline=None)

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hindmost import profiles
-from hindmost.documents import parse_document
+from hindmost.documents import parse_document, profiles_path
 from hindmost.errors import DataError, UnknownSchemaError, UsageError
 from hindmost.jobs.study.read import COMMAND, read_study, study_of
 from hindmost.jobs.study.study import PackBy, RunOrder, Study
@@ -132,21 +131,6 @@ ERRORS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("value", "word"),
-    [
-        ("[" * 100 + "]" * 100, "nested deeper than 64"),
-        ("9" * 5000, "more digits than can be read"),
-    ],
-)
-def test_an_error_of_the_whole_document_has_no_place(value: str, word: str) -> None:
-    with pytest.raises(DataError) as caught:
-        read(f"a = {value}")
-    assert ":1:" not in str(caught.value)
-    assert word in str(caught.value)
-    assert "sys." not in str(caught.value)
-
-
 @pytest.mark.parametrize(("old", "new", "word"), ERRORS)
 def test_errors_say_what_is_wrong(old: str, new: str, word: str) -> None:
     assert DRAFT.count(old) >= 1
@@ -154,12 +138,6 @@ def test_errors_say_what_is_wrong(old: str, new: str, word: str) -> None:
         read(DRAFT.replace(old, new, 1))
     assert str(caught.value).startswith("study.toml: ")
     assert len(str(caught.value).splitlines()) == 1
-
-
-@pytest.mark.parametrize("seed", ["1" * 5000, "0x" + "f" * 5000])
-def test_a_seed_that_nobody_means(seed: str) -> None:
-    with pytest.raises(DataError, match=r"^study\.toml:"):
-        read(DRAFT.replace("20261121", seed))
 
 
 def test_scratch_is_a_whole_path() -> None:
@@ -234,7 +212,6 @@ def test_machines_of_ones_own_join_and_the_study_wins(own: Path, tmp_path: Path)
     site = machines["site-a"]
     assert (site.account, site.cores_per_node, site.qos) == ("e00", 128, "low")
     assert machines["site-b"].launcher == "mpiexec"
-    assert (profiles.profiles_path(), profiles.profile_names(own)) == (own, ("site-a", "site-b"))
 
 
 def test_errors_in_ones_own_machines_name_that_file(own: Path, tmp_path: Path) -> None:
@@ -255,12 +232,12 @@ def test_doctor_reads_the_same_names(own: Path, monkeypatch: pytest.MonkeyPatch)
     own.write_text("machine = 3")
     assert look_at_machines()[0] == "note"
     own.write_text("machine = ")
-    assert "cannot be read as TOML" in look_at_machines()[1]
+    assert "not TOML" in look_at_machines()[1]
     own.unlink()
     assert look_at_machines()[1].startswith(f"no {own}")
     monkeypatch.setenv("XDG_CONFIG_HOME", "relative")
     monkeypatch.setenv("HOME", "/home/somebody")
-    assert profiles.profiles_path() == Path("/home/somebody/.config/hindmost/machines.toml")
+    assert profiles_path() == Path("/home/somebody/.config/hindmost/machines.toml")
 
 
 def test_files_that_are_none(tmp_path: Path) -> None:

@@ -12,8 +12,9 @@ from tests.analysis.history.page.planted import (
     synthetic,
 )
 
-from hindmost.analysis.history.page.history_page import write_history_page
 from hindmost.analysis.history.study import HistoryStudy, judge_history
+from hindmost.analysis.report.report import Contents, report_page
+from hindmost.analysis.show.html_renderer import write_page
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +25,7 @@ def study() -> HistoryStudy:
 @pytest.fixture(scope="module")
 def page(study: HistoryStudy, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("history") / "page.html"
-    write_history_page(study, path)
+    write_page(path, report_page(Contents(history=study)))
     return path
 
 

@@ -20,10 +20,11 @@ from tests.analysis.history.page.planted import (
 
 from hindmost.analysis.history.compare import compare_histories
 from hindmost.analysis.history.page import ratios as history_ratios
-from hindmost.analysis.history.page.history_page import write_history_page
 from hindmost.analysis.history.page.ratios import pairs_to_find
 from hindmost.analysis.history.study import HistoryStudy
 from hindmost.analysis.readers.history import History, NightlySeries
+from hindmost.analysis.report.report import Contents, report_page
+from hindmost.analysis.show.html_renderer import write_page
 
 
 def one(series: NightlySeries) -> History:
@@ -101,7 +102,7 @@ def test_pairs_that_nobody_asked_for_are_drawn_and_not_judged(
     assert all(names[first] == names[second] for first, second in same)
     monkeypatch.setattr(history_ratios, "MOST_PAIRS", 11)
     assert pairs_to_find(study.judged) == []
-    write_history_page(study, tmp_path / "page.html")
+    write_page(tmp_path / "page.html", report_page(Contents(history=study)))
     show(browser, tmp_path / "page.html", "#blake/beam/Jacobian&with=blake/other/Jacobian")
     words = text(browser, "#pair-words")
     assert f"{NIGHTS} paired nights" in words

@@ -23,9 +23,10 @@ from tests.analysis.history.page.planted import (
 )
 
 from hindmost.analysis.history.page.data import history_data
-from hindmost.analysis.history.page.history_page import write_history_page
 from hindmost.analysis.history.page.regime_statistics import mean_interval
 from hindmost.analysis.history.study import HistoryStudy
+from hindmost.analysis.report.report import Contents, report_page
+from hindmost.analysis.show.html_renderer import write_page
 
 
 def test_the_page_asks_for_nothing_and_keeps_foreign_text_dead(page: Path) -> None:
@@ -187,10 +188,6 @@ def test_regimes_are_told_with_intervals_and_histograms(
         low, high = mean_interval(regime, 0.95, level)
         assert f"{100 * level:g} % interval {low:.4g} to {high:.4g}" in card
     assert "2021-01-01 to 2021-04-23" in card
-    normal = stats.shapiro(judged.series.values[:STEP]).pvalue
-    told = re.search(r"values: p ([\d.e-]+)", card)
-    assert told is not None
-    assert float(told[1]) == pytest.approx(normal, rel=0.05)
     assert browser.evaluate("document.querySelectorAll('.regime canvas').length") >= 2
 
 
@@ -256,7 +253,7 @@ def test_503_series_of_400_nights_are_under_4_mb(study: HistoryStudy, tmp_path: 
         many.append(replace(model, series=series, labels=model.labels * 4))
     large = replace(study, judged=tuple(many))
     assert sum(len(each["values"]) for each in history_data(large)["series"]) == 503 * nights
-    write_history_page(large, tmp_path / "page.html")
+    write_page(tmp_path / "page.html", report_page(Contents(history=large)))
     assert 200_000 < (tmp_path / "page.html").stat().st_size < 4_000_000
 
 

@@ -76,16 +76,6 @@ def test_google_benchmark_with_aggregates_alone(tmp_path: Path) -> None:
     assert "other has neither a repetition nor a mean" in history.warnings[0]
 
 
-def test_google_benchmark_before_run_types(tmp_path: Path) -> None:
-    entries = [
-        {"name": name, "iterations": 3, "real_time": value, "cpu_time": 1.0, "time_unit": "ms"}
-        for name, value in (("sum", 2.0), ("sum", 4.0), ("sum_mean", 3.0), ("sum_stddev", 1.4))
-    ]
-    _, real = read(tmp_path, google("2018-09-12 20:23:47", *entries)).series
-    assert real.name.case == "sums: sum"
-    assert real.values == pytest.approx([3e-3])
-
-
 def test_google_benchmarks_that_failed(tmp_path: Path) -> None:
     bad = repetition("bad", 0.0, 0.0, error_occurred=True, error_message="no luck")
     skipped = repetition("later", 0.0, 0.0, skipped=True, skip_message="not here")
@@ -122,9 +112,8 @@ def test_pytest_benchmark_without_a_commit(tmp_path: Path, commit: str | None) -
     assert series.commits == ("",)
 
 
-def test_pytest_benchmark_with_sorted_keys_and_little_in_it(tmp_path: Path) -> None:
+def test_pytest_benchmark_with_little_in_it(tmp_path: Path) -> None:
     document = session(NIGHT, iqr=0.0, stddev=3.0)
-    document["benchmarks"][0]["more"] = "x" * (1 << 17)
     document["benchmarks"].append({"name": "test_none", "stats": {}})
     (tmp_path / "a.json").write_text(json.dumps(document, sort_keys=True))
     del document["commit_info"], document["benchmarks"][0]["stats"]["median"]

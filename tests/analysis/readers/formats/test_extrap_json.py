@@ -27,16 +27,6 @@ def document(**changes: Any) -> str:
     return json.dumps({**whole, **changes})
 
 
-def test_a_repeated_point_is_taken_as_repetitions(tmp_path: Path) -> None:
-    entries = [{"point": [4], "values": [1]}, {"point": [4.0], "values": [2, 3]}]
-    experiment = read(tmp_path, document(measurements={"main": {"time": entries}}))
-    assert experiment.series[0].values.tolist() == [[1, 2, 3]]
-    assert (
-        "measurements['main']['time'][1]: a point of main (time) appears again"
-        in (experiment.warnings[0])
-    )
-
-
 def test_missing_and_impossible_numbers_are_left_out(tmp_path: Path) -> None:
     values = f"[1.5, null, NaN, Infinity, 0, -2, 1{'0' * 400}]"
     text = '{"parameters": ["p"], "measurements": {"a": {"t": [{"point": [2], "values": %s}]}}}'

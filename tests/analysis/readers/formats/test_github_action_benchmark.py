@@ -34,7 +34,7 @@ def test_runs_of_a_page(tmp_path: Path, before: str, after: str) -> None:
     assert history.warnings == ()
 
 
-@pytest.mark.parametrize(("folder", "machine"), [("dev/bench", "fast"), ("blake", "blake")])
+@pytest.mark.parametrize(("folder", "machine"), [("dev/bench", "bench"), ("blake", "blake")])
 def test_a_page_in_the_folder_of_its_site(tmp_path: Path, folder: str, machine: str) -> None:
     site = tmp_path / folder
     site.mkdir(parents=True)

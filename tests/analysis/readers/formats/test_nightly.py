@@ -140,11 +140,3 @@ def test_a_folder_a_night_is_no_machine(tmp_path: Path) -> None:
     assert series.name.machine == ""
     assert series.values.tolist() == [4, 5]
     assert np.diff(series.times).tolist() == [86400]
-
-
-def test_a_date_that_is_not_that_of_the_files_name_is_told(tmp_path: Path) -> None:
-    path = write_night(tmp_path, 20210124)
-    path.rename(tmp_path / "ctest-20210224.json")
-    (said,) = read_history(tmp_path).warnings
-    assert "has the date 2021-01-24, and the file's name has 2021-02-24" in said
-    assert "dated by its contents" in said
