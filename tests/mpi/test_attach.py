@@ -225,10 +225,10 @@ def test_what_a_program_left_that_was_killed(solves: Path, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("every", "solves"), [("1", {"good_": 2, "broken_": 2}), ("2", {"good_": 2})]
+    ("every", "counts"), [("1", {"good_": 2, "broken_": 2}), ("2", {"good_": 2})]
 )
 def test_solves_after_one_that_ended_with_an_error(
-    every: str, solves: dict[str, int], recorded: tuple[Path, dict[str, list[Run]]]
+    every: str, counts: dict[str, int], recorded: tuple[Path, dict[str, list[Run]]]
 ) -> None:
     found: dict[str, int] = {}
     for run in recorded[1][f"every {every}"]:
@@ -238,7 +238,7 @@ def test_solves_after_one_that_ended_with_an_error(
         assert failure.startswith("an error of PETSc ended" if prefix == "broken_" else "")
         assert attached(run)["inner"] == []
         found[prefix] = found.get(prefix, 0) + attached(run)["solves"]
-    assert found == solves
+    assert found == counts
 
 
 def test_a_program_that_uses_hindmost_itself(
