@@ -219,12 +219,8 @@ class LoopRecorder:
         raised, why = missing_iterations(finished, communicator.allgather(notes.raised))
         calls, whole, lost = np.empty(0, RECORD), notes.numbers, 0
         if self._records is not None:
-            calls, until_ns, lost = (
-                self._records.calls(),
-                self._records.until_ns,
-                self._records.lost,
-            )
-            whole = notes.numbers[: bisect_right(notes.ends, until_ns)]
+            calls, lost = self._records.calls(), self._records.lost
+            whole = notes.numbers[: bisect_right(notes.ends, self._records.until_ns)]
         lost = communicator.allreduce(lost)
         if lost:
             finished = communicator.allgather(whole)
