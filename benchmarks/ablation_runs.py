@@ -158,7 +158,7 @@ def never(_: AttachedRun) -> float:
 
 OF_STRAGGLERS = (
     Mechanism(name="5 % above the mean", patches=((attached, "MATTERS", 0.0),)),
-    Mechanism(name="2 % of the time", patches=((attached, "COSTS", 0.0),)),
+    Mechanism(name="1 % of the time", patches=((attached, "WORTH_SAYING", 0.0),)),
     Mechanism(name="doubt", patches=((AttachedRun, "doubt", lambda _: ""),)),
     Mechanism(
         name="doubt: by the wait for cores", patches=((AttachedRun, "waited", property(never)),)
@@ -210,7 +210,7 @@ def said_to_grow(work: Times) -> bool:
         begin_s=begin_s, end_s=end_s, grows=grows,
     )  # fmt: skip
     run: Any = SimpleNamespace(bodies=work.size, kept_ranks=[0])
-    return bool(growth_words(run, [stretch], attached.COSTS * 2.0 * float(work.sum())))
+    return bool(growth_words(run, [stretch], attached.WORTH_SAYING * 2.0 * float(work.sum())))
 
 
 def any_growth(work: Times) -> Any:
@@ -228,7 +228,7 @@ def of_any_work(work: Times) -> Any:
 COURSE = stretches.course
 OF_GROWTH = (
     Mechanism(name="above nine in ten of the first", patches=((stretches, "course", any_growth),)),
-    Mechanism(name="2 % of the time", patches=((attached, "COSTS", 0.0),)),
+    Mechanism(name="1 % of the time", patches=((attached, "WORTH_SAYING", 0.0),)),
     Mechanism(
         name="of work that was there at first", patches=((stretches, "course", of_any_work),)
     ),

@@ -11,7 +11,13 @@ from numpy.typing import NDArray
 from hindmost.analysis.ranks.read import RanksOfRun
 from hindmost.analysis.ranks.study import RankReport, report_run
 from hindmost.analysis.runs.figures.run_figure import FigureChoice, column_of
-from hindmost.analysis.runs.figures.times import first_ranks, in_order, names_of, stacked
+from hindmost.analysis.runs.figures.times import (
+    MOST_STEPS,
+    first_ranks,
+    in_order,
+    names_of,
+    stacked,
+)
 from hindmost.analysis.runs.read import title_of
 from hindmost.analysis.show.chart import Chart, Look, Quantity, Series, noted
 from hindmost.analysis.show.palette import FILLS
@@ -26,7 +32,6 @@ from hindmost.text import Unit, counted, unit_for
 
 WAITING = "waiting"
 OTHERS = "others"
-MOST_STEPS = 600
 STEPS = 240
 """Of a timeline; bodies are pooled beyond it."""
 ROOM = 1.05

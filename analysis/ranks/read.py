@@ -29,10 +29,8 @@ from hindmost.models.ranks.transfers import SlowTransfers
 from hindmost.models.ranks.vectors import RankMetrics
 from hindmost.models.simulation.blocks import EventBlock
 
-BINS = 200
-"""Of the histogram, each 2 to 3 % of a body."""
 INTERVALS = 200
-"""Of the time profiles."""
+"""Of the time profiles; and bins of the histogram, each 2 to 3 % of a body."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,31 +89,26 @@ class RanksOfRun:
         return float(np.minimum(differences, self.in_mpi_s).sum() / differences.sum())
 
 
-def look_at_run(run: Run, intervals: int = INTERVALS) -> RanksOfRun:
+def look_at_run(run: Run) -> RanksOfRun:
     """Analyse a run file in one pass, block by block; all ranks have full records.
-
-    Parameters
-    ----------
-    intervals : int
-        Of the time profiles.
 
     Raises
     ------
     DataError
         Impossible times, a run without bodies, or bodies that take no time.
     """
-    return tallied(run, ranks_of_run(intervals))
+    return tallied(run, ranks_of_run())
 
 
-def ranks_of_run(intervals: int = INTERVALS) -> Wanted[RanksOfRun]:
+def ranks_of_run() -> Wanted[RanksOfRun]:
     """Return what `look_at_run` reads, to be read together with other results."""
-    return Wanted(RanksTally, (intervals,))
+    return Wanted(RanksTally)
 
 
 class RanksTally:
     """The ranks of a run, looked at block by block; see `look_at_run`."""
 
-    def __init__(self, run: Run, intervals: int) -> None:
+    def __init__(self, run: Run) -> None:
         columns, body = run.columns, run.summary["body_s"]
         if not (run.bodies and run.solve_time_s > 0.0 and body["quantile_99"] > 0.0):
             raise DataError(
@@ -124,13 +117,13 @@ class RanksTally:
         self._run = run
         self._events, clock_s = run.has("event_kind"), clock_uncertainty(run)
         self._sweep = LatenessSum(run.hosts, run.bodies)
-        self._profile = ProfileSum(columns, run.solve_time_s, intervals)
+        self._profile = ProfileSum(columns, run.solve_time_s, INTERVALS)
         self._slopes = SlopeSum(columns, clock_s)
         edges = run.edges.source, run.edges.target
         meets = exchanges_meet_in(run)
         self._transfers = SlowTransfers(columns, *edges, clock_s, exchanges_meet=meets)
         middle = body["median"] or body["quantile_99"]
-        self._histogram = empty_histogram(0.1 * middle, 10.0 * body["quantile_99"], BINS)
+        self._histogram = empty_histogram(0.1 * middle, 10.0 * body["quantile_99"], INTERVALS)
         self._phases = np.zeros((len(run.phases), columns))
         self._overlapped_s = 0.0
 

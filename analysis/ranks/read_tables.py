@@ -25,8 +25,6 @@ from hindmost.models.ranks.vectors import RankMetrics
 TIMES = {"s": 1.0, "sec": 1.0, "seconds": 1.0, "ms": 1e-3, "us": 1e-6, "usec": 1e-6, "ns": 1e-9}
 """Units of time, in seconds."""
 BYTES = ("b", "byte", "bytes")
-LARGEST = 1e30
-"""Largest value of a metric, so that squares can be summed."""
 WAITS = re.compile(r"wait|idle|mpi_|barrier|allreduce|recv", re.IGNORECASE)
 """Matches the names of metrics that are waiting rather than work."""
 
@@ -110,10 +108,10 @@ def refuse_impossible(
     what: str, values: NDArray[np.float64], numbers: NDArray[np.int64], *, time: bool
 ) -> None:
     """Raise a DataError for impossible values: not a number, too large, a time below zero."""
-    bad = ~np.isfinite(values) | (np.abs(values) > LARGEST)
+    bad = ~(np.abs(values) < 1e150)  # squares are summed
     if bad.any():
         raise DataError(
-            f"{what} of rank {numbers[bad.argmax()]} is not a number, or above {LARGEST:g}; "
+            f"{what} of rank {numbers[bad.argmax()]} is not a number, or too large; "
             "measure it on every rank, or leave it out."
         )
     if time and (values < 0.0).any():

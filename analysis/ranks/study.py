@@ -15,6 +15,7 @@ from hindmost.analysis.ranks.read import RanksOfRun, look_at_run
 from hindmost.analysis.ranks.read_profiles import look_at_profiles
 from hindmost.analysis.ranks.read_tables import RankTable
 from hindmost.analysis.runs.check import findings_of
+from hindmost.analysis.runs.check_bodies import MOST_NAMED
 from hindmost.analysis.runs.finding import Finding
 from hindmost.analysis.runs.groups import group_runs
 from hindmost.analysis.runs.read import title_of
@@ -36,8 +37,6 @@ from hindmost.models.ranks.selection import exemplars
 from hindmost.models.ranks.vectors import RankMetrics
 from hindmost.text import counted
 
-MOST_NAMED = 5
-"""Ranks that are named by one criterion."""
 LEAST_WAITED = 0.5
 """Least part of the differences of own work that ranks must wait for, to blame any of them."""
 MOST_LOOKED_AT = 16

@@ -6,6 +6,7 @@ import numpy as np
 
 from hindmost.analysis.ranks.read import RanksOfRun
 from hindmost.analysis.ranks.study import RankReport
+from hindmost.analysis.runs.check_bodies import MOST_NAMED
 from hindmost.analysis.runs.finding import OF_RANKS, WORTH_SAYING, cautions, folded
 from hindmost.analysis.runs.stretches import Stretch
 from hindmost.models.ranks.extrema import Extreme
@@ -20,10 +21,7 @@ LAST = (
 )
 SHOWN = 3
 """Stragglers, outliers by one criterion, metrics of a group."""
-MOST_PLACES = 5
-"""Stretches between two calls."""
-FEW = 2
-"""Ranks that can only be alike or all apart."""
+ONE_GROUP = "One group of ranks: none differs from the others enough to form a second."
 ONE_RANK = "There is only one rank, so there is nothing to compare."
 
 
@@ -98,7 +96,7 @@ def main_stretches(report: RankReport) -> list[Stretch]:
     whole_s = sum(float(each.work_s.sum() + each.wait_s.sum()) for each in by_time)
     return [
         each
-        for each in by_time[:MOST_PLACES]
+        for each in by_time[:MOST_NAMED]
         if each.work_s.sum() + each.wait_s.sum() >= WORTH_SAYING * whole_s
     ]
 
@@ -167,9 +165,9 @@ def outliers_by(report: RankReport, extreme: Extreme) -> str:
 def group_lines(report: RankReport) -> list[str]:
     """Return the groups of ranks, each with the metrics that differ most between groups."""
     groups, metrics = report.clustering, report.metrics
-    if report.numbers.size <= FEW and groups.k == 1:
-        return [one_group(report)]
-    apart = f" (silhouette {groups.silhouette:.2f})" if groups.k > 1 else ""
+    if groups.k == 1:
+        return [ONE_GROUP]
+    apart = f" (silhouette {groups.silhouette:.2f})"
     lines = [f"{counted(groups.k, 'group')} of ranks{apart}; means of the ranks in each:"]
     most = np.argsort(-metrics.normalised().std(axis=0), kind="stable")[:SHOWN]
     for size, where, exemplar, means in zip(
@@ -238,10 +236,3 @@ def metric_text(value: float, unit: str) -> str:
             else quantity(value, unit)
         )
     return quantity(float(value), "" if unit == "1" else unit)
-
-
-def one_group(report: RankReport) -> str:
-    """Say that ranks form one group, or that they are too few for more."""
-    if report.numbers.size <= FEW:
-        return f"{report.numbers.size} ranks are too few to form groups."
-    return "One group of ranks: none differs from the others enough to form a second."

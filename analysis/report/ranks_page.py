@@ -14,12 +14,11 @@ from hindmost.analysis.ranks import figures as of_ranks
 from hindmost.analysis.ranks.figures import timeline_charts, timelines_of
 from hindmost.analysis.ranks.study import RankReport
 from hindmost.analysis.ranks.tables import (
-    FEW,
+    ONE_GROUP,
     ONE_RANK,
     SHOWN,
     main_stretches,
     metric_text,
-    one_group,
     recorded_wait_time,
     straggler_wait_time,
     stretch_wait,
@@ -122,7 +121,7 @@ def rank_parts(
             "deviation", DEVIATION, OF_DEVIATION, of_ranks.deviation_chart, report, numbers, opens
         ),
         *([Paragraph(report.standing_text)] if report.standing_text else []),
-        *([] if report.numbers.size <= FEW else [extrema_table(report, opens)]),
+        *([] if report.too_few else [extrema_table(report, opens)]),
         *([code_table(report)] if report.stretches else []),
     ]
     if run is not None and opens is not None:
@@ -134,7 +133,7 @@ def rank_parts(
         ]
     parts += [
         Paragraph(groups_sentence(report)),
-        *([groups_table(report, opens)] if report.numbers.size > FEW else []),
+        *([groups_table(report, opens)] if report.clustering.k > 1 else []),
         *chart("profile", of_ranks.profile_chart, report, numbers),
         *chart("body-profile", of_ranks.body_profile_chart, report, numbers),
     ]
@@ -153,7 +152,7 @@ def groups_sentence(report: RankReport) -> str:
     """Say how many groups of ranks there are, and how well they are separated."""
     k, apart = report.clustering.k, report.clustering.silhouette
     if k == 1:
-        return one_group(report)
+        return ONE_GROUP
     return (
         f"{k} groups of ranks, by time and messages (k-means; mean silhouette {apart:.2f}, where 1 "
         "is well separated and 0 is touching):"

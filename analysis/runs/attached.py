@@ -74,10 +74,6 @@ def rank_times(run: Run) -> RankTimes | None:
     )
 
 
-COSTS = 0.02
-"""Share of the solve time from which on the additional work of a rank makes it a straggler."""
-MUCH = 0.25
-"""Share of the time outside iterations, or in halo exchange, from which on that is looked at."""
 MOST_RUNS = 3
 """Kinds of solves of a program that get sentences, those that take longest."""
 IN_WORDS = {
@@ -130,7 +126,7 @@ class Judged:
     @property
     def names_one(self) -> bool:
         """Whether a rank works clearly more than the mean, at a cost."""
-        return self.excess > MATTERS and self.imbalance > COSTS
+        return self.excess > MATTERS and self.imbalance > WORTH_SAYING
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -279,10 +275,11 @@ class AttachedRun:
         """
         if self.straggler is None or self.recurring or self.judged.quickest:
             return ""
-        disturbed = self.quickest_s is not None
-        if not disturbed and (core_wait(self.run) is None or self.crowded):
+        if self.quickest_s is not None:
+            disturbed = True
+        elif core_wait(self.run) is None or self.crowded:
             disturbed = bool(self.disturbed)
-        elif not disturbed:
+        else:
             disturbed = max(self.waited, self.unusual) > 0.5
         return " That may be a disturbance, not its work." if disturbed else ""
 
@@ -336,7 +333,6 @@ class AttachedRun:
             *self.grown(),
             *self.counted_work(),
             *self.inner(),
-            *self.pipelined(),
             self.next(),
         ]
 
@@ -471,22 +467,9 @@ class AttachedRun:
         return (
             f"Rank {worst}{host} is the straggler{when}: it spends {percent(self.excess, 0)} more "
             f"time outside MPI than the mean. It waits {percent(float(share[worst]), 0)} of its "
-            f"time, the others {percent(float(others.mean()), 0)}.{self.of_node(worst)}"
+            f"time, the others {percent(float(others.mean()), 0)}."
             f"{extra_words(self.stretches, worst, quickest=quickest)}{self.of_recurring()}"
             f"{self.doubt()}"
-        )
-
-    def of_node(self, worst: int) -> str:
-        """Say if the ranks of a straggler's node all work clearly more than any other rank."""
-        here = np.array(self.run.hosts) == self.run.hosts[worst]
-        if self.times is None or here.sum() < 2 or here.all():
-            return ""
-        work = self.times.work_s
-        if work[here].min() <= (1.0 + MATTERS) * work[~here].max():
-            return ""
-        return (
-            f" Every rank of {self.run.hosts[worst]} works longer than all ranks elsewhere: the "
-            "node is slow, or has more to do."
         )
 
     def network(self) -> list[str]:
@@ -498,7 +481,7 @@ class AttachedRun:
 
     def grown(self) -> list[str]:
         """Say where work grows from iteration to iteration, if that costs time."""
-        said = growth_words(self.run, self.stretches, COSTS * self.undisturbed_s)
+        said = growth_words(self.run, self.stretches, WORTH_SAYING * self.undisturbed_s)
         return [said] if said else []
 
     def of_recurring(self, also: str = "") -> str:
@@ -539,15 +522,6 @@ class AttachedRun:
         ]
         return [f"Solves inside of these, on the first rank: {', '.join(words)}."] if words else []
 
-    def pipelined(self) -> list[str]:
-        """Say what a pipelined solver did not hide; nothing of a blocking one."""
-        if self.solves and self.run.header.synchronisation == "pipelined":
-            return [
-                f"{self.run.header.solver} is pipelined already: its wait in collectives "
-                f"({percent(self.shares.get('wait', 0.0), 0)}) was not hidden by its work."
-            ]
-        return []
-
     def next(self) -> str:
         """Say what to do next."""
         shares, path = self.shares, shell_word(self.run.path)
@@ -577,23 +551,18 @@ class AttachedRun:
                 f"Next: see what a pipelined solver would save: hindmost whatif {path}. To measure "
                 f"it, attach once more with -{prefix}ksp_type {variants[0]}, then hindmost compare."
             )
-        if shares["outside"] >= MUCH:
+        lost = {name: shares.get(name, 0.0) for name in ("outside", "halo", "wait")}
+        most = max(lost, key=lambda name: lost[name])
+        if lost[most] < MATTERS:
+            return "Next: communication is not what costs time here; the work itself is."
+        if most == "outside":
             return (
                 "Next: look at what is done once per solve or restart, such as the set-up of the "
                 "preconditioner (-log_view)."
             )
-        if shares.get("halo", 0.0) >= MUCH:
+        if most == "halo":
             return f"Next: see which ranks wait for whose messages: hindmost show --ranks {path}"
-        if shares.get("wait", 0.0) >= MATTERS:
-            return (
-                f"Next: see where ranks lose time to each other: hindmost show --efficiency {path}"
-            )
-        return (
-            "Next: communication is not what costs time here; fewer or cheaper iterations "
-            "(preconditioner, tolerance) would save more."
-            if self.solves
-            else "Next: communication is not what costs time here; the work itself is."
-        )
+        return f"Next: see where ranks lose time to each other: hindmost show --efficiency {path}"
 
     def text(self) -> str:
         """Return all sentences."""

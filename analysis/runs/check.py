@@ -7,7 +7,7 @@ without that.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -78,19 +78,10 @@ DISTURBED_CYCLES = (Topic.TIMES, Topic.PREDICTIONS, Topic.COMPARISON)
 
 
 def look_at_cycles(run: Run) -> Iterator[Finding]:
-    """Find an adaptive run that failed, is short, or was disturbed.
+    """Find an adaptive run that is short, or was disturbed.
 
     Its cycles do different work, so they are compared with their predictions.
     """
-    failure = run.header.spec.get("failure")
-    if not run.header.complete:
-        yield Finding(
-            code="incomplete",
-            severity="error",
-            text=f"the run failed: {failure}" if failure else "records were lost",
-            advice="the cycles before are valid, but they are not the whole run",
-            doubts=(Topic.TIMES, Topic.COMPARISON),
-        )
     if run.bodies < LEAST_CYCLES:
         yield Finding(
             code="few-cycles",
@@ -190,7 +181,8 @@ def look_at(run: Run, *, read_large: bool = True) -> Iterator[Finding]:
     """Look at one run."""
     adaptive = is_adaptive(run)
     yield from look_at_injection(run)
-    yield from look_at_cycles(run) if adaptive else look_at_completeness(run)
+    yield from look_at_completeness(run)
+    yield from look_at_cycles(run) if adaptive else look_at_number(run)
     yield from look_at_ending(run)
     yield from look_at_cores(run)
     if read_large or run.bodies * run.columns <= MOST_IN_MEMORY:
@@ -232,65 +224,41 @@ def look_at_repeats(group: Group) -> Iterator[Finding]:
         advice = "no model can be more accurate than that: repeat on a quieter machine"
         if is_own_loop(group.runs[0]):
             advice += "; if these are not repeats, name what differs: record(..., parameters={...})"
-        yield Finding(
-            file=str(group.runs[int(np.argmax(times))].path),
-            code="repeats-differ",
-            severity="error",
-            text=f"times of {len(times)} repeats differ by {difference(spread)}",
-            advice=advice,
-            doubts=(Topic.TIMES, Topic.MODELS, Topic.COMPARISON),
-        )
-
-
-def for_every_repeat(findings: Sequence[Finding], groups: Iterable[Group]) -> list[Finding]:
-    """Return findings with those on how repeats differ under every file of these repeats."""
-    repeats = {str(run.path): group for group in groups for run in group.runs}
-    return [
-        each if path is None else replace(each, file=path)
-        for each in findings
-        for path in (
-            [str(run.path) for run in repeats[each.file].runs]
-            if each.code == "repeats-differ"
-            else [None]
-        )
-    ]
+        for run in group.runs:
+            yield Finding(
+                file=str(run.path),
+                code="repeats-differ",
+                severity="error",
+                text=f"times of {len(times)} repeats differ by {difference(spread)}",
+                advice=advice,
+                doubts=(Topic.TIMES, Topic.MODELS, Topic.COMPARISON),
+            )
 
 
 def look_at_completeness(run: Run) -> Iterator[Finding]:
-    """Find lost records, and too few bodies."""
-    own = is_own_loop(run)
-    failure = run.header.spec.get("failure")
-    if not run.header.complete and failure and not run.header.records_lost:
+    """Find failures and lost records."""
+    failure, lost = run.header.spec.get("failure"), run.header.records_lost
+    failed = failure and not lost
+    if not run.header.complete:
         yield Finding(
             code="incomplete",
             severity="error",
-            text=f"{failure}",
-            advice="the other iterations are valid, but they are not the whole run",
+            text=str(failure) if failed else f"{lost} records were lost",
+            advice="the other iterations are valid, but they are not the whole run"
+            + ("" if failed else ": give more memory (attach --memory), or record less"),
             doubts=NUMBERS,
         )
-    elif not run.header.complete:
-        yield Finding(
-            code="incomplete",
-            severity="error",
-            text=f"{run.header.records_lost} records were lost",
-            advice="give more --memory, or attach to fewer solves (--only, --every, --most)"
-            if is_attached(run)
-            else "record fewer iterations in a file"
-            if own
-            else "run again with --warmup 1, which measures how much space records need",
-            doubts=NUMBERS,
-        )
+
+
+def look_at_number(run: Run) -> Iterator[Finding]:
+    """Find too few bodies."""
     if run.bodies < LEAST_BODIES:
-        more = "record more iterations" if own else "ask for more --iterations"
-        if is_attached(run):
-            more = "let the program do more of them"
-        elif {"rtol", "atol"} & run.header.spec.keys():
-            more = "combine several solves (--repeats)"
         yield Finding(
             code="few-bodies",
             severity="error",
             text=f"only {counted(run.bodies, 'iteration')}",
-            advice=f"fitted laws and medians need about {LEAST_BODIES}: {more}",
+            advice=f"fitted laws and medians need about {LEAST_BODIES}: record more iterations, or "
+            "combine several solves (--repeats)",
             doubts=(Topic.MODELS,),
         )
 

@@ -29,6 +29,7 @@ from hindmost.text import counted, percent, seconds
 MOST_VALUES = 1 << 22
 """Times of all ranks up to which each is looked at; beyond, some, evenly spread."""
 MOST_NAMED = 4
+"""Ranks that a sentence names."""
 LEAST_BODIES = 100
 """Iterations that medians and laws need."""
 LONG = 3.0
@@ -162,7 +163,7 @@ def whose_drift(work: WorkCourse | None, drift: float) -> str:
     changed = np.flatnonzero(np.sign(drift) * work.growth > MATTERS)
     verb = "grew" if drift > 0.0 else "fell"
     if not changed.size:
-        return f"; no rank's own work {verb} by over {percent(MATTERS, 0)}, but its time in MPI did"
+        return f"; no rank's own work {verb} by over {percent(MATTERS, 0)}, so time in MPI did"
     order = changed[np.argsort(-np.abs(work.growth[changed]), kind="stable")]
     each = ", ".join(
         f"rank {work.ranks[at]} by {percent(abs(float(work.growth[at])), 0)} "

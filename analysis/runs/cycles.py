@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.analysis.runs.finding import WIDTH
+from hindmost.analysis.runs.finding import MOST_SHOWN, WIDTH
 from hindmost.errors import DataError, UsageError
 from hindmost.harness.runfile.all_ranks import most_of, total_of
 from hindmost.harness.runfile.cycles import ADAPTIVE
@@ -243,10 +243,6 @@ def mean_error_percent(predicted: NDArray[np.float64], measured: NDArray[np.floa
     return float(100.0 * off[known].mean()) if known.any() else float("nan")
 
 
-SHOWN = 4
-"""Verdicts that are shown in words."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdaptiveSummary:
     """Cycles in a few numbers.
@@ -336,7 +332,7 @@ def summarise_cycles(run: Run) -> AdaptiveSummary | None:
         meshes=int(np.unique(run.variable("epoch")).size) if run.has("epoch") else 0,
         errors_percent=errors,
         verdicts=kinds,
-        words=tuple(f"cycle {each.cycle}: {each.words}" for each in read.verdicts[:SHOWN]),
+        words=tuple(f"cycle {each.cycle}: {each.words}" for each in read.verdicts[:MOST_SHOWN]),
         checkpoints=len(read.checkpoints),
         neighbour=read.disturbed_on_purpose,
         stopped=str(spec.get("stopped", "")),

@@ -133,7 +133,11 @@ def folded(lines: Iterable[str], *, indent: str = "") -> list[str]:
         part
         for each in lines
         for part in textwrap.wrap(
-            each, WIDTH, initial_indent=indent, subsequent_indent=f"{indent}    "
+            each,
+            WIDTH,
+            initial_indent=indent,
+            subsequent_indent=f"{indent}    ",
+            break_long_words=False,
         )
     ]
 

@@ -117,8 +117,9 @@ def clock_uncertainty(run: Run) -> float:
     return 2.0 * float(run.variable("clock_uncertainty").max())
 
 
-ENOUGH_TO_TELL = 1 << 20
-"""Events of all ranks, of the first bodies, that show by which rule exchanges end."""
+MANY = 1 << 20
+"""Events of the first bodies of all ranks that show by which rule exchanges end; and bodies of all
+ranks from which on tallies go through a run side by side."""
 
 
 def exchanges_meet_in(run: Run) -> bool:
@@ -150,14 +151,12 @@ def neighbours_in(run: Run) -> Neighbours:
 def first_bodies(run: Run) -> Block:
     """Return as many of the first bodies as tell by which rules a run goes."""
     bodies, events = run.shape("event_kind")
-    enough = ENOUGH_TO_TELL // max(events * run.columns, 1)
+    enough = MANY // max(events * run.columns, 1)
     return Block(run, slice(0, min(max(enough, 1), bodies)))
 
 
 Result = TypeVar("Result")
 Given = TypeVar("Given", covariant=True)
-WORTH_THREADS = 1 << 20
-"""Bodies of all ranks from which on tallies go through a run side by side."""
 MOST_THREADS = 4
 """That go through blocks, each with what it makes of a block in memory."""
 
@@ -243,7 +242,7 @@ def read_once(run: Run, wanted: Iterable[Wanted[Any]]) -> dict[Wanted[Any], Any]
             tallies[each].add(block)
 
     cores = min(len(os.sched_getaffinity(0)), MOST_THREADS)
-    if cores < 2 or run.bodies * run.columns < WORTH_THREADS:
+    if cores < 2 or run.bodies * run.columns < MANY:
 
         def add_to_all(block: Block) -> None:
             for each in list(tallies):

@@ -14,6 +14,7 @@ from hindmost.analysis.runs.groups import group_runs
 from hindmost.analysis.runs.read import RefusedFile, open_runs
 from hindmost.harness.runfile.hdf5 import kept_open
 from hindmost.output import write_json, write_lines
+from hindmost.statuses import A_FINDING
 from hindmost.text import counted
 
 EXAMPLES = """\
@@ -23,7 +24,6 @@ examples:
 
 Exit status 1 if a finding is an error: then draw no conclusion.
 """
-A_FINDING = 1
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -24,6 +24,7 @@ from hindmost.analysis.show.terminal import print_table
 from hindmost.errors import DataError
 from hindmost.harness.runfile.hdf5 import kept_open
 from hindmost.output import warn, write_json, write_lines
+from hindmost.statuses import A_FINDING
 from hindmost.text import percent, read_increase
 
 EXAMPLES = """\
@@ -43,7 +44,6 @@ files, 'solve' is the whole solve or loop, and 'iteration' its median iteration.
 a timer is significantly worse in B than in A by more than that, and confirmed; a change in only the
 last nights gives a warning. The exit status is 3 if no timer can be judged.
 """
-A_FINDING = 1
 MOST = 40
 MOST_WARNINGS = 5
 
@@ -56,9 +56,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = EXAMPLES
     parser.add_argument("first", metavar="A", help="the baseline: a file or folder of results")
     parser.add_argument("second", metavar="B", help="the results to compare with it")
-    parser.add_argument(
-        "--format", action="append", help="format of the files (default: by content)"
-    )
     for name in ("machine", "case", "timer"):
         parser.add_argument(f"--{name}", help=f"select a {name}; * and ? are wildcards")
     parser.add_argument(
@@ -93,7 +90,6 @@ def perform(arguments: argparse.Namespace) -> int:
     first, second = (
         read_history(
             path,
-            format=arguments.format,
             larger_is_better=arguments.larger_is_better,
             **wanted,
         )

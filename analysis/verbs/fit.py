@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import textwrap
 from dataclasses import replace
 from pathlib import Path
 
@@ -54,7 +53,6 @@ examples:
   hindmost fit runs/ --detours --machine machine.json
   hindmost fit runs/ --json | jq '.runs[].models[0].error_percent'
 """
-TEXT_WIDTH = 100
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -99,7 +97,7 @@ def perform(arguments: argparse.Namespace) -> int:
     for group in fitted:
         print_table(models_table(group).under(group.group.title))
         for line in (*contradictions(group), *refusals(group), *assumption_lines(group)):
-            write_lines(*textwrap.wrap(line, TEXT_WIDTH, subsequent_indent="    "))
+            write_lines(*folded([line]))
         write_lines(*folded(cautions(group.findings, OF_MODELS)))
         write_lines("")
     write_text(LEGEND)

@@ -79,7 +79,7 @@ examples:
   hindmost plot runs/adaptive-timing-a-p2-0.h5 --figure predicted --figure grind --machine m.json
 
 Iterations and places of the restart cycle count from 0. Figures of one run are named after its file
-(with --out also after its folder, if files have the same name), figures of several runs after the
+(with --out also after its number, if files have the same name), figures of several runs after the
 figure.
 """
 COMMON = (
@@ -247,21 +247,14 @@ def save_figure(
 def stems_of(paths: Sequence[Path], *, together: bool) -> list[str]:
     """Return what the figures of each file are named after.
 
-    Files of the same name from several folders, whose figures go into one, also get the name of
-    their folder, or else a number.
+    Files of the same name from several folders, whose figures go into one, also get a number.
     """
     stems = [path.stem for path in paths]
     if not together:
         return stems
-    for named in (
-        [f"{path.resolve().parent.name}-{path.stem}" for path in paths],
-        [f"{number}-{path.stem}" for number, path in enumerate(paths)],
-    ):
-        if len(set(stems)) == len(stems):
-            break
-        twice = {stem for stem in stems if stems.count(stem) > 1}
-        stems = [new if old in twice else old for old, new in zip(stems, named, strict=True)]
-    return stems
+    return [
+        stem if stems.count(stem) == 1 else f"{number}-{stem}" for number, stem in enumerate(stems)
+    ]
 
 
 def contents(

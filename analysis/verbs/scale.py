@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hindmost.analysis.readers.format import OVER_RANKS
 from hindmost.analysis.readers.read import read_experiment
 from hindmost.analysis.readers.registry import EXPERIMENT_FORMATS
-from hindmost.analysis.runs.finding import OF_COMPARISON, cautions, findings_in
+from hindmost.analysis.runs.finding import OF_COMPARISON, cautions, findings_in, folded
 from hindmost.errors import UsageError
 from hindmost.output import warn, warn_lines, write_json, write_lines, write_text
 from hindmost.printable import shell_word
@@ -58,7 +57,6 @@ COMMON = (
     "--json",
 )
 """What --help lists; --help-all has the others."""
-TEXT_WIDTH = 100
 TOP = 20
 TOP_FIGURES = 4
 METHODS = ("likelihood", "paper")
@@ -132,7 +130,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print JSON, one entry per kernel")
-    form.add_argument("--latex", action="store_true", help="print a LaTeX table")
     form.add_argument("--python", action="store_true", help="print a Python module")
     parser.add_argument(
         "--figure",
@@ -172,10 +169,6 @@ def perform(arguments: argparse.Namespace) -> int:
 
         document = study_json(study, findings, top=arguments.top)
         write_json(**document, run_findings=doubts)
-    elif arguments.latex:
-        from hindmost.analysis.scaling.latex_table import latex_table
-
-        write_text(latex_table(study, top=arguments.top))
     elif arguments.python:
         from hindmost.analysis.scaling.python_module import python_module
 
@@ -183,18 +176,17 @@ def perform(arguments: argparse.Namespace) -> int:
     else:
         print_tables(study, arguments.top or TOP)
     if not arguments.json:
-        write = warn_lines if arguments.latex or arguments.python else write_lines
+        write = warn_lines if arguments.python else write_lines
         shown = arguments.top or TOP
         for finding in findings[:shown]:
-            write(*folded(finding.explain(study.target)))
+            write(*folded([finding.explain(study.target)]))
         if len(findings) > shown:
             write(
                 f"{len(findings) - shown} more kernels grow worse than expected; --json lists all."
             )
         if expectations and not findings:
             write("No kernel grows worse than expected.")
-        for line in cautions(doubts, OF_COMPARISON):
-            write(*folded(line))
+        write(*folded(cautions(doubts, OF_COMPARISON)))
     return 1 if findings else 0
 
 
@@ -208,15 +200,12 @@ def print_tables(study: ScalingStudy, top: int) -> None:
         write_lines(*scaling_table(metric, standings, width=table_width()))
         if len(metric) > top:
             write_lines(f"{len(metric) - top} more kernels: --top {len(metric)} shows all.")
-        for line in kernel_lines(metric, standings):
-            write_lines(*folded(line))
+        write_lines(*folded(kernel_lines(metric, standings)))
         noises = [batch.noise for batch in metric.batches]
         likelihood = study.options.method == "likelihood" and len(study.target.parameters) == 1
-        for line in noise_lines(noises, segments=likelihood):
-            write_lines(*folded(line))
-        for batch in metric.batches:
-            if batch.held_out is not None:
-                write_lines(*folded(batch.held_out.explain()))
+        write_lines(*folded(noise_lines(noises, segments=likelihood)))
+        known = (batch.held_out for batch in metric.batches if batch.held_out is not None)
+        write_lines(*folded(each.explain() for each in known))
         write_lines("")
     if len(study.target.parameters) > 1:
         names = study.target.parameters
@@ -247,8 +236,3 @@ def draw(study: ScalingStudy, out: Path, top: int) -> None:
             kernels.append(kernel)
     for file in draw_kernels(kernels, study.target, out, paths):
         warn_lines(str(file))
-
-
-def folded(text: str) -> list[str]:
-    """Wrap a line."""
-    return textwrap.wrap(text, TEXT_WIDTH, subsequent_indent="    ", break_long_words=False)

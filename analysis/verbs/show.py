@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from hindmost.analysis.runs.attached import attached_programs
-from hindmost.analysis.runs.check import findings_of, for_every_repeat
+from hindmost.analysis.runs.check import findings_of
 from hindmost.analysis.runs.finding import OF_SHOW, cautions, folded, of_file
 from hindmost.analysis.runs.groups import group_runs
 from hindmost.analysis.runs.read import find_runs
@@ -125,7 +125,7 @@ def perform(arguments: argparse.Namespace) -> int:
     if arguments.window is not None:
         raise UsageError("--window says which iterations --trace shows; give --trace too.")
     groups = group_runs(runs)
-    found = for_every_repeat(findings_of(groups, read_large=False), groups)
+    found = findings_of(groups, read_large=False)
     shown = [(summarise_run(run), of_file(found, run.path)) for run in runs]
     programs = attached_programs(runs, found)
     if arguments.json:

@@ -28,8 +28,8 @@ from hindmost.models.adaptive.machine import Machine
 from hindmost.models.simulation.blocks import POST
 from hindmost.models.simulation.change import Change
 from hindmost.models.simulation.local_work import FEW_RANKS, LocalWork, fit_local_work
-from hindmost.models.simulation.rerun import changed_program
-from hindmost.models.simulation.scaleup import REPLICAS, simulated_rows
+from hindmost.models.simulation.rerun import REPLICAS, changed_program
+from hindmost.models.simulation.scaleup import simulated_rows
 from hindmost.models.simulation.simulated_solve import (
     MISSES,
     SimulatedSolve,

@@ -281,13 +281,6 @@ def assumptions(
         )
     if change.uninjected:
         yield "Injected noise is removed; the noise of the machine stays."
-    without = change.uninjected or change.noise == 0.0 or change.solver is not None
-    if without and injected_at_calls(run):
-        yield (
-            "The run file has the sum of the detours of each iteration, and not at which MPI "
-            "calls they were taken: each sum is divided among the steps of its iteration by "
-            "how much longer than usual these took."
-        )
     if change.iterations is not None:
         yield (
             "A place in the restart cycle costs the same in every cycle."
@@ -389,6 +382,7 @@ def program_of(run: Run) -> Program:
         )
     if np.any(block.kind == RECEIVE) and not times.edge_source.size:
         raise DataError(f"{run.path}: the run does not say which ranks exchange messages.")
+    where_unknown = injected_at_calls(run) or not run.has(INJECTED)
     try:
         return recorded_program(
             run.starts,
@@ -398,8 +392,7 @@ def program_of(run: Run) -> Program:
             times.edge_source,
             times.edge_target,
             shape=shape_of(run),
-            injected=np.asarray(run.variable(INJECTED)) if run.has(INJECTED) else None,
-            injected_at_calls=injected_at_calls(run),
+            injected=None if where_unknown else np.asarray(run.variable(INJECTED)),
             lead_in=run.lead_in,
             restarts=run.restart_durations,
         )

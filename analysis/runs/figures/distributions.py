@@ -16,7 +16,8 @@ from hindmost.models.laws.johnsonsu import fit_johnsonsu
 from hindmost.text import unit_for
 
 Density = Callable[[NDArray[np.float64]], NDArray[np.float64]]
-BINS = 80
+FEWEST_BINS, BINS = 12, 80
+"""Of a histogram: one for four values, within these."""
 POINTS = 400
 HEADROOM = 0.1
 """Above the highest bin, for each word of the legend."""
@@ -82,7 +83,6 @@ def histogram(
     title: str,
     what: str = "time of an iteration",
     name: str = "recorded iterations",
-    edges_s: NDArray[np.float64] | None = None,
 ) -> Chart:
     """Make the histogram of times with the densities of laws.
 
@@ -90,12 +90,10 @@ def histogram(
     ----------
     times : float64 array, any shape, seconds
     laws : sequence of NamedLaw
-    edges_s : float64 array, shape (bin + 1,), seconds, optional
-        Of the bins; by default from the smallest value to where nearly all end.
     """
     unit = unit_for(times)
     values = times.ravel() * unit.per_second
-    edges = common_edges([values]) if edges_s is None else unit.per_second * edges_s
+    edges = common_edges([values])
     density = density_in(values, edges)
     x = np.linspace(edges[0], edges[-1], POINTS)
     curves = [
@@ -198,7 +196,8 @@ def common_edges(samples: Sequence[NDArray[np.float64]], shown: float = 1.0) -> 
     high = max(min(worth_showing(values)[1], end_of(values, shown)) for values in samples)
     if high - low <= 1e-6 * abs(low):  # all but equal: a bar in the middle
         low, high = 0.9 * low, 1.1 * high if high > 0 else 1.0
-    return np.linspace(low, high, BINS + 1)
+    fewest = min(values.size for values in samples)
+    return np.linspace(low, high, int(np.clip(fewest // 4, FEWEST_BINS, BINS)) + 1)
 
 
 def end_of(values: NDArray[np.float64], share: float) -> float:

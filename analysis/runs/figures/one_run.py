@@ -39,12 +39,6 @@ from hindmost.text import counted
 MOST_PARTS = 5
 """Stretches and calls that a chart shows apart; a sixth colour is the rest."""
 
-FEWEST_FOR_A_LAW = 8
-"""Ranks below which the law of one body says no more than its ends."""
-RANKS_A_BIN, BINS_OF_RANKS = 4, (12, 80)
-"""Of the histogram of one body over ranks."""
-ROOM = 0.1
-"""Beside it, of its width: so that the ends of the law show."""
 PLACES_SHOWN = 4
 """Of the restart cycle, whose bodies are compared."""
 
@@ -150,11 +144,8 @@ def make_uniform(run: Run, choice: FigureChoice) -> Chart:
     body = choice.body_of(run)
     times = run.durations[body]
     low, high = float(times.min()), float(times.max())
-    laws, edges_s = [], None
+    laws = []
     if high > low:
-        room = ROOM * (high - low)
-        bins = int(np.clip(times.size // RANKS_A_BIN, *BINS_OF_RANKS))
-        edges_s = np.linspace(low - room, high + room, bins + 1)
 
         def density(x: NDArray[np.float64]) -> NDArray[np.float64]:
             return np.where((x >= low) & (x <= high), 1.0 / (high - low), 0.0)
@@ -166,11 +157,9 @@ def make_uniform(run: Run, choice: FigureChoice) -> Chart:
         title=f"{title_of(run)}: iteration {body}",
         what="time of the iteration on a rank",
         name="ranks",
-        edges_s=edges_s,
     )
     drawn = replace(drawn, legend_below=True)  # bins that are alike leave no room above them
-    few = times.size < FEWEST_FOR_A_LAW
-    return noted(drawn, f"{counted(times.size, 'rank')}, too few for a law") if few else drawn
+    return noted(drawn, counted(times.size, "rank"))
 
 
 def make_places(run: Run, choice: FigureChoice) -> Chart:

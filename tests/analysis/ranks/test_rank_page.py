@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import csv
 import re
 import time
 import zlib
@@ -195,19 +194,6 @@ def test_who_is_hindmost_in_percent(run_path: Path, values: dict[str, object]) -
     rows = (own.y - own.base) * 1e-3
     np.testing.assert_allclose(rows[:2], [work.sum(axis=0).mean(), work[:, SLOW].sum()], rtol=1e-6)
     assert len(report.worth_a_look()) == len(bars.names) - 1 <= 16
-
-
-def test_figures_of_ranks_are_drawn_with_their_numbers(run_path: Path, tmp_path: Path) -> None:
-    names = ("hindmost", "outliers", "timeline", "profile", "body-profile", "own-work")
-    figures = [word for name in names for word in ("--figure", name)]
-    words = ["plot", str(run_path), *figures, "--rank", str(SLOW), "--csv", "--out", str(tmp_path)]
-    assert main(words) == 0
-    for name in names:
-        assert next(tmp_path.glob(f"*-{name}.png")).stat().st_size > 5000
-    with next(tmp_path.glob("*-outliers.csv")).open(encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-    assert rows[0]["rank_name"] == "all"
-    assert rows[1]["rank_name"] == str(SLOW)
 
 
 def test_ranks_that_were_kept_go_by_their_numbers(

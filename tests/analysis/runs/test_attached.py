@@ -142,16 +142,6 @@ def test_the_straggler_works_and_the_others_wait(write: Any) -> None:
     assert "Next: see what equal work would save: hindmost whatif" in text
 
 
-def test_a_node_all_of_whose_ranks_work_longer_is_named(write: Any) -> None:
-    hosts = {"host": ["a", "b", "a", "b"]}
-    told = " ".join(story(write((40.0, 54.0, 41.0, 53.0), values=hosts))[1].split())
-    assert "Rank 1 on b is the straggler" in told
-    assert "Every rank of b works longer than all ranks elsewhere" in told
-    told = " ".join(story(write((40.0, 54.0, 41.0, 41.0), values=hosts))[1].split())
-    assert "Rank 1 on b is the straggler" in told
-    assert "every rank of b" not in told
-
-
 @pytest.mark.parametrize(("slow_us", "named"), [(10.0, True), (1.0, False)])
 def test_a_link_that_takes_much_of_the_time_is_named(
     write: Any, slow_us: float, named: bool
@@ -295,12 +285,6 @@ def test_a_blocking_solver_is_sent_to_the_replay(write: Any) -> None:
     _, text = story(write((30.0, 31.0, 30.5), prefix="u_"))
     assert "see what a pipelined solver would save: hindmost whatif" in text
     assert "attach once more with -u_ksp_type pgmres" in text
-
-
-def test_a_pipelined_solver_is_not(write: Any) -> None:
-    _, text = story(write(synchronisation="pipelined"))
-    assert "is pipelined already" in text
-    assert "would save" not in text
 
 
 def test_nothing_is_said_of_what_is_not_known(write: Any) -> None:

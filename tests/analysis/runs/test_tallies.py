@@ -73,7 +73,7 @@ def test_together_or_alone_is_the_same(
     threads: int,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(tallies, "WORTH_THREADS", 1)
+    monkeypatch.setattr(tallies, "MANY", 1)
     monkeypatch.setattr("os.sched_getaffinity", lambda _: set(range(threads)))
     alone = open_run(file)
     apart = {wanted: tallied(alone, wanted) for wanted in wanted_of(alone)}
@@ -110,7 +110,7 @@ class Failing:
 def test_a_tally_that_fails_fails_alone(
     file: Path, large: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tallies, "WORTH_THREADS", large)
+    monkeypatch.setattr(tallies, "MANY", large)
     monkeypatch.setattr("os.sched_getaffinity", lambda _: {0, 1})
     run = open_run(file)
     failing = Wanted(Failing)

@@ -164,7 +164,7 @@ def test_files_of_one_name_from_several_folders_keep_their_figures(
     written = {Path(line).name for line in capsys.readouterr().out.splitlines()}
     stem = files[0].stem
     assert written == {
-        f"before-{stem}-phases.png",
+        f"0-{stem}-phases.png",
         f"1-{stem}-phases.png",
         f"2-{stem}-phases.png",
     }

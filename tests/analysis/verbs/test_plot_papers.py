@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import csv
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.conftest import ROOT, run_values
+from tests.conftest import ROOT
 
 from hindmost import cli
-from hindmost.analysis.history.figures import HISTORY_FIGURES
 from hindmost.analysis.ranks.activity_profile import make_activity_profile
 from hindmost.analysis.report.papers import PAPER_FIGURES, PAPERS, numbers_of
-from hindmost.analysis.runs.figures.one_run import make_places, make_uniform
+from hindmost.analysis.runs.figures.one_run import make_uniform
 from hindmost.analysis.runs.figures.run_figure import FigureChoice
-from hindmost.analysis.scaling.window_errors import SCALING_FIGURES
 from hindmost.analysis.verbs.plot import FIGURES, NAMES
 from hindmost.cli import main
 from hindmost.errors import NotARunFileError, UsageError
@@ -93,17 +90,7 @@ def test_the_uniform_law_of_a_body_goes_from_its_fastest_to_its_slowest_rank(une
     inside = law.x[law.y > 0.0]
     np.testing.assert_allclose([inside[0], inside[-1]], [times_us.min(), times_us.max()], atol=0.01)
     assert law.y.max() == pytest.approx(1.0)
-    assert "too few for a law" in drawn.note
-
-
-def test_places_of_the_cycle_are_samples(
-    run_file: Path, values: dict[str, object], tmp_path: Path, header: Header
-) -> None:
-    drawn = make_places(open_run(run_file), FigureChoice())
-    assert [each.name for each in drawn.series] == ["place 0", "place 3", "place 6", "place 9"]
-    other = write_whole(tmp_path, replace(header, solver="bcgs", restart=0), values)
-    with pytest.raises(UsageError, match="does not restart"):
-        make_places(open_run(other), FigureChoice())
+    assert "3 ranks" in drawn.note
 
 
 @pytest.mark.parametrize("events", [True, False])
@@ -119,77 +106,6 @@ def test_the_activity_stack_adds_up_to_the_phases(
         spent_s = run.solve_time_s / shares.size * shares.sum() * run.header.ranks
         assert spent_s == pytest.approx(run.phase(series.name).sum(), rel=1e-4)
     assert ("no event times" in drawn.note) != events
-
-
-def test_laws_of_two_machines_stand_in_one_figure(
-    header: Header, values: dict[str, object], tmp_path: Path
-) -> None:
-    files = []
-    for host in ("theta", "daint"):
-        folder = tmp_path / host
-        folder.mkdir()
-        there = {**values, "host": [host] * 3}
-        files.append(str(write_whole(folder, header, there)))
-    words = ["--figure", "overlay-fastest", "--figure", "overlay-span", "--csv"]
-    assert main(["plot", *files, *words, "--out", str(tmp_path / "f")]) == 0
-    rows = rows_of(tmp_path / "f" / "overlay-fastest.csv")
-    names = {row["series"].partition(":")[0] for row in rows}
-    assert len(names) == 2
-    assert any("theta" in name for name in names)
-    alone = run_values(iterations=40, ranks=1, restart=10, seed=1)
-    file = write_whole(tmp_path, replace(header, ranks=1), alone)
-    with pytest.raises(UsageError, match="only one rank"):
-        main(["plot", str(file), "--figure", "overlay-span"])
-
-
-def test_solves_take_longer_with_more_latency(run_file: Path, tmp_path: Path) -> None:
-    words = ["--figure", "latency", "--csv", "--out", str(tmp_path)]
-    assert main(["plot", str(run_file), *words]) == 0
-    rows = rows_of(tmp_path / "latency.csv")
-    band = [row for row in rows if row["series"].endswith("interval")]
-    (column,) = [
-        name for name in rows[0] if name.startswith("time_of_the_solve") and "from" not in name
-    ]
-    longest = [float(row[column]) for row in band]
-    assert longest == sorted(longest)
-    assert longest[-1] > longest[0]
-
-
-def test_nights_are_drawn_with_their_levels(nights: Path, tmp_path: Path) -> None:
-    words = [word for each in HISTORY_FIGURES for word in ("--figure", each.name)]
-    assert main(["plot", str(nights), *words, "--csv", "--out", str(tmp_path / "f")]) == 0
-    rows = rows_of(tmp_path / "f" / "ant-Total-Time-nights.csv")
-    level = [float(row["value"]) for row in rows if row["series"] == "level" and row["value"]]
-    np.testing.assert_allclose([level[0], level[-1]], [10.0, 12.0], rtol=0.02)
-    assert "2026-01-11" in [row["night_name"] for row in rows if row["series"] == "outliers"]
-
-
-@pytest.mark.parametrize(("algorithm", "moments"), [(1, 1), (2, None), (3, 2)])
-def test_p_values_are_least_where_a_change_is(
-    nights: Path, tmp_path: Path, algorithm: int, moments: int | None
-) -> None:
-    words = ["--figure", "p-values", "--algorithm", str(algorithm), "--csv"]
-    assert main(["plot", str(nights), *words, "--out", str(tmp_path / "f")]) == 0
-    rows = rows_of(tmp_path / "f" / "ant-Total-Time-p-values.csv")
-    curve = [row for row in rows if row["series"] == "p-value of a change"]
-    if moments is not None:
-        assert sum(not row["p_value_when_detected"] for row in curve) == moments
-        known = [row for row in curve if row["p_value_when_detected"]]
-        least = min(known, key=lambda row: float(row["p_value_when_detected"]))
-        assert int(float(least["night"])) == STEP
-    changes = [int(float(row["night"])) for row in rows if row["series"] == "changes"]
-    assert STEP in changes
-
-
-def test_an_experiment_is_drawn_with_its_windows(tmp_path: Path) -> None:
-    data = ROOT / "examples/scaling/data/homme.txt"
-    words = [word for each in SCALING_FIGURES for word in ("--figure", each.name)]
-    words += ["--series", "laplace_sphere_wk", "--csv"]
-    assert main(["plot", str(data), *words, "--out", str(tmp_path)]) == 0
-    (file,) = tmp_path.glob("*window-errors.csv")
-    errors = [float(row["nRSS"]) for row in rows_of(file) if row["series"].startswith("error")]
-    assert max(errors) > 0.1
-    assert len(list(tmp_path.glob("*-scaling.png"))) == 1
 
 
 def test_files_of_other_kinds_are_drawn_by_name(nights: Path) -> None:

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 from tests.conftest import LOCAL, run_values
 
-import hindmost
 from hindmost.cache import source_checksum
 from hindmost.cli import main
 from hindmost.errors import DamagedFileError, DataError, NotARunFileError, UsageError
@@ -153,19 +152,6 @@ def test_a_run_is_the_same_in_blocks(
         assert other == pytest.approx(one, rel=1e-9)
 
 
-def test_fit_does_without_keeping(
-    folder: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    (tmp_path / "hindmost").mkdir()
-    (tmp_path / "hindmost/fit").write_text("in the way")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert main(["fit", str(folder)]) == 0
-    assert "max-plus" in capsys.readouterr().out
-
-
 def test_show_says_where_the_time_went(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = folder / "laplacian-1d-gmres-p3-0.h5"
     assert main(["show", str(file)]) == 0
@@ -204,15 +190,6 @@ def test_a_page_never_replaces_a_run_or_a_device(folder: Path, tmp_path: Path) -
     assert Path("/dev/null").is_char_device()
 
 
-def test_plot_writes_two_figures(folder: Path, tmp_path: Path) -> None:
-    file = folder / "laplacian-1d-gmres-p3-0.h5"
-    for kind, magic in (("png", b"\x89PNG"), ("pdf", b"%PDF")):
-        assert main(["plot", str(file), "--out", str(tmp_path / "f"), "--format", kind]) == 0
-        for name in ("map", "histogram"):
-            figure = tmp_path / "f" / f"{file.stem}-{name}.{kind}"
-            assert figure.read_bytes().startswith(magic)
-
-
 @pytest.mark.usefixtures("rendered_pictures")
 def test_report_is_one_page_without_requests(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -230,17 +207,6 @@ def test_report_is_one_page_without_requests(
     assert all(source.startswith(("data:", "#")) for source in sources)
     assert not re.search(r"https?://", html)
     assert page.stat().st_size < 4e6
-
-
-def test_names_from_files_are_escaped_on_the_page(
-    tmp_path: Path, header: Header, values: dict[str, object]
-) -> None:
-    hostile = replace(header, mpi_library="<script>alert(1)</script>")
-    file = write_whole(tmp_path, hostile, values)
-    assert main(["report", str(file), "--out", str(tmp_path / "page.html")]) == 0
-    html = (tmp_path / "page.html").read_text()
-    assert "<script>alert" not in html
-    assert "&lt;script&gt;alert" in html
 
 
 def test_incomplete_runs_are_not_modelled(
@@ -317,23 +283,6 @@ def test_files_that_are_none(verb: str, tmp_path: Path) -> None:
             main([verb, str(path)])
 
 
-def test_predict_says_how_long_a_later_solve_takes(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    files = [str(path) for path in sorted(folder.glob("laplacian-1d-gmres-*.h5"))]
-    assert main(["whatif", *files, "--json"]) == 0
-    (same,) = json.loads(capsys.readouterr().out)["predictions"]
-    assert same["kind"] == "predicts"
-    measured = [hindmost.open(file).solve_time_s for file in files]
-    assert same["predicted_s"] == pytest.approx(np.median(measured), rel=1e-6)
-    assert same["interval_s"][0] < same["predicted_s"] < same["interval_s"][1]
-    assert main(["whatif", *files, "--iterations", "80", "--json"]) == 0
-    (twice,) = json.loads(capsys.readouterr().out)["predictions"]
-    assert twice["predicted_s"] == pytest.approx(2 * same["predicted_s"], rel=0.05)
-    with pytest.raises(UsageError, match="at least 1"):
-        main(["whatif", *files, "--iterations", "0"])
-
-
 @pytest.mark.parametrize("again", ["itself", "folder", "copy"])
 def test_a_run_that_is_given_twice_is_no_repeat(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], again: str
@@ -345,23 +294,3 @@ def test_a_run_that_is_given_twice_is_no_repeat(
     files = [len(each["files"]) for each in json.loads(printed.out)["predictions"]]
     assert files == ([2, 1] if again == "folder" else [1])
     assert "counts once" in printed.err
-
-
-def test_one_run_takes_at_most_twelve_lines(
-    tmp_path: Path, header: Header, capsys: pytest.CaptureFixture[str]
-) -> None:
-    values = run_values(iterations=400, ranks=3, restart=20, seed=0)
-    slow = np.ones((400, 1))
-    slow[:40], slow[300:], slow[[5, 90, 210]] = 1.4, 2.0, 60.0
-    phases = np.asarray(values["phase_duration"]) * slow[:, :, None]
-    write_whole(
-        tmp_path,
-        replace(header, iterations=400, restart=20),
-        values | {"phase_duration": phases, "duration": phases.sum(axis=2)},
-    )
-    main(["check", str(tmp_path)])
-    assert capsys.readouterr().out.count("In doubt:") > 3
-    main(["show", str(tmp_path)])
-    lines = capsys.readouterr().out.splitlines()
-    assert len(lines) <= 12
-    assert "more finding" in lines[-1]
