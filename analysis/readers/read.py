@@ -25,8 +25,10 @@ from hindmost.analysis.readers.text_files import head_of
 from hindmost.errors import DataError, UsageError
 from hindmost.registry import Registry
 
-OURS = ("collected.json", "hindmost-acknowledged.toml")
-"""Of ``hindmost study collect`` and ``hindmost history ack``."""
+KNOWN_CHANGES = "hindmost-acknowledged.toml"
+"""The file in which ``hindmost history ack`` notes known changes of a history."""
+OURS = ("collected.json", KNOWN_CHANGES)
+"""The former is of ``hindmost study collect``."""
 PAGES = (".html", ".htm")
 """No page contains results, neither ours nor another's."""
 FIGURES = (".png", ".pdf", ".svg")
