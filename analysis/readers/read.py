@@ -28,7 +28,7 @@ from hindmost.registry import Registry
 KNOWN_CHANGES = "hindmost-acknowledged.toml"
 """The file in which ``hindmost history ack`` notes known changes of a history."""
 OURS = ("collected.json", KNOWN_CHANGES)
-"""The former is of ``hindmost study collect``."""
+"""That, and what ``hindmost study collect`` writes."""
 PAGES = (".html", ".htm")
 """No page contains results, neither ours nor another's."""
 FIGURES = (".png", ".pdf", ".svg")

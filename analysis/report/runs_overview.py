@@ -12,8 +12,8 @@ from hindmost.analysis.history.headline import scope
 from hindmost.analysis.history.page.overview import (
     history_conclusions,
     history_sentences,
-    leading_charts,
     judge_nights,
+    leading_charts,
     no_change,
 )
 from hindmost.analysis.history.study import HistoryStudy

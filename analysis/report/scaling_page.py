@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.analysis.runs.first_screen import capital
 from hindmost.analysis.runs.conclusion import Certainty, Conclusion, Link
+from hindmost.analysis.runs.first_screen import capital
 from hindmost.analysis.scaling.figures import kernels_chart, scaling_chart
 from hindmost.analysis.scaling.foretelling import foretold_paths
 from hindmost.analysis.scaling.study import KernelAtTarget, MetricStudy, ScalingStudy

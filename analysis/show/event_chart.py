@@ -17,8 +17,7 @@ from hindmost.analysis.show.templates import rendered
 EVENT_SCRIPTS = (*SCRIPTS[:-1], *shared_scripts("events"), SCRIPTS[-1])
 """The last script starts all charts."""
 HINT = (
-    "Drag over the map to choose iterations; drag here to zoom. With the keyboard: arrows, "
-    "+, -, 0."
+    "Drag over the map to choose iterations; drag here to zoom. With the keyboard: arrows, +, -, 0."
 )
 KINDS = {
     "work": "work, and noise within it",
