@@ -96,7 +96,7 @@ def test_numbers_of_ranks(
 ) -> None:
     monkeypatch.setattr("hindmost.analysis.whatif.at_scale.REPLICAS", 2)
     monkeypatch.setattr("hindmost.analysis.whatif.at_scale.FEWEST_REPLICAS", 2)
-    monkeypatch.setattr("hindmost.models.simulation.scaleup.BUDGET", 1 << 14)
+    monkeypatch.setattr("hindmost.models.simulation.scaleup.DRAWN", 1 << 14)
     machine = tmp_path / "machine.json"
     machine.write_text(json.dumps(MACHINE))
     (tmp_path / "runs").mkdir()

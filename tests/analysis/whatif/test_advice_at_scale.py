@@ -29,7 +29,7 @@ def few_replicas(monkeypatch: pytest.MonkeyPatch) -> None:
     """Draw less: what is simulated is tested elsewhere."""
     monkeypatch.setattr("hindmost.analysis.whatif.at_scale.FEWEST_REPLICAS", 8)
     monkeypatch.setattr("hindmost.analysis.whatif.at_scale.REPLICAS", 8)
-    monkeypatch.setattr("hindmost.models.simulation.scaleup.BUDGET", 1 << 15)
+    monkeypatch.setattr("hindmost.models.simulation.scaleup.DRAWN", 1 << 15)
 
 
 def write(folder: Path, header: Header, noise: NDArray[np.float64], *, pipelined: bool) -> Path:

@@ -19,7 +19,7 @@ def few_replicas(monkeypatch: pytest.MonkeyPatch) -> None:
     """Draw less: what is simulated is tested elsewhere."""
     monkeypatch.setattr("hindmost.analysis.whatif.at_scale.REPLICAS", 2)
     monkeypatch.setattr("hindmost.analysis.whatif.at_scale.FEWEST_REPLICAS", 2)
-    monkeypatch.setattr("hindmost.models.simulation.scaleup.BUDGET", 1 << 10)
+    monkeypatch.setattr("hindmost.models.simulation.scaleup.DRAWN", 1 << 10)
 
 
 @pytest.fixture
