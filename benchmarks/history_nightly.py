@@ -30,9 +30,10 @@ from pathlib import Path
 import numpy as np
 from benchmarks.changepoints import Finder, Series, elsewhere, is_there, peer_programs
 from benchmarks.nightly_series import HALVES, read_series, some
+from numpy.typing import NDArray
 
 from hindmost.models.changepoint import ChangePoint, detect
-from hindmost.models.synthetic.nightly import SimulatedNights, is_stable
+from hindmost.models.synthetic.nightly import SimulatedNights
 from hindmost.models.synthetic.scores import Score, score_changes
 
 DATA = "HINDMOST_NIGHTLY_DATA"
@@ -99,6 +100,15 @@ class Stability:
 
 
 # Stability
+
+
+def is_stable(logs: NDArray[np.float64], tolerance: float) -> bool:
+    """Tell whether all medians of `BLOCK` nights are near that of the whole."""
+    steps = np.diff(logs)
+    sigma = 1.4826 * float(np.median(np.abs(steps))) / np.sqrt(2.0)
+    blocks = np.lib.stride_tricks.sliding_window_view(logs, BLOCK)
+    farthest = float(np.max(np.abs(np.median(blocks, axis=1) - np.median(logs))))
+    return bool(farthest <= max(tolerance, 3.0 * 1.2533 * sigma / np.sqrt(BLOCK)))
 
 
 def found_night_by_night(values: Series) -> list[tuple[int, list[Found]]]:

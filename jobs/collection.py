@@ -14,7 +14,7 @@ from pathlib import Path
 from hindmost.errors import UsageError
 from hindmost.files import NO_LINKS, copy_atomically, make_folder
 from hindmost.jobs.core.durable import write_durably
-from hindmost.jobs.core.plan import PlannedRun, Value
+from hindmost.jobs.core.plan import PlannedRun
 from hindmost.jobs.folder import StudyFolder
 from hindmost.jobs.outcomes import RunOutcome
 from hindmost.printable import shell_word
@@ -34,11 +34,8 @@ class Collected:
         Its name in the flat folder.
     source : str
         Relative to the folder of the study.
-    run : str
-    configuration : dict of str to Value
-    block, ranks, attempt : int
-    allocation, job : str
-    nodes : tuple of str
+    planned : PlannedRun
+    outcome : RunOutcome
     split : bool
         Runs that it is compared with ran in another allocation or another job: perhaps on other
         nodes, and at another time.
@@ -46,15 +43,15 @@ class Collected:
 
     file: str
     source: str
-    run: str
-    configuration: dict[str, Value]
-    block: int
-    ranks: int
-    attempt: int
-    allocation: str
-    job: str
-    nodes: tuple[str, ...]
+    planned: PlannedRun
+    outcome: RunOutcome
     split: bool
+
+    JSON = (
+        "file source run=planned.id configuration=planned.configuration block=planned.block "
+        "ranks=planned.ranks attempt=outcome.attempt allocation=outcome.allocation "
+        "job=outcome.job nodes=outcome.nodes split"
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,14 +115,8 @@ def collect(study: StudyFolder, folder: Path) -> Collection:
                 Collected(
                     file=target.name,
                     source=str(source.relative_to(study.path)),
-                    run=run.id,
-                    configuration=run.configuration,
-                    block=run.block,
-                    ranks=run.ranks,
-                    attempt=outcome.attempt,
-                    allocation=outcome.allocation,
-                    job=outcome.job,
-                    nodes=outcome.nodes,
+                    planned=run,
+                    outcome=outcome,
                     split=run.split or (run.allocation, run.block) in split,
                 )
             )

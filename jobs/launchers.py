@@ -7,14 +7,13 @@ since modules on a cluster may put another mpiexec on the path.
 from __future__ import annotations
 
 import functools
-import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
-from hindmost.errors import HindmostError, MissingError, UsageError
+from hindmost.errors import MissingError, UsageError
 from hindmost.files import reason
 from hindmost.jobs.core.machine import MachineProfile
 from hindmost.jobs.core.values import fill_numbers
@@ -29,12 +28,6 @@ FAMILIES = {
     MPICH: ("HYDRA", "MPICH", "MVAPICH"),
 }
 """Families of mpiexec, and what their answers to ``--version`` contain."""
-REFUSED = {
-    "none": "every rank starts alone, in an MPI_COMM_WORLD of one, and srun ends with status 0",
-    "pmix": "ranks of MPICH hang in MPI_Init",
-}
-"""Values of srun's ``--mpi`` known to fail, and how."""
-
 _MAPPING = ("ppn", "map-by", "npernode", "ppr", "perhost")
 _BINDING = ("bind-to", "rankfile", "cpu-set", "cpu-list")
 
@@ -51,9 +44,6 @@ class Launcher(Protocol):
         self, machine: MachineProfile, *, ranks: int, ranks_per_node: int, nodes: int
     ) -> tuple[str, ...]:
         """Return the words that start ranks, bound to cores, ``ranks_per_node`` on each node."""
-
-    def warnings(self, machine: MachineProfile) -> tuple[str, ...]:
-        """Warn if this environment's MPI will probably not start with this launcher."""
 
 
 class Mpiexec:
@@ -90,10 +80,6 @@ class Mpiexec:
             bind = "--bind-to" if family(program) == OPEN_MPI else "-bind-to"
             own += bind, "none" if crowded else "core"  # Intel MPI binds by default
         return (program, "-n", str(ranks), *own, *machine.launch_args)
-
-    def warnings(self, machine: MachineProfile) -> tuple[str, ...]:
-        """Return nothing: the ranks' own library starts them."""
-        return ()
 
 
 def find() -> str:
@@ -157,20 +143,7 @@ class Srun:
     def prefix(
         self, machine: MachineProfile, *, ranks: int, ranks_per_node: int, nodes: int
     ) -> tuple[str, ...]:
-        """Return the words that start ranks, bound to cores, ``ranks_per_node`` on each node.
-
-        Raises
-        ------
-        UsageError
-            ``launch_args`` have a value of ``--mpi`` that is known to fail.
-        """
-        for refused, harm in REFUSED.items():
-            if re.search(rf"--mpi[= ]{refused}", " ".join(machine.launch_args)):
-                raise UsageError(
-                    f"Machine '{machine.name}' sets --mpi={refused} for srun, with which {harm}. "
-                    'Use --mpi=pmi2 or launcher = "mpiexec"; if it works on your site, use '
-                    'launcher = "template" with a launch_template.'
-                )
+        """Return the words that start ranks, bound to cores, ``ranks_per_node`` on each node."""
         own = (
             # Slurm's own default differs from site to site.
             ("--mpi", "pmi2"),
@@ -190,25 +163,6 @@ class Srun:
             # A rank that fails ends all; else the others would wait until the run's limit.
             *(() if "--kill-on-bad-exit" in given else ("--kill-on-bad-exit=1",)),
             *machine.launch_args,
-        )
-
-    def warnings(self, machine: MachineProfile) -> tuple[str, ...]:
-        """Warn if this environment's MPI is Open MPI, which is rarely built with PMI-2.
-
-        Nothing is known about the MPI of another interpreter.
-        """
-        if machine.python:
-            return ()
-        try:
-            found = family(program := find())
-        except HindmostError:  # the MPI may come with a module
-            return ()
-        if found != OPEN_MPI:
-            return ()
-        return (
-            f"{program} belongs to Open MPI, and machine '{machine.name}' starts ranks with srun "
-            "--mpi=pmi2: unless that Open MPI was built with PMI-2, every run fails in MPI_Init. "
-            f'Set machine.{machine.name}.launcher = "mpiexec" and launch_args = [].',
         )
 
 
@@ -237,10 +191,6 @@ class Template:
         values = {"ranks": ranks, "ranks_per_node": ranks_per_node, "nodes": nodes}
         words = (fill_numbers(word, values) for word in machine.launch_template)
         return (*words, *machine.launch_args)
-
-    def warnings(self, machine: MachineProfile) -> tuple[str, ...]:
-        """Return nothing: the site's own words are trusted."""
-        return ()
 
 
 MPIEXEC = Mpiexec()

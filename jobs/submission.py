@@ -11,6 +11,7 @@ from pathlib import Path
 from hindmost.errors import MissingError, UsageError
 from hindmost.files import read_text
 from hindmost.jobs.core.durable import write_durably
+from hindmost.jobs.core.plan import Plan
 from hindmost.jobs.drive.current_run import read_current_run, settle
 from hindmost.jobs.folder import StudyFolder, Submitted
 from hindmost.jobs.outcomes import Cause, Completion
@@ -53,15 +54,23 @@ def write_scripts(study: StudyFolder, scheduler: Scheduler) -> None:
         A script drives another folder: the study was moved or copied.
     """
     (study.path / "output").mkdir(exist_ok=True)
-    for allocation in study.plan.allocations:
-        path = study.script(allocation.id)
+    for name, text in scripts_of(study.plan, scheduler, study.path).items():
+        path = study.script(name)
         if path.exists():
             refuse_another_folder(path, study)
             continue
-        machine, name = study.plan.machine, study.plan.study
-        script = Script(allocation=allocation, machine=machine, folder=study.path, study=name)
-        write_durably(path, scheduler.render(script))
+        write_durably(path, text)
         path.chmod(path.stat().st_mode | 0o111)
+
+
+def scripts_of(plan: Plan, scheduler: Scheduler, folder: Path) -> dict[str, str]:
+    """Return the scripts of a plan by the names of their allocations."""
+    return {
+        allocation.id: scheduler.render(
+            Script(allocation=allocation, machine=plan.machine, folder=folder, study=plan.study)
+        )
+        for allocation in plan.allocations
+    }
 
 
 def refuse_another_folder(path: Path, study: StudyFolder) -> None:

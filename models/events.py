@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from enum import IntEnum
 
+MOST_PENDING = 64
+"""Non-blocking collectives that may be under way at once."""
+
 
 class EventKind(IntEnum):
     """What a rank does at an event of a body; run files contain the values."""

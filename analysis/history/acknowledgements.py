@@ -12,13 +12,12 @@ from msgspec import Meta
 
 from hindmost.analysis.history.name_patterns import ANY, fits
 from hindmost.analysis.readers.history import SeriesName
-from hindmost.analysis.readers.read import KNOWN_CHANGES
 from hindmost.documents import read_document
 from hindmost.errors import DataError, UsageError
 from hindmost.files import read_text, write_atomically
 from hindmost.records import RecordError, from_document, to_document, toml
 
-FILE_NAME = KNOWN_CHANGES
+FILE_NAME = "hindmost-acknowledged.toml"
 """Name of the file next to the data."""
 VERSION = 1
 HEAD = """\

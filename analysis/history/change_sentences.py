@@ -10,19 +10,14 @@ from hindmost.analysis.history.change_groups import ChangeGroup, SeriesChange, o
 from hindmost.analysis.history.dates import SECONDS_A_DAY, date_of
 from hindmost.analysis.history.judged_series import JudgedSeries
 from hindmost.analysis.history.study import HistoryStudy
-from hindmost.analysis.history.terms import more, named, signed, timer_name, worse_noun
+from hindmost.analysis.history.terms import FEW, MANY, more, named, signed, timer_name, worse_noun
 from hindmost.models.changepoint import Trend
 from hindmost.models.changepoint.verdicts import VERDICTS
 from hindmost.models.significance import p_words
 from hindmost.text import counted, percent, plural, quantity, signed_percent
 
-MOST_FINDINGS = 30
-MOST_NAMES = 4
-MOST_DRIFTS = 5
-MOST_OPEN = 5
 
-
-def group_lines(groups: Sequence[ChangeGroup], most: int = MOST_FINDINGS) -> Iterator[str]:
+def group_lines(groups: Sequence[ChangeGroup], most: int = MANY) -> Iterator[str]:
     """Yield the lines on groups of changes; of many, the worst and largest."""
     everything = [finding for group in groups for finding in group.findings]
     order = sorted(
@@ -81,10 +76,10 @@ def details_of(finding: SeriesChange) -> Iterator[str]:
             f"{timer_name(each.judged.series.name.timer)} "
             f"{signed(each.difference, each.judged.series.unit)} "
             f"({percent(each.difference / finding.difference, 0)})"
-            for each in inside[:MOST_NAMES]
+            for each in inside[:FEW]
         ]
         whole = signed(finding.difference, judged.series.unit)
-        left = more(len(inside) - MOST_NAMES)
+        left = more(len(inside) - FEW)
         yield f"parts that changed, of {whole}: {', '.join(names)}{left}"
 
 
@@ -99,7 +94,7 @@ def worse_within(finding: SeriesChange) -> Iterator[str]:
             yield f"{badge} in its part {timer}: {size}, on {each.date}"
 
 
-def open_lines(study: HistoryStudy, most: int = MOST_OPEN) -> Iterator[str]:
+def open_lines(study: HistoryStudy, most: int = FEW) -> Iterator[str]:
     """Yield the changes for the worse from before the last days that are still open."""
     changed = [(each, change) for each in study.judged for change in each.open_before(study.since)]
     drifted = [(each, trend) for each in study.judged for trend in each.open_drifts(study.since)]
@@ -159,7 +154,7 @@ def drift_lines(study: HistoryStudy) -> Iterator[str]:
         (each, trend) for each in study.judged if (trend := each.drift(study.since)) is not None
     ]
     drifting.sort(key=lambda row: -row[1].effect * (1 if row[0].series.smaller_is_better else -1))
-    for each, trend in drifting[:MOST_DRIFTS]:
+    for each, trend in drifting[:FEW]:
         note = each.drift_note(trend)
         known = "" if note is None else f"; acknowledged: {note.reason}"
         yield (
@@ -167,14 +162,14 @@ def drift_lines(study: HistoryStudy) -> Iterator[str]:
             f"{signed_percent(trend.effect, trend.effect_interval)} "
             f"since {each.labels[trend.start]}{known}"
         )
-    if len(drifting) > MOST_DRIFTS:
-        yield f"drifts:{more(len(drifting) - MOST_DRIFTS)}"
+    if len(drifting) > FEW:
+        yield f"drifts:{more(len(drifting) - FEW)}"
     ended = [(each, trend) for each in study.judged for trend in each.recent_drifts(study.since)]
     ended.sort(key=lambda row: -abs(row[1].effect))
-    for each, trend in ended[:MOST_DRIFTS]:
+    for each, trend in ended[:FEW]:
         yield f"drifted: {drift_sentence(each, trend)}"
-    if len(ended) > MOST_DRIFTS:
-        yield f"drifted:{more(len(ended) - MOST_DRIFTS)}"
+    if len(ended) > FEW:
+        yield f"drifted:{more(len(ended) - FEW)}"
 
 
 def revision_lines(study: HistoryStudy, most: int) -> Iterator[str]:

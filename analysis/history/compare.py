@@ -19,14 +19,11 @@ from hindmost.analysis.history.ratio import (
     unpaired_ratio,
 )
 from hindmost.analysis.history.ratio_history import RatioHistory, ratio_history
-from hindmost.analysis.history.terms import direction_word
+from hindmost.analysis.history.terms import FEW, direction_word
 from hindmost.analysis.readers.history import History, NightlySeries, SeriesName
 from hindmost.errors import DataError
 from hindmost.models.significance import LEAST
 from hindmost.text import counted
-
-MOST_REASONS = 3
-"""Reasons of failed runs in a message."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -236,7 +233,7 @@ def failed_words(first: History, second: History) -> str:
         reasons = dict.fromkeys(each.reason.rstrip(".") for each in history.failures)
         if reasons:
             runs = counted(len(history.failures), "run")
-            words += f" {runs} of {side} failed: {'; '.join(list(reasons)[:MOST_REASONS])}."
+            words += f" {runs} of {side} failed: {'; '.join(list(reasons)[:FEW])}."
     return words
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,18 +9,15 @@ import numpy as np
 from hindmost.analysis.history.ratio import Ratio
 from hindmost.analysis.history.ratio_history import RatioHistory
 from hindmost.analysis.readers.history import NightlySeries, SeriesName
-from hindmost.models.changepoint import least_change
 from hindmost.models.changepoint.changes import more_and_less
 from hindmost.models.significance import p_number, p_words
-from hindmost.text import counted, percent
+from hindmost.text import counted
 
 ALPHA = 0.05
 WIDE = 2.0
 """Factor from which on results of one side differ widely, and an interval decides nothing."""
 FEW = 3
 """With fewer observations on a side, a remark says that the interval is wide."""
-HUGE = 1e5
-"""Factors from here on are written with an exponent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,8 +136,7 @@ class ComparedSeries:
             works = (" or ".join(sorted(each.work)) for each in self.sides)
             return f"{sentence} for {' and '.join(works)}: not judged"
         if ratio.interval is None or ratio.p_value is None:
-            sentence += "; too few data for an interval: add repetitions"
-            return sentence + self.scatter_words()
+            return f"{sentence}; too few data for an interval: add repetitions"
         low, high = ratio.interval
         if ratio.value < 1.0:
             low, high = 1.0 / high, 1.0 / low
@@ -150,28 +145,15 @@ class ComparedSeries:
             equal = "undecided" if self.is_undecided else "no significant difference"
             sentence = f"{equal}: {sentence}"
         elif not self.is_significant:
-            sentence = f"{self.several_words(ratio.p_value)}: {sentence.rpartition(', ')[0]}"
+            sentence = (
+                f"not significant among {self.comparisons} comparisons ({p_words(ratio.p_value)}, "
+                f"{p_number(self.p_adjusted or 1.0)} adjusted): {sentence.rpartition(', ')[0]}"
+            )
         if self.by_spread and ratio.freedom < FEW - 1:
             sentence += "; few repetitions"
         if min(self.pairs) < FEW and not self.by_spread:
             sentence += f"; few data ({self.pairs[0]} and {self.pairs[1]})"
-        return sentence + self.scatter_words() + self.changed_words()
-
-    def scatter_words(self) -> str:
-        """Return by how much the results of a side differ, if widely."""
-        words = ""
-        for side, series in zip("AB", self.sides, strict=True):
-            least, most = float(series.values.min()), float(series.values.max())
-            if self.paired_by == "none" and most > WIDE * least:
-                words += f"; the results of {side} differ by up to {times(most / least)}x"
-        return words
-
-    def several_words(self, p_value: float) -> str:
-        """Return why a p-value does not suffice among several comparisons."""
-        return (
-            f"not significant among {self.comparisons} comparisons ({p_words(p_value)}, "
-            f"{p_number(self.p_adjusted or 1.0)} adjusted)"
-        )
+        return sentence + self.changed_words()
 
     def changed_words(self) -> str:
         """Return when the ratio changed, and what it was before; empty if it never changed."""
@@ -185,9 +167,6 @@ class ComparedSeries:
             when = f"since {first}" if first == last else f"changed between {first} and {last}"
             words = f"; {when}, {self.ratio_words(before.ratio.value)} "
             words += f"from {history.labels[before.start]} until then" if before.start else "before"
-            least = least_change("robust")
-            if abs(float(np.log(change.after / change.before))) < math.log1p(least):
-                words += f" (a small shift, below {percent(least)})"
             if not change.confirmed:
                 words += "; not yet confirmed"
         if history.drift is not None:
@@ -257,8 +236,6 @@ def outliers_of(history: RatioHistory) -> list[str]:
 
 def times(factor: float) -> str:
     """Write a factor with two decimals, three within 2 % of 1, or an exponent if it is huge."""
-    if factor >= HUGE:
-        return f"{factor:.3g}"
     return f"{factor:.3f}" if round(abs(factor - 1.0), 4) <= 0.02 else f"{factor:.2f}"
 
 

@@ -10,17 +10,15 @@ import numpy as np
 
 from hindmost.analysis.history.dates import SECONDS_A_DAY, date_of, newest
 from hindmost.analysis.history.study import HistoryStudy
-from hindmost.analysis.history.terms import more, named, worse_noun
+from hindmost.analysis.history.terms import FEW, more, named, worse_noun
 from hindmost.analysis.readers.remarks import stands_for
 from hindmost.models.changepoint.verdicts import FAIL, WARN
 from hindmost.text import counted, plural, quantity, signed_percent
 
-MOST_CASES = 8
 SAME_LEVEL = 0.1
 """Logarithm of the ratio of two cases' times up to which one may be the other, renamed."""
 NIGHTS_OF_LEVEL = 10
 """The last ones of a case, which are its level then."""
-MOST_REMARKS = 5
 OLD_DAYS = 3.0
 """A newest night older than this gets a warning."""
 
@@ -133,7 +131,7 @@ def age_line(study: HistoryStudy, now: float) -> str:
     return ""
 
 
-def data_remarks(study: HistoryStudy, most: int = MOST_REMARKS) -> list[str]:
+def data_remarks(study: HistoryStudy, most: int = FEW) -> list[str]:
     """Return remarks on the data, such as files that cannot be read."""
     refused = [f"{name} is not judged: {why}" for name, why in study.refused.items()]
     everything = [*study.history.warnings, *study.remarks, *refused]
@@ -149,9 +147,9 @@ def failure_line(study: HistoryStudy) -> str:
     total = failed.total()
     names = [
         f"{', '.join(part for part in case if part)} ({count})"
-        for case, count in failed.most_common(MOST_CASES)
+        for case, count in failed.most_common(FEW)
     ]
-    left = more(len(failed) - MOST_CASES)
+    left = more(len(failed) - FEW)
     days = f"in the last {study.last_days:.3g} days"
     return f"{counted(total, 'run')} failed {days}: {'; '.join(names)}{left}"
 
@@ -165,16 +163,16 @@ def silence_lines(study: HistoryStudy) -> Iterator[str]:
         name = machine or "the unnamed machine"
         yield f"silent: {name} has no result since {date_of(time)}"
     cases = sorted(study.silent_cases(study.since).items(), key=lambda item: (-item[1], item[0]))
-    for case, time in cases[:MOST_CASES]:
+    for case, time in cases[:FEW]:
         now = renamed(study, case)
         yield f"silent: {case_words(case)} has no result since {date_of(time)}{now}"
-    if len(cases) > MOST_CASES:
-        yield f"silent:{more(len(cases) - MOST_CASES)} cases"
+    if len(cases) > FEW:
+        yield f"silent:{more(len(cases) - FEW)} cases"
     begun = sorted(study.new_cases(study.since).items(), key=lambda item: (-item[1], item[0]))
-    for case, time in begun[:MOST_CASES]:
+    for case, time in begun[:FEW]:
         yield f"new: {case_words(case)} began on {date_of(time)}"
-    if len(begun) > MOST_CASES:
-        yield f"new:{more(len(begun) - MOST_CASES)} cases"
+    if len(begun) > FEW:
+        yield f"new:{more(len(begun) - FEW)} cases"
 
 
 def case_words(case: tuple[str, str]) -> str:

@@ -30,6 +30,7 @@ from hindmost.analysis.history.headline import (
 )
 from hindmost.analysis.history.mail_plan import MailPlan, news_words
 from hindmost.analysis.history.study import HistoryStudy
+from hindmost.analysis.history.terms import MANY
 from hindmost.analysis.show.templates import rendered
 from hindmost.errors import DataError, UsageError
 from hindmost.files import write_output
@@ -38,7 +39,6 @@ from hindmost.output import write_bytes
 from hindmost.printable import one_line
 from hindmost.text import counted
 
-MOST_FINDINGS = 30
 COLOURS = {FAIL: "#b3261e", WARN: "#8a5a00", PASS: "#2e6b34", UNKNOWN: "#5f6368"}
 
 
@@ -106,7 +106,7 @@ def remarks_of(study: HistoryStudy, plan: MailPlan | None, at: float) -> list[st
     lines += plan.withdrawn
     if plan.again and plan.digest:
         lines.append(f"Weekly digest: {counted(plan.still_open, 'open change')}:")
-        lines += [f"  {line}" for line in group_lines(plan.again, MOST_FINDINGS)]
+        lines += [f"  {line}" for line in group_lines(plan.again, MANY)]
     elif plan.again:
         verb = "was" if plan.still_open == 1 else "were"
         lines.append(
@@ -125,7 +125,7 @@ def text_of(
     lines = [scope(study), told_headline(study), *remarks_of(study, plan, at), ""]
     if plan is not None:
         lines.append("New changes:" if groups else "No new changes.")
-    lines += [*group_lines(groups, MOST_FINDINGS), ""]
+    lines += [*group_lines(groups, MANY), ""]
     for badge, cases in cases_by_badge(study).items():
         lines.append(f"{badge}: {counted(len(cases), 'case')}")
         lines += [f"  {case}" for case in cases]
@@ -161,8 +161,8 @@ def html_of(
     """Return the mail as HTML."""
     shown = [finding for group in groups for finding in group.findings]
     shown.sort(key=lambda each: (VERDICTS.index(each.badge), -abs(each.change.effect)))
-    selected = {id(finding) for finding in shown[:MOST_FINDINGS]}
-    left = len(shown) - MOST_FINDINGS
+    selected = {id(finding) for finding in shown[:MANY]}
+    left = len(shown) - MANY
     parts = [
         (group_heading(group), [cells_of(each) for each in group.findings if id(each) in selected])
         for group in groups

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from hindmost.models.changepoint.changes import LARGEST_LOG
+
 LEVEL = 0.9
-FARTHEST = 700.0
-"""Logarithm of about the largest number."""
 CORRELATED_FROM = 10
 """Least number of observations for an estimate of serial correlation."""
 ROUNDING = 1e-12
@@ -226,7 +226,7 @@ def ratio_from(
 
 def exponential(logarithm: float) -> float:
     """Return a ratio from its logarithm, limited to the range of floating-point numbers."""
-    return float(np.exp(np.clip(logarithm, -FARTHEST, FARTHEST)))
+    return float(np.exp(np.clip(logarithm, -LARGEST_LOG, LARGEST_LOG)))
 
 
 def adjust(p_values: list[float]) -> list[float]:

@@ -6,12 +6,10 @@ from dataclasses import replace
 
 from hindmost.analysis.history.name_patterns import fits
 from hindmost.analysis.history.study import HistoryStudy
+from hindmost.analysis.history.terms import FEW
 from hindmost.analysis.readers.history import FailedRun, SeriesName
 from hindmost.analysis.readers.remarks import first_few
 from hindmost.errors import UsageError
-
-MOST_NAMED = 3
-"""Series that a message names."""
 
 
 def select_series(
@@ -45,13 +43,11 @@ def select_series(
         given = ", ".join(f"{key} {pattern!r}" for key, pattern in wanted.items())
         refused = [f"{name}: {why}" for name, why in study.refused.items() if is_wanted(name)]
         if refused:
-            raise UsageError(
-                f"No series with {given} can be judged: {first_few(refused, MOST_NAMED)}"
-            )
+            raise UsageError(f"No series with {given} can be judged: {first_few(refused, FEW)}")
         names = [str(each.series.name) for each in study.judged]
         raise UsageError(
             f"No series has {given}: omit that to see all {len(names)}, or use wildcards, as in "
-            f"'ant-*'. There are {first_few(names, MOST_NAMED)}."
+            f"'ant-*'. There are {first_few(names, FEW)}."
         )
     failures = tuple(filter(is_wanted, study.history.failures))
     return replace(study, judged=judged, history=replace(study.history, failures=failures))

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from hindmost.analysis.history.judged_series import JudgedSeries
 from hindmost.analysis.history.study import HistoryStudy
-from hindmost.analysis.history.terms import named
+from hindmost.analysis.history.terms import MANY, named
 from hindmost.analysis.show.table import NAME, RIGHT, Column, Table
 from hindmost.models.changepoint.verdicts import PASS
 from hindmost.text import quantity
 
-MOST_SERIES = 20
 
-
-def series_table(study: HistoryStudy, most: int = MOST_SERIES) -> Table:
+def series_table(study: HistoryStudy, most: int = MANY) -> Table:
     """Return the table of the series that do not pass: the worst verdict first."""
     columns = (
         Column("verdict"),

@@ -6,6 +6,9 @@ from hindmost.analysis.readers.history import SeriesName
 from hindmost.models.changepoint.changes import OF_TIMES
 from hindmost.text import quantity
 
+FEW, MANY = 5, 30
+"""Entries of a list within a report, and of a list that is the report; more are counted."""
+
 
 def worse_noun(units: set[str]) -> tuple[str, str]:
     """Return the noun for a change for the worse in series of these units: singular, plural."""

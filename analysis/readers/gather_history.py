@@ -28,7 +28,7 @@ Key = tuple[str, str, str]
 
 
 class _Commits(NamedTuple):
-    """The measured quantity, one object for all its observations."""
+    """The measured software, one object for all timers of a run."""
 
     text: str
     parts: Mapping[str, str]
@@ -61,7 +61,6 @@ class HistoryGathering:
         self._series: dict[Key, list[_Observation]] = {}
         self._failures: list[FailedRun] = []
         self._stated_parents: dict[str, str] = {}
-        self._commits: dict[tuple[tuple[str, str], ...], _Commits] = {}
         self._units: dict[str, tuple[str, float]] = {"s": ("s", 1.0)}
         self._smaller_is_better: dict[Key, bool] = {}
         self._number = 0
@@ -75,7 +74,7 @@ class HistoryGathering:
                 self._add(each)
 
     def _add(self, run: CaseResult) -> None:
-        commits = self._shared(run.commits)
+        commits = _Commits(commits_text(run.commits), dict(run.commits))
         self._stated_parents.update(run.parents)
         self._number += 1
         for timer, value in run.values.items():
@@ -120,12 +119,6 @@ class HistoryGathering:
         """
         chosen = _choose(sorted({key[2] for key in self._series}), "timer", timer, "the results")
         self._smaller_is_better |= {key: False for key in self._series if key[2] in chosen}
-
-    def _shared(self, commits: Mapping[str, str]) -> _Commits:
-        key = tuple(commits.items())
-        if key not in self._commits:
-            self._commits[key] = _Commits(commits_text(commits), dict(commits))
-        return self._commits[key]
 
     def _judge(self, value: Any, where: str) -> float | None:
         """Return a value that is a measurement as a float; remark on another."""

@@ -58,7 +58,7 @@ class NightlySeries:
         The measured commits in words: ``Albany abc123, Trilinos def456``; empty if unknown.
     commit_parts : tuple of mapping, one per observation
         Repository to commit or version, with an empty name for a repository that the file does not
-        name. Observations of the same commits share one mapping.
+        name. Timers of one run share one mapping.
     spread : float64 array, shape (observation,), or None
         Standard error of each value, in the series' unit; NaN where it is unknown, None where it is
         unknown everywhere. Read-only.

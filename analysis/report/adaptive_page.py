@@ -23,7 +23,7 @@ from hindmost.analysis.runs.finding import OF_CYCLES, Finding, caution_parts
 from hindmost.analysis.runs.groups import Group
 from hindmost.analysis.runs.summary import load_around
 from hindmost.analysis.show.html_charts import live_chart
-from hindmost.analysis.show.page import Heading, Paragraph, Part, SideBySide, Widget
+from hindmost.analysis.show.page import Heading, Paragraph, Part, Widget
 from hindmost.analysis.show.table import Column, Table
 from hindmost.analysis.whatif.gains import Remedies
 from hindmost.errors import UsageError
@@ -88,8 +88,7 @@ def side_by_side(
             for group in sorted(groups, key=lambda group: group.ranks)
             for chart in figure_parts("predicted", group.middle, machine, numbers)
         ]
-        if charts:
-            parts.append(SideBySide(charts))
+        parts += charts
     return parts
 
 

@@ -93,7 +93,7 @@ def without_events(run: Run) -> str:
 
 def path_of(run: Run) -> tuple[NDArray[np.int64] | None, str]:
     """Return the rank on the critical path at every place of a run; if unknown, None and why."""
-    refused = remedies_of(run).refused
+    refused = remedies_of(run, briefly=True).refused
     if not refused and run.header.ranks > MOST_RANKS_OF_PATH:
         refused = f"a page draws it for up to {MOST_RANKS_OF_PATH:,} ranks"
     if refused:

@@ -33,7 +33,6 @@ from hindmost.analysis.report.comparison import comparable, solvers_table
 from hindmost.analysis.report.event_window import CAPTION, OF_PATH, event_window, without_events
 from hindmost.analysis.report.looked_at import LookedAt, SlowestIteration, slowest_iteration
 from hindmost.analysis.report.rank_conclusions import slow_ranks
-from hindmost.analysis.report.rank_orders import with_orders
 from hindmost.analysis.report.ranks_page import openings, rank_parts
 from hindmost.analysis.report.run_figures import figure_named
 from hindmost.analysis.report.runs_overview import overview_of
@@ -312,7 +311,7 @@ def described(
         *run_chart(figure_named(LEADING), middle, ranks, numbers, opens),
         *event_parts(middle, ranks, numbers, slowest),
     ]
-    efficiencies, remedies = efficiencies_of(middle), remedies_of(middle)
+    efficiencies, remedies = efficiencies_of(middle), remedies_of(middle, briefly=True)
     parts: list[Part] = [
         Heading(
             fitted.group.title,
@@ -422,7 +421,7 @@ def run_chart(
     except UsageError:
         return []
     if isinstance(content, HeatMap):
-        content = replace(with_orders(content, run, ranks), marked=rows_of(slow_ranks(ranks), run))
+        content = replace(content, marked=rows_of(slow_ranks(ranks), run))
     if not figure.of_ranks:
         opens = None
     elif opens is not None and figure.by_rank:  # rows are the ranks with full records

@@ -499,8 +499,8 @@ class AttachedRun:
         rate_s = times.work_s / times.amount
         most = int(np.argmax(rate_s))
         said = (
-            f"The program counts {each.mean():,.4g} units of work an iteration on the mean rank "
-            f"({each.min():,.4g} to {each.max():,.4g}). A unit takes "
+            f"The program counts {each.mean():,.0f} units of work an iteration on the mean rank "
+            f"({each.min():,.0f} to {each.max():,.0f}). A unit takes "
             f"{seconds(float(times.work_s.sum() / times.amount.sum()))} of local work"
         )
         if self.run.columns > 1:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
@@ -128,16 +129,17 @@ def cautions(
 
 
 def folded(lines: Iterable[str], *, indent: str = "") -> list[str]:
-    """Break lines of words for a terminal."""
+    """Break lines of words for a terminal, but none between a number and what it counts."""
     return [
-        part
+        part.replace("\u00a0", " ")
         for each in lines
         for part in textwrap.wrap(
-            each,
+            re.sub(r"(?<=\d) (?=%|[mun]?s\b)", "\u00a0", each),
             WIDTH,
             initial_indent=indent,
             subsequent_indent=f"{indent}    ",
             break_long_words=False,
+            break_on_hyphens=False,
         )
     ]
 

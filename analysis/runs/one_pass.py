@@ -21,21 +21,6 @@ SPREAD = 2654435761
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PooledTimes:
-    """Times of some iterations, neighbours pooled by their maximum.
-
-    Attributes
-    ----------
-    longest : float64 array, shape (column, rank), seconds
-    totals : float64 array, shape (rank,), seconds
-        Of all iterations.
-    """
-
-    longest: NDArray[np.float64]
-    totals: NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class OnePass:
     """What charts of a whole run need.
 
@@ -43,8 +28,8 @@ class OnePass:
     ----------
     bodies : int64 array, shape (body,)
         Iterations that maps show.
-    durations, work : PooledTimes
-        Of these iterations.
+    durations, work : float64 array, shape (column, rank), seconds
+        The longest of the iterations that a column of a map pools.
     phases_of_ranks : float64 array, shape (phase, rank), seconds
     phases_of_bodies : float64 array, shape (phase, iteration), seconds
         Summed over all ranks with full records.
@@ -55,8 +40,8 @@ class OnePass:
     """
 
     bodies: NDArray[np.int64]
-    durations: PooledTimes
-    work: PooledTimes
+    durations: NDArray[np.float64]
+    work: NDArray[np.float64]
     phases_of_ranks: NDArray[np.float64]
     phases_of_bodies: NDArray[np.float64]
     one_in: int
@@ -90,7 +75,6 @@ class ChartsTally:
         )
         self._width = bodies_in_column(self._bodies.size)
         self._longest = np.zeros((2, -(-self._bodies.size // self._width), run.columns))
-        self._totals = np.zeros((2, run.columns))
         self._of_ranks = np.zeros((run.columns, len(run.phases)))
         self._of_bodies = np.zeros((run.bodies, len(run.phases)))
         self._one_in = max(-(-run.bodies * run.columns // MOST_IN_MEMORY), 1)
@@ -115,20 +99,16 @@ class ChartsTally:
                 shown = times[bodies[first:last] - rows.start]
                 pooled = shown if self._width == 1 else maxima(shown, begins)
                 np.maximum(longest[at, at_columns], pooled, out=longest[at, at_columns])
-                self._totals[at] += shown.sum(axis=0)
         some = sample_of(np.arange(rows.start, rows.stop), self._samples, self._one_in)
         for at, times in enumerate(both):
             self._sampled[at, rows] = np.take_along_axis(times, some, axis=1)
 
     def result(self) -> OnePass:
         """Return all of it."""
-        durations, work = (
-            PooledTimes(longest=self._longest[at], totals=self._totals[at]) for at in range(2)
-        )
         return OnePass(
             bodies=self._bodies,
-            durations=durations,
-            work=work,
+            durations=self._longest[0],
+            work=self._longest[1],
             phases_of_ranks=self._of_ranks.T,
             phases_of_bodies=self._of_bodies.T,
             one_in=self._one_in,

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.analysis.readers.experiment import KernelSeries
-from hindmost.models.pmnf.expression import HUMAN
+from hindmost.models.pmnf.expression import write_model
 from hindmost.models.pmnf.model import ScalingModel
 from hindmost.models.pmnf.segments.fit import KernelModel, Segment
 from hindmost.models.pmnf.segments.segmentation import Change, SegmentVerdict, where
@@ -146,7 +146,7 @@ def model_choices(model: ScalingModel) -> list[tuple[str, float]]:
     """Return the runners-up of a model: expression, and by how much the criterion is worse."""
     return [
         (
-            HUMAN.model(
+            write_model(
                 other.form.constant, other.form.coefficients, other.form.terms, model.parameters
             ),
             other.behind,

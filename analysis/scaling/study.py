@@ -37,8 +37,6 @@ OF_EVEN_SHARE = 0.1
 NARROW = 0.25
 """Range of the points, over the way from the largest to the target, both as logarithms; below it
 next to nothing is known of the growth that is extrapolated."""
-STEPS_OF_GROWTH = 100.0
-"""Per factor of 10; kernels in the same step grow alike."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -327,7 +325,7 @@ def rank(growth: NDArray[np.float64], share: NDArray[np.float64]) -> NDArray[np.
     matters = share >= min(SIGNIFICANT_SHARE, OF_EVEN_SHARE / max(share.size, 1))
     steep = np.where(np.isnan(growth) | (growth <= 0.0), -np.inf, growth)
     with np.errstate(divide="ignore", invalid="ignore"):
-        steep = np.where(steep > 0.0, np.rint(STEPS_OF_GROWTH * np.log10(steep)), -np.inf)
+        steep = np.where(steep > 0.0, np.round(np.log10(steep), 2), -np.inf)
     return np.asarray(np.lexsort((-share, -steep, ~matters)), np.intp)
 
 

@@ -19,26 +19,6 @@ MOST_ROWS = 600
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RankOrder:
-    """An order of the ranks of a map.
-
-    Attributes
-    ----------
-    key, label : str
-        In an address, and where it is chosen.
-    places : int array, shape (rank,)
-        Places of the ranks, the lowest row first.
-    sections : tuple of (int, str)
-        The first row of ranks that belong together, and what they are called.
-    """
-
-    key: str
-    label: str
-    places: NDArray[np.int64]
-    sections: tuple[tuple[int, str], ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class HeatMap:
     """Times of bodies on ranks, neighbours pooled by their maximum.
 
@@ -58,10 +38,6 @@ class HeatMap:
         Which bodies are shown if not all are; may be empty.
     numbers : int array, shape (rank,), or None
         Of the ranks that are shown, where not all of a run are.
-    totals_s : float64 array, shape (rank,), seconds, or None
-        Of all bodies that are shown.
-    orders : tuple of RankOrder
-        In which the ranks can be shown on a page, apart from that of their numbers.
     marked : tuple of int
         Rows that stand out; a page points at them.
     """
@@ -76,8 +52,6 @@ class HeatMap:
     ranks_a_row: int
     numbers: NDArray[np.int64] | None = None
     of_how_many: str = ""
-    totals_s: NDArray[np.float64] | None = None
-    orders: tuple[RankOrder, ...] = ()
     marked: tuple[int, ...] = ()
 
     @property
@@ -144,11 +118,6 @@ class HeatMap:
             ranks_a_row=self.ranks_a_row * up,
         )
 
-    def ordered(self, order: RankOrder) -> HeatMap:
-        """Return the map with its ranks in another order; they must not be pooled yet."""
-        assert self.ranks_a_row == 1
-        return replace(self, times=self.times[:, order.places])
-
     def columns(self) -> Columns:
         """Return the cells: a row for every column of the map, a column for every row of ranks."""
         if self.times.shape[1] > MOST_ROWS:
@@ -207,9 +176,8 @@ def heat_map(
     selection: str = "",
     numbers: NDArray[np.int64] | None = None,
     of_how_many: str = "",
-    totals_s: NDArray[np.float64] | None = None,
 ) -> HeatMap:
-    """Pool times into a map: neighbouring bodies, but not ranks, whose order may change.
+    """Pool times into a map: neighbouring bodies, but not ranks.
 
     Parameters
     ----------
@@ -221,8 +189,6 @@ def heat_map(
         Of the ranks, where not all of a run are there.
     of_how_many : str
         Note on the axis that says so.
-    totals_s : float64 array, shape (rank,), seconds, or None
-        Sums of the times, where they were pooled.
     """
     bodies = np.arange(len(times)) if bodies is None else bodies
     return HeatMap(
@@ -236,20 +202,9 @@ def heat_map(
         ranks_a_row=1,
         numbers=numbers,
         of_how_many=of_how_many,
-        totals_s=times.sum(axis=0) if totals_s is None else totals_s,
     )
 
 
 def bodies_in_column(bodies: int) -> int:
     """Return how many bodies are pooled into a column of a map."""
     return max(-(-bodies // MOST_COLUMNS), 1)
-
-
-def slowest_first(heat_map: HeatMap) -> RankOrder:
-    """Return the order by time, the longest at the top."""
-    assert heat_map.totals_s is not None
-    return RankOrder(
-        key="time",
-        label="time, longest on top",
-        places=np.argsort(heat_map.totals_s, kind="stable"),
-    )

@@ -1,4 +1,4 @@
-"""Heat maps on a page: their times packed for the script, their legend and the order of ranks."""
+"""Heat maps on a page: their times packed for the script, and their legend."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
-from hindmost.analysis.show.heat_map import MOST_COLUMNS, HeatMap, RankOrder
+from hindmost.analysis.show.heat_map import MOST_COLUMNS, HeatMap
 from hindmost.analysis.show.palette import COLOUR_MAP
 from hindmost.analysis.show.templates import rendered
 from hindmost.text import seconds
@@ -19,8 +19,6 @@ MOST_CELLS = 150_000
 MOST_ROWS = 256
 FAR_BEYOND = 1.5
 """Times the top of the scale of colours, from which on a cell of a map is marked as well."""
-LEAST_ORDERED, MOST_ORDERED = 3, 1 << 16
-"""Ranks of a map from which on, and up to which, a reader can choose their order."""
 LOG_STEP = 2e-3
 """Times are rounded to 0.1 %, which deflates to about a byte per cell."""
 ANCHORS = 33
@@ -28,23 +26,12 @@ ANCHORS = 33
 
 
 def map_data(heat_map: HeatMap) -> dict[str, Any]:
-    """Return what the script needs of a map.
-
-    Ranks that are not pooled can be put in order by the script; pooled ones travel once an order.
-    """
+    """Return what the script needs of a map."""
     import matplotlib as mpl
 
-    heat_map = heat_map.coarser(most_columns(heat_map), heat_map.ranks)  # once for all orders
     coarse = coarse_enough(heat_map)
     unit = coarse.unit
     times = coarse.times * unit.per_second
-    orders = orders_of(heat_map)
-    matrices, drawn = [times], []
-    for order in orders:
-        kept = coarse.ranks_a_row == 1 or np.array_equal(order.places, np.arange(coarse.ranks))
-        if not kept:
-            matrices.append(coarse_enough(heat_map.ordered(order)).times * unit.per_second)
-        drawn.append(0 if kept else len(matrices) - 1)
     colours = mpl.colormaps[COLOUR_MAP](np.linspace(0.0, 1.0, ANCHORS))
     left = float(coarse.bodies[0]) - 0.5 * coarse.stride
     return {
@@ -69,20 +56,8 @@ def map_data(heat_map: HeatMap) -> dict[str, Any]:
         "colours": [hex_colour(colour) for colour in colours],
         "far_beyond": FAR_BEYOND,
         "marked": coarse.marked,
-        "matrices": len(matrices),
-        "orders": [
-            {"key": each.key, "matrix": matrix, "sections": each.sections}
-            for each, matrix in zip(orders, drawn, strict=True)
-        ],
-        **packed(np.stack(matrices), np.array([each.places for each in orders], np.uint16)),
+        **packed(times),
     }
-
-
-def orders_of(heat_map: HeatMap) -> tuple[RankOrder, ...]:
-    """Return the orders that a reader can choose on a page."""
-    if heat_map.ranks_a_row > 1 or not LEAST_ORDERED <= heat_map.ranks <= MOST_ORDERED:
-        return ()
-    return heat_map.orders
 
 
 def packed(times: NDArray[np.float64], plain: NDArray[np.uint16] | None = None) -> dict[str, Any]:
@@ -108,16 +83,8 @@ def packed(times: NDArray[np.float64], plain: NDArray[np.uint16] | None = None) 
 
 def coarse_enough(heat_map: HeatMap) -> HeatMap:
     """Pool a map until it is small enough to travel."""
-    return heat_map.coarser(most_columns(heat_map), MOST_ROWS)
-
-
-def most_columns(heat_map: HeatMap) -> int:
-    """Return how many columns of a map may travel."""
     rows = min(MOST_ROWS, heat_map.times.shape[1])
-    cells = MOST_CELLS
-    if rows < heat_map.times.shape[1] and (orders := orders_of(heat_map)):
-        cells = 2 * MOST_CELLS // (1 + len(orders))
-    return min(MOST_COLUMNS, cells // rows)
+    return heat_map.coarser(min(MOST_COLUMNS, MOST_CELLS // rows), MOST_ROWS)
 
 
 def hex_colour(colour: NDArray[np.float64]) -> str:
@@ -137,5 +104,4 @@ def map_legend(heat_map: HeatMap) -> Markup:
         low=low,
         high=high,
         far=f"{FAR_BEYOND:g}" if far else "",
-        orders=[(each.key, each.label) for each in orders_of(heat_map)],
     )

@@ -17,7 +17,6 @@ from hindmost.analysis.show.page import (
     Heading,
     Page,
     Part,
-    SideBySide,
     Widget,
     shared_scripts,
 )
@@ -75,7 +74,7 @@ def widgets_in(parts: Iterable[Part]) -> Iterator[Widget]:
         if isinstance(part, Widget):
             yield part
             yield from widgets_in(part.inner)
-        elif isinstance(part, SideBySide | Folded):
+        elif isinstance(part, Folded):
             yield from widgets_in(part.parts)
 
 

@@ -101,14 +101,7 @@ class Folded:
     opened: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class SideBySide:
-    """Widgets next to each other where the screen is wide enough."""
-
-    parts: Sequence[Widget]
-
-
-Part = Heading | Subheading | Paragraph | Caution | Folded | Table | Widget | SideBySide
+Part = Heading | Subheading | Paragraph | Caution | Folded | Table | Widget
 """Anything that can stand on a page."""
 
 

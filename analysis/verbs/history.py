@@ -28,7 +28,8 @@ from hindmost.analysis.history.history_json import history_json
 from hindmost.analysis.history.selection import select_series
 from hindmost.analysis.history.state import HistoryState
 from hindmost.analysis.history.study import HistoryStudy, judge_history
-from hindmost.analysis.history.tables import MOST_SERIES, series_table
+from hindmost.analysis.history.tables import series_table
+from hindmost.analysis.history.terms import MANY
 from hindmost.analysis.readers.read import read_history
 from hindmost.analysis.show.terminal import print_table
 from hindmost.analysis.verbs.acknowledge import acknowledge, known_changes
@@ -135,7 +136,7 @@ def study_of(arguments: argparse.Namespace) -> HistoryStudy:
 def report(study: HistoryStudy, groups: tuple[ChangeGroup, ...]) -> None:
     """Print what changed, and the table of the series."""
     write_lines(scope(study), headline(study), *open_lines(study), *silence_lines(study))
-    write_lines(*group_lines(groups), *drift_lines(study), *revision_lines(study, MOST_SERIES))
+    write_lines(*group_lines(groups), *drift_lines(study), *revision_lines(study, MANY))
     write_lines(*filter(None, (newest_line(study), failure_line(study))), "")
     table = series_table(study)
     if table.rows:

@@ -130,7 +130,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print JSON, one entry per kernel")
-    form.add_argument("--latex", action="store_true", help="print a LaTeX table")
     form.add_argument("--python", action="store_true", help="print a Python module")
     parser.add_argument(
         "--figure",
@@ -170,10 +169,6 @@ def perform(arguments: argparse.Namespace) -> int:
 
         document = study_json(study, findings, top=arguments.top)
         write_json(**document, run_findings=doubts)
-    elif arguments.latex:
-        from hindmost.analysis.scaling.latex_table import latex_table
-
-        write_text(latex_table(study, top=arguments.top))
     elif arguments.python:
         from hindmost.analysis.scaling.python_module import python_module
 
@@ -181,7 +176,7 @@ def perform(arguments: argparse.Namespace) -> int:
     else:
         print_tables(study, arguments.top or TOP)
     if not arguments.json:
-        write = warn_lines if arguments.latex or arguments.python else write_lines
+        write = warn_lines if arguments.python else write_lines
         shown = arguments.top or TOP
         for finding in findings[:shown]:
             write(*folded([finding.explain(study.target)]))

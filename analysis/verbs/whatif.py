@@ -26,7 +26,7 @@ from hindmost.analysis.whatif.prediction import (
     predictions_table,
 )
 from hindmost.analysis.whatif.simulated_run import name_of_file, write_outcome
-from hindmost.analysis.whatif.study import Outcome, wrapped
+from hindmost.analysis.whatif.study import Outcome
 from hindmost.analysis.whatif.targets import Scale, Scaling, read_scale, scalable
 from hindmost.analysis.whatif.traces import (
     EAGER_BYTES,
@@ -331,13 +331,13 @@ def outcomes_of(
 def print_answer(found: Sequence[SolvePrediction], gained: Sequence[Remedies]) -> None:
     """Print what is predicted of a configuration: its sentences, its table, what is assumed."""
     first, last = found[0], found[-1]
-    write_lines(*wrapped(first.check_line()))
+    write_lines(*folded([first.check_line()]))
     if gained:
-        write_lines(*(part for line in gain_lines(pooled(gained)) for part in wrapped(line)))
+        write_lines(*folded(gain_lines(pooled(gained))))
     elif not first.found and not first.named.words:
         write_lines("What a change would save is unknown: the solve cannot be replayed, see below.")
     for answer in partners(found):
-        write_lines(*wrapped(answer))
+        write_lines(*folded([answer]))
     if len(found) == 1:
         write_lines(*first.lines())
         asked = first.named.words or first.places is None
@@ -370,11 +370,11 @@ def print_advice(found: Advice, as_json: bool) -> int:
         write_json(runs=[], advice=found)
         return 0
     for line in found.explain().splitlines():
-        write_lines(*wrapped(line))
+        write_lines(*folded([line]))
     if len(found.compared) > 1:
         print_table(found.table())
     for line in found.assumptions():
-        write_lines(*wrapped(f"Assumed: {line}"))
+        write_lines(*folded([f"Assumed: {line}"]))
     write_lines(*folded(cautions(found.findings, OF_MODELS)))
     return 0
 
@@ -399,7 +399,7 @@ def perform_balance(files: Sequence[Path], balance: str, as_json: bool) -> int:
     for number, replays in enumerate(found):
         write_lines(*([""] if number else []))
         for line in balance_lines(replays):
-            write_lines(*wrapped(line))
+            write_lines(*folded([line]))
     return 0
 
 
@@ -448,7 +448,7 @@ def perform_traces(
         if len(found) > 1:
             print_table(trace_table(found))
         for line in found[-1].assumptions():
-            write_lines(*wrapped(f"Assumed: {line}"))
+            write_lines(*folded([f"Assumed: {line}"]))
     if arguments.json:
         write_json(runs=answer)
     return 0

@@ -10,7 +10,7 @@ from itertools import chain
 import numpy as np
 
 from hindmost.analysis.whatif.options import Named
-from hindmost.analysis.whatif.study import Outcome, of_solver, program_of
+from hindmost.analysis.whatif.study import EVENTS_PER_S, Outcome, of_solver, program_of
 from hindmost.analysis.whatif.targets import (
     NetworkBasis,
     Scale,
@@ -28,8 +28,8 @@ from hindmost.models.adaptive.machine import Machine
 from hindmost.models.simulation.blocks import POST
 from hindmost.models.simulation.change import Change
 from hindmost.models.simulation.local_work import FEW_RANKS, LocalWork, fit_local_work
-from hindmost.models.simulation.rerun import changed_program
-from hindmost.models.simulation.scaleup import REPLICAS, simulated_rows
+from hindmost.models.simulation.rerun import REPLICAS, changed_program
+from hindmost.models.simulation.scaleup import simulated_rows
 from hindmost.models.simulation.simulated_solve import (
     MISSES,
     SimulatedSolve,
@@ -44,9 +44,6 @@ FEWEST_REPLICAS = 5
 TIMES_RARER = 20
 """Iterations of a recorded rank for every rank of a target, to know its slowest one without the
 tail."""
-SEGMENTS_PER_S = 5e6
-"""Parts of bodies of all ranks that a replica passes in a second, with its share of the other
-scenarios, measured on one core."""
 
 
 def simulated(
@@ -59,8 +56,9 @@ def simulated(
     basis : sequence of str
         What all statements on other ranks rest on, in sentences.
     """
-    extrapolated, where = extrapolated_from(result), counted(result.ranks, "rank")
-    nodes = counted(result.nodes, "node")
+    where = f"{counted(result.ranks, 'rank')} ({counted(result.nodes, 'node')}"
+    if result.ranks != result.recorded_ranks:
+        where += f"; extrapolated from {counted(result.recorded_ranks, 'rank')}"
     assumed = tuple(simulation_assumes(named, result, work, basis))
     parts_s = {
         "undisturbed work": result.work_s,
@@ -74,16 +72,14 @@ def simulated(
     )
     interval = result.low_s, result.high_s if np.isfinite(result.high_s) else None
     quiet_s, least_s, most_s = result.quiet_s
-    quiet = (
-        f"With equal work and no noise: {seconds(quiet_s)} ({seconds(least_s)} to "
-        f"{seconds(most_s)})."
-    )
+    ends = f"{seconds(least_s)} to {seconds(most_s)}"
+    quiet = f"With equal work and no noise: {seconds(quiet_s)} ({ends})."
     return Outcome(
         run=run,
         named=named,
         result=result,
         ranks=result.ranks,
-        where=f"{where} ({nodes}; {extrapolated})" if extrapolated else f"{where} ({nodes})",
+        where=f"{where})",
         predicted_s=None if result.open else result.seconds,
         middle_s=result.shown_s,
         miss=result.miss,
@@ -153,13 +149,6 @@ def without_cores(found: Outcome, why: str, *, network_known: bool) -> Outcome:
             "for every rank that nothing else uses."
         ),
     )
-
-
-def extrapolated_from(result: SimulatedSolve) -> str:
-    """Return from what a time is extrapolated; empty on the recorded ranks."""
-    if result.ranks == result.recorded_ranks:
-        return ""
-    return f"extrapolated from {counted(result.recorded_ranks, 'rank')}"
 
 
 def why_withheld(result: SimulatedSolve, work: LocalWork) -> str:
@@ -307,7 +296,7 @@ def replica_s(work: LocalWork, ranks: Sequence[int]) -> float:
     """Return about how long it takes to simulate a solve once on each number of ranks, seconds."""
     segments = len(work.laws)
     rows = ((each, part) for each in ranks for part in simulated_rows(work.program, each, segments))
-    return segments * sum(each * part.size for each, part in rows) / SEGMENTS_PER_S
+    return segments * sum(each * part.size for each, part in rows) / EVENTS_PER_S
 
 
 def scaled(

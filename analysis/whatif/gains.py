@@ -13,11 +13,19 @@ from msgspec import UNSET, UnsetType
 from numpy.typing import NDArray
 
 from hindmost.analysis.runs.cache import cached
-from hindmost.analysis.runs.configuration import injected_noise
+from hindmost.analysis.runs.configuration import injected_noise, is_loop
 from hindmost.analysis.runs.finding import Finding
 from hindmost.analysis.show.page import Paragraph, Part
 from hindmost.analysis.show.table import RIGHT, Column, Table
-from hindmost.analysis.whatif.study import MISSES, WIDEST, Outcome, length_scatter, program_of
+from hindmost.analysis.whatif.study import (
+    MISSES,
+    SCENARIOS,
+    WIDEST,
+    Outcome,
+    length_scatter,
+    program_of,
+    replay_s,
+)
 from hindmost.analysis.whatif.typical_work import typical_work
 from hindmost.errors import DataError, HindmostError, UsageError
 from hindmost.harness.runfile.reader import Run
@@ -25,6 +33,7 @@ from hindmost.models.simulation.change import Change
 from hindmost.models.simulation.partner import RECIPES
 from hindmost.models.simulation.program import Program
 from hindmost.models.simulation.rerun import what_if
+from hindmost.output import announce_work
 from hindmost.text import percent, seconds, signed_percent
 
 KIND = "gains"
@@ -222,19 +231,27 @@ def pooled(every: Sequence[Remedies]) -> Remedies:
     return Remedies(**found, refused=refused, undecided=undecided)
 
 
-def remedies_of(run: Run) -> Remedies:
-    """Replay a run without noise and with balanced work, or read what was cached."""
+def remedies_of(run: Run, *, briefly: bool = False) -> Remedies:
+    """Replay a run with each change, or read what was cached.
+
+    Parameters
+    ----------
+    briefly : bool
+        Whether a report waits for it, which does not wait for large runs.
+    """
     events = int(np.prod(run.shape("event_work"))) if run.has("event_work") else 0
-    size = max(events, run.bodies * run.columns)
-    if size > MOST_EVENTS:
-        return Remedies(refused=f"a report replays runs of up to {MOST_EVENTS:,} events")
+    if briefly and max(events, run.bodies * run.columns) > MOST_EVENTS:
+        return Remedies(
+            refused=f"a report replays up to {MOST_EVENTS:,} events; 'hindmost whatif' all of them"
+        )
     if run.header.ranks < 2:
         return Remedies(refused="a single rank waits for nobody")
     return cached(run, KIND, {}, Remedies, lambda: replayed(run))
 
 
 def replayed(run: Run) -> Remedies:
-    """Replay a run without noise and with balanced work."""
+    """Replay a run with each change."""
+    announce_work(f"Replaying {run.path.name}", replay_s(run, SCENARIOS * len(NAMES)))
     try:
         program = program_of(run)
     except HindmostError as error:
@@ -271,12 +288,12 @@ def replayed(run: Run) -> Remedies:
             ask("uninjected", Change(uninjected=True))
         ask("network", Change(latency=0.0), 0.0)
         recipe = RECIPES.get(run.header.solver)
-        if recipe is None:
+        if recipe is None and not is_loop(run):
             undecided["partner"] = (
                 f"no pipelined partner of this {run.header.solver} is known. Record both forms, "
                 "and give the pipelined one's runs with --against"
             )
-        elif run.header.synchronisation == "blocking":
+        elif recipe is not None and run.header.synchronisation == "blocking":
             ask("partner", Change(solver=recipe.partner))
     except DataError as error:
         return Remedies(refused=str(error).rstrip("."))

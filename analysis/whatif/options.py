@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,8 +20,6 @@ FACTOR = re.compile(rf"x?(-?{NUMBER})")
 MORE = re.compile(r"\+(.+)")
 TIME = re.compile(rf"({NUMBER})\s*({'|'.join(sign for sign, _ in SECONDS)})")
 OF_RANK = re.compile(r"rank\s+(\d+)\s*:\s*(.+)")
-MOST_CHANGES = 100
-"""Combinations of values in one call."""
 NOT_INJECTED = "not-injected"
 """Noise is left as it was recorded, without that which was injected."""
 LAWS = {
@@ -83,14 +80,11 @@ def changes_of(
     Raises
     ------
     UsageError
-        A value that cannot be read, or too many combinations.
+        A value that cannot be read.
     """
     latencies = split(latency, "--latency")
     bandwidths = split(bandwidth, "--bandwidth")
     depths = split(pipeline_depth, "--pipeline-depth")
-    count = math.prod(max(len(each), 1) for each in (latencies, bandwidths, depths))
-    if count > MOST_CHANGES:
-        raise UsageError(f"{count} combinations of values; the most in one call is {MOST_CHANGES}.")
     every, of_ranks = read_speeds(speed)
     deviation, uninjected, detours = read_noise(noise)
     found = []

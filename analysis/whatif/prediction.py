@@ -31,7 +31,6 @@ from hindmost.analysis.whatif.study import (
     Outcome,
     announce_replays,
     replay_run,
-    wrapped,
 )
 from hindmost.analysis.whatif.targets import NetworkBasis, Scale, Scaling, scaling_of
 from hindmost.errors import DataError, UsageError
@@ -179,7 +178,7 @@ class SolvePrediction:
         shown = self.middle or next(iter(self.found), None)
         if shown is not None:
             found += shown.parts
-        return [part for each in found for part in wrapped(each)]
+        return folded(found)
 
     def check_line(self) -> str:
         """Return what was recorded, and how well the model gives that without a change."""
@@ -216,11 +215,11 @@ class SolvePrediction:
                 of = f"means of all {counted(first.header.ranks, 'rank')}"
             kept = f"iteration times are {of}, restarts of kept ranks"
             lines.append(f"full records of {of_how_many(first)}: {kept}")
-        return [part for each in lines for part in wrapped(each)]
+        return folded(lines)
 
     def cautions(self) -> list[str]:
         """Return what puts the runs in doubt."""
-        return list(folded(cautions(self.findings, OF_MODELS)))
+        return folded(cautions(self.findings, OF_MODELS))
 
     def models(self) -> list[Baseline]:
         """Return the prediction, and what others say."""
@@ -399,14 +398,20 @@ def predict_at_scale(
     every = scaled(runs, scale, changes, machine, executor, network)
     (group,) = group_runs([each[0].run for each in every])
     findings, predicted = tuple(findings_of([group])), []
-    for each in findings:
-        if each.severity == "error" and each.code in NO_CORES:
-            known = machine is not None
-            every = [
-                [without_cores(one, each.text, network_known=known) for one in found]
-                for found in every
-            ]
-            break
+    lost = {
+        each.file: each.text
+        for each in findings
+        if each.severity == "error" and each.code in NO_CORES
+    }
+    every = [
+        [
+            without_cores(one, lost[file], network_known=machine is not None)
+            if (file := str(one.run.path)) in lost
+            else one
+            for one in found
+        ]
+        for found in every
+    ]
     strong = (scale.scaling or scaling_of(runs) or Scaling.STRONG) is Scaling.STRONG
     times = [solve_times(run) for run in group.runs]
     for found in zip(*every, strict=True):

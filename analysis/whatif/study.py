@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -37,7 +36,6 @@ from hindmost.models.simulation.simulated_solve import SimulatedSolve
 from hindmost.output import announce_work
 from hindmost.text import counted, percent, seconds, signed_percent
 
-WIDTH = 100
 MISSES = 0.02
 """Error of a replay without a change, against the recorded time, from which on none is given."""
 LEAST_SHARE = 0.0005
@@ -281,13 +279,6 @@ def assumptions(
         )
     if change.uninjected:
         yield "Injected noise is removed; the noise of the machine stays."
-    without = change.uninjected or change.noise == 0.0 or change.solver is not None
-    if without and injected_at_calls(run):
-        yield (
-            "The run file has the sum of the detours of each iteration, and not at which MPI "
-            "calls they were taken: each sum is divided among the steps of its iteration by "
-            "how much longer than usual these took."
-        )
     if change.iterations is not None:
         yield (
             "A place in the restart cycle costs the same in every cycle."
@@ -389,6 +380,7 @@ def program_of(run: Run) -> Program:
         )
     if np.any(block.kind == RECEIVE) and not times.edge_source.size:
         raise DataError(f"{run.path}: the run does not say which ranks exchange messages.")
+    where_unknown = injected_at_calls(run) or not run.has(INJECTED)
     try:
         return recorded_program(
             run.starts,
@@ -398,8 +390,7 @@ def program_of(run: Run) -> Program:
             times.edge_source,
             times.edge_target,
             shape=shape_of(run),
-            injected=np.asarray(run.variable(INJECTED)) if run.has(INJECTED) else None,
-            injected_at_calls=injected_at_calls(run),
+            injected=None if where_unknown else np.asarray(run.variable(INJECTED)),
             lead_in=run.lead_in,
             restarts=run.restart_durations,
         )
@@ -566,8 +557,3 @@ def length_scatter(run: Run, change: Change) -> float:
     width_s = np.sqrt(repeated * (repeated + 1.0)) * sd_s if repeated else sd_s
     factor = float(special.stdtrit(parts - 1, 0.95))
     return change.noise * factor * float(width_s) / (float(times_s.sum()) + repeated * total_s)
-
-
-def wrapped(line: str) -> list[str]:
-    """Return a line in lines of a page's width."""
-    return textwrap.wrap(line, WIDTH, subsequent_indent="    ", break_on_hyphens=False)

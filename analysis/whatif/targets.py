@@ -30,8 +30,6 @@ from hindmost.models.simulation.scaleup import MOST_RANKS, Placement, neighbours
 from hindmost.models.simulation.simulated_solve import Target, WorkFactor
 from hindmost.text import counted, seconds
 
-MOST_COUNTS = 32
-"""Numbers of ranks in one call."""
 FACES = {1: 2, 2: 4, 3: 6}
 """Neighbours of a rank in a grid of one, two or three dimensions."""
 ALIKE = 0.02
@@ -107,10 +105,7 @@ def read_ranks(text: str) -> tuple[int, ...]:
             )
         doubled = [low << each for each in range((high // low).bit_length())]
         found += [*(each for each in doubled if each < high), high]
-    counts = tuple(dict.fromkeys(found))
-    if len(counts) > MOST_COUNTS:
-        raise UsageError(f"{len(counts)} numbers of ranks; the most in one call is {MOST_COUNTS}.")
-    return counts
+    return tuple(dict.fromkeys(found))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

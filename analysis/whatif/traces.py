@@ -11,10 +11,10 @@ from pathlib import Path
 from hindmost.analysis.readers.format import TraceFormat
 from hindmost.analysis.readers.read import recognise
 from hindmost.analysis.readers.registry import TRACE_FORMATS
-from hindmost.analysis.runs.finding import Finding
+from hindmost.analysis.runs.finding import Finding, folded
 from hindmost.analysis.show.table import LEFT, RIGHT, Column, Table
 from hindmost.analysis.whatif.options import Named
-from hindmost.analysis.whatif.study import RankOnPath, largest_on_path, of_path, parts_of, wrapped
+from hindmost.analysis.whatif.study import RankOnPath, largest_on_path, of_path, parts_of
 from hindmost.analysis.whatif.targets import NetworkBasis, network_of
 from hindmost.errors import DataError, UsageError
 from hindmost.executors import Executor, ThisProcess
@@ -277,4 +277,4 @@ def trace_table(found: Sequence[TraceReplay]) -> Table:
 def trace_lines(found: Sequence[TraceReplay]) -> list[str]:
     """Return what is said of a trace with one change or several, before their table."""
     lines = [found[0].title_line(), *(found[0].lines() if len(found) == 1 else ())]
-    return [part for each in lines for part in wrapped(each)]
+    return folded(lines)

@@ -33,6 +33,7 @@ VERSION = 1
 FIELDS: dict[str, Any] = {"i": np.int32, "j": np.int32, "level": np.int8, "state": np.float64}
 """What is kept of a cell, in the order of the mesh."""
 COLUMNS = 4
+"""Numbers of a cell's state."""
 SCALARS = ("cycle", "time", "deck")
 """Attributes of one value."""
 MOST_BASE = 1 << 20

@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hindmost.harness.adaptive.checkpoint import COLUMNS
 from hindmost.harness.adaptive.cycle_advisor import OF_MODELS
 from hindmost.harness.adaptive.mesh.mesh import Mesh
 from hindmost.harness.adaptive.phases import NAMES, Phase, PhaseClock
 from hindmost.harness.probes.pulse import PulseReader
 from hindmost.harness.recorder.clock import CommonClock, read_clock
+from hindmost.harness.recorder.library import NS
 from hindmost.harness.runfile import provenance
 from hindmost.harness.runfile.bodies import BodyKind, RankBodies
 from hindmost.harness.runfile.contents import Edges, RankRun
@@ -25,10 +27,6 @@ from hindmost.harness.runfile.cycles import (
     RankCycles,
 )
 from hindmost.models.adaptive.work import Spent
-
-COLUMNS = 4
-"""Numbers of a cell that ghosts have."""
-NS = 1e-9
 
 
 class CycleLog:

@@ -14,6 +14,7 @@ from hindmost.harness.adaptive.kernel import Kernel, pulse_reader, start_kernel
 from hindmost.harness.adaptive.phases import Phase, PhaseClock, TimedExchange, timed_reduction
 from hindmost.harness.adaptive.physics.heat import Conduction
 from hindmost.harness.probes.cell_times import CellTimes
+from hindmost.harness.recorder.library import NS
 
 DECK = "timing-b"
 """Flow, heat and adaption: the deck whose phases are timed."""
@@ -29,7 +30,6 @@ FITS = 4
 CLOSE = 0.03
 LEAST = 1e-3
 """Of an iteration: what stands for a part that noise makes vanish."""
-NS = 1e-9
 FEW, MANY = 1e-2, 1e-11
 """Tolerances of the solver."""
 PAIRS = 4

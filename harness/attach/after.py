@@ -14,9 +14,6 @@ from hindmost.harness.runfile.reader import open_run
 from hindmost.output import warn, warn_lines
 from hindmost.text import counted
 
-MOST_NAMED = 4
-"""Other loops of a program that are named when it was recorded."""
-
 
 def convert_ended(process: Recorded, out: Path, iterate_at: str) -> None:
     """Convert what a program left and say what was recorded, or why it is not.
@@ -62,6 +59,6 @@ def tell_recorded(file: Path) -> None:
     warn_lines(f"hindmost: recorded {file}: {what}")
     others = header.loops()
     if others:
-        warn(f"Other loops: {'; '.join(others[:MOST_NAMED])}.")
+        warn(f"Other loops: {'; '.join(others)}.")
     if not header.complete:
         warn(f"{file} is INCOMPLETE: {header.spec.get('failure', 'records were lost')}")

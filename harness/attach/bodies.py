@@ -23,11 +23,10 @@ from hindmost.harness.krylov.solvers import solver_named
 from hindmost.harness.recorder.bodies import Recording
 from hindmost.harness.recorder.clock import ClockReading, CommonClock, significant
 from hindmost.harness.recorder.events import MOST_CELLS
-from hindmost.harness.recorder.library import NOTED, RECORD
+from hindmost.harness.recorder.library import NOTED, NS, RECORD
 from hindmost.harness.recorder.pattern import MONITOR
 from hindmost.harness.runfile.bodies import INJECTED, PHASES, RankBodies, RankEvents
 
-NS = 1e-9
 FINDING = "finding iterations"
 """What the person who waits is told."""
 

@@ -1,6 +1,8 @@
 """Turn what an attached program left into run files.
 
-A raw folder is removed when all of its run files are written.
+A raw folder is removed when all of its run files are written. What has been written is noted in it,
+so that a conversion that was interrupted goes on where it stopped: a launcher kills its ranks while
+one converts, if another rank of the program ended with an error.
 """
 
 from __future__ import annotations
@@ -10,6 +12,8 @@ from pathlib import Path
 
 from hindmost.errors import DataError
 from hindmost.harness.attach.folder import (
+    JOURNAL,
+    Journal,
     Report,
     UnusableError,
     locked,
@@ -101,14 +105,17 @@ def convert(
         if killed and groups and all(group[0].parts[0].facts.what != LOOP for group in groups):
             report(f"{folder.name}: {killed}; a solve that it had not finished is lost")
         origins = origins_of(program, origins)
+        journal = Journal(folder / JOURNAL, out)
         files: list[Path] = []
-        for group in groups:
+        for number, group in enumerate(groups):
             try:
                 files += SectionGroup(
                     program=program,
                     sections=group,
                     out=out,
                     origins=origins,
+                    journal=journal,
+                    number=number,
                     report=report,
                     iterate_at=iterate_at,
                     line=line,

@@ -1,16 +1,18 @@
-"""A raw folder while it is converted: locked, and removed at the end."""
+"""A raw folder while it is converted: locked, with a journal, and removed at the end."""
 
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from hindmost.errors import DataError
-from hindmost.files import read_text, write_atomically
+from hindmost.files import append_line, read_text, write_atomically
 from hindmost.harness.attach.raw import PATTERN, RawProgram
+from hindmost.parsing import is_plain_name, parse_json
 from hindmost.printable import one_line, shell_word
 from hindmost.text import counted
 
@@ -18,6 +20,8 @@ UNUSABLE = "unusable.txt"
 """In a raw folder that cannot be converted: why. Verbs that open the folder above say so once."""
 Report = Callable[[str], None]
 """Takes a sentence for the person."""
+JOURNAL = "converted.jsonl"
+"""In the raw folder: the run files that were written from it."""
 
 
 def torn(program: RawProgram) -> Iterator[str]:
@@ -77,10 +81,42 @@ def locked(folder: Path) -> Iterator[None]:
         os.close(handle)
 
 
+class Journal:
+    """Which run files were written from a raw folder.
+
+    Parameters
+    ----------
+    path : Path
+    out : Path
+        Where the run files are.
+    """
+
+    def __init__(self, path: Path, out: Path) -> None:
+        self._path, self._out = path, out
+        self._files: dict[str, str] = {}
+        with suppress(OSError, UnicodeDecodeError):
+            for line in read_text(path).splitlines():
+                with suppress(ValueError):
+                    entry = parse_json(line)
+                    if isinstance(entry, dict) and isinstance(entry.get("file"), str):
+                        self._files[str(entry.get("run"))] = entry["file"]
+
+    def written(self, run: str) -> Path | None:
+        """Return the file of a run, None if it has none yet."""
+        name = self._files.get(run, "")
+        path = self._out / name
+        return path if is_plain_name(name) and path.is_file() else None
+
+    def note(self, run: str, path: Path) -> None:
+        """Note that a run has a file."""
+        append_line(self._path, json.dumps({"run": run, "file": path.name}))
+
+
 def remove(folder: Path, report: Report) -> None:
     """Remove the files that hindmost wrote to a raw folder, and the folder if it is then empty."""
     try:
-        for path in (*folder.glob(PATTERN), folder / UNUSABLE):
+        notes = (folder / JOURNAL, folder / UNUSABLE)
+        for path in (*folder.glob(PATTERN), *notes):
             path.unlink(missing_ok=True)
         folder.rmdir()
     except OSError as error:

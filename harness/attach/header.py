@@ -39,9 +39,6 @@ MOST_INNER = 20
 """Kinds of inner solves that are listed, those that take longest."""
 MOST_RANKS = 1000
 """Ranks that are listed, where a run is not of all of them."""
-MOST_UNCLASSIFIED = 3
-"""Calls of no known kind that are listed."""
-MOST_JSON = 30_000
 MOST_WORDS = 10_000
 """Characters of a part of a header: an attribute of HDF5 has 64 KiB."""
 KIND = "attached"
@@ -94,7 +91,7 @@ def is_writable(name: str, value: Any) -> bool:
     """Tell whether a part of a header that a raw file contains may stand in a run file."""
     try:
         from_document(OBJECTS[name], value, name)
-        return isinstance(value, dict) and len(json.dumps(value)) <= MOST_JSON
+        return True
     except (KeyError, ValueError):
         return False
 
@@ -303,7 +300,7 @@ def unclassified_of(facts: Sequence[Section]) -> list[str] | None:
     spent: Counter[str] = Counter()
     for each in facts:
         spent.update(each.other_ns)
-    return [name for name, ns in spent.most_common(MOST_UNCLASSIFIED) if ns > 0] or None
+    return [name for name, ns in spent.most_common(3) if ns > 0] or None
 
 
 def solves_not_recorded(program: RawProgram) -> int:

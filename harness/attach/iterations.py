@@ -32,7 +32,7 @@ from hindmost.harness.loops.code import Functions
 from hindmost.harness.loops.names import place_of_loop, places_of
 from hindmost.harness.loops.tree import ContextCalls, Loop, every_kth, loops_of
 from hindmost.harness.recorder.bodies import Recording
-from hindmost.harness.recorder.library import Flag
+from hindmost.harness.recorder.library import NS, Flag
 from hindmost.harness.runfile.contexts import PYTHON, CallContexts
 from hindmost.text import counted, percent
 
@@ -45,7 +45,6 @@ POLLS = frozenset(
 """Classes of calls whose number depends on when messages arrive."""
 FILES = frozenset(("files", "file_requests"))
 MOST_NAMED = 4
-NS = 1e-9
 
 
 class UnsureError(DataError):

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.harness.attach.blocks import Blocks
-from hindmost.harness.attach.bodies import FINDING, NS, Agreed, Found, joined, none_of
+from hindmost.harness.attach.bodies import FINDING, Agreed, Found, joined, none_of
 from hindmost.harness.attach.iterations import (
     Iterations,
     RankLoops,
@@ -23,6 +23,7 @@ from hindmost.harness.attach.iterations import (
 from hindmost.harness.attach.raw import RawSection
 from hindmost.harness.attach.sections import Matched
 from hindmost.harness.recorder.bodies import Recording
+from hindmost.harness.recorder.library import NS
 from hindmost.harness.recorder.loop_bodies import bodies_of_loop
 from hindmost.harness.recorder.pattern import MONITOR
 from hindmost.harness.runfile.bodies import INJECTED, PHASES, RankBodies

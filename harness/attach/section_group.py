@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from hindmost.files import make_folder
 from hindmost.harness.attach.blocks import Blocks, PerBlock
 from hindmost.harness.attach.bodies import (
-    NS,
     Agreed,
     Found,
     agreed_on_solve,
@@ -22,7 +21,7 @@ from hindmost.harness.attach.bodies import (
     on_common_clock,
     recording_of,
 )
-from hindmost.harness.attach.folder import Report
+from hindmost.harness.attach.folder import Journal, Report
 from hindmost.harness.attach.header import LOOP, failure_of, header_of
 from hindmost.harness.attach.loops import Ends, LoopOfRanks
 from hindmost.harness.attach.raw import Frame, RawProgram, RawRank
@@ -31,6 +30,7 @@ from hindmost.harness.attach.sections import Matched
 from hindmost.harness.attach.settings import FIND
 from hindmost.harness.loops.names import places_of
 from hindmost.harness.recorder.bodies import Recording
+from hindmost.harness.recorder.library import NS
 from hindmost.harness.runfile.bodies import INJECTED, PHASES
 from hindmost.harness.runfile.contents import Edges, RankRun, SolveOfBody
 from hindmost.harness.runfile.contexts import CallContexts, merged
@@ -98,6 +98,9 @@ class SectionGroup:
     out : Path
         For the run files.
     origins : Origins
+    journal : Journal
+    number : int
+        Of the group in the journal.
     report : callable
         Takes sentences on what was left out.
     iterate_at : tuple of str, int; None
@@ -110,6 +113,8 @@ class SectionGroup:
     sections: tuple[Matched, ...]
     out: Path
     origins: Origins
+    journal: Journal
+    number: int
     report: Report
     iterate_at: tuple[str, int] | None
     line: ProgressLine
@@ -181,7 +186,11 @@ class SectionGroup:
     def write_run(
         self, chosen: Chosen, contexts: CommonContexts, blocks: Blocks, phase: int
     ) -> Path:
-        """Write a run file."""
+        """Write a run file, unless an interrupted conversion wrote it."""
+        run = f"{self.number}{'-generic' if chosen.generic else ''}{f'-{phase}' if phase else ''}"
+        before = self.journal.written(run)
+        if before is not None:
+            return before
         raws, seen = self.raws, self.mpi_seen
 
         def run_of(rank: int) -> RankRun:
@@ -211,7 +220,9 @@ class SectionGroup:
         )
         make_folder(self.out, "--out")
         runs = PerBlock(blocks, made, "assembling the run")
-        return write_run_as(RunName.of(self.out, header), header, runs, Solo())
+        path = write_run_as(RunName.of(self.out, header), header, runs, Solo())
+        self.journal.note(run, path)
+        return path
 
 
 def own_phases(each: Matched, *, injecting: bool) -> list[str]:

@@ -13,12 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from hindmost.harness.attach.raw import Frame, RawProgram, RawSection
-from hindmost.text import counted
+from hindmost.text import counted, named_ranks
 
 MOST_GROUPS = 64
 """Runs of one program; there may be one for every rank, where each solves alone."""
-MOST_NAMED = 4
-"""Ranks of which it is said that they were killed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,7 +124,9 @@ def how_killed(program: RawProgram, but: Sequence[int] = ()) -> str:
     killed = [
         rank for rank, raw in sorted(program.ranks.items()) if raw.end is None and rank not in but
     ]
-    return ", ".join(f"rank {rank} was killed" for rank in killed[:MOST_NAMED])
+    if not killed:
+        return ""
+    return f"{named_ranks(killed, program.size)} {'was' if len(killed) == 1 else 'were'} killed"
 
 
 def communicator_of(each: RawSection, rank: int, program: RawProgram) -> tuple[int, int, int]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from hindmost.harness.attach.raw import RawProgram, RawRank
 from hindmost.harness.attach.raw_json import End
+from hindmost.harness.recorder.library import NS
 from hindmost.harness.runfile.contexts import PYTHON
 from hindmost.text import named_ranks, seconds
 
 MOST_PLACES = 4
 """Places that are named, those with the fewest ranks first: they hold the others up."""
-NS = 1e-9
 
 
 def where_ranks_stood(program: RawProgram) -> str:

@@ -14,11 +14,11 @@ import numpy as np
 from hindmost.harness.campaign import no_garbage_collection
 from hindmost.harness.collectives.alignment import AlignedCall, Alignment
 from hindmost.harness.recorder.clock import CommonClock, read_clock
+from hindmost.harness.recorder.library import NS
 from hindmost.harness.runfile import provenance
 from hindmost.harness.runfile.bodies import PHASES, BodyKind, RankBodies
 from hindmost.harness.runfile.contents import Edges, RankRun
 
-NS = 1e-9
 WAIT = PHASES.index("wait")
 TRIES = 4
 """So many calls are made for each that is wanted, before late ones are kept."""

@@ -33,10 +33,9 @@ LEAST_OF_FEW = 4
 than axes have."""
 LEAST_SHARE = 0.05
 """Of the time of each rank, from which on a loop is looked at."""
-MOST_CALLS_INSIDE = 0.85
-"""Share of the calls of a loop from which on those in it are what it does."""
-CONSTANT_TRIPS = 0.8
-"""Share of the entries of a loop with its most frequent number of iterations, to be constant."""
+NEARLY_ALL = 0.8
+"""Share of the calls of a loop from which on those in it are what it does, and of its entries with
+its most frequent number of iterations from which on that is constant."""
 LEAST_TRIPS = 8
 """Iterations of an entry of a loop that is taken in place of the one around it: not its axes."""
 LEAST_PHASE = 0.1
@@ -142,7 +141,7 @@ class Candidate:
     @property
     def constant(self) -> bool:
         """Whether it has the same number of iterations each time on all ranks."""
-        return min(each.constant for each in self.ranks) >= CONSTANT_TRIPS
+        return min(each.constant for each in self.ranks) >= NEARLY_ALL
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -348,7 +347,7 @@ def _steps_of(loop: Candidate, candidates: Mapping[Signature, Candidate]) -> Can
     if inner is loop or not inner.equal or not inner.constant:
         return None
     calls = sum(rank.calls for rank in inner.ranks) / max(sum(rank.calls for rank in loop.ranks), 1)
-    return inner if _trips(inner) >= LEAST_TRIPS and calls >= MOST_CALLS_INSIDE else None
+    return inner if _trips(inner) >= LEAST_TRIPS and calls >= NEARLY_ALL else None
 
 
 def _taken(

@@ -25,8 +25,6 @@ try:
 except ImportError:  # loops are then those that the order of calls shows
     capstone = None
 
-MOST_BYTES = 1 << 22
-"""A function of more machine code is not looked at."""
 NOT_THE_PROGRAM = re.compile(r"/mpi4py/|/(libc|ld-linux)[-.][^/]*$")
 """Modules between a program and MPI, or before it, whose loops are none of the program's."""
 _LOAD, _NOTE, _BUILD_ID = 1, 4, 3
@@ -255,7 +253,7 @@ def _build_id(notes: bytes) -> str:
 def compiled(module: Module, begin: int, size: int) -> Compiled | None:
     """Return a function of machine code; None if it cannot be disassembled."""
     file = elf_file(module)
-    if capstone is None or file is None or not file.machine or not 0 < size <= MOST_BYTES:
+    if capstone is None or file is None or not file.machine or size <= 0:
         return None
     how = {
         "x86": (capstone.CS_ARCH_X86, capstone.CS_MODE_64),

@@ -13,8 +13,6 @@ from hindmost.harness.loops.code import elf_file
 from hindmost.harness.runfile.contexts import PYTHON, CallContexts, Module, line_of
 from hindmost.printable import printable
 
-PATIENCE_S = 60.0
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
@@ -112,9 +110,9 @@ def lines_of(module: Module, addresses: Sequence[int]) -> Mapping[int, tuple[Pla
     try:
         done = subprocess.run(
             words, input="".join(f"{address:#x}\n" for address in addresses), text=True,
-            capture_output=True, errors="replace", timeout=PATIENCE_S, check=False,
+            capture_output=True, errors="replace", check=False,
         )  # fmt: skip
-    except (OSError, subprocess.TimeoutExpired):
+    except OSError:
         return unknown
     found: dict[int, tuple[Place, ...]] = dict(unknown)
     for part in re.split(r"^0x", done.stdout, flags=re.MULTILINE)[1:]:

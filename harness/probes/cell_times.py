@@ -58,8 +58,6 @@ CALLS = ("exchange", "reduce", "loop")
 FAST = 0.1
 """Quantile of the pulses to which times are scaled."""
 OWN_KERNEL = "hindmost.harness.adaptive.kernel_times:measure"
-REPEATS = 5
-QUICK_REPEATS = 2
 DRIFT = 0.05
 """Change of times above which the points of a curve belong to different states of the machine."""
 
@@ -226,7 +224,7 @@ def measure_grind(
     measure: CellTimer,
     cells: Sequence[int],
     *,
-    repeats: int = REPEATS,
+    repeats: int,
 ) -> tuple[NodeTimes, ...]:
     """Time the kernel on the first node; collective.
 
@@ -331,7 +329,7 @@ def take(setting: ProbeSetting) -> ProbeResult | None:
         communicator,
         measure,
         setting.cells,
-        repeats=QUICK_REPEATS if setting.quick else REPEATS,
+        repeats=setting.repeats,
     )
     return described(times, setting.kernel) if communicator.rank == 0 else None
 

@@ -24,12 +24,10 @@ from hindmost.text import bandwidth, seconds
 SIZES = tuple(2**power for power in range(20, 27))
 """1 to 64 MiB."""
 QUICK_SIZES = SIZES[:4]
-REPEATS = 5
-QUICK_REPEATS = 2
 
 
 def measure_checkpoint(
-    folder: Path, sizes: Sequence[int] = SIZES, *, repeats: int = REPEATS
+    folder: Path, sizes: Sequence[int] = SIZES, *, repeats: int
 ) -> dict[int, list[float]]:
     """Write files of every size into a folder in random order, and remove them.
 
@@ -98,7 +96,7 @@ def take(setting: ProbeSetting) -> ProbeResult | None:
             times = measure_checkpoint(
                 setting.folder,
                 QUICK_SIZES if setting.quick else SIZES,
-                repeats=QUICK_REPEATS if setting.quick else REPEATS,
+                repeats=setting.repeats,
             )
     if times is None:
         return None

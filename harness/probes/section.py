@@ -36,6 +36,11 @@ class ProbeSetting:
     kernel: str
 
     @property
+    def repeats(self) -> int:
+        """How often each size is measured."""
+        return 2 if self.quick else 5
+
+    @property
     def ranks_here(self) -> int:
         """Ranks on the first node."""
         return self.nodes.count(self.nodes[0])

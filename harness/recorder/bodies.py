@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from hindmost.harness.recorder.clock import CommonClock
 from hindmost.harness.recorder.events import events_of_bodies
+from hindmost.harness.recorder.library import NS
 from hindmost.harness.recorder.pattern import MONITOR, Marked, MarkPattern, borders
 from hindmost.harness.runfile.bodies import INJECTED, PHASES, BodyKind, RankBodies
 
-NS = 1e-9
 DETOUR = 0
 """What a record of an injected detour is."""
 

@@ -13,12 +13,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from hindmost.harness.recorder.library import NS, Flag
 from hindmost.harness.recorder.library import PHASES as MPI_PHASES
-from hindmost.harness.recorder.library import Flag
 from hindmost.harness.runfile.bodies import NO_GROUP, PART, RankEvents
 from hindmost.models.events import EventKind
 
-NS = 1e-9
 MOST_CELLS = 1 << 24
 """Bodies, times events of the longest one, up to which the events of a rank are kept."""
 

@@ -14,6 +14,9 @@ from numpy.typing import NDArray
 from hindmost.errors import MissingError, UsageError
 from hindmost.harness.recorder.build import recorder_library
 
+NS = 1e-9
+"""Seconds of a nanosecond, in which records and clocks count."""
+
 RECORD = np.dtype(
     [
         ("begin_ns", "i8"),

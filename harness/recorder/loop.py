@@ -34,10 +34,10 @@ from hindmost.harness.recorder.arguments import (
     load_if_possible,
     refuse_different,
 )
-from hindmost.harness.recorder.bodies import NS, Recording
+from hindmost.harness.recorder.bodies import Recording
 from hindmost.harness.recorder.clock import CommonClock, own_clock, read_clock
+from hindmost.harness.recorder.library import NS, RECORD, State, refuse_second_recording
 from hindmost.harness.recorder.library import PHASES as MPI_PHASES
-from hindmost.harness.recorder.library import RECORD, State, refuse_second_recording
 from hindmost.harness.recorder.loop_bodies import WHOLE, bodies_of_loop
 from hindmost.harness.recorder.loop_notes import LoopNotes, missing_iterations
 from hindmost.harness.recorder.loop_records import LoopRecords
@@ -219,12 +219,8 @@ class LoopRecorder:
         raised, why = missing_iterations(finished, communicator.allgather(notes.raised))
         calls, whole, lost = np.empty(0, RECORD), notes.numbers, 0
         if self._records is not None:
-            calls, until_ns, lost = (
-                self._records.calls(),
-                self._records.until_ns,
-                self._records.lost,
-            )
-            whole = notes.numbers[: bisect_right(notes.ends, until_ns)]
+            calls, lost = self._records.calls(), self._records.lost
+            whole = notes.numbers[: bisect_right(notes.ends, self._records.until_ns)]
         lost = communicator.allreduce(lost)
         if lost:
             finished = communicator.allgather(whole)

@@ -12,8 +12,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.harness.recorder.bodies import NS, Recording, phases_of_bodies, with_detours
+from hindmost.harness.recorder.bodies import Recording, phases_of_bodies, with_detours
 from hindmost.harness.recorder.events import events_of_bodies
+from hindmost.harness.recorder.library import NS
 from hindmost.harness.recorder.library import PHASES as MPI_PHASES
 from hindmost.harness.runfile.bodies import PHASES, BodyKind, RankBodies
 

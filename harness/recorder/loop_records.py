@@ -17,8 +17,8 @@ from hindmost.harness.runfile.contents import Edges
 if TYPE_CHECKING:
     from mpi4py import MPI
 
-PIECE = 1 << 16
-"""Records of a piece of memory, at least: 1.5 MB."""
+PIECE = 1 << 22
+"""Records of a piece of memory, at least: 100 MB, of which only what is used is taken."""
 
 
 class LoopRecords:
@@ -37,8 +37,8 @@ class LoopRecords:
         self._pieces: list[NDArray[np.void]] = []
         self._seen = self._most = 0
         self.lost, self.until_ns = 0, (1 << 63) - 1
-        self._memory = np.zeros(PIECE, RECORD)
-        library.hindmost_memory(self._memory.ctypes.data, self._memory.size)
+        self._memory = np.empty(PIECE, RECORD)
+        library.hindmost_memory_for(self._memory.ctypes.data, PIECE, min(PIECE, 1 << 16))
 
     def next_body(self) -> None:
         """Begin an iteration: add a piece of memory if it may need one."""

@@ -165,7 +165,7 @@ void hindmost_memory(struct record *memory, int64_t capacity) {
 
 /* Adds memory while a stretch is recorded, between two MPI calls. */
 void hindmost_more_memory(struct record *memory, int64_t capacity) {
-  hindmost_memory(memory, capacity);
+  hindmost_memory_for(memory, capacity, capacity < 1 << 16 ? capacity : 1 << 16);
   state->seen = 0;
 }
 

@@ -81,15 +81,6 @@ class LoopOfProgram(TypedDict):
     loops: NotRequired[list[LoopSeen]]
 
 
-class Period(TypedDict):
-    """The period that an earlier version found in the calls of a program."""
-
-    periods: Count
-    alike: Amount
-    share: Amount
-    others: list[str]
-
-
 class Attached(TypedDict, total=False):
     """What a run knows of the program that was attached to."""
 
@@ -102,11 +93,9 @@ class Attached(TypedDict, total=False):
     finished: bool
     iterate_at: CallOfIteration
     marks_differ: str
-    period: Period
     loop: LoopOfProgram
     without_iterations: Count
     solves_skipped: Count
-    reasons: dict[str, Count]
     snes_steps: CountPair
     time_steps: CountPair
     program_s: Amount
@@ -153,10 +142,6 @@ class Spec(TypedDict, total=False):
     first_cycle: Count
     machine: str | None
     interfere: Interference | None
-    orders: Json | None
-    pulse_s: Amount | None
-    foresight_s: Amount | None
-    pulses_s: Amount | None
     checkpoints: list[Checkpoint]
     attached: Attached | None
     verdicts: list[Verdict]

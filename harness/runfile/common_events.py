@@ -20,15 +20,13 @@ from numpy.typing import NDArray
 from hindmost.harness.runfile.bodies import DIFFERENT, NO_GROUP, PART, RankBodies, RankEvents
 from hindmost.harness.runfile.contents import Edges
 from hindmost.harness.solo import of_all
-from hindmost.models.events import EventKind
+from hindmost.models.events import MOST_PENDING, EventKind
 
 if TYPE_CHECKING:
     from mpi4py import MPI
 
 MOST_ALIGNED = 400_000
 """Limit of events to put in order, of all ranks in bodies that differ: a second or two."""
-MOST_PENDING = 64
-"""Limit of pending collectives for the models of waiting."""
 
 MESSAGES = (EventKind.SEND, EventKind.RECEIVE)
 

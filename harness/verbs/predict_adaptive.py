@@ -9,6 +9,7 @@ from pathlib import Path
 
 from hindmost.errors import UsageError
 from hindmost.harness.adaptive.decks import DECKS, Deck, application_of, find_deck
+from hindmost.harness.campaign import check_count
 from hindmost.harness.runfile.machine_file import read_machine
 from hindmost.models.adaptive.choose import CELLS, THRESHOLDS, Choice, choose
 from hindmost.models.adaptive.offline import Application, OfflineModel
@@ -29,8 +30,6 @@ examples:
                             --budget 2h --growth 3 --iterations 310 --json
 """
 SHOWN = 8
-MOST = 10_000_000
-"""Ranks, and cycles."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,8 +88,7 @@ def perform(arguments: argparse.Namespace) -> int:
             "the deck allows."
         )
     for option in ("ranks", "cycles"):
-        if not 1 <= (asked := getattr(arguments, option)) <= MOST:
-            raise UsageError(f"--{option} {asked}: it must be from 1 to {MOST:,}.")
+        check_count(option, getattr(arguments, option))
     ranks, budget_s = arguments.ranks, seconds_of(arguments.budget)
     base = deck.base(ranks)
     choices = choose(

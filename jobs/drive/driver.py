@@ -17,15 +17,13 @@ from hindmost.jobs.core.durable import DISK_FULL, locked
 from hindmost.jobs.core.plan import Allocation
 from hindmost.jobs.drive import current_run
 from hindmost.jobs.drive.attempt import DiskFullError, DriverContext, attempt
-from hindmost.jobs.drive.process import Deadline, Signals
+from hindmost.jobs.drive.process import PATIENCE_S, Deadline, Signals
 from hindmost.jobs.folder import StudyFolder, now
 from hindmost.jobs.launchers import Launcher
 from hindmost.jobs.outcomes import Cause, Completion, RunRecord
 from hindmost.jobs.schedulers import SCHEDULERS
 from hindmost.statuses import A_FINDING, WORK_IS_LEFT
 
-PATIENCE_S = 2.0
-"""Wait for the lock: 'hindmost study status' holds it for a moment."""
 GRACE_S = 10.0
 """Between TERM and KILL; enough for a rank to write its file."""
 JOB_VARIABLES = {"slurm": "SLURM_JOB_ID", "pbs": "PBS_JOBID", "local": "HINDMOST_JOB_ID"}

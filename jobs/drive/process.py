@@ -28,7 +28,7 @@ NOT_FOUND = 127
 MARKS = ("HINDMOST_RUN_ID", "HINDMOST_JOB_ID")
 """Variables by which the processes of a run are found."""
 PATIENCE_S = 5.0
-"""Time for the kernel to end killed processes."""
+"""Time for what takes a moment: the end of killed processes, a look at the lock of a driver."""
 NO_MORE = (signal.SIGUSR1,)
 """After these, no run starts."""
 STOP = (signal.SIGTERM, signal.SIGINT)

@@ -42,7 +42,6 @@ from hindmost.jobs.schedulers.scheduler import (
     Script,
     directives,
     fill_template,
-    line,
 )
 from hindmost.parsing import parse_json
 from hindmost.statuses import WORK_IS_LEFT
@@ -87,7 +86,7 @@ class Local:
         MissingError
             The keeper process of the job cannot be started, or the jobs have no folder.
         """
-        script = Path(line(str(path), "The path of a script")).absolute()
+        script = path.absolute()
         if not script.is_file():
             raise UsageError(f"There is no script {script}; 'hindmost study submit' writes it.")
         busy = "Another process is submitting a job; try again."

@@ -29,7 +29,6 @@ from hindmost.jobs.schedulers.scheduler import (
     Script,
     directives,
     fill_template,
-    line,
 )
 from hindmost.statuses import WORK_IS_LEFT
 from hindmost.text import clock, parse_duration
@@ -107,8 +106,7 @@ class Pbs:
         MissingError
             qsub does not exist or got no answer; the job may still be queued.
         """
-        place = line(str(path), "The path of a script")
-        answer = call("qsub", place, environment=environment_of_jobs())
+        answer = call("qsub", str(path), environment=environment_of_jobs())
         words = answer.out.split()
         if answer.status or not words or not _ID.fullmatch(words[-1]):
             raise not_submitted("qsub", path, answer)
@@ -213,7 +211,7 @@ def _word(value: str, what: str) -> str:
 
     Its quotes differ from a shell's: one kind around a whole word, without escapes.
     """
-    if not line(value, what).isprintable() or not value.isascii() or "'" in value or '"' in value:
+    if not value.isprintable() or not value.isascii() or "'" in value or '"' in value:
         raise UsageError(
             f"{what} is {value!r}; a PBS directive allows only printable ASCII without quotes. "
             "Choose another name."

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 import sys
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -21,13 +19,6 @@ from hindmost.text import counted
 
 OUTPUT = "output"
 """Folder of a study for the output of scripts; it must exist before a job starts."""
-
-SEVERAL = {
-    "#SBATCH": re.compile(r"(?:^|\s)(?:--arr?a?y?(?:[=\s]|$)|-a(?:[\s\d=]|$))|hetjob|packjob"),
-    "#PBS": re.compile(r"(?:^|\s)-J\s*\d"),
-    "#": re.compile(r"(?!)"),
-}
-"""Directives of job arrays and heterogeneous jobs, by the prefix of directives."""
 
 
 class JobState(StrEnum):
@@ -116,28 +107,6 @@ class Scheduler(Protocol):
         """Return the seconds until the end of a running job; None if unknown."""
 
 
-def line(value: str, what: str) -> str:
-    """Return a text that must fit on one line, unchanged.
-
-    Raises
-    ------
-    UsageError
-        It has a line break or another control character, after which a new line would begin.
-    """
-    for character in value:
-        if character != "\t" and unicodedata.category(character) in ("Cc", "Zl", "Zp"):
-            raise UsageError(
-                f"{what} has the control character {character!r} in {value!r}, but a value must "
-                "fit on one line of a script. Write several lines as several values."
-            )
-    return value
-
-
-def quoted(value: str, what: str) -> str:
-    """Quote a value as one word of a shell."""
-    return shlex.quote(line(value, what))
-
-
 def directives(script: Script, prefix: str, *own: str) -> str:
     """Return the directives of a script: hindmost's, then those of the machine, verbatim.
 
@@ -149,20 +118,13 @@ def directives(script: Script, prefix: str, *own: str) -> str:
         Hindmost's; empty ones are left out.
     """
     machine = script.machine
-    theirs = [line(each, f"A directive of machine '{machine.name}'") for each in machine.directives]
-    for each in theirs:
+    for each in machine.directives:
         if each.lstrip().startswith("#"):
             raise UsageError(
                 f"The directive {each!r} of machine '{machine.name}' begins with '#'; write it "
                 f"without '{prefix}', as on the command line."
             )
-        if SEVERAL[prefix].search(each):
-            raise UsageError(
-                f"The directive {each!r} of machine '{machine.name}' turns a script into several "
-                "jobs, which would all do the same runs. Remove it; [pack] distributes runs over "
-                "several jobs."
-            )
-    return "\n".join(f"{prefix} {each}" for each in (*own, *theirs) if each)
+    return "\n".join(f"{prefix} {each}" for each in (*own, *machine.directives) if each)
 
 
 def fill_template(name: str, script: Script, **values: str) -> str:
@@ -179,13 +141,13 @@ def fill_template(name: str, script: Script, **values: str) -> str:
     runs = len(allocation.runs)
     text = files("hindmost.jobs.schedulers").joinpath("templates", name).read_text("utf-8")
     return Template(text).substitute(
-        study=line(script.study, "The name of the study"),
+        study=script.study,
         runs=counted(runs, "run"),
         nodes=counted(allocation.nodes, "node"),
         setup="\n".join(_setup(script)),
-        python=quoted(machine.python or sys.executable, f"python of machine '{machine.name}'"),
-        folder=quoted(str(script.folder), "The folder of the study"),
-        allocation=quoted(allocation.id, "The id of an allocation"),
+        python=shlex.quote(machine.python or sys.executable),
+        folder=shlex.quote(str(script.folder)),
+        allocation=shlex.quote(allocation.id),
         **values,
     )
 
@@ -193,8 +155,8 @@ def fill_template(name: str, script: Script, **values: str) -> str:
 def _setup(script: Script) -> list[str]:
     """Return the machine's setup lines, then its variables, which override them."""
     machine = script.machine
-    lines = [line(each, f"A line of setup of machine '{machine.name}'") for each in machine.setup]
+    lines = list(machine.setup)
     # One thread per rank: more would share its core.
     for name, value in {"OMP_NUM_THREADS": "1", **machine.environment}.items():
-        lines.append(f"export {name}={quoted(value, f'{name} of machine {machine.name!r}')}")
+        lines.append(f"export {name}={shlex.quote(value)}")
     return lines

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+import shlex
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -28,8 +29,6 @@ from hindmost.jobs.schedulers.scheduler import (
     Script,
     directives,
     fill_template,
-    line,
-    quoted,
 )
 from hindmost.statuses import WORK_IS_LEFT
 from hindmost.text import clock
@@ -60,7 +59,7 @@ class Slurm:
         warning_s = min(max(1, math.ceil(allocation.stop_before_s)), LONGEST_WARNING_S)
 
         def option(name: str, value: str) -> str:
-            return f"--{name}={quoted(value, name)}" if value else ""
+            return f"--{name}={shlex.quote(value)}" if value else ""
 
         head = directives(
             script,
@@ -91,10 +90,9 @@ class Slurm:
         MissingError
             sbatch does not exist or got no answer; the job may still be queued.
         """
-        place = line(str(path), "The path of a script")
         text = path.read_text(errors="replace") if path.is_file() else ""
         environment = environment_of_jobs(text)
-        answer = call("sbatch", "--parsable", "--", place, environment=environment)
+        answer = call("sbatch", "--parsable", "--", str(path), environment=environment)
         id = answer.out.strip().split(";")[0]
         if answer.status or not id.isdigit():
             raise not_submitted("sbatch", path, answer)

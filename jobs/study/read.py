@@ -182,9 +182,7 @@ def study_of(
     study = Study(
         name=file.study.name,
         file=document.name,
-        sha256=hashlib.sha256("\n".join([document.text, *replacements]).encode()).hexdigest()
-        if replacements
-        else document.sha256,
+        sha256=hashlib.sha256("\n".join([document.text, *replacements]).encode()).hexdigest(),
         seed=file.study.seed,
         repeats=file.study.repeats,
         order=file.study.order,

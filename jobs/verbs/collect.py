@@ -68,11 +68,13 @@ def tell(study: StudyFolder, found: Collection, left: int, folder: Path) -> None
         Of the study, as it was given.
     """
     here = shell_word(folder)
-    runs = counted(len({each.run for each in found.files}), "run")
+    runs = counted(len({each.planned.id for each in found.files}), "run")
     write_lines(f"{counted(len(found.files), 'file')} of {runs} in {found.folder}")
     if found.missing:
         write_lines(f"missing: {counted(len(found.missing), 'run')}")
-    split = len({(each.allocation, each.block) for each in found.files if each.split})
+    split = len(
+        {(each.planned.allocation, each.planned.block) for each in found.files if each.split}
+    )
     if split:
         write_lines(f"split over several jobs: {counted(split, 'block')}; see 'split' in {TABLE}")
     if left:

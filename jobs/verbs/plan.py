@@ -29,7 +29,7 @@ examples:
   hindmost study plan gmres-noise --machine local --set ranks=1,2 --set repeats=3
 """
 FIRST = 12
-"""Runs and allocations in the text."""
+"""Runs, allocations and failures in the text of the verbs of studies."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -118,9 +118,7 @@ def perform(arguments: argparse.Namespace) -> int:
 
 def warnings(plan: Plan, estimate: RunTimeEstimate | None) -> list[str]:
     """Return what may go wrong with a plan."""
-    from hindmost.jobs.launchers import LAUNCHERS
-
-    found = [*LAUNCHERS[plan.machine.launcher].warnings(plan.machine)]
+    found = []
     split = sum(run.split for run in plan.runs)
     if split:
         found.append(

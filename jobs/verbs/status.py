@@ -10,6 +10,7 @@ from hindmost.jobs.folder import StudyFolder
 from hindmost.jobs.schedulers import SCHEDULERS
 from hindmost.jobs.schedulers.scheduler import JobState
 from hindmost.jobs.state import AllocationState, RunState, StudyState, state_of
+from hindmost.jobs.verbs.plan import FIRST
 from hindmost.output import write_json, write_lines
 from hindmost.printable import shell_word
 from hindmost.records import to_document
@@ -23,8 +24,6 @@ examples:
 
 Exit status: 0 all runs are done, 75 runs remain, 1 all remaining runs failed for good.
 """
-SHOWN = 12
-"""Allocations and failures in the text."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -61,18 +60,18 @@ def tell(study: StudyFolder, state: StudyState, folder: Path) -> None:
     if state.remark:
         write_lines(f"  job states are unknown: {state.remark}")
     going = [each for each in state.allocations if worth_a_line(each)]
-    for each in going[:SHOWN]:
+    for each in going[:FIRST]:
         done = each.counts[RunState.DONE]
         write_lines(f"  {each.allocation}: {done} of {len(each.runs)} done; {job_words(each)}")
-    if len(going) > SHOWN:
-        more = counted(len(going) - SHOWN, "more allocation")
+    if len(going) > FIRST:
+        more = counted(len(going) - FIRST, "more allocation")
         write_lines(f"  and {more}; --json lists all")
-    for failure in state.failures[:SHOWN]:
+    for failure in state.failures[:FIRST]:
         # Launchers draw lines of dashes below their messages.
         lines = [line for line in failure.message.splitlines() if any(map(str.isalnum, line))]
         said = lines or [status_words(failure.status)]
         write_lines(f"  run {failure.run}: {failure.cause}: {said[-1]}")
-    if len(state.failures) > SHOWN:
+    if len(state.failures) > FIRST:
         causes = Counter(str(failure.cause) for failure in state.failures)
         write_lines(f"  causes: {', '.join(f'{count} {cause}' for cause, count in causes.items())}")
     write_lines(f"next: {next_step(state, folder)}")

@@ -12,8 +12,8 @@ from hindmost.files import make_folder
 from hindmost.jobs.core.plan import Plan
 from hindmost.jobs.folder import StudyFolder, Submitted
 from hindmost.jobs.schedulers import SCHEDULERS
-from hindmost.jobs.schedulers.scheduler import Scheduler, Script
-from hindmost.jobs.submission import Resumption, resume, submit
+from hindmost.jobs.schedulers.scheduler import Scheduler
+from hindmost.jobs.submission import Resumption, resume, scripts_of, submit
 from hindmost.output import warn, write_json, write_lines, write_text
 from hindmost.printable import shell_word
 from hindmost.text import counted
@@ -144,16 +144,6 @@ def submit_new(arguments: argparse.Namespace) -> int:
         tell_submitted(done, len(plan.runs))
         write_lines(f"next: hindmost study status {shell_word(path)}")
     return 0
-
-
-def scripts_of(plan: Plan, scheduler: Scheduler, folder: Path) -> dict[str, str]:
-    """Return the scripts of a plan by the names of their allocations."""
-    return {
-        allocation.id: scheduler.render(
-            Script(allocation=allocation, machine=plan.machine, folder=folder, study=plan.study)
-        )
-        for allocation in plan.allocations
-    }
 
 
 def show(plan: Plan, scheduler: Scheduler, path: Path, *, as_json: bool) -> None:

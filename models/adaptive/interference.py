@@ -15,7 +15,7 @@ from enum import StrEnum
 from statistics import median
 
 from hindmost.models.adaptive.offline import OfflineModel
-from hindmost.models.adaptive.predictors import ShapeLevel
+from hindmost.models.adaptive.predictors import KEPT, ShapeLevel
 from hindmost.models.adaptive.work import PHASES, Spent, Work, iterations_done
 
 CLIP = math.log(1.6)
@@ -31,7 +31,6 @@ TAIL, WINDOW = 0.97, 200
 GAIN = 0.05
 """Weight of an undisturbed cycle in the running level."""
 OUTLIER = 0.6 * CLIP
-RECENT = 16
 HYDRO, HEAT, ADAPTION = (PHASES.index(name) for name in ("hydro", "heat", "adaption"))
 EXPLAINED = 0.5
 """Part of a change of the cycle that work must account for, in seconds, to be its cause."""
@@ -105,7 +104,7 @@ class Interference:
         self._shift = 0.0  # of the present state from it; 0 if undisturbed
         self._up = self._down = 0.0
         self._age = START  # cycles of the present state
-        self._places: deque[float] = deque(maxlen=RECENT)
+        self._places: deque[float] = deque(maxlen=KEPT)
         self._sizes: deque[float] = deque(maxlen=WINDOW)
         self._held: list[float] = []  # deviations that may be the begin of a change
 
@@ -153,8 +152,8 @@ class Interference:
             self._held.clear()
         if 0.0 < abs(self._shift) < 0.5 * reference:  # the state has turned out to be the usual one
             kind = CycleKind.FASTER if self._shift > 0.0 else CycleKind.SLOWER
-            step, keep = -self._shift, min(RECENT, self._age)
-            self._shift, self._age = 0.0, RECENT
+            step, keep = -self._shift, min(KEPT, self._age)
+            self._shift, self._age = 0.0, KEPT
             words = "the machine is back at its baseline: the disturbance has passed."
             return self._verdict(kind, place, words, keep=keep, step=step)
         if abs(off) > OUTLIER:
@@ -205,7 +204,7 @@ class Interference:
             keep += 1
         old, new = self._shift, median(list(self._places)[-keep:]) - self._centre
         usual = old != 0.0 and abs(new) <= reference
-        self._shift, self._age = (0.0, RECENT) if usual else (new, keep)
+        self._shift, self._age = (0.0, KEPT) if usual else (new, keep)
         self._up = self._down = 0.0
         self._held.clear()
         kind, words = change_of_machine(old, new, usual=usual)
@@ -257,7 +256,7 @@ class CycleJudge:
         self._model = model
         self._levels = ShapeLevel()
         self._test = Interference()
-        self._cycles: deque[tuple[Spent, Work, tuple[float, ...]]] = deque(maxlen=RECENT)
+        self._cycles: deque[tuple[Spent, Work, tuple[float, ...]]] = deque(maxlen=KEPT)
 
     @property
     def usual(self) -> float:

@@ -19,6 +19,7 @@ from typing import Protocol
 from hindmost.errors import UsageError
 from hindmost.models.adaptive.offline import OfflineModel
 from hindmost.models.adaptive.work import PHASES, Spent, Work, iterations_done
+from hindmost.models.simulation.blocks import RESOLUTION_S
 from hindmost.text import choose
 
 UNKNOWN = float("nan")
@@ -27,8 +28,6 @@ Shape = Callable[[Work, float], tuple[float, ...]]
 """The expected time of each phase, in the order of `PHASES`; each phase may have its own unit."""
 
 HYDRO, ADAPTION = PHASES.index("hydro"), PHASES.index("adaption")
-SOME_S = 1e-9
-"""Replaces a time of 0, which has no logarithm."""
 GAIN, CLIP = 0.2, 2.0
 """Of a level: the weight of a cycle, and the mean deviations at which one is clipped."""
 KEPT = 16
@@ -259,12 +258,12 @@ class ShapeLevel:
         if not spent.phases_s:
             basis = self._basis(work, shape)
             if basis > 0.0:
-                self._whole[work.adapts].observe(max(SOME_S, spent.seconds) / basis)
+                self._whole[work.adapts].observe(max(RESOLUTION_S, spent.seconds) / basis)
             return
         self._phases = True
         for part, took, level in zip(shape, spent.phases_s, self._levels, strict=False):
             if part > 0.0:
-                level.observe((took if took > SOME_S else SOME_S) / part)
+                level.observe((took if took > RESOLUTION_S else RESOLUTION_S) / part)
         rest = spent.seconds - sum(spent.phases_s)
         if rest > 1e-3 * spent.seconds and work.steps:
             self._levels[-1].observe(rest / work.steps)

@@ -12,15 +12,13 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from hindmost.models.changepoint.changes import ChangePoint, Trend
-from hindmost.models.changepoint.detection import Detection
+from hindmost.models.changepoint.detection import RECENT, Detection
 
 PASS, WARN, FAIL, UNKNOWN = "pass", "warn", "fail", "unknown"
 VERDICTS = (FAIL, WARN, PASS, UNKNOWN)
 """The worst first; "unknown" where nothing could be judged."""
 DRIFT = 0.05
 """A drift warns where the series is worse by more than this share, for certain."""
-SPIKE_DAYS = 10.0
-"""Days that a spike lasts at most, after which a lower level may still be a slowdown."""
 LONG_RUN = 7
 """Outliers in a row that are too many for a disturbance: they have no level."""
 KNOWN = 2.0 / 3.0
@@ -103,7 +101,7 @@ class Verdicts:
         first = sum(self.times[change.index] <= since for change in changes)
         if 0 < first < len(changes):
             before, after = changes[first - 1], changes[first]
-            soon = self.times[after.index] - self.times[before.index] <= SPIKE_DAYS * self.DAY
+            soon = self.times[after.index] - self.times[before.index] <= RECENT * self.DAY
             if soon and not self.is_worse(after) and self.is_open(before):
                 first -= 1
         return tuple(reversed(changes[first:]))

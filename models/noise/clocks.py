@@ -8,10 +8,12 @@ as the tick of a system does, the share that follows it is said.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
+
+from hindmost.models.simulation.blocks import slabs
 
 FloatArray = NDArray[np.float64]
 
@@ -29,22 +31,6 @@ ALIKE = 0.8
 """Of the best alignment: a multiple of a clock's frequency aligns nearly as well."""
 MOST_TIMES = 2000
 """Detours that are tested; of more, those that come first."""
-BLOCK = 2048
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Clock:
-    """A clock that detours follow.
-
-    Attributes
-    ----------
-    period_s : float
-    share : float
-        Of the detours, that follow it: 1 for all.
-    """
-
-    period_s: float
-    share: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,18 +39,22 @@ class Timing:
 
     Attributes
     ----------
-    clock : Clock or None
+    period_s : float or None
+        Of the clock that they follow; None if there is none, or if this is not known.
+    share : float
+        Of the detours, that follow it: 1 for all, 0 without one.
     known : bool
         Whether there is an answer: there are enough detours, and the iterations do not come by the
         same clock themselves, as where a rank gets its core in turn with another process.
     """
 
-    clock: Clock | None
+    period_s: float | None
+    share: float
     known: bool
 
 
-UNKNOWN = Timing(clock=None, known=False)
-RANDOM = Timing(clock=None, known=True)
+UNKNOWN = Timing(period_s=None, share=0.0, known=False)
+RANDOM = replace(UNKNOWN, known=True)
 
 
 def timing_of(times_s: FloatArray, every_s: FloatArray) -> Timing:
@@ -107,14 +97,14 @@ def timing_of(times_s: FloatArray, every_s: FloatArray) -> Timing:
     there = every_s[(every_s >= times_s[0]) & (every_s <= times_s[-1])]
     if aligned_in(there, best) > 0.5 * share:
         return UNKNOWN
-    return Timing(clock=Clock(period_s=1.0 / best, share=share), known=True)
+    return Timing(period_s=1.0 / best, share=share, known=True)
 
 
 def alignments(times_s: FloatArray, frequency: FloatArray) -> FloatArray:
     """Return the length of the mean phase at frequencies, 1 if all agree: shape (frequency,)."""
     parts = []
-    for begin in range(0, frequency.size, BLOCK):
-        turns = np.multiply.outer(frequency[begin : begin + BLOCK], times_s)
+    for some in slabs(frequency.size, times_s.size):
+        turns = np.multiply.outer(frequency[some], times_s)
         parts.append(np.abs(np.exp(2j * np.pi * turns).mean(axis=1)))
     return np.concatenate(parts)
 

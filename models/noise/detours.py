@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from hindmost.models.noise.clocks import LEAST_PERIODIC, UNKNOWN, timing_of
 from hindmost.models.recurring import LONG_SHARE, Rule, as_by_clock, excess_of, rules_in
+from hindmost.models.simulation.blocks import MATTERS, RESOLUTION_S
 
 Kind = Literal["exponential", "fixed"]
 FloatArray = NDArray[np.float64]
@@ -36,8 +37,6 @@ WORTH = 12.0
 """By how much a further family must lower the BIC."""
 APART = 2.0
 """Factor between the lengths of two families of a kind that can be told apart."""
-NOTABLE = 0.02
-"""Share of the work below which further exponential time is a tail of the jitter."""
 NARROW, NARROWEST = 0.15, 0.01
 """Spread of one length, over the length."""
 QUANTILE = 0.2
@@ -52,9 +51,6 @@ ROUNDS = 60
 """Of expectation and maximisation."""
 MOST_LENGTHS = 5000
 """Detours that a mixture is fitted to; of more, evenly spread ones."""
-SHORTEST_S = 1e-9
-EXACT = 1e-9
-"""Relative spread of times up to which they are equal."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,14 +167,14 @@ def find_detours(
     if work_s.size < LEAST_ITERATIONS:
         return None
     excess_s, usual_s = excess_over_place(work_s, place)
-    seconds = max(float(start_s[-1] - start_s[0] + work_s[-1]), SHORTEST_S)
+    seconds = max(float(start_s[-1] - start_s[0] + work_s[-1]), RESOLUTION_S)
     base_s, jitter_s, laws = 0.0, 0.0, list[Law]()
-    varied = float(np.ptp(excess_s)) > EXACT * usual_s
+    varied = float(np.ptp(excess_s)) > RESOLUTION_S
     if varied:
-        base_s, jitter_s, laws = laws_in(excess_s, NOTABLE * usual_s)
+        base_s, jitter_s, laws = laws_in(excess_s, MATTERS * usual_s)
     length_s = excess_s - base_s
     beyond = varied & (length_s > CLEAR * jitter_s)
-    least_s = max(CLEAR * jitter_s, NOTABLE * usual_s)
+    least_s = max(CLEAR * jitter_s, MATTERS * usual_s)
     # Each begins somewhere in its iteration; the middle is as good a guess as any.
     middle_s = start_s + 0.5 * work_s
     rules = rules_in(excess_of(work_s, place)) if laws else []
@@ -237,7 +233,7 @@ def laws_in(excess_s: FloatArray, least_s: float) -> tuple[float, float, list[La
     clean, laws = 1.0, list[Law]()
     for _ in range(8):
         shortest_s, base_s = np.quantile(excess_s, (0.1 * clean, 0.5 * clean))
-        jitter_s = max(float(base_s - shortest_s) / 1.2816, SHORTEST_S)
+        jitter_s = max(float(base_s - shortest_s) / 1.2816, RESOLUTION_S)
         length_s = excess_s[excess_s > base_s + CLEAR * jitter_s] - base_s
         laws = mixture(length_s, CLEAR * jitter_s, jitter_s)
         detours = [each for each in laws if each.mean_s > least_s]
@@ -357,7 +353,6 @@ def family_of(
     count = seen * law.hidden
     tested = round(count) >= LEAST_PERIODIC and count <= 0.5 * middle_s.size
     timing = timing_of(middle_s[taken], middle_s) if tested else UNKNOWN
-    clock = timing.clock
     mean_error_s = (law.spread_s or law.mean_s) / math.sqrt(max(seen, 1.0))
     # Unknown are the detour of an iteration, and how many the threshold hides.
     hidden_error = 0.0 if law.spread_s else count * threshold_s * mean_error_s / law.mean_s**2
@@ -367,8 +362,8 @@ def family_of(
         mean_s=law.mean_s,
         count_error=math.hypot(float(np.sqrt(chance @ (1.0 - chance))), hidden_error),
         mean_error_s=mean_error_s,
-        period_s=None if clock is None else clock.period_s,
-        on_clock=0.0 if clock is None else clock.share,
+        period_s=timing.period_s,
+        on_clock=timing.share,
         timing_known=timing.known,
     )
 

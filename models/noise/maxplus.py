@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from hindmost.models.events import EventKind
 from hindmost.models.noise.times import SolveTimes
 from hindmost.models.results import ModelKind, Prediction
-from hindmost.models.simulation.blocks import EventBlock, Neighbours
+from hindmost.models.simulation.blocks import MATTERS, EventBlock, Neighbours
 from hindmost.models.simulation.event_simulator import EventSimulator, Latencies
 from hindmost.text import seconds, signed_percent
 
@@ -39,8 +39,6 @@ QUANTILE, SKEWED_QUANTILE = 0.95, 0.975
 of each cycle, which is skewed: sums of few such terms need more (chosen on simulated solves)."""
 FEWEST_BODIES = 5
 """Of a stretch."""
-MISSED = 0.02
-"""Part of the time of the bodies from which on what the recursion misses is said."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +109,7 @@ class MaxPlus:
         )
         missed = (
             f" {seconds(self.missed_s)} more, as of slow messages, are estimated on the first half."
-            if self.missed_s > MISSED * self.bodies_s
+            if self.missed_s > MATTERS * self.bodies_s
             else ""
         )
         short = "" if self.half_width_s > 0.0 else " The solve is too short for an interval."

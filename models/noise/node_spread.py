@@ -16,12 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import DataError
+from hindmost.models.simulation.blocks import slabs
 from hindmost.text import percent
 
 NODES_FROM = 0.9
 """Share of the variance between nodes from which on P is the number of nodes."""
-BLOCK = 256
-"""Iterations at a time, so that no copy of the whole matrix is made."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,8 +110,7 @@ def spread_over_nodes(durations: NDArray[np.float64], node: NDArray[np.integer[A
     iterations = durations.shape[0]
     within, between = np.empty(iterations), np.empty(iterations)
     unbalanced = (ranks - float(np.sum(sizes**2)) / ranks) / (nodes - 1)
-    for begin in range(0, iterations, BLOCK):
-        part = slice(begin, begin + BLOCK)
+    for part in slabs(iterations, ranks):
         times = durations[part][:, order]
         times -= times.mean(axis=1, keepdims=True)
         means = np.add.reduceat(times, first, axis=1) / sizes

@@ -7,7 +7,8 @@ leaves them to the eye. Here they are level changes in the slowest rank's times:
    its place.
 2. The logs are replaced by normal scores, the normal quantiles of their ranks. The scores of
    independent times are the same numbers in random order, whatever the law: neither a heavy tail
-   nor a single detour can look like a group.
+   nor a single detour can look like a group. Equal times share theirs. Where most are, the
+   variance is below 1, and stays so: at 1 the few others would stand out as groups of one.
 3. The best segmentation is found by dynamic programming; a cut costs tau (log n + 7), where tau
    allows for serial correlation. In simulated quiet runs of 500 and of 5000 iterations, independent
    or AR(1) with up to 0.9 a lag, a slower segment is then found in fewer than 1 run of 100. Of more
@@ -22,9 +23,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
 from hindmost.errors import DataError
+from hindmost.models.simulation.local_work import normal_scores
 from hindmost.text import counted, percent, seconds
 
 PLACES = 2048
@@ -191,18 +192,6 @@ def work_of_places(
     cells = np.split(logs[order], np.cumsum(count)[:-1])
     medians = np.array([np.median(cell) for cell in cells])
     return medians[which], int(count.size)
-
-
-def normal_scores(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the normal quantiles of the ranks; ties share theirs.
-
-    Where most times are equal the variance is below 1, and stays so: at variance 1 the few others
-    would stand out far enough for groups of one.
-    """
-    _, which, count = np.unique(values, return_inverse=True, return_counts=True)
-    middle = np.cumsum(count) - 0.5 * count
-    scores: NDArray[np.float64] = special.ndtri(middle / values.size)[which]
-    return scores
 
 
 def levels_of(scores: NDArray[np.float64]) -> tuple[NDArray[np.intp], float]:

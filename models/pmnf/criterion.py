@@ -74,9 +74,6 @@ def joint_penalties(points: int, exponents: int, parameters: int) -> NDArray[np.
         Terms from 0 to 4; infinite where there are too few points for that many.
     """
     table = np.full((MOST_PRODUCTS + 1, parameters + 1, MOST_PRODUCTS * parameters + 1), np.inf)
-    if parameters == 1:
-        table[0, 0, 0], table[1, 1, 0], table[2, 1, 1] = penalties(points, exponents)
-        return table
     shapes = np.log(2.0**parameters - 1.0)
     used, further = np.indices(table.shape[1:])
     for terms in range(MOST_PRODUCTS + 1):

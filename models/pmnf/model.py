@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.models.pmnf.expression import HUMAN
+from hindmost.models.pmnf.expression import write_model, write_term
 from hindmost.models.pmnf.noise import Noise
 from hindmost.models.pmnf.term import ABSENT, Exponents, Term
 from hindmost.text import percent
@@ -233,7 +233,7 @@ class ScalingModel:
     def expression(self) -> str:
         """Write the function."""
         form = self.form
-        return HUMAN.model(form.constant, form.coefficients, form.terms, self.parameters)
+        return write_model(form.constant, form.coefficients, form.terms, self.parameters)
 
     def doubts(self) -> list[str]:
         """Say what the points leave open; runners-up are reported separately."""
@@ -266,7 +266,7 @@ class ScalingModel:
             return f"between {low:.4g} and {high:.4g} over {self.values.size} points"
         if not self.form.terms:
             return f"constant over {self.values.size} points"
-        leading = HUMAN.term(self.form.terms[-1], self.parameters)
+        leading = write_term(self.form.terms[-1], self.parameters)
         doubt = next((other for other in self.runners_up if other.behind < 2.0), None)
         text = f"grows like {leading} over {self.values.size} points"
         if self.form.terms[-1].exponents < (ABSENT,) * len(self.parameters):
@@ -277,7 +277,7 @@ class ScalingModel:
         if doubt is None:
             return text
         other = (
-            HUMAN.term(doubt.form.terms[-1], self.parameters) if doubt.form.terms else "a constant"
+            write_term(doubt.form.terms[-1], self.parameters) if doubt.form.terms else "a constant"
         )
         return f"{text}; {other} fits as well"
 

@@ -20,12 +20,11 @@ from hindmost.models.pmnf.model import (
 )
 from hindmost.models.pmnf.observations import Observations
 from hindmost.models.pmnf.predictive import Average, KernelFits
+from hindmost.models.pmnf.search import KEPT
 from hindmost.models.pmnf.space import SearchSpace, tabulate
 from hindmost.models.pmnf.term import ABSENT, Exponents, Term
 from hindmost.models.results import LEVEL
 
-SHOWN = 4
-"""Hypotheses that a model names: the best one and its runners-up."""
 ROUNDING = 1e-12
 """Share of the largest value, below which a constant is what rounding left."""
 
@@ -120,7 +119,7 @@ class ScalingModels:
     def __getitem__(self, kernel: int) -> ScalingModel:
         there = np.isfinite(self.observations.values[kernel])
         form = self._form(kernel, 0)
-        criterion = self.hypotheses.criterion[kernel, :SHOWN]
+        criterion = self.hypotheses.criterion[kernel, :KEPT]
         others = [rank for rank in range(1, criterion.size) if np.isfinite(criterion[rank])]
         alone = self.rows(slice(kernel, kernel + 1 or None))
         return ScalingModel(

@@ -53,15 +53,9 @@ class Histogram:
         durations : float array of any shape, seconds
         """
         flat, edges = np.asarray(durations, np.float64).ravel(), self.edges
-        # Equal bins of the logarithm are found at once; rounding is put right at the edges.
-        inside = np.clip(flat, edges[0], edges[-1])
-        place = np.log(inside / edges[0]) / np.log(edges[-1] / edges[0]) * self.counts.size
-        place = np.minimum(place.astype(np.int64), self.counts.size - 1)
-        place -= flat < edges[place]
-        place += (flat >= edges[np.minimum(place + 1, edges.size - 1)]) & (flat < edges[-1])
-        place[flat > edges[-1]] = self.counts.size
-        more = np.bincount(place + 1, minlength=self.counts.size + 2)
-        more = reductions.total(more)
+        inside, _ = np.histogram(flat, edges)
+        ends = np.count_nonzero(flat < edges[0]), np.count_nonzero(flat > edges[-1])
+        more = reductions.total(np.array([ends[0], *inside, ends[1]], np.int64))
         return Histogram(
             edges=self.edges,
             counts=self.counts + more[1:-1],

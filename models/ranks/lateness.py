@@ -19,6 +19,7 @@ Every process may have only its own ranks: a few numbers a body are then reduced
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,9 +28,7 @@ from numpy.typing import NDArray
 
 from hindmost.errors import DataError
 from hindmost.models.ranks.reductions import ONE_PROCESS, Reductions, count_of
-
-AT_ONCE = 1 << 18
-"""Bodies of all ranks that are looked at together."""
+from hindmost.models.simulation.blocks import slabs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,11 +172,10 @@ class LatenessSum:
             raise DataError(f"Work of shape {work.shape} on {self._last.size} ranks.")
         if not self._done and len(work):
             self._shift = np.asarray(work[0], np.float64)
-        rows = len(work)
+        parts: Iterable[slice] = [slice(None)]
         if self._reductions is ONE_PROCESS:  # else all processes look at as many bodies at once
-            rows = max(AT_ONCE // self._last.size, 1)
-        for first in range(0, len(work), max(rows, 1)):
-            part = slice(first, first + rows)
+            parts = slabs(len(work), self._last.size)
+        for part in parts:
             own = np.asarray(work[part], np.float64)
             slow = None if transfer is None else transfer[part]
             self._add_moments(own)

@@ -14,11 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.models.ranks.reductions import ONE_PROCESS, Reductions
-from hindmost.models.simulation.blocks import EventBlock, Neighbours, slabs
+from hindmost.models.simulation.blocks import RESOLUTION_S, EventBlock, Neighbours, slabs
 from hindmost.models.simulation.exchanges import Exchanges, latest_of_neighbours
-
-RESOLUTION_S = 1e-9
-"""Of recorded times."""
 
 
 class SlowTransfers:

@@ -23,6 +23,14 @@ WAITING = (REDUCE, COMPLETE, RECEIVE, *ONE_WAY)
 OWN_TIME = np.array([kind in (POST, SEND) for kind in range(KINDS)])
 """Kinds of events whose duration is the rank's own doing: bool, shape (kind,)."""
 
+FEWEST = 20
+"""Bodies, or messages, that must show something before a law or a typical value of it is told."""
+MATTERS = 0.02
+"""Share of a time below which what makes it is not told apart."""
+RESOLUTION_S = 1e-9
+"""Of recorded times."""
+MOST_VALUES = 1 << 25
+"""Events of all ranks that are held in memory, with some copies."""
 AT_ONCE = 1 << 21
 """Events of all ranks of which float64 copies are made at once."""
 

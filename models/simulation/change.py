@@ -16,9 +16,7 @@ from hindmost.text import counted
 Times = NDArray[np.float64]
 
 MOST = 1e6
-"""Of a factor; the least is its inverse."""
-LONGEST_S = 3600.0
-"""Of a latency that is added, and of detours in a body."""
+"""Of a factor, whose least is its inverse, and of a time in seconds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,17 +111,17 @@ class Change:
                 raise UsageError(
                     f"A {name} of x{factor:g}; factors are {nothing}{1.0 / MOST:g} to {MOST:g}."
                 )
-        if not 0.0 <= self.more_latency_s <= LONGEST_S:
+        if not 0.0 <= self.more_latency_s <= MOST:
             raise UsageError(
-                f"{self.more_latency_s:g} s more latency; give a time from 0 to {LONGEST_S:g} s, "
+                f"{self.more_latency_s:g} s more latency; give a time from 0 to {MOST:g} s, "
                 "or a factor below 1."
             )
         if self.detours is not None and not 0.0 <= self.detours.mean_s < np.inf:
             raise UsageError("This law of noise has no finite mean, so it predicts no time.")
-        if self.detours is not None and self.detours.mean_s > LONGEST_S:
+        if self.detours is not None and self.detours.mean_s > MOST:
             raise UsageError(
                 f"This law of noise takes {self.detours.mean_s:g} s of an iteration; the most is "
-                f"{LONGEST_S:g} s."
+                f"{MOST:g} s."
             )
         if self.depth is not None and self.depth < 1:
             raise UsageError(f"A pipeline of depth {self.depth}; its depth is 1 or more.")

@@ -35,6 +35,7 @@ from numpy.typing import NDArray
 
 from hindmost.errors import DataError
 from hindmost.models.compiled import declared
+from hindmost.models.events import MOST_PENDING
 from hindmost.models.simulation.blocks import (
     COMPLETE,
     FROM_ROOT,
@@ -54,8 +55,6 @@ from hindmost.models.simulation.blocks import (
 )
 from hindmost.models.simulation.path import Waits
 
-MOST_PENDING = 64
-"""Non-blocking reductions that may be pending at once."""
 FEW_EVENTS = 100_000
 """Events of all ranks that are walked faster than numba is imported, which takes half a second."""
 

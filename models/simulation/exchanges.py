@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.models.simulation.blocks import (
+    FEWEST,
     POST,
     RECEIVE,
     SEND,
@@ -27,8 +28,6 @@ APART_S = 5e-6
 """Between two moments of which a receipt shows which one released it."""
 CLOCKS_S = 1e-6
 """By which the clocks of ranks may differ, if nothing larger is known."""
-FEWEST_APART = 20
-"""Receipts of which enough are known to tell when exchanges end."""
 MEETING = 0.75
 """Share of them that must last until the neighbours come to their own receipts."""
 EARLY = 0.05
@@ -269,7 +268,7 @@ def count_meetings(
 def tells_meeting(counts: NDArray[np.int64]) -> bool:
     """Tell whether exchanges meet, from the counts of `count_meetings`; too few tell nothing."""
     apart, lasting = counts.tolist()
-    return bool(apart >= FEWEST_APART and lasting >= MEETING * apart)
+    return bool(apart >= FEWEST and lasting >= MEETING * apart)
 
 
 def exchanges_meet(

@@ -20,8 +20,6 @@ MOST_SEARCHED = 64
 """Ranks that are searched for iterations that come back longer."""
 LACKING = 0.01
 """Share of the detours that the step which has them may lack, by rounding."""
-LEAST_S = 1e-9
-"""Least standard deviation of the work of a step."""
 
 
 def without_injected(program: Program) -> Program:
@@ -30,93 +28,22 @@ def without_injected(program: Program) -> Program:
     Raises
     ------
     UsageError
-        None was.
+        None was, or not at one point of each iteration.
     """
     if program.injected is None:
-        raise UsageError("No noise was injected into this run, so none can be removed.")
+        raise UsageError(
+            "No noise was injected into this run at one point of each iteration, so none can be "
+            "removed. Record one with 'hindmost run --inject LAW', without at=calls."
+        )
     block = program.block
     work = np.concatenate([block.work, block.rest[:, :, None]], axis=2).astype(np.float64)
-    at_calls = program.injected_at_calls
-    for rows in alike(program, fewest=1, by_place=at_calls):
+    for rows in alike(program, fewest=1, by_place=False):
         detours = program.injected[rows]
-        if at_calls:
-            work[rows] -= detours_of_steps(work[rows], detours)
-            continue
         at = step_of_detours(work[rows], detours)
         work[rows, :, at] = np.maximum(work[rows, :, at] - detours, 0.0)
     rest = np.ascontiguousarray(work[:, :, -1])
     quiet = replace(block, work=np.ascontiguousarray(work[:, :, :-1]), rest=rest)
-    return replace(program, block=quiet, injected=None, injected_at_calls=False)
-
-
-def detours_of_steps(work: Times, detours: Times) -> Times:
-    """Divide the detours of every body among its steps, where each call may have had some.
-
-    A run has the sum for each body. The work of a step without detours is taken as normal, with the
-    mean and the deviation that it has in the bodies without detours, of the same rank. The most
-    likely division then takes from every step what it has above its mean, less a part that grows
-    with its variance, so that the sum is that of the body. A step of even work that took longer had
-    a detour; one that varies much anyway may not.
-
-    Parameters
-    ----------
-    work : float64 array, shape (iteration, rank, step), seconds
-        Of bodies with the same events at the same place, detours included.
-    detours : float64 array, shape (iteration, rank), seconds
-
-    Returns
-    -------
-    float64 array, shape (iteration, rank, step), seconds
-        At most the work of each step.
-    """
-    usual, variance = usual_work(work, detours)
-    excess = work - usual
-    # The largest excess over variance first: steps before a place k have detours, if the common
-    # multiple of the variances that is left to them, with the sum of these steps, lies there.
-    ratio = excess / variance
-    order = np.argsort(-ratio, axis=2)
-    sorted_ratio = np.take_along_axis(ratio, order, axis=2)
-    sums = np.cumsum(np.take_along_axis(excess, order, axis=2), axis=2)
-    variances = np.cumsum(np.take_along_axis(np.broadcast_to(variance, work.shape), order, 2), 2)
-    multiple = (sums - detours[:, :, None]) / variances
-    has = np.sum(sorted_ratio > multiple, axis=2, keepdims=True)
-    left = np.take_along_axis(multiple, np.maximum(has - 1, 0), axis=2)
-    found = np.where(detours[:, :, None] > 0.0, np.maximum(excess - left * variance, 0.0), 0.0)
-    found = np.minimum(found, work)
-    # What a step is too short for goes to the others, in proportion to what is left of them.
-    lacking = np.maximum(detours - found.sum(axis=2), 0.0)
-    room = work - found
-    part = lacking / np.maximum(room.sum(axis=2), LEAST_S)
-    return np.asarray(found + np.minimum(part, 1.0)[:, :, None] * room)
-
-
-def usual_work(work: Times, detours: Times) -> tuple[Times, Times]:
-    """Return mean and variance of the work of each step on each rank, without detours.
-
-    If nearly every body has some, the work of a step is a straight line over the detours of its
-    body, whose slope is the step's share of them: cov(work, sum) is the variance of its detours.
-
-    Returns
-    -------
-    usual, variance : float64 array, shape (1, rank, step), seconds and seconds squared
-    """
-    ranks, steps = work.shape[1:]
-    usual, variance = np.empty((1, ranks, steps)), np.empty((1, ranks, steps))
-    for rank in range(ranks):
-        mine, sums = work[:, rank], detours[:, rank]
-        quiet = mine[sums == 0.0]
-        if len(quiet) >= FEWEST_ALIKE:
-            # Robust against a body in which the rank lost its core.
-            usual[0, rank] = np.median(quiet, axis=0)
-            spread = np.median(np.abs(quiet - usual[0, rank]), axis=0)
-            variance[0, rank] = (1.4826 * spread) ** 2
-        else:
-            off = sums - sums.mean()
-            shared = off @ mine / len(mine)
-            share = np.clip(shared / max(float(off @ off) / len(mine), LEAST_S**2), 0.0, 1.0)
-            usual[0, rank] = np.maximum(mine.mean(axis=0) - share * sums.mean(), 0.0)
-            variance[0, rank] = mine.var(axis=0) - shared
-    return usual, np.maximum(variance, LEAST_S**2)
+    return replace(program, block=quiet, injected=None)
 
 
 def step_of_detours(work: Times, detours: Times) -> int:

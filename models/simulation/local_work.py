@@ -26,23 +26,19 @@ from numpy.typing import NDArray
 
 from hindmost.errors import DataError
 from hindmost.models.laws.tailed import TailedLaw, fit_together
-from hindmost.models.simulation.blocks import OWN_TIME
+from hindmost.models.simulation.blocks import FEWEST, OWN_TIME, RESOLUTION_S
 from hindmost.models.simulation.injected import alike
 from hindmost.models.simulation.network import Nodes
 from hindmost.models.simulation.program import Program
 
 Times = NDArray[np.float64]
 
-FEWEST_BODIES = 20
-"""Bodies that laws are fitted to."""
 BLOCKS = 40
 """Into which a solve is divided to draw its laws anew; short ones would lose the correlation."""
-MOST_REDRAWN = 1 << 20
-"""Deviations of a redrawn sample."""
+DRAWN = 1 << 20
+"""Values that are drawn for a simulation, if that is at least a restart cycle."""
 MOST_SHARED = 0.95
 """Largest share or correlation that is used."""
-ROUNDING_S = 1e-12
-"""Deviations below it are what rounding left."""
 QUICKEST = 0.01
 """Quantile of the bodies that are least disturbed."""
 SURE = 0.1
@@ -96,7 +92,7 @@ class LocalWork:
     def least(self) -> float:
         """The work of the quickest hundredth of the bodies, over the typical work."""
         quick_s = float(np.quantile(self.deviation.sum(axis=2), QUICKEST))
-        return float(np.clip(1.0 + quick_s / max(self.body_s, ROUNDING_S), 0.0, 1.0))
+        return float(np.clip(1.0 + quick_s / max(self.body_s, RESOLUTION_S), 0.0, 1.0))
 
     @property
     def apart_s(self) -> float:
@@ -127,7 +123,7 @@ class LocalWork:
         """Return the laws of a sample of stretches of the solve, drawn with replacement."""
         bodies, ranks, segments = self.deviation.shape
         length = max(bodies // BLOCKS, 1)
-        count = max(min(bodies // length, MOST_REDRAWN // (length * ranks * segments)), 1)
+        count = max(min(bodies // length, DRAWN // (length * ranks * segments)), 1)
         first = random.integers(0, bodies - length + 1, count)
         rows = (first[:, None] + np.arange(length)).ravel()
         sample = self.deviation[rows]
@@ -149,17 +145,17 @@ def fit_local_work(program: Program, node: Nodes) -> LocalWork:
     DataError
         Too few bodies.
     """
-    if program.bodies < FEWEST_BODIES:
+    if program.bodies < FEWEST:
         raise DataError(
             f"{program.bodies} iterations are too few to fit laws of local work to: record at "
-            f"least {FEWEST_BODIES}."
+            f"least {FEWEST}."
         )
     work = segments_of(program)
     typical = np.median(work, axis=1)
     for rows in alike(program):
         typical[rows] = np.median(work[rows], axis=(0, 1))
     deviation = work - typical[:, None, :]
-    deviation[np.abs(deviation) < ROUNDING_S] = 0.0
+    deviation[np.abs(deviation) < RESOLUTION_S] = 0.0
     return LocalWork(
         program=program,
         node=np.unique(node, return_inverse=True)[1].astype(np.intp),

@@ -16,9 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import DataError
+from hindmost.models.simulation.blocks import MOST_VALUES
 
-MOST_OPERATIONS = 1 << 25
-"""Operations of all ranks that are held in memory."""
 MOST_NAMED = 4
 """Ranks that a message lists."""
 
@@ -303,10 +302,10 @@ def message_program(ranks: Sequence[RankTrace]) -> MessageProgram:
         or with several to choose from, or ranks that disagree on collectives.
     """
     count = sum(len(each.kind) for each in ranks)
-    if count > MOST_OPERATIONS:
+    if count > MOST_VALUES:
         raise DataError(
             f"{count:,} operations of all ranks; replays hold them in memory, at most "
-            f"{MOST_OPERATIONS:,}. Trace fewer iterations."
+            f"{MOST_VALUES:,}. Trace fewer iterations."
         )
     for trace in ranks:
         refuse_open(trace)

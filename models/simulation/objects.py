@@ -14,9 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from hindmost.models.simulation.blocks import REDUCE, Neighbours
-from hindmost.models.simulation.event_simulator import EventSimulator
-
 Times = NDArray[np.float64]
 Map = NDArray[np.int64]
 """The rank of every object: int64, shape (object,)."""
@@ -205,7 +202,7 @@ def rebalanced(cycles: Cycles, meshes: list[Objects], maps: list[Map]) -> Balanc
     more = moved - moved_cells(meshes, [each.owner for each in meshes])
     moving_s = more * (cycles.move_s or 0.0)
     totals = [
-        walked_s(work, rest_s + factor[cycles.mesh] * cycles.halo_s) + moving_s
+        float((work.max(axis=1) + rest_s + factor[cycles.mesh] * cycles.halo_s).sum()) + moving_s
         for work in (of_rank, of_object)
         for factor in (by_bytes, by_messages)
     ]
@@ -220,17 +217,6 @@ def rebalanced(cycles: Cycles, meshes: list[Objects], maps: list[Map]) -> Balanc
         messages=float(by_messages[cycles.mesh].mean()),
         moved=moved,
     )
-
-
-def walked_s(work_s: Times, rest_s: Times) -> float:
-    """Return the time of cycles at whose end all ranks meet, in seconds."""
-    bodies, ranks = work_s.shape
-    none = np.empty(0, np.int32)
-    simulator = EventSimulator(ranks, Neighbours.of_edges(ranks, none, none))
-    kind = np.full((bodies, 1), REDUCE, np.uint8)
-    rest = np.repeat(rest_s[:, None], ranks, axis=1)
-    simulator.walk(kind, work_s[:, :, None], rest)
-    return float(simulator.clock.max())
 
 
 def moved_cells(meshes: list[Objects], maps: list[Map]) -> float:

@@ -26,6 +26,7 @@ from scipy.optimize import nnls
 from hindmost.errors import UsageError
 from hindmost.models.simulation.blocks import (
     COMPLETE,
+    FEWEST,
     KINDS,
     NONE,
     POST,
@@ -34,8 +35,8 @@ from hindmost.models.simulation.blocks import (
     SEND,
     EventBlock,
 )
-from hindmost.models.simulation.injected import step_of_detours, without_injected
-from hindmost.models.simulation.program import FEWEST_SEEN, Program, Times, TypicalCosts
+from hindmost.models.simulation.injected import step_of_detours
+from hindmost.models.simulation.program import Program, Times, TypicalCosts
 from hindmost.text import choose
 
 
@@ -204,8 +205,6 @@ TYPICAL = 0.25
 """Quantile of the work of a step that is split: less disturbed than the median."""
 SHORTEST_S = 1e-7
 """Times of steps below it are noise of the clock."""
-FEWEST_BODIES = 20
-"""Iterations that do the same, to split their work."""
 WITHOUT_WAIT_S = -1.0
 """By how much ranks wait in every event of the partner, as its costs are typical ones."""
 
@@ -249,19 +248,17 @@ def as_partner(program: Program, solver: str) -> Program:
     if solver not in RECIPES:
         raise UsageError(f"--solver {solver}: {choose(tuple(RECIPES), solver)}.")
     if ours is None or ours.partner != solver:
-        known = ", ".join(f"{name} from {each.partner}" for name, each in RECIPES.items())
+        known = "nothing can" if ours is None else f"only {ours.partner}"
         raise UsageError(
-            f"{solver} cannot be predicted from runs of {shape.solver}, only {known}. Record its "
-            "form with non-blocking collectives, and give those runs with --against."
+            f"{solver} cannot be predicted from runs of {shape.solver}, {known}. Record it, and "
+            "give those runs with --against."
         )
     theirs = RECIPES[solver]
     halo = program.has(RECEIVE)
     source = list(steps_of(ours.body, halo=halo, preconditioner=shape.preconditioner))
     rows = rows_of(program, source)
-    # Detours come back in the bodies of the partner.
-    own = without_injected(program).block if program.injected_at_calls else program.block
-    work = np.concatenate([own.work, own.rest[:, :, None]], axis=2)
-    if program.injected is not None and not program.injected_at_calls:
+    work = np.concatenate([program.block.work, program.block.rest[:, :, None]], axis=2)
+    if program.injected is not None:  # the detours come back in the bodies of the partner
         work = without(work, program.injected, rows)
     typical = np.full((program.bodies, program.ranks), np.nan)
     unit_s, left_out_s = fit_units(work, rows, program.position, source, typical)
@@ -281,7 +278,6 @@ def as_partner(program: Program, solver: str) -> Program:
         position=bodies.place,
         costs=costs,
         injected=None,
-        injected_at_calls=False,
         shape=replace(shape, solver=solver, drain=bodies.last, extra=theirs.more),
         doubt=(min(others, default=1.0), max(others, default=1.0)),
     )
@@ -300,11 +296,11 @@ def rows_of(program: Program, source: list[Step]) -> NDArray[np.intp]:
     wanted[: len(kinds)] = kinds[: wanted.size]
     recorded = np.where(program.block.recorded, program.block.kind, NONE)
     rows = np.flatnonzero(np.all(recorded == wanted, axis=1))
-    if len(kinds) > wanted.size or rows.size < FEWEST_BODIES:
+    if len(kinds) > wanted.size or rows.size < FEWEST:
         name = program.shape.solver if program.shape else ""
         raise UsageError(
             f"{rows.size:,} of {program.bodies:,} iterations have the events of PETSc's {name} and "
-            f"no others; its partner needs {FEWEST_BODIES}. Record more iterations, with a "
+            f"no others; its partner needs {FEWEST}. Record more iterations, with a "
             "preconditioner that waits for no other rank, such as jacobi, bjacobi or none."
         )
     return rows
@@ -458,7 +454,7 @@ def own_costs(program: Program) -> tuple[float, float]:
 
     if program.has(POST):
         return median(SEND), median(POST)
-    known = costs.there[:, REDUCE] >= FEWEST_SEEN
+    known = costs.there[:, REDUCE] >= FEWEST
     posted_s = float(costs.median_s[known, REDUCE].mean()) if known.any() else 0.0
     return median(SEND), posted_s
 
@@ -470,9 +466,9 @@ def waits_of(
     stays, kind = program.stays(program.costs.median_s), program.block.kind
     costs = costs_of(program, block.kind.shape[1])
     released, late = np.zeros(block.work.shape), np.full(block.work.shape, np.inf)
-    for ours, theirs in (((REDUCE, COMPLETE), (REDUCE, COMPLETE)), ((RECEIVE,), (RECEIVE,))):
-        was = program.block.recorded & np.isin(kind, ours)
-        now = block.recorded & np.isin(block.kind, theirs)
+    for kinds in ((REDUCE, COMPLETE), (RECEIVE,)):
+        was = program.block.recorded & np.isin(kind, kinds)
+        now = block.recorded & np.isin(block.kind, kinds)
         # What kept a rank in all reductions, or exchanges, of a body, in those of the partner.
         kept = np.where(was[:, None, :], stays, 0.0).sum(axis=2)[bodies.rows]
         kept = kept / np.maximum(now.sum(axis=1), 1)[:, None]
@@ -490,18 +486,18 @@ def costs_of(program: Program, events: int) -> TypicalCosts:
     costs = program.costs
     median, low, high = np.zeros((3, events, KINDS))
     seen, there = np.zeros((2, events, KINDS), np.int64)
-    for ours, theirs in (((REDUCE, COMPLETE), (REDUCE, COMPLETE)), ((RECEIVE,), (RECEIVE,))):
-        weight = costs.there[:, ours].astype(np.float64)
+    for kinds in ((REDUCE, COMPLETE), (RECEIVE,)):
+        weight = costs.there[:, kinds].astype(np.float64)
         if not weight.sum():
             continue
-        hidden = bool(costs.hidden[:, ours].any())
-        for what in theirs:
+        hidden = bool(costs.hidden[:, kinds].any())
+        for what in kinds:
             for found, source in (
                 (median, costs.median_s),
                 (low, costs.low_s),
                 (high, costs.high_s),
             ):
-                found[:, what] = (source[:, ours] * weight).sum() / weight.sum()
+                found[:, what] = (source[:, kinds] * weight).sum() / weight.sum()
             there[:, what] = program.bodies
             seen[:, what] = 0 if hidden else program.bodies
     return TypicalCosts(median_s=median, low_s=low, high_s=high, seen=seen, there=there)

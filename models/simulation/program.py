@@ -20,7 +20,10 @@ from hindmost.errors import DataError
 from hindmost.models.events import EventKind
 from hindmost.models.simulation.blocks import (
     COMPLETE,
+    FEWEST,
     KINDS,
+    MATTERS,
+    MOST_VALUES,
     OWN_TIME,
     POST,
     REDUCE,
@@ -36,8 +39,6 @@ from hindmost.text import percent
 
 Times = NDArray[np.float64]
 
-FEWEST_SEEN = 20
-"""Bodies that an event needs, to tell what it costs."""
 CALLS = {
     EventKind.REDUCE: "collectives of all ranks",
     EventKind.COMPLETE: "the completion of non-blocking collectives",
@@ -51,10 +52,6 @@ SHOWN = 0.5
 """Share of these in which a rank must have waited for it: others say only that it cost less."""
 CAP = 0.99
 """Quantile at which larger costs are capped in the mean: these are ranks that lost their core."""
-MOST_EARLY = 0.02
-"""Share of the time by which ranks may leave events before they were released."""
-MOST_VALUES = 1 << 25
-"""Events of all ranks that are held in memory, with some copies."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +64,7 @@ class TypicalCosts:
         The median over bodies, the lower quartile, and the mean with the largest hundredth capped.
         Of hidden costs the least and most that they can be: 0, 0, and the lower quartile of the
         time that the message or reduction had before all ranks were through. 0 for events of fewer
-        than `FEWEST_SEEN` bodies.
+        than `FEWEST` bodies.
     seen, there : int64 array, shape (event, kind)
         Bodies in which a rank waited and thus shows the cost; bodies that have the event.
     """
@@ -81,7 +78,7 @@ class TypicalCosts:
     @property
     def hidden(self) -> NDArray[np.bool_]:
         """Events whose cost hides behind work in most bodies: bool, shape (event, kind)."""
-        return np.asarray((self.there >= FEWEST_SEEN) & (self.seen < SHOWN * self.there))
+        return np.asarray((self.there >= FEWEST) & (self.seen < SHOWN * self.there))
 
     def measured(self, kind: int, cost_s: float) -> TypicalCosts:
         """Return the costs with a measured one in place of those of a kind that hide.
@@ -130,9 +127,8 @@ class Program:
     shape : SolveShape or None
         None if the bodies are not those of a solve.
     injected : float64 array, shape (iteration, rank), or None, seconds
-        Noise that was put into the bodies, part of their work; None if none was.
-    injected_at_calls : bool
-        Whether any call of a body may have had some of it; else all is at one point of each.
+        Noise that was put into the bodies, at one point of each, part of their work; None if none
+        was.
     counts : CycleCounts or None
         How often cycles count; None: once.
     doubt : tuple of float
@@ -152,7 +148,6 @@ class Program:
     costs: TypicalCosts
     shape: SolveShape | None = None
     injected: Times | None = None
-    injected_at_calls: bool = False
     counts: CycleCounts | None = None
     doubt: tuple[float, float] = (1.0, 1.0)
     exchanges_meet: bool = False
@@ -250,7 +245,6 @@ def recorded_program(
     *,
     shape: SolveShape | None = None,
     injected: Times | None = None,
-    injected_at_calls: bool = False,
     lead_in: Times | None = None,
     restarts: Times | None = None,
 ) -> Program:
@@ -267,7 +261,7 @@ def recorded_program(
         From the last body to the end of the solve.
     edge_source, edge_target : int array, shape (edge,)
         The target waits for the source's halo.
-    shape, injected, injected_at_calls : optional
+    shape, injected : optional
         See `Program`.
     lead_in : float64 array, shape (rank,), optional, seconds
     restarts : float64 array, shape (cycle - 1, rank), optional, seconds
@@ -300,7 +294,7 @@ def recorded_program(
     released_s = since_released(block, come, leave, release)
     late_s = np.ascontiguousarray((come - release).transpose(0, 2, 1))
     total_s = float(end[-1].max() - start[0].min())
-    if early_s(released_s).max() > MOST_EARLY * total_s:
+    if early_s(released_s).max() > MATTERS * total_s:
         # A message has left before its call ends, where the sender loses its core in the call.
         sent = np.where(OWN_TIME[block.kind][:, :, None], come, leave)
         least = releases(start, block, come, sent, neighbours, exchanges_meet=meeting)
@@ -323,7 +317,6 @@ def recorded_program(
         costs=typical_costs(block, released_s, late_s),
         shape=shape,
         injected=injected,
-        injected_at_calls=injected_at_calls,
         exchanges_meet=meeting,
     )
 
@@ -368,7 +361,7 @@ def early_s(released_s: Times) -> Times:
 def refuse_contradictions(released_s: Times, kind: NDArray[np.uint8], total_s: float) -> None:
     """Raise a DataError if ranks leave events long before those they wait for have come."""
     of_rank = early_s(released_s)
-    if of_rank.max() > MOST_EARLY * total_s:
+    if of_rank.max() > MATTERS * total_s:
         early = -np.minimum(released_s, 0.0)
         of_kind = np.bincount(kind.ravel(), early.sum(axis=1).ravel(), KINDS)
         worst = EventKind(int(of_kind.argmax()))
@@ -420,7 +413,7 @@ def typical_costs(block: EventBlock, released_s: Times, late_s: Times) -> Typica
         least, middle, most = (np.maximum(each[shown], 0.0) for each in (least, middle, most))
         bodies = int(np.count_nonzero(reached))
         there[event, what], seen[event, what] = bodies, middle.size
-        if bodies < FEWEST_SEEN:
+        if bodies < FEWEST:
             continue
         if middle.size >= SHOWN * bodies:
             low[event, what] = np.quantile(least, 0.25)

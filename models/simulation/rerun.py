@@ -18,7 +18,15 @@ from numpy.typing import NDArray
 
 from hindmost.errors import UsageError
 from hindmost.executors import Executor, ThisProcess
-from hindmost.models.simulation.blocks import COMPLETE, POST, RECEIVE, EventBlock, Neighbours
+from hindmost.models.simulation.blocks import (
+    COMPLETE,
+    FEWEST,
+    MATTERS,
+    POST,
+    RECEIVE,
+    EventBlock,
+    Neighbours,
+)
 from hindmost.models.simulation.change import Change, blocking_latency, without_progress
 from hindmost.models.simulation.event_simulator import FEW_EVENTS, EventSimulator, Latencies
 from hindmost.models.simulation.injected import (
@@ -32,7 +40,7 @@ from hindmost.models.simulation.injected import (
 from hindmost.models.simulation.length import CycleCounts
 from hindmost.models.simulation.partner import as_partner
 from hindmost.models.simulation.path import PathTimes, Waits, walk_back
-from hindmost.models.simulation.program import FEWEST_SEEN, Program, Times
+from hindmost.models.simulation.program import Program, Times
 from hindmost.text import percent
 
 REPLICAS = 20
@@ -41,8 +49,6 @@ ALIKE = 0.9
 """Share of the bodies that must have a typical value, to replay a run without its noise."""
 COVERED = 0.95
 """Share of reductions and receipts that must be alike enough to tell what they cost."""
-OPEN = 0.02
-"""Width of an interval, as a share of the recorded time, that costs not shown may cause."""
 QUANTILE = {"typical": 0.5, "low": 0.25, "high": 0.75}
 """What the undisturbed work of a place is, by scenario."""
 
@@ -121,7 +127,7 @@ class WhatIf:
         """
         width_s = self.high_s - self.low_s
         wide = self.of_network and width_s > abs(self.predicted_s - self.recorded.total_s)
-        return (self.hidden or wide) and width_s > OPEN * self.recorded.total_s
+        return (self.hidden or wide) and width_s > MATTERS * self.recorded.total_s
 
 
 def what_if(
@@ -244,11 +250,11 @@ def refuse_network(program: Program) -> None:
     if program.ranks == 1:
         raise UsageError("A run on one rank has no network to change: record it on more.")
     there = program.costs.there
-    shown = there[there >= FEWEST_SEEN].sum()
+    shown = there[there >= FEWEST].sum()
     if shown < COVERED * there.sum() or not shown:
         raise UsageError(
             f"Too few iterations to tell what messages and reductions cost: of {there.sum():,}, "
-            f"{shown:,} are at places that at least {FEWEST_SEEN} iterations share. Record more "
+            f"{shown:,} are at places that at least {FEWEST} iterations share. Record more "
             "iterations."
         )
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from hindmost.errors import UsageError
 from hindmost.models.laws.tailed import TailedLaw
 from hindmost.models.simulation.blocks import (
+    FEWEST,
     NO_GROUP,
     ONE_WAY,
     POST,
@@ -28,6 +29,7 @@ from hindmost.models.simulation.blocks import (
 )
 from hindmost.models.simulation.change import Detours
 from hindmost.models.simulation.local_work import (
+    DRAWN,
     OF_DETOURS,
     OF_RANK,
     Dependence,
@@ -41,15 +43,9 @@ from hindmost.models.simulation.rerun import Script, scripted, walk_cycles
 
 Times = NDArray[np.float64]
 
-BUDGET = 1 << 20
-"""Values drawn for a simulation, if that is at least a restart cycle."""
 MOST_DRAWN = 1 << 26
 """Values that one restart cycle may need."""
-FEWEST_BODIES = 20
-"""Simulated bodies of a solver that does not restart."""
 MOST_RANKS = 1 << 18
-REPLICAS = 20
-"""Simulations with laws and work drawn anew."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -279,7 +275,7 @@ def simulated_rows(program: Program, ranks: int, segments: int) -> list[NDArray[
         raise UsageError(f"{ranks:,} ranks; the most that are simulated is {MOST_RANKS:,}.")
     cycles = program.block.cycles()
     width = ranks * (segments + 1)
-    most = max(BUDGET // width, FEWEST_BODIES)
+    most = max(DRAWN // width, FEWEST)
     if len(cycles) == 1:
         return [np.arange(min(program.bodies, most))]
     # Evenly over the solve, so that they stand for all of it.

@@ -17,9 +17,8 @@ from hindmost.errors import UsageError
 from hindmost.models.simulation.change import Change
 from hindmost.models.simulation.local_work import LocalWork, generator
 from hindmost.models.simulation.network import NodeNetwork
-from hindmost.models.simulation.rerun import Scenario, walk
+from hindmost.models.simulation.rerun import REPLICAS, Scenario, walk
 from hindmost.models.simulation.scaleup import (
-    REPLICAS,
     Case,
     CostScenarios,
     Placement,

@@ -27,8 +27,6 @@ DWELL = (5.0, 30.0)
 SHORTEST = 3
 """Nights in a segment, at least."""
 SHORT = (3, 10)
-BLOCK = 10
-"""Nights whose median tells whether a stretch is stable."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,15 +185,6 @@ def draw_effects(random: np.random.Generator, count: int, *, small: bool) -> NDA
     if small:
         size = np.exp(size)
     return np.where(random.random(count) < 0.5, size, 1.0 / (1.0 + size) - 1.0)
-
-
-def is_stable(logs: NDArray[np.float64], tolerance: float) -> bool:
-    """Tell whether all medians of 10 nights are near that of the whole."""
-    steps = np.diff(logs)
-    sigma = 1.4826 * float(np.median(np.abs(steps))) / np.sqrt(2.0)
-    blocks = np.lib.stride_tricks.sliding_window_view(logs, BLOCK)
-    farthest = float(np.max(np.abs(np.median(blocks, axis=1) - np.median(logs))))
-    return bool(farthest <= max(tolerance, 3.0 * 1.2533 * sigma / np.sqrt(BLOCK)))
 
 
 KINDS: dict[str, Callable[[np.random.Generator], SimulatedNights]] = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -38,11 +37,6 @@ class Document:
     data: dict[str, Any]
     source: bytes
     fault: type[HindmostError] = DataError
-
-    @property
-    def sha256(self) -> str:
-        """The hash of the text."""
-        return hashlib.sha256(self.text.encode()).hexdigest()
 
     @contextmanager
     def errors(self, *path: str | int) -> Iterator[None]:

@@ -29,9 +29,6 @@ class NoLauncher:
     ) -> tuple[str, ...]:
         return ()
 
-    def warnings(self, machine: MachineProfile) -> tuple[str, ...]:
-        return ()
-
 
 class PretendedScheduler:
     """Remembers what was submitted; the tests say what becomes of it."""

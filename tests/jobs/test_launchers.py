@@ -75,19 +75,6 @@ def test_what_launch_args_say_is_not_said_twice(mpiexec: str) -> None:
     assert words(placed, "mpiexec") == f"{mpiexec} -n 6 -bind-to core -ppn 1"
 
 
-@pytest.mark.parametrize(
-    ("mpiexec", "warned"),
-    [("MPICH", False), ("Open MPI", True), ("Open MPI 5", True), ("Intel MPI", False),
-     ("else", False)],
-    indirect=["mpiexec"],
-)  # fmt: skip
-def test_srun_with_an_open_mpi_is_warned_of(mpiexec: str, warned: bool) -> None:
-    found = LAUNCHERS["srun"].warnings(MACHINE)
-    assert [f"{mpiexec} belongs to Open MPI" in each for each in found] == [True] * warned
-    assert LAUNCHERS["srun"].warnings(replace(MACHINE, python="/elsewhere/python")) == ()
-    assert LAUNCHERS["mpiexec"].warnings(MACHINE) == ()
-
-
 @pytest.mark.parametrize("mpiexec", ["else"], indirect=True)
 def test_an_mpiexec_that_nobody_knows(mpiexec: str) -> None:
     with pytest.raises(UsageError, match=r"reports 'mpiexec of a vendor 1\.0'.*launch_args"):
@@ -101,7 +88,6 @@ def test_no_mpiexec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(MissingError, match="no mpiexec"):
         words(MACHINE, "mpiexec")
-    assert LAUNCHERS["srun"].warnings(MACHINE) == ()
 
 
 def test_srun() -> None:
@@ -114,19 +100,6 @@ def test_srun() -> None:
     )
     crowded = words(MACHINE, "srun", per_node=6)
     assert "--cpu-bind=none --overcommit --kill-on-bad-exit=1" in crowded
-
-
-@pytest.mark.parametrize(
-    ("arguments", "harm"),
-    [
-        (("--mpi=none",), "every rank starts alone"),
-        (("--mpi", "none"), "every rank starts alone"),
-        (("--exact", "--mpi=pmix_v4"), "hang in MPI_Init"),
-    ],
-)
-def test_srun_refuses_what_does_harm(arguments: tuple[str, ...], harm: str) -> None:
-    with pytest.raises(UsageError, match=f"{harm}.*--mpi=pmi2"):
-        words(replace(MACHINE, launch_args=arguments), "srun")
 
 
 def test_a_template() -> None:

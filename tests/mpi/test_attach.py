@@ -13,16 +13,19 @@ from tests.conftest import ROOT, Ranks
 from tests.programs.attaching import (
     ATTACH,
     DEEP,
+    Program,
     alone,
     attached,
     close_books,
     compiled,
+    record_all,
     shared_petsc,
 )
 
 import hindmost
 from hindmost.cli import main
 from hindmost.harness.attach import outcome
+from hindmost.harness.runfile.reader import Run
 from hindmost.harness.stack import current_stack
 
 pytestmark = pytest.mark.mpi
@@ -44,12 +47,95 @@ def loop(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return compiled(tmp_path_factory.mktemp("mpi"), "loop", f"-I{ATTACH}", *fixed)
 
 
+BREAKING = (
+    "from petsc4py import PETSc\n"
+    "A = PETSc.Mat().createAIJ([200, 200], nnz=3)\n"
+    "for i in range(*A.getOwnershipRange()):\n"
+    "    for j in range(max(i - 1, 0), min(i + 2, 200)): A[i, j] = 2.0 if i == j else -1.0\n"
+    "A.assemble(); x, b = A.createVecs(); b.set(1.0)\n"
+    "def breaks(ksp, iteration, norm): 1 // (11 - iteration)\n"
+    "for n in range(2):\n"
+    "    for prefix in ('good_', 'broken_'):\n"
+    "        ksp = PETSc.KSP().create(); ksp.setOptionsPrefix(prefix); ksp.setOperators(A)\n"
+    "        ksp.setType('cg'); ksp.getPC().setType('none')\n"
+    "        ksp.setTolerances(rtol=1e-30, max_it=15)\n"
+    "        if prefix == 'broken_': ksp.setMonitor(breaks)\n"
+    "        x.set(0)\n"
+    "        try: ksp.solve(b, x)\n"
+    "        except (ZeroDivisionError, PETSc.Error): pass\n"
+)
+OWN = (
+    "import hindmost; hindmost.listen()\n"
+    "from petsc4py import PETSc\n"
+    "A = PETSc.Mat().createAIJ([90, 90], nnz=1)\n"
+    "for i in range(90): A[i, i] = 1.0 + i\n"
+    "A.assemble(); x, b = A.createVecs(); b.set(1.0)\n"
+    "ksp = PETSc.KSP().create(); ksp.setOperators(A); ksp.setType('cg')\n"
+    "ksp.getPC().setType('none'); ksp.setTolerances(rtol=0, max_it=20)\n"
+    "def solve(): x.set(0); ksp.solve(b, x)\n"
+    "solve()\n"
+    "with hindmost.record_ksp(ksp, 'own.h5', activities=True): solve()\n"
+    "solve()\n"
+)
+LATE = (
+    "import time\n"
+    "from mpi4py import MPI\n"
+    "world = MPI.COMM_WORLD\n"
+    "for number in range(400):\n"
+    "    world.allreduce(number)\n"
+    "    if number % 100 == 0: time.sleep(0.02)\n"  # parts of the loop are written
+    "for number in range(51):\n"
+    "    MPI.Pcontrol(1)\n"
+    "    world.allreduce(number)\n"
+)
+FILES = (
+    "import numpy as np\n"
+    "from mpi4py import MPI\n"
+    "world, data = MPI.COMM_WORLD, np.zeros(1 << 18)\n"
+    "file = MPI.File.Open(world, 'out.bin', MPI.MODE_CREATE | MPI.MODE_WRONLY)\n"
+    "for number in range(30):\n"
+    "    world.allreduce(number)\n"
+    "    file.Write_at_all(world.rank * data.nbytes, data)\n"
+    "file.Close()\n"
+)
+EARLY = ("abort", "exit", "term")
+
+
+@pytest.fixture(scope="module")
+def recorded(
+    solves: Path, loop: Path, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Path, dict[str, list[Run]]]:
+    """Return a folder, and the runs of programs that were recorded in it from one script."""
+    folder = tmp_path_factory.mktemp("recorded")
+    scripts = {"breaking": BREAKING, "own": OWN, "late": LATE, "files": FILES}
+    for name, text in scripts.items():
+        (folder / f"{name}.py").write_text(text)
+    nth = ("--iterate-at", "MPI_Allreduce:2")
+    deep = (solves, "well", *DEEP)
+    return folder, record_all(folder, {
+        **{marks: Program(command=(loop, marks), ranks=2) for marks in ("header", "pcontrol")},
+        "every second call": Program(command=(loop, "none"), words=nth, ranks=2),
+        "no marks": Program(command=(loop, "none")),
+        **{end: Program(command=(solves, end)) for end in EARLY},
+        **{
+            f"every {n}": Program(command=(sys.executable, "breaking.py"), words=("--every", n))
+            for n in "12"
+        },
+        "own": Program(command=(sys.executable, "own.py")),
+        "inner": Program(command=deep, words=("--only", "deep_ksp")),
+        "late": Program(command=(sys.executable, "late.py"), ranks=2),
+        "files": Program(command=(sys.executable, "files.py"), ranks=2),
+    })  # fmt: skip
+
+
 def test_solves_of_a_petsc_program(solves: Path, ranks: Ranks, tmp_path: Path) -> None:
     done = ranks(2, "attach", "--out", "runs", "--", solves, "status7", *DEEP)
     assert done.returncode == 7, done.stderr
     printed = re.findall(r"^(\w+_) (\d+)$", done.stdout, re.M)
     assert [prefix for prefix, _ in printed] == ["ice_", "sea_", "ice_", "deep_"]
     assert "child_sees_recorder" not in done.stdout
+    if list((tmp_path / "runs").glob("*.raw")):  # the launcher killed the rank that converts
+        assert main(["attach", "--convert", str(tmp_path / "runs")]) == 0
     runs = {path.stem: hindmost.open(path) for path in sorted((tmp_path / "runs").glob("*"))}
     by_prefix = {attached(run)["prefix"]: run for run in runs.values()}
     assert len(runs) == 3, list(runs)
@@ -97,20 +183,12 @@ def test_a_petsc4py_program(ranks: Ranks, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("marks", "words", "iterations"),
-    [
-        ("header", (), 19),
-        ("pcontrol", (), 19),
-        ("none", ("--iterate-at", "MPI_Allreduce:2"), 9),
-    ],
+    ("marks", "iterations"), [("header", 19), ("pcontrol", 19), ("every second call", 9)]
 )
 def test_a_loop_with_marks(
-    marks: str, words: tuple[str, ...], iterations: int, loop: Path, ranks: Ranks, tmp_path: Path
+    marks: str, iterations: int, loop: Path, recorded: tuple[Path, dict[str, list[Run]]]
 ) -> None:
-    done = ranks(2, "attach", "--out", "runs", *words, "--", loop, marks)
-    assert done.returncode == 0, done.stderr
-    (path,) = (tmp_path / "runs").glob("*")
-    run = hindmost.open(path)
+    (run,) = recorded[1][marks]
     assert run.durations.shape == (iterations, 2)
     assert (run.header.solver, attached(run)["name"]) == ("loop", "loop")
     assert (run.phase("halo") > 0).all()
@@ -123,95 +201,61 @@ def test_a_loop_with_marks(
         assert bare.stderr == ""
 
 
-@pytest.mark.parametrize(
-    # PETSc may take SIGTERM and abort.
-    ("end", "status"),
-    [("abort", None), ("exit", 6), ("kill", -9), ("term", None)],
-)
+@pytest.mark.parametrize("end", EARLY)
 def test_what_a_program_left_that_ended_early(
-    end: str, status: int | None, solves: Path, tmp_path: Path
+    end: str, recorded: tuple[Path, dict[str, list[Run]]]
 ) -> None:
-    done = alone("--out", "runs", "--", solves, end, folder=tmp_path)
-    assert done.returncode == status if status is not None else done.returncode != 0
-    runs = [hindmost.open(path) for path in sorted((tmp_path / "runs").glob("*.h5"))]
-    whole = {run.header.solver: run for run in runs if run.header.complete}
-    assert {solver: len(run.durations) for solver, run in whole.items()} == {"gmres": 25, "cg": 40}
+    runs = recorded[1][end]
+    assert whole_ones(runs) == {"gmres": 25, "cg": 40}
     broken = [run for run in runs if not run.header.complete]
-    if end == "kill":  # nobody can write after that
-        assert not broken
-        assert "rank 0 was killed; a solve that it had not" in done.stderr
-        return
     assert [len(run.durations) for run in broken] == [10]  # the cycle that is whole
     assert "the program ended inside this solve" in broken[0].header.spec["failure"]
 
 
+def whole_ones(runs: list[Run]) -> dict[str, int]:
+    """Return the iterations of each run that is complete, by its solver."""
+    return {run.header.solver: len(run.durations) for run in runs if run.header.complete}
+
+
+def test_what_a_program_left_that_was_killed(solves: Path, tmp_path: Path) -> None:
+    done = alone("--out", "runs", "--", solves, "kill", folder=tmp_path)
+    assert done.returncode == -9
+    runs = [hindmost.open(path) for path in (tmp_path / "runs").glob("*.h5")]
+    assert whole_ones(runs) == {"gmres": 25, "cg": 40}
+    assert len(runs) == 2  # nobody can write after that
+    assert "rank 0 was killed; a solve that it had not" in done.stderr
+
+
 @pytest.mark.parametrize(
-    ("every", "solves"), [("1", {"good_": 2, "broken_": 2}), ("2", {"good_": 2})]
+    ("every", "counts"), [("1", {"good_": 2, "broken_": 2}), ("2", {"good_": 2})]
 )
 def test_solves_after_one_that_ended_with_an_error(
-    every: str, solves: dict[str, int], tmp_path: Path
+    every: str, counts: dict[str, int], recorded: tuple[Path, dict[str, list[Run]]]
 ) -> None:
-    (tmp_path / "app.py").write_text(
-        "from petsc4py import PETSc\n"
-        "A = PETSc.Mat().createAIJ([200, 200], nnz=3)\n"
-        "for i in range(*A.getOwnershipRange()):\n"
-        "    for j in range(max(i - 1, 0), min(i + 2, 200)): A[i, j] = 2.0 if i == j else -1.0\n"
-        "A.assemble(); x, b = A.createVecs(); b.set(1.0)\n"
-        "def breaks(ksp, iteration, norm): 1 // (11 - iteration)\n"
-        "for n in range(2):\n"
-        "    for prefix in ('good_', 'broken_'):\n"
-        "        ksp = PETSc.KSP().create(); ksp.setOptionsPrefix(prefix); ksp.setOperators(A)\n"
-        "        ksp.setType('cg'); ksp.getPC().setType('none')\n"
-        "        ksp.setTolerances(rtol=1e-30, max_it=15)\n"
-        "        if prefix == 'broken_': ksp.setMonitor(breaks)\n"
-        "        x.set(0)\n"
-        "        try: ksp.solve(b, x)\n"
-        "        except (ZeroDivisionError, PETSc.Error): pass\n"
-    )
-    words = ("--out", "runs", "--every", every, "--", sys.executable, "app.py")
-    done = alone(*words, folder=tmp_path)
-    assert done.returncode == 0, done.stderr
-    runs = [hindmost.open(path) for path in (tmp_path / "runs").glob("*.h5")]
     found: dict[str, int] = {}
-    for run in runs:
+    for run in recorded[1][f"every {every}"]:
         prefix = attached(run)["prefix"]
         assert run.header.complete is (prefix == "good_")
         failure = run.header.spec.get("failure", "")
         assert failure.startswith("an error of PETSc ended" if prefix == "broken_" else "")
         assert attached(run)["inner"] == []
         found[prefix] = found.get(prefix, 0) + attached(run)["solves"]
-    assert found == solves
+    assert found == counts
 
 
-def test_a_program_that_uses_hindmost_itself(tmp_path: Path) -> None:
-    (tmp_path / "app.py").write_text(
-        "import hindmost; hindmost.listen()\n"
-        "from petsc4py import PETSc\n"
-        "A = PETSc.Mat().createAIJ([90, 90], nnz=1)\n"
-        "for i in range(90): A[i, i] = 1.0 + i\n"
-        "A.assemble(); x, b = A.createVecs(); b.set(1.0)\n"
-        "ksp = PETSc.KSP().create(); ksp.setOperators(A); ksp.setType('cg')\n"
-        "ksp.getPC().setType('none'); ksp.setTolerances(rtol=0, max_it=20)\n"
-        "def solve(): x.set(0); ksp.solve(b, x)\n"
-        "solve()\n"
-        "with hindmost.record_ksp(ksp, 'own.h5', activities=True): solve()\n"
-        "solve()\n"
-    )
-    done = alone("--out", "runs", "--", sys.executable, "app.py", folder=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert len(hindmost.open(tmp_path / "own.h5").durations) == 20
-    (path,) = (tmp_path / "runs").glob("*.h5")
-    run = hindmost.open(path)
+def test_a_program_that_uses_hindmost_itself(
+    recorded: tuple[Path, dict[str, list[Run]]],
+) -> None:
+    assert len(hindmost.open(recorded[0] / "own.h5").durations) == 20
+    (run,) = recorded[1]["own"]
     assert np.unique(run.variable("solve"), return_counts=True)[1].tolist() == [20, 20]
     assert attached(run)["solves_skipped"] == 1
 
 
-def test_solves_inside_others_by_their_prefix(solves: Path, tmp_path: Path) -> None:
-    words = ("--out", "runs", "--only", "deep_ksp", "--", solves, "well", *DEEP)
-    done = alone(*words, folder=tmp_path)
-    assert done.returncode == 0, done.stderr
-    (path,) = (tmp_path / "runs").glob("*.h5")
-    run = hindmost.open(path)
+def test_solves_inside_others_by_their_prefix(
+    recorded: tuple[Path, dict[str, list[Run]]],
+) -> None:
+    (run,) = recorded[1]["inner"]
     assert (run.header.solver, attached(run)["solves"], len(run.durations)) == ("cg", 4, 12)
 
 
@@ -242,53 +286,24 @@ def test_what_cannot_be_recorded_is_said(loop: Path, tmp_path: Path) -> None:
     assert not list((tmp_path / "runs").iterdir())
 
 
-def test_without_marks_the_loop_is_found(loop: Path, tmp_path: Path) -> None:
-    done = alone("--out", "runs", "--", loop, "none", folder=tmp_path)
-    assert done.returncode == 0, done.stderr
-    (path,) = (tmp_path / "runs").glob("*.h5")
-    run = hindmost.open(path)
+def test_without_marks_the_loop_is_found(recorded: tuple[Path, dict[str, list[Run]]]) -> None:
+    (run,) = recorded[1]["no marks"]
     assert (len(run.durations), attached(run)["loop"]["iterations"]) == (20, 20)
 
 
-def test_marks_that_come_late_say_where_iterations_end(ranks: Ranks, tmp_path: Path) -> None:
-    script = tmp_path / "late.py"
-    script.write_text(
-        "import time\n"
-        "from mpi4py import MPI\n"
-        "world = MPI.COMM_WORLD\n"
-        "for number in range(400):\n"
-        "    world.allreduce(number)\n"
-        "    if number % 100 == 0: time.sleep(0.02)\n"  # parts of the loop are written
-        "for number in range(51):\n"
-        "    MPI.Pcontrol(1)\n"
-        "    world.allreduce(number)\n"
-    )
-    done = ranks(2, "attach", "--out", "runs", "--", sys.executable, script)
-    assert done.returncode == 0, done.stderr
-    (path,) = (tmp_path / "runs").glob("*.h5")
-    run = hindmost.open(path)
+def test_marks_that_come_late_say_where_iterations_end(
+    recorded: tuple[Path, dict[str, list[Run]]],
+) -> None:
+    (run,) = recorded[1]["late"]
     assert run.durations.shape == (50, 2)
     assert "loop" not in attached(run)
     close_books(run)
 
 
 def test_time_in_files_is_named(
-    ranks: Ranks, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    recorded: tuple[Path, dict[str, list[Run]]], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    script = tmp_path / "files.py"
-    script.write_text(
-        "import numpy as np\n"
-        "from mpi4py import MPI\n"
-        "world, data = MPI.COMM_WORLD, np.zeros(1 << 18)\n"
-        "file = MPI.File.Open(world, 'out.bin', MPI.MODE_CREATE | MPI.MODE_WRONLY)\n"
-        "for number in range(30):\n"
-        "    world.allreduce(number)\n"
-        "    file.Write_at_all(world.rank * data.nbytes, data)\n"
-        "file.Close()\n"
-    )
-    done = ranks(2, "attach", "--out", "runs", "--", sys.executable, script)
-    assert done.returncode == 0, done.stderr
-    assert main(["show", str(tmp_path / "runs")]) == 0
+    assert main(["show", str(recorded[0] / "files")]) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert re.search(r"time goes, over all ranks: .*\d+ % MPI-IO \(MPI_File_", said)
     assert "of a rank's time is in MPI-IO (MPI_File_" in said

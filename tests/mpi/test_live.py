@@ -107,7 +107,7 @@ def solved(module_ranks: Ranks, tmp_path_factory: pytest.TempPathFactory) -> Pat
     out = tmp_path_factory.mktemp("live")
     done = module_ranks(
         2, "run", "laplacian-1d", "--unknowns", "2000", "--solver", "cg", "--solver", "gmres",
-        "--solver", "pgmres", "--iterations", "2000", "--warmup", "0", "--live", "--out", out,
+        "--solver", "pgmres", "--iterations", "600", "--warmup", "0", "--live", "--out", out,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert f"live: hindmost watch {out / 'laplacian-1d-p2-0.live.jsonl'}" in done.stderr
@@ -123,11 +123,11 @@ def test_every_iteration_of_every_rank_is_in_one_frame(solved: Path) -> None:
             continue
         frames = list(group)
         iterations = [frame["iteration"] for frame in frames]
-        # The last frame has what is left, which is no iteration where the one before ended at 2000.
+        # The last frame has what is left, which is no iteration where the one before ended at 600.
         assert iterations[:-1] == sorted(set(iterations[:-1]))
         assert iterations[0] == 64
-        assert iterations[-1] == 2000
-        assert sum(sum(frame["bins"]) for frame in frames) == 2 * 2000
+        assert iterations[-1] == 600
+        assert sum(sum(frame["bins"]) for frame in frames) == 2 * 600
         for frame in frames:
             assert sum(frame["phase_ns"]) == pytest.approx(frame["window_ns"], abs=10)
             work = frame["window_ns"] - sum(frame["phase_ns"][:4])
@@ -218,7 +218,7 @@ def test_a_killed_run_is_told_from_one_that_ended(tmp_path: Path) -> None:
     assert json.loads(told.stdout)["end"]["status"] == "died"
 
 
-CYCLES = 300
+CYCLES = 120
 
 
 @pytest.fixture(scope="module")
@@ -228,7 +228,7 @@ def adapted(
     """Return the lines of an adaptive run's feed, and the run."""
     out = tmp_path_factory.mktemp("adapted")
     done = module_ranks(
-        2, "run", "adaptive", "--deck", "timing-a", "--base", "64x48", "--steps", "8",
+        2, "run", "adaptive", "--deck", "timing-a", "--base", "24x16", "--steps", "4",
         "--cycles", str(CYCLES), "--live", "--out", out,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

@@ -13,12 +13,11 @@ from hindmost.analysis.readers.history import SeriesName
 from hindmost.analysis.show.templates import rendered
 from hindmost.models.changepoint import ChangePoint
 from hindmost.models.changepoint.changes import more_and_less
+from hindmost.models.changepoint.robust.method import LEVEL
 from hindmost.models.changepoint.verdicts import FAIL, PASS, UNKNOWN, WARN
 
 SECTIONS = "history/page/sections.html"
 KNOWN, OPEN = "known", "open"
-LEVEL = 0.95
-"""Of a method's intervals where its settings name no other."""
 BADGES = (FAIL, WARN, OPEN, KNOWN, PASS, UNKNOWN)
 """The worst first."""
 MEANINGS: Mapping[str, str] = {

@@ -26,7 +26,7 @@ from hindmost.analysis.history.page.badges import (
     series_badge,
 )
 from hindmost.analysis.history.study import HistoryStudy
-from hindmost.analysis.history.terms import timer_name
+from hindmost.analysis.history.terms import MANY, timer_name
 from hindmost.analysis.readers.history import FailedRun
 from hindmost.analysis.show.page import Folded, Heading, Paragraph, Part
 from hindmost.analysis.show.table import Column, Table
@@ -34,11 +34,6 @@ from hindmost.analysis.show.templates import rendered
 from hindmost.models.changepoint.verdicts import WARN
 from hindmost.models.significance import p_number
 from hindmost.text import counted, percent, signed_percent
-
-MOST_ROWS = 14
-"""Groups of changes up to this size are unfolded."""
-MOST_CAUSES = 30
-"""Groups of older changes that are shown."""
 
 
 def summary(study: HistoryStudy) -> list[Part]:
@@ -118,9 +113,9 @@ def still_open(study: HistoryStudy) -> list[Part]:
     parts: list[Part] = [
         Heading("Older changes for the worse, still open"),
         Paragraph("Neither recovered nor acknowledged; newest first.", quiet=True),
-        *(group_part(group, level, study.since, opened=False) for group in found[:MOST_CAUSES]),
+        *(group_part(group, level, study.since, opened=False) for group in found[:MANY]),
     ]
-    left = len(found) - MOST_CAUSES
+    left = len(found) - MANY
     if left > 0:
         parts.append(
             Paragraph(f"and {counted(left, 'older group')}; 'hindmost history --json' lists all")
@@ -147,7 +142,7 @@ def group_part(group: ChangeGroup, level: str, since: float, *, opened: bool = T
         ),
         rows=rows,
     )
-    return Folded(title, [table], opened=opened and len(rows) <= MOST_ROWS)
+    return Folded(title, [table], opened=opened and len(rows) <= MANY)
 
 
 def change_rows(

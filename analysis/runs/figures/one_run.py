@@ -25,7 +25,7 @@ from hindmost.analysis.runs.figures.times import (
     time_per_rank,
 )
 from hindmost.analysis.runs.model_input import MOST_IN_MEMORY, solve_times
-from hindmost.analysis.runs.one_pass import PooledTimes, one_pass
+from hindmost.analysis.runs.one_pass import one_pass
 from hindmost.analysis.runs.read import of_how_many, title_of
 from hindmost.analysis.runs.stretches import stretches_of
 from hindmost.analysis.show.chart import Chart, Quantity, Series, noted
@@ -85,17 +85,21 @@ def make_work_map(run: Run, choice: FigureChoice) -> HeatMap:
     return map_of(run, choice, one_pass(run, choice.place_of(run)).work, "work of an iteration")
 
 
-def map_of(run: Run, choice: FigureChoice, times: PooledTimes, what: str) -> HeatMap:
-    """Make a map of the chosen bodies."""
+def map_of(run: Run, choice: FigureChoice, times: NDArray[np.float64], what: str) -> HeatMap:
+    """Make a map of the chosen bodies.
+
+    Parameters
+    ----------
+    times : float64 array, shape (column, rank), seconds
+    """
     place, bodies = choice.place_of(run), choice.bodies_of(run)
     selection = "" if place is None else f"place {place} of every restart cycle"
     return heat_map(
-        times.longest,
+        times,
         title=title_of(run),
         what=what,
         bodies=bodies,
         selection=selection,
-        totals_s=times.totals,
         numbers=run.kept_ranks if run.reduced else None,
         of_how_many=f"{of_how_many(run)}, those that were kept" if run.reduced else "",
     )

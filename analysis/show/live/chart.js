@@ -55,7 +55,6 @@ class Chart {
     this.hint = this.words.textContent;
     this.view = [...data.x.limits];
     this.cursor = null;
-    this.only = ""; // of several series the one that is shown, the others being pale
     this.listen();
     if (typeof addDownloads !== "undefined") addDownloads(this);
   }

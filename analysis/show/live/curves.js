@@ -3,7 +3,6 @@
 class Curves extends Chart {
   steps() { return [(this.view[1] - this.view[0]) / 100, 0.1]; }
 
-  pale(series) { return this.only && series.name !== this.only && this.data.series.some((each) => each.name === this.only); }
   stretches(values) { // [first, after the last] between gaps
     const edges = [-1, ...[...values.keys()].filter((i) => values[i] === null), values.length];
     return edges.slice(1).map((to, k) => [edges[k] + 1, to]).filter(([from, to]) => from < to);
@@ -22,7 +21,6 @@ class Curves extends Chart {
   paint(pen) {
     for (const series of this.data.series) {
       const stepped = series.x.length > series.y.length;
-      pen.globalAlpha = this.pale(series) ? 0.15 : 1;
       if (series.look === "points" || series.look === "bars") {
         if (series.look === "bars") this.bars(pen, series);
         else this.dots(pen, series);
@@ -48,7 +46,6 @@ class Curves extends Chart {
         pen.setLineDash([]);
       }
     }
-    pen.globalAlpha = 1;
     pen.strokeStyle = pen.fillStyle = ink("--quiet");
     pen.textAlign = "left";
     pen.lineWidth = 0.6;

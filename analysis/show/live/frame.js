@@ -1,20 +1,14 @@
 /* The frame of the page: contents that follow, filters, colours, keys. What is chosen stands in the address. */
 
 {
-const FACETS = ["run", "workload", "solver", "ranks", "phase"];
+const FACETS = ["run", "workload", "solver", "ranks"];
 const sections = [...document.querySelectorAll("main section[id]")];
 const entries = new Map([...document.querySelectorAll("#rail ol > li")].map((item) => [item.querySelector("a").hash.slice(1), item]));
 const facetsOf = (section) => JSON.parse(section.dataset.facets ?? "{}");
 const named = (id) => document.getElementById(id);
 
 function values(facet) {
-  const found = facet === "phase" ? phases() : sections.map((section) => facetsOf(section)[facet]);
-  return [...new Set(found.filter(Boolean))].sort((a, b) => a.localeCompare(b, "en", { numeric: true }));
-}
-const charts = () => typeof LIVE === "undefined" ? [] : [...LIVE.values()];
-function phases() {
-  const names = charts().map((chart) => (chart.data.series ?? []).map((series) => series.name));
-  return names.filter((found) => found.includes("wait") && found.includes("local")).flat();
+  return [...new Set(sections.map((section) => facetsOf(section)[facet]).filter(Boolean))].sort((a, b) => a.localeCompare(b, "en", { numeric: true }));
 }
 function filters() {
   const rows = FACETS.map((facet) => [facet, values(facet)]).filter(([, found]) => found.length > 1);
@@ -45,7 +39,6 @@ function apply() {
   for (const facet of FACETS) if (named(`filter-${facet}`)) named(`filter-${facet}`).value = chosen.get(facet) ?? "";
   const words = named("filters").querySelector("output");
   if (words) words.textContent = hidden ? `${hidden} sections left out` : "";
-  for (const chart of charts()) chart.only = chosen.get("phase") ?? "";
   window.dispatchEvent(new Event("appearance"));
 }
 function visit() {
@@ -93,7 +86,6 @@ document.addEventListener("click", (event) => { // a link within the page keeps 
 named("theme").addEventListener("change", (event) => { choose("theme", event.target.value); apply(); });
 window.addEventListener("hashchange", () => { apply(); visit(); follow(); });
 window.addEventListener("scroll", follow, { passive: true });
-window.addEventListener("charts", () => { filters(); apply(); });
 if (matchMedia("(max-width: 52rem)").matches) named("contents").open = false;
 filters();
 apply();

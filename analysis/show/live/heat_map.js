@@ -7,37 +7,19 @@ class HeatMap extends Chart {
     super(figure, data);
     this.codes = codes;
     this.colours = data.colours.map((hex) => [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16)));
-    this.ranks = Math.round(data.y.limits[1] - data.y.limits[0]);
-    this.plain = { key: "", matrix: 0, sections: [], places: [...Array(this.ranks).keys()] };
-    this.select = figure.querySelector("select.order");
-    this.select?.addEventListener("change", () => orderMaps(this.select.value));
-    this.order(chosenInAddress().get("order") ?? "");
   }
-  order(key) { // of the ranks; one that this map does not have is that of their numbers
-    const { orders, matrices, columns, rows } = this.data, at = (orders ?? []).findIndex((each) => each.key === key);
-    const from = matrices * columns * rows + at * this.ranks;
-    this.now = at < 0 ? this.plain : { ...orders[at], places: [...this.codes.slice(from, from + this.ranks)] };
-    this.from = this.now.matrix * columns * rows;
-    this.row = this.data.row_height === 1 ? this.now.places : null; // in the map; pooled rows travel in order
-    this.places = new Map(this.now.places.map((rank, place) => [rank, place]));
-    this.named = this.now.places.map((rank) => this.data.names[rank] ?? String(rank));
-    this.painted = null;
-    if (this.select) this.select.value = this.now.key;
-  }
+  named(row) { return this.data.names[row] ?? String(row); }
   /* Cells far beyond the colours, the longest first: colours alone would hide them. */
   get detours() {
-    if (this.marked?.order === this.now.key) return this.marked.cells;
+    if (this.marked) return this.marked;
     const { columns, rows, colour_limits: [, high], far_beyond: factor } = this.data, found = [];
     for (let at = 0; at < columns * rows; at++) {
-      const code = this.codes[this.from + at];
+      const code = this.codes[at];
       if (this.time(code) > factor * high) found.push([code, at]);
     }
-    const cells = found.sort((a, b) => b[0] - a[0]).slice(0, MOST_MARKED)
-      .map(([, at]) => [Math.floor(at / rows), this.row ? this.places.get(at % rows) : at % rows]);
-    this.marked = { order: this.now.key, cells };
-    return cells;
+    this.marked = found.sort((a, b) => b[0] - a[0]).slice(0, MOST_MARKED).map(([, at]) => [Math.floor(at / rows), at % rows]);
+    return this.marked;
   }
-  section(place) { return this.now.sections.findLast(([first]) => first <= place)?.[1] ?? ""; }
   steps() {
     const cell = this.data.column_width;
     return [Math.max(cell, (this.view[1] - this.view[0]) / this.box.w), 1 / this.data.rows];
@@ -56,7 +38,7 @@ class HeatMap extends Chart {
   slowest([left, right], [below, above]) {
     let most = 0;
     for (let c = left; c < right; c++)
-      for (let r = below; r < above; r++) most = Math.max(most, this.codes[this.from + c * this.data.rows + (this.row ? this.row[r] : r)]);
+      for (let r = below; r < above; r++) most = Math.max(most, this.codes[c * this.data.rows + r]);
     return most;
   }
   colour(time) {
@@ -78,13 +60,6 @@ class HeatMap extends Chart {
         pen.beginPath();
         pen.arc(x, y, 4.5, 0, 2 * Math.PI);
         pen.stroke();
-      }
-    }
-    for (const [first] of this.now.sections.slice(1)) { // between nodes or groups
-      const y = this.toY(first - 0.5);
-      for (const [thick, colour] of [[2.6, "#000"], [1.2, "#fff"]]) {
-        Object.assign(pen, { lineWidth: thick, strokeStyle: colour });
-        pen.strokeRect(box.x, y, box.w, 0);
       }
     }
   }
@@ -110,7 +85,7 @@ class HeatMap extends Chart {
   handles(pen, box) { // an arrow at each rank that stands out; every row opens its timeline
     pen.fillStyle = ink("--accent");
     for (const rank of this.data.marked ?? []) {
-      const x = box.x + box.w + 3, y = this.toY(this.places.get(rank) ?? rank);
+      const x = box.x + box.w + 3, y = this.toY(rank);
       pen.beginPath();
       for (const [dx, dy] of [[0, 0], [11, -6], [11, 6]]) pen.lineTo(x + dx, y + dy);
       pen.fill();
@@ -118,7 +93,7 @@ class HeatMap extends Chart {
   }
   rows() { // a row for every column of the map, as it travels: the slowest of what was pooled
     const { rows, columns, row_height: height, bodies, bodies_a_column: width, first_body: first, stride } = this.data;
-    const called = (row) => { const at = row * height; return `rank ${this.named[at]}${height > 1 ? " and next" : ""} [${this.data.unit}]`; };
+    const called = (row) => { const at = row * height; return `rank ${this.named(at)}${height > 1 ? " and next" : ""} [${this.data.unit}]`; };
     const heads = ["iteration", "iteration_to", ...Array.from({ length: rows }, (_, row) => called(row))];
     return [heads, ...Array.from({ length: columns }, (_, c) => [first + c * width * stride, first + (Math.min((c + 1) * width, bodies) - 1) * stride,
       ...Array.from({ length: rows }, (_, row) => Number(this.time(this.slowest([c, c + 1], [row, row + 1])).toPrecision(4)))])];
@@ -133,16 +108,15 @@ class HeatMap extends Chart {
   }
   yTicks(most) {
     const { names, y } = this.data;
-    if (!names.length && !this.now.key) return super.yTicks(most);
-    return everySo(this.named, most).filter(([at]) => at >= y.limits[0] && at <= y.limits[1]);
+    if (!names.length) return super.yTicks(most);
+    return everySo(names, most).filter(([at]) => at >= y.limits[0] && at <= y.limits[1]);
   }
   /* Where a click opens something: ranks stand along the height. */
   handle(rank, box) { return [box.x + box.w - 4, this.along(rank) + 3]; }
-  along(rank) { return this.toY(this.places.get(rank) ?? rank); }
+  along(rank) { return this.toY(rank); }
   at(x, up) { return this.box.y + (1 - up) * this.box.h; }
   rangeOf([low, high]) {
-    if (low === high) return `rank ${this.named[low]}`;
-    return this.now.key ? `${high - low + 1} ranks from rank ${this.named[low]} on` : `ranks ${this.named[low]} to ${this.named[high]}`;
+    return low === high ? `rank ${this.named(low)}` : `ranks ${this.named(low)} to ${this.named(high)}`;
   }
   say(x, up) {
     const pixel = (this.view[1] - this.view[0]) / this.box.w;
@@ -151,32 +125,10 @@ class HeatMap extends Chart {
     const body = (at) => data.first_body + at * data.stride;
     const ranks = [rows[0] * data.row_height, Math.min(rows[1] * data.row_height, data.y.limits[1] + 0.5) - 1];
     const range = (low, high) => low === high ? `iteration ${low}` : `iterations ${low} to ${high}`;
-    const sections = [...new Set(ranks.map((place) => this.section(place)))].filter(Boolean), of = sections.length ? ` (${sections.join(" to ")})` : "";
     const one = body(across[0] * data.bodies_a_column) === body(last) && ranks[0] === ranks[1];
     const most = this.time(this.slowest(across, rows));
-    return `${range(body(across[0] * data.bodies_a_column), body(last))}, ${this.rangeOf(ranks)}${of}: ` +
+    return `${range(body(across[0] * data.bodies_a_column), body(last))}, ${this.rangeOf(ranks)}: ` +
       `${one ? "" : "slowest "}${written(most)} ${data.unit}`;
   }
 }
 KINDS.map = HeatMap;
-
-/* The order of ranks is that of all maps, and stands in the address. */
-const maps = () => [...LIVE.values()].filter((chart) => chart instanceof HeatMap);
-function showOrder() {
-  const key = chosenInAddress().get("order") ?? "";
-  for (const map of maps()) if (map.now.key !== key) { map.order(key); map.point_at(null); }
-}
-function orderMaps(key) {
-  choose("order", key);
-  showOrder();
-}
-function nextOrder() { // those that any map has
-  const keys = ["", ...new Set(maps().flatMap((map) => (map.data.orders ?? []).map((each) => each.key)))];
-  orderMaps(keys[(keys.indexOf(chosenInAddress().get("order") ?? "") + 1) % keys.length]);
-}
-document.addEventListener("keydown", (event) => {
-  if (event.key !== "o" || event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea")) return;
-  event.preventDefault();
-  nextOrder();
-});
-window.addEventListener("hashchange", showOrder);

@@ -29,6 +29,5 @@ Promise.allSettled(figures.map((figure) => begin(figure).catch(() => figure.clas
   window.addEventListener("resize", redraw);
   window.addEventListener("appearance", redraw);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
-  window.dispatchEvent(new Event("charts"));
   document.documentElement.dataset.charts = String(LIVE.size);
 });

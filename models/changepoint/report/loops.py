@@ -11,10 +11,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from hindmost.models.changepoint.robust.noise import MAD_TO_SIGMA
 from hindmost.models.compiled import declared, part
 
-MAD_TO_SIGMA = 1.4826
-"""The median absolute deviation of a normal law times this is its standard deviation."""
 BOUND = 3.0
 """In standard deviations: an outlier lies farther from the median."""
 TRIMMED_FROM = 10

@@ -16,13 +16,13 @@ from hindmost.errors import DataError, UsageError
 from hindmost.models.changepoint.changes import ChangePoint, Regime, relative
 from hindmost.models.changepoint.detection import Detection
 from hindmost.models.changepoint.observations import CheckedSeries, check_probability
+from hindmost.models.changepoint.robust.method import LEVEL
 from hindmost.models.changepoint.robust.placement import place_interval
 
 ALPHA = 0.005
 LARGEST_STEPS = 10
 CONFIRMATIONS = 3
 WINDOW = 30
-LEVEL = 0.95
 FEWEST = 3
 LEAST_VARIANCE = 1e-12
 """Of the logarithms around a change, where the interval of its place is computed."""

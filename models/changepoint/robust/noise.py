@@ -22,8 +22,6 @@ OF_UNIT = 0.5
 BLOCK, EVIDENT = 10, 2.0
 """Nights whose noise is estimated together, with as many on both sides, and the ratio to that of
 all nights which neither chance nor changes explain."""
-FARTHEST = 50.0
-"""Logarithm of a ratio to the median beyond which values count as equal in `least_noise`."""
 LAGS = (2, 3, 4)
 SMALLER = 0.8
 """Share of the differences that involve no outlier, even if one night in ten is one."""
@@ -80,7 +78,7 @@ def least_noise(y: NDArray[np.float64]) -> float:
     y : float64 array, shape (observation,)
         Logarithms.
     """
-    distinct = np.unique(np.exp(np.clip(y - np.median(y), -FARTHEST, FARTHEST)))
+    distinct = np.unique(np.exp(y - np.median(y)))
     unit = float(np.diff(distinct).min()) if distinct.size > 2 else 0.0
     return max(FLOOR, OF_UNIT * unit)
 

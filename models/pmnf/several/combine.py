@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from hindmost.models.compiled import part
 from hindmost.models.pmnf.criterion import MOST_PRODUCTS
+from hindmost.models.pmnf.search import LEAST_ANGLE
 from hindmost.models.pmnf.several.hypothesis import (
     NO_TERM,
     Best,
@@ -20,7 +21,6 @@ PAIRS = 12
 """Pairs of terms that are tried with a third."""
 DOUBT = 1e-13
 """Share of the spread that a difference of sums of squares may be wrong by."""
-ANGLE = 1e-9
 
 
 @part
@@ -67,7 +67,7 @@ def combine(
         for r in range(q):
             alike = gram[q, r]
             apart = 1.0 - alike * alike
-            if apart < ANGLE:
+            if apart < LEAST_ANGLE:
                 continue
             on_q = along[q] - alike * along[r]
             on_r = along[r] - alike * along[q]
@@ -187,7 +187,7 @@ def rest_of_three(
     """Return the RSS of three terms from their Gram matrix; infinite unless all add up."""
     a, b, c = gram[q, r], gram[q, s], gram[r, s]
     determinant = 1.0 + 2.0 * a * b * c - a * a - b * b - c * c
-    if determinant < ANGLE * ANGLE:
+    if determinant < LEAST_ANGLE * LEAST_ANGLE:
         return np.inf
     u, v, w = along[q], along[r], along[s]
     on_q = ((1.0 - c * c) * u + (b * c - a) * v + (a * c - b) * w) / determinant

@@ -62,7 +62,7 @@ def fit_parameters(
     noise : str, optional
         ``additive``, ``root`` or ``multiplicative``; inferred if not given.
     parameters : sequence of str
-        Their names, 1 to 4.
+        Their names, 2 to 4.
 
     Raises
     ------
@@ -179,9 +179,10 @@ def check_design(points: NDArray[np.float64], parameters: Sequence[str]) -> None
             f"Points of shape {points.shape} and the parameters {', '.join(parameters)}; points "
             "must be (point, parameter) with a column for each."
         )
-    if not 1 <= len(parameters) <= MOST_PARAMETERS:
+    if not 2 <= len(parameters) <= MOST_PARAMETERS:
         raise UsageError(
-            f"{len(parameters)} parameters; a model has 1 to {MOST_PARAMETERS}: leave some out."
+            f"{len(parameters)} parameters; a model of several has 2 to {MOST_PARAMETERS}: leave "
+            "some out, or use pmnf.fit for one."
         )
     if len(set(parameters)) != len(parameters):
         raise UsageError(f"The parameters {', '.join(parameters)}; names must differ.")

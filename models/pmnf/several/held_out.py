@@ -23,8 +23,6 @@ LEAST_SAID = 20
 KNOWN_BETTER = 0.7
 """Power of the width that outermost points need: models of all points foretell better than those
 of the others. Chosen on a grid of three parameters whose outermost points were left out as well."""
-TOLD = 1.05
-"""Factor from which a width is told."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +96,7 @@ class HeldOut:
         told = [
             f"{width:.2g} ({name})"
             for name, width in self.wider_by_parameter.items()
-            if width >= TOLD
+            if width > 1.0
         ]
         if not told:
             return f"{text}."

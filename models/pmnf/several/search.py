@@ -22,10 +22,9 @@ from hindmost.models.pmnf.several.combine import combine
 from hindmost.models.pmnf.several.exchange import exchange
 from hindmost.models.pmnf.several.hypothesis import KEPT, NO_TERM, Best, aim, fill_column
 
-CHOSEN = (None, None, 6, 4, 3)
-"""Terms a parameter that stay in the race, by how many parameters there are; None: all."""
-FIRST = (None, None, 3, 2, 1)
-"""The same where only the weights are looked for."""
+CHOSEN = {2: (6, 3), 3: (4, 2), 4: (3, 1)}
+"""Terms a parameter that stay in the race, by how many parameters there are, and where only the
+weights are looked for."""
 
 
 def search(
@@ -61,10 +60,7 @@ def search(
     many, base = axes.shape[:2]
     scale = np.abs(axes).max(axis=2)
     scale[scale == 0.0] = 1.0
-    kept = CHOSEN[many] or base - 1
-    first = penalties.copy()
-    if many == 1:
-        first[2:] = np.inf  # weights are those of the search over one parameter
+    kept, few = CHOSEN[many]
     terms = np.empty((kernels, KEPT, MOST_PRODUCTS), np.int64)
     coefficients = np.empty((kernels, KEPT, MOST_PRODUCTS + 1))
     criterion = np.empty((kernels, KEPT))
@@ -76,9 +72,9 @@ def search(
         np.ascontiguousarray((axes / scale[..., None]).transpose(0, 2, 1)),
         line,
         start[:kept],
-        FIRST[many] or base - 1,
+        few,
         gamma,
-        np.stack([first, penalties]),
+        penalties,
         falls,
         terms,
         coefficients,
@@ -102,7 +98,7 @@ def digits(terms: NDArray[np.int64], base: int, parameters: int) -> NDArray[np.i
 
 
 @declared(
-    "(f8[:,::1], f8[:,::1], f8[:,:,::1], f8[:,:,::1], i4[:,::1], i8[::1], i8, f8, f8[:,:,:,::1], "
+    "(f8[:,::1], f8[:,::1], f8[:,:,::1], f8[:,:,::1], i4[:,::1], i8[::1], i8, f8, f8[:,:,::1], "
     "b1[::1], i8[:,:,::1], f8[:,:,::1], f8[:,::1], f8[:,::1])",
     division="numpy",
 )
@@ -115,7 +111,7 @@ def search_loop(
     start: NDArray[np.int64],
     few: int,
     gamma: float,
-    tables: NDArray[np.float64],
+    table: NDArray[np.float64],
     falls: NDArray[np.bool_],
     terms: NDArray[np.int64],
     coefficients: NDArray[np.float64],
@@ -136,7 +132,7 @@ def search_loop(
             weight[a] = shares[k, a] * np.abs(y[a]) ** (-2.0 * gamma)
         if gamma != 0.0:
             only = (terms[k, :1], coefficients[k, :1], criterion[k, :1])
-            begin(y, weight, axes, turned, line, start, rough, tables[0], falls, only, False)
+            begin(y, weight, axes, turned, line, start, rough, table, falls, only, False)
             # Weights from the best function f: 1 / f^(2 gamma).
             least = np.inf
             for a in range(points):
@@ -149,7 +145,7 @@ def search_loop(
                         fitted[a] += coefficients[k, 0, one + 1] * column[a]
             for a in range(points):
                 weight[a] = shares[k, a] * max(fitted[a], 0.5 * least) ** (-2.0 * gamma)
-        begin(y, weight, axes, turned, line, start, chosen, tables[1], falls, best, True)
+        begin(y, weight, axes, turned, line, start, chosen, table, falls, best, True)
         whole = 0.0
         for a in range(points):
             whole += weight[a]

@@ -172,8 +172,6 @@ def test_an_interval_without_1_is_not_told_as_no_difference() -> None:
     assert each.ratio.p_value > 0.05
     assert each.ratio.interval[0] > 1.0
     assert each.words().startswith("undecided: ")
-    assert "the results of A differ by up to 66.00x" in each.words()
-    assert "the results of B differ by up to 25.00x" in each.words()
 
 
 def test_times_of_unlike_work_are_not_judged() -> None:
@@ -213,15 +211,6 @@ def test_names_that_one_side_has_alone_may_differ() -> None:
     many = history(series(sample(1, 5), case="a"), series(sample(1, 5), case="b"))
     with pytest.raises(DataError, match="no timer in common"):
         compare_histories(first, many)
-
-
-def test_where_more_is_better_less_is_worse() -> None:
-    first = history(series(sample(0, 9), unit="MB/s", smaller_is_better=False))
-    second = history(series(sample(1, 9, 8.0), unit="MB/s", smaller_is_better=False, first=20))
-    comparison = compare_histories(first, second)
-    assert len(comparison.beyond(0.05)) == 1
-    assert len(compare_histories(second, first).beyond(0.05)) == 0
-    assert "smaller" in comparison.series[0].words()
 
 
 def test_the_verb(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -40,27 +39,6 @@ def test_weeks_of_slow_nights_leave_a_trace(
     assert " -> 54." in found
 
 
-@pytest.mark.parametrize("value", [0.1, 3.3, 172.123])
-def test_identical_times_have_no_change(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], value: float
-) -> None:
-    status, printed = told(tmp_path, np.full(81, value), capsys, "--json")
-    assert status == 0
-    (series,) = json.loads(printed)["series"]
-    assert (series["changes"], series["outliers"], series["trend"]) == ([], [], None)
-
-
-def test_a_file_of_another_date_than_its_name_is_told(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    paths = write_nights(tmp_path, {"ice_np4": {TOTAL: noise(0, NIGHTS)}}, range(NIGHTS))
-    paths[5].rename(paths[5].with_name("ctest-20270106.json"))
-    assert main(["history", str(tmp_path)]) == 0
-    printed = capsys.readouterr()
-    assert f"has the date {day(5)}, and the file's name has 2027-01-06" in printed.err
-    assert f"{NIGHTS} nights from {day(0)} to {day(NIGHTS - 1)}" in printed.out
-
-
 @pytest.mark.parametrize("other", [".", "newer"])
 def test_a_subfolder_is_a_machine_that_is_named(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], other: str
@@ -75,5 +53,3 @@ def test_a_subfolder_is_a_machine_that_is_named(
     assert "old, ice_np4" in printed.out
     said = printed.out.splitlines()[0].split(": ")[0]
     assert said == ("old, the unnamed machine" if other == "." else "newer, old")
-    is_told = "old is taken for the results of a machine 'old'" in printed.err
-    assert is_told == (other == ".")  # else all files have a machine, as the names say

@@ -5,8 +5,6 @@ from __future__ import annotations
 import email
 import email.policy
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -57,21 +55,6 @@ def test_since_says_what_is_a_finding(folder: Path) -> None:
     assert main(["history", str(folder), "--since", day(STEP + 1)]) == 0
     assert main(["history", str(folder), "--since", day(STEP + 1).replace("-", "")]) == 0
     assert main(["history", str(folder), "--case", "fire*"]) == 0
-
-
-def test_the_words_and_the_exit_status_have_one_cutoff(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for words, status, verdict in (
-        (["--since", "3"], 0, "pass"),
-        (["--since", day(STEP)], 1, "fail"),
-    ):
-        capsys.readouterr()
-        assert main(["history", str(folder), *words]) == status
-        assert f"\n{verdict}: " in capsys.readouterr().out
-        assert main(["history", str(folder), "--json", *words]) == status
-        told = json.loads(capsys.readouterr().out)
-        assert any(each["status"] == "fail" for each in told["series"]) == (status == 1)
 
 
 def test_json_is_what_the_design_promises(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -286,18 +269,6 @@ def test_bad_notes_and_bad_data_are_told(folder: Path, tmp_path: Path) -> None:
         main(["history", str(folder)])
     with pytest.raises(UsageError, match="does not exist"):
         main(["history", str(tmp_path / "none")])
-
-
-def test_errors_are_one_line_and_a_status(tmp_path: Path) -> None:
-    said = subprocess.run(
-        [sys.executable, "-m", "hindmost", "history", str(tmp_path / "none")],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert said.returncode == 2
-    assert said.stderr.startswith("hindmost: ")
-    assert "Traceback" not in said.stderr
 
 
 def test_the_settings_of_the_report_are_told(

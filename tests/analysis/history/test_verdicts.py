@@ -6,13 +6,11 @@ import numpy as np
 import pytest
 from tests.analysis.history.planted import history, noise, series, stepped
 
-from hindmost.analysis.history.compare import compare_histories
 from hindmost.analysis.history.history_json import history_json
 from hindmost.analysis.history.study import judge_history
-from hindmost.models.changepoint import Detection, detect, least_change
+from hindmost.models.changepoint import detect, least_change
 from hindmost.models.changepoint.robust.method import LEAST
 from hindmost.output import plain
-from hindmost.text import percent
 
 DRIFTING = 100.0 * np.exp(np.linspace(0.0, 0.3, 60)) * noise(4, 60, 1.0)
 
@@ -50,14 +48,7 @@ def test_words_of_a_rate_are_not_those_of_times() -> None:
     assert "9.987 GB to " in detect(stepped(0, by=-0.3)).explain(unit="GB")
 
 
-def test_a_detection_without_a_direction_is_of_times() -> None:
-    assert Detection(method="robust", observations=1, times=(0.0,)).smaller_is_better
-
-
 def test_the_least_change_is_declared_once() -> None:
     assert least_change("robust") == pytest.approx(np.expm1(LEAST))
     assert least_change("robust", {"least": 0.1}) == pytest.approx(np.expm1(0.1))
     assert least_change("report") == 0.0
-    pair = series(noise(0, 60)), series(np.append(noise(0, 30), 1.01 * noise(0, 60)[30:]))
-    (told,) = compare_histories(*map(history, pair)).series
-    assert f"(a small shift, below {percent(least_change('robust'))})" in told.words()

@@ -81,10 +81,10 @@ def words_of(dom: str, number: int) -> str:
 def test_charts_are_drawn_and_answer(page: Path, browse: Browse) -> None:
     dom = browse(f"{page.as_uri()}#chart-2@25,0.5")
     charts = page.read_text().count('<figure class="chart"')
-    assert charts == 14  # nobody waited for the detour, so no rank is blamed
+    assert charts == 13  # nobody waited for the detour, so no rank is blamed
     assert f'data-charts="{charts}"' in dom
     assert re.findall(r'data-drawn="(\w+)"', dom) == [
-        "map", "events", "map", *["curves"] * 7, "choice", *["curves"] * 3,
+        "map", "events", "map", *["curves"] * 6, "choice", *["curves"] * 3,
     ]  # fmt: skip
     told = re.fullmatch(
         r"iteration 25, rank 1: ([\d,.]+) µs; a click or Enter opens its timeline", words_of(dom, 2)

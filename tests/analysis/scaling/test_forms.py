@@ -10,13 +10,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.analysis.scaling.experiments import POWERS, TRUTH, Function, figure_1, write_text
+from tests.analysis.scaling.experiments import TRUTH, Function, figure_1, write_text
 
 from hindmost.analysis.readers.read import read_experiment
 from hindmost.analysis.report.runs_overview import grown_headline, judge_experiment
 from hindmost.analysis.scaling.batches import ScalingOptions
 from hindmost.analysis.scaling.figures import scaling_chart
-from hindmost.analysis.scaling.latex_table import escaped, latex_table
 from hindmost.analysis.scaling.python_module import python_module
 from hindmost.analysis.scaling.study import ScalingStudy, study_scaling
 from hindmost.analysis.scaling.study_json import study_json
@@ -124,7 +123,7 @@ def test_a_side_of_two_points_far_apart_has_no_model(tmp_path: Path) -> None:
     line = next(each for each in chart.series if "768 to 1024: no model" in each.name)
     assert np.isnan(line.y[line.x > 700.0]).all()
     assert np.isfinite(line.y[line.x < 600.0]).all()
-    assert judge_experiment(study).text.endswith("none fits transpose at the target.")
+    assert judge_experiment(study).text.endswith("no model fits transpose at the target.")
 
 
 def test_a_kernel_that_falls_is_not_said_to_grow(tmp_path: Path) -> None:
@@ -162,19 +161,3 @@ def test_roots_of_logarithms_run_below_one(tmp_path: Path) -> None:
     kernel = study.metrics[0].kernels(study.metrics[0].order)[0]
     found = [module["f"](p) for p in points.tolist()]
     assert found == pytest.approx(kernel.predict(points[:, None]).tolist())
-
-
-def test_the_latex_table_is_balanced(study: ScalingStudy) -> None:
-    lines = latex_table(study).splitlines()
-    assert lines[0] == "% needs \\usepackage{booktabs}"
-    rows = [line for line in lines if line.endswith(r"\\")][1:]
-    segments = len(MIXED) + 1  # one is segmented
-    assert len(rows) == segments
-    assert {line.replace(r"\&", "").count("&") for line in rows} == {4}
-    for line in rows:
-        assert line.replace(r"\$", "").count("$") % 2 == 0
-        plain = line.replace(r"\{", "").replace(r"\}", "")
-        assert plain.count("{") == plain.count("}")
-    assert escaped("a_b->c&d") == r"a\_b-\textgreater{}c\&d"
-    expected = f"{POWERS[0]:g}"
-    assert all(f"${expected}$ to" in line for line in rows if "main->" in line)

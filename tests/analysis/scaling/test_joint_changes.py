@@ -12,7 +12,6 @@ import pytest
 from hindmost.analysis.readers.experiment import Experiment, KernelSeries
 from hindmost.analysis.readers.read import read_experiment
 from hindmost.analysis.scaling.figures import scaling_chart
-from hindmost.analysis.scaling.latex_table import latex_table
 from hindmost.analysis.scaling.python_module import python_module
 from hindmost.analysis.scaling.study import ScalingStudy, study_scaling
 from hindmost.analysis.scaling.study_json import study_json
@@ -62,7 +61,7 @@ def test_json_names_the_parameter_and_both_sides(study: ScalingStudy) -> None:
     assert not next(each for each in models if each["kernel"] == "one")["segmented"]
 
 
-def test_the_python_module_and_latex_have_both_sides(study: ScalingStudy) -> None:
+def test_the_python_module_has_both_sides(study: ScalingStudy) -> None:
     module: dict[str, Any] = {}
     exec(compile(python_module(study), "models.py", "exec"), module)
     (metric,) = study.metrics
@@ -71,7 +70,6 @@ def test_the_python_module_and_latex_have_both_sides(study: ScalingStudy) -> Non
         function = module["MODELS"][kernel.series.kernel, "time"]
         expected = kernel.predict(targets).tolist()
         assert [function(p, n) for p, n in targets.tolist()] == pytest.approx(expected)
-    assert r"$n \le 60$" in latex_table(study)
 
 
 def test_figures_have_the_side_that_is_drawn(study: ScalingStudy, tmp_path: Path) -> None:

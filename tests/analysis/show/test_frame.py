@@ -88,14 +88,6 @@ def test_no_window_is_too_narrow(page: Path, browser: Browser) -> None:
     browser.window(1600, 1000)
 
 
-def test_all_phases_but_one_pale(page: Path, browser: Browser) -> None:
-    browser.open(f"{page.as_uri()}#&phase=wait", READY)
-    assert browser.evaluate("document.getElementById('filter-phase').value") == "wait"
-    assert np.isclose(
-        browser.evaluate("document.querySelectorAll('#filter-phase option').length"), 6
-    )
-
-
 def test_every_chart_gives_its_picture_and_its_numbers(page: Path, browser: Browser) -> None:
     browser.open(page.as_uri(), READY)
     charts = int(browser.evaluate(READY))

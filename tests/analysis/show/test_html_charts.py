@@ -1,8 +1,10 @@
-"""Curves on a page: gaps stay gaps, on logarithmic axes too, and small numbers keep digits."""
+"""Charts on a page: gaps stay gaps, detours survive pooling, and small numbers keep digits."""
 
 from __future__ import annotations
 
+import base64
 import re
+import zlib
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -11,9 +13,11 @@ import numpy as np
 from tests.analysis.browser import Browser, need_browser
 
 from hindmost.analysis.show.chart import Chart, Quantity, Series
+from hindmost.analysis.show.heat_map import heat_map
 from hindmost.analysis.show.html_charts import curve_data, live_chart
+from hindmost.analysis.show.html_maps import map_data, map_legend
 from hindmost.analysis.show.html_renderer import write_page
-from hindmost.analysis.show.page import Page
+from hindmost.analysis.show.page import Page, Widget
 
 TIMES_S = np.array([2e-4, 4e-4, np.nan, 6e-4, 8e-4])
 
@@ -32,6 +36,49 @@ def chart(*, logarithmic: bool) -> Chart:
     )
 
 
+def drawn(part: Widget, folder: Path) -> str:
+    """Return what a chart draws in a browser, as SVG."""
+    page = write_page(folder / "page.html", Page(title="", subtitle="", parts=[part]))
+    with Browser(need_browser(), folder / "profile") as browser:
+        browser.window(800, 600)
+        browser.open(page.as_uri(), "document.documentElement.dataset.charts")
+        browser.evaluate(
+            "window.saved = []; URL.createObjectURL = (blob) => { saved.push(blob); return '#'; };"
+            "document.querySelector('.downloads button').click()"
+        )
+        assert not browser.errors
+        return str(browser.evaluate("saved[0].text()"))
+
+
+def test_names_of_lines_that_are_close_stand_in_two_rows(tmp_path: Path) -> None:
+    marks = {"begin": 1.0, "extrapolated": 14.0, "target": 16.0}
+    part = live_chart(
+        replace(chart(logarithmic=False), marks=marks), "growth", "", count(1), height=2
+    )
+    texts = re.findall(
+        r'<text[^>]* y="([\d.]+)"[^>]*>(extrapolated|target)<', drawn(part, tmp_path)
+    )
+    assert len({y for y, _ in texts}) == len(texts) == 2
+
+
+def test_a_detour_survives_pooling_and_is_marked(tmp_path: Path) -> None:
+    times = np.random.default_rng(0).uniform(50e-6, 60e-6, (3000, 1024))
+    assert "○" not in map_legend(heat_map(times, title=""))
+    times[1717, 333] = 5e-3
+    whole = heat_map(times, title="")
+    assert "○ longest, over 1.5 times that" in map_legend(whole)
+    data = map_data(whole)
+    codes = np.frombuffer(zlib.decompress(base64.b64decode(data["times"])), "<u2")
+    cells = codes.reshape(data["columns"], data["rows"])
+    column, row = np.unravel_index(cells.argmax(), cells.shape)
+    assert column == 1717 // data["bodies_a_column"]
+    assert row == 333 // data["row_height"]
+    shown = data["least"] * np.exp((cells.max() - 1.0) * data["log_step"])
+    assert np.isclose(shown, 5e3, rtol=1e-3)  # in µs
+    svg = drawn(live_chart(whole, "map", "", count(1), height=2), tmp_path)
+    assert svg.count("a4.5 4.5 ") == 4  # two halves of a circle and of its outline
+
+
 def test_a_gap_is_no_value_on_any_axis() -> None:
     for logarithmic in (False, True):
         (series,) = curve_data(chart(logarithmic=logarithmic))["series"]
@@ -40,15 +87,7 @@ def test_a_gap_is_no_value_on_any_axis() -> None:
 
 def test_lines_end_at_gaps_and_ticks_of_small_times_differ(tmp_path: Path) -> None:
     part = live_chart(chart(logarithmic=False), "growth", "", count(1), height=2)
-    page = write_page(tmp_path / "page.html", Page(title="", subtitle="", parts=[part]))
-    with Browser(need_browser(), tmp_path / "profile") as browser:
-        browser.window(800, 600)
-        browser.open(page.as_uri(), "document.documentElement.dataset.charts")
-        browser.evaluate(
-            "window.saved = []; URL.createObjectURL = (blob) => { saved.push(blob); return '#'; };"
-            "document.querySelector('.downloads button').click()"
-        )
-        svg = str(browser.evaluate("saved[0].text()"))
+    svg = drawn(part, tmp_path)
     paths = [re.sub(r"[^ML]", "", each) for each in re.findall(r' d="([^"]*)"', svg)]
     assert "MLML" in paths
     numbers = [each for each in re.findall(r">([\d.]+)<", svg) if each.startswith("0.000")]
@@ -60,14 +99,6 @@ def test_a_band_with_a_gap_is_closed_on_both_sides_of_it(tmp_path: Path) -> None
     (line,) = with_gap.series
     band = replace(line, look="band", base=0.5 * line.y)
     part = live_chart(replace(with_gap, series=(band,)), "growth", "", count(1), height=2)
-    page = write_page(tmp_path / "page.html", Page(title="", subtitle="", parts=[part]))
-    with Browser(need_browser(), tmp_path / "profile") as browser:
-        browser.window(800, 600)
-        browser.open(page.as_uri(), "document.documentElement.dataset.charts")
-        browser.evaluate(
-            "window.saved = []; URL.createObjectURL = (blob) => { saved.push(blob); return '#'; };"
-            "document.querySelector('.downloads button').click()"
-        )
-        svg = str(browser.evaluate("saved[0].text()"))
+    svg = drawn(part, tmp_path)
     paths = [re.sub(r"[^ML]", "", each) for each in re.findall(r' d="([^"]*)" fill="#', svg)]
     assert paths.count("MLLL") == 2  # two points above, two below

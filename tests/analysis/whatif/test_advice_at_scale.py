@@ -108,7 +108,7 @@ def test_simulations_that_take_some_seconds_are_announced(
     files: list[Path], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = ["whatif", str(files[0]), "--against", str(files[1]), "--ranks", "16", *SCALE[2:]]
-    monkeypatch.setattr("hindmost.analysis.whatif.at_scale.SEGMENTS_PER_S", 1e3)
+    monkeypatch.setattr("hindmost.analysis.whatif.at_scale.EVENTS_PER_S", 1e3)
     assert main(words) == 0
     announced = capsys.readouterr().err
     for solver in ("gmres", "pgmres"):
@@ -212,15 +212,6 @@ def test_what_enough_repeats_differ_by_is_in_the_interval_and_vetoes_nothing(
     for folder in folders:
         sorted(folder.glob("*.h5"))[-1].unlink()
     assert "the runs have errors" in advice(capsys, *folders)["answer"]  # two show less
-
-
-def test_depths_of_replays_apply_to_the_pipelined_solver(
-    files: list[Path], capsys: pytest.CaptureFixture[str]
-) -> None:
-    found = advice(capsys, *files, "--latency", "+5us", "--pipeline-depth", "1,2")
-    one, two = found["changes"]
-    assert one["blocking_s"] == two["blocking_s"]
-    assert two["pipelined_s"] <= one["pipelined_s"]
 
 
 def test_runs_of_several_kinds_are_refused(

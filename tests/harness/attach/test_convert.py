@@ -22,6 +22,8 @@ from tests.harness.attach.raw_files import (
 
 import hindmost
 from hindmost.cli import main
+from hindmost.errors import DataError
+from hindmost.harness.attach import section_group
 from hindmost.harness.attach.convert import convert
 from hindmost.harness.runfile.ending import Ending
 
@@ -269,6 +271,32 @@ def test_solves_on_other_communicators(folder: Path, tmp_path: Path) -> None:
     pair_run = hindmost.open(tmp_path / "app-gmres-p2-0.h5")
     assert pair_run.header.spec["attached"]["ranks"] == [2, 1]
     assert pair_run.edges.target.tolist() == [0, 1] or pair_run.edges.source.tolist() == [0, 1]
+
+
+def test_a_conversion_that_was_interrupted_goes_on(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ranks = two_ranks()
+    for each in ranks:
+        first = gmres(0, 5, work=5 * US, step=9 * US)
+        each.section(first).section(gmres(first.at, 5, work=5 * US, step=9 * US), prefix="b_")
+    write_all(ranks, folder)
+    write = vars(section_group)["write_run_as"]
+
+    def full(name: object, header: object, run: object, communicator: object) -> Path:
+        if "-b-" in name.stem:  # type: ignore[attr-defined]
+            raise DataError("the disk is full")
+        return Path(write(name, header, run, communicator))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(section_group, "write_run_as", full)
+        with pytest.raises(DataError, match="full"):
+            convert(folder, tmp_path)
+    assert [path.name for path in tmp_path.glob("*.h5")] == ["app-gmres-p2-0.h5"]
+    assert len(convert(folder, tmp_path)) == 2
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "app-b-gmres-p2-0.h5", "app-gmres-p2-0.h5"
+    ]  # fmt: skip
 
 
 def test_a_program_that_recorded_nothing(folder: Path, tmp_path: Path) -> None:

@@ -17,8 +17,6 @@ from hindmost.cli import main
 from hindmost.errors import DataError, UsageError
 from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.writer import write_whole
-from hindmost.jobs import launchers
-from hindmost.jobs.launchers import OPEN_MPI
 from hindmost.jobs.plan.estimate import START_S, upper
 from hindmost.jobs.study.read import example
 
@@ -66,18 +64,6 @@ def plan_json(capsys: pytest.CaptureFixture[str], *words: object) -> dict[str, A
     assert main(["study", "plan", *map(str, words), "--json"]) == 0
     found: dict[str, Any] = as_declared("study plan", capsys.readouterr().out)
     return found
-
-
-def test_srun_with_an_open_mpi_is_warned_of(
-    study: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(launchers, "find", lambda: "/opt/bin/mpiexec")
-    monkeypatch.setattr(launchers, "family", lambda program: OPEN_MPI)
-    for words in (["plan"], ["submit", "--dry-run"]):
-        assert main(["study", *words, str(study)]) == 0
-        said = capsys.readouterr().err
-        assert "hindmost: /opt/bin/mpiexec belongs to Open MPI, and machine 'two'" in said
-        assert 'Set machine.two.launcher = "mpiexec"' in said
 
 
 def test_the_plan_in_words(study: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,7 +11,7 @@ from tests.models.adaptive.machines import DECK, PLAIN, link
 from hindmost.errors import UsageError
 from hindmost.models.adaptive.choose import THRESHOLDS, Choice, choose
 from hindmost.models.adaptive.machine import EventCost, GrindPoint, Machine, Network
-from hindmost.models.adaptive.offline import Application, Count, Exchange, OfflineModel
+from hindmost.models.adaptive.offline import Application, OfflineModel
 from hindmost.models.adaptive.work import Work
 
 CYCLE = Work(cells=1.0, steps=10, adapts=True)
@@ -93,39 +93,9 @@ def test_the_threshold_that_is_chosen_is_the_best_by_hand(growth: float, balance
     )
 
 
-def test_a_choice_counts_what_is_exchanged() -> None:
-    deck = Application(
-        name="deck",
-        exchanges=(Exchange(count=Count(per_step=1, per_iteration=1), bytes_per_cell=32.0),),
-        solves=10, imbalance=0.02, bytes_moved=41.0,
-    )  # fmt: skip
-    found = chosen(
-        memory_bound(1e-4), deck, 1e3, ranks=4, cycles=1, work=WITH_HEAT,
-        cells=(4000, 16_000), thresholds=(0.0,),
-    )  # fmt: skip
-    cycle = {one.cells: one.cycle_s for one in found}
-    for cells in (4000, 16_000):
-        # Two sides of sqrt(E), from three ranks.
-        side_s = 32 * cells**0.5 * 1e-9
-        assert cycle[cells]["halo"] == pytest.approx(120 * (3 * 2e-6 + 2 * side_s))
-    # Beyond the cache a cell costs twice as much, on a full node three times.
-    few, many = (cycle[cells]["hydro"] for cells in (4000, 16_000))
-    assert many / few == pytest.approx(4 * 3.0)
-
-
 def test_a_choice_refuses_what_it_does_not_know() -> None:
     for budget_s, values, word in (
         (0.0, {}, "budget"), (1.0, {"cells": ()}, "above 0"), (1.0, {"cells": (-1.0,)}, "above 0"),
     ):  # fmt: skip
         with pytest.raises(UsageError, match=word):
             chosen(PLAIN, DECK, budget_s, ranks=1, cycles=1, **values)
-
-
-def test_calls_between_the_phases_are_part_of_the_time() -> None:
-    calls = (EventCost(event="loop", ranks_per_node=1, seconds=1e-3),)
-    machine = Machine(name="calls", ranks_per_node=1, grind=PLAIN.grind, events=calls)
-    deck = Application(name="deck")
-    (one,) = chosen(machine, deck, 1.0, ranks=1, cycles=5, cells=(1e4,), thresholds=(0.0,))
-    # 10 steps of 30 ns a cell and 1 ms, and adaption of 50 ns a cell.
-    assert one.cycle_s["loop"] == pytest.approx(10e-3)
-    assert one.seconds == pytest.approx(5 * (1e4 * (10 * 3e-8 + 5e-8) + 10e-3))

@@ -155,18 +155,6 @@ def test_decisions_are_told_without_powers_of_ten() -> None:
     assert "the accepted risk is used up" in words
 
 
-def test_bounds_of_ratios_are_those_of_the_sample_where_it_is_large() -> None:
-    ratios = Ratios(window=1000)
-    values = np.random.default_rng(2).permutation(np.linspace(0.5, 1.5, 999))
-    for value in values:
-        ratios.observe(float(value))
-    assert ratios.quantile(0.05) == pytest.approx(1.45, abs=2e-3)
-    assert ratios.interval(0.9) == pytest.approx((0.55, 1.45), abs=2e-3)
-    assert ratios.exceedance(1.45) == pytest.approx(0.05, abs=3e-3)
-    for risk in (0.2, 0.05, 1e-4, 1e-7):
-        assert ratios.exceedance(ratios.quantile(risk) * 1.0001) <= 1.1 * risk
-
-
 def test_few_ratios_bound_widely() -> None:
     ratios = Ratios()
     widths = [ratios.quantile(0.01)]

@@ -13,7 +13,6 @@ from hindmost.models.adaptive.machine import EventCost, GrindPoint, Machine
 from hindmost.models.adaptive.offline import (
     Application,
     OfflineModel,
-    curve_surface,
     slab_surface,
 )
 from hindmost.models.adaptive.predictor import Panel
@@ -141,17 +140,6 @@ def test_sage_on_the_machines_of_the_paper(ranks: int) -> None:
         assert times["halo"] == pytest.approx(factor * distance * gather_s)
         trees = {4: 4, 16: 8, 64: 12}[ranks]
         assert times["reduction"] == pytest.approx(100 * trees * small_s)
-
-
-def test_the_slab_order_costs_more_as_ranks_grow_and_the_curve_does_not() -> None:
-    slab, curve = (
-        [phases(on(ranks, surface_of=surface), Work(cells=4096, steps=10))["halo"]
-         for ranks in (16, 64)]
-        for surface in (slab_surface, curve_surface)
-    )  # fmt: skip
-    assert slab[1] > 1.5 * slab[0]
-    # The same surface, though the curve's corners are far from each other in the order of ranks.
-    assert curve[1] == curve[0]
 
 
 def test_refusals() -> None:

@@ -10,7 +10,7 @@ import pytest
 from hindmost.errors import UsageError
 from hindmost.models.adaptive.offline import OfflineModel
 from hindmost.models.adaptive.predictor import Panel
-from hindmost.models.adaptive.predictors import PREDICTORS, IterationForecast, Level, Online, make
+from hindmost.models.adaptive.predictors import PREDICTORS, IterationForecast, Online, make
 from hindmost.models.adaptive.work import Spent, Work, iterations_done
 from hindmost.models.synthetic.cycles import CycleLaw, Cycles, draw_cycles
 
@@ -61,22 +61,6 @@ def test_predictors_are_made_by_name(model_of: Model) -> None:
         make("offline")
     with pytest.raises(UsageError, match="Unknown predictor 'online-0'"):
         make("online-0")
-
-
-def test_a_level_is_not_moved_by_spikes_and_follows_steps() -> None:
-    random = np.random.default_rng(2)
-    level = Level()
-    values = np.exp(0.02 * random.standard_normal(120))
-    values[10:60:10] *= 5.0
-    values[60:] *= 1.3
-    places = []
-    for k, value in enumerate(values):
-        level.observe(float(value))
-        if k == 61:  # the test for interference found the step
-            level.restart(2)
-        places.append(level.value)
-    assert np.max(np.abs(places[5:60])) < 0.03
-    assert np.max(np.abs(np.array(places[61:]) - math.log(1.3))) < 0.04
 
 
 def test_a_true_0_of_iterations_is_not_unknown(model_of: Model) -> None:
@@ -193,16 +177,6 @@ def test_a_panel_decides_by_one_of_its_predictors() -> None:
     assert Panel().decides == "shape-level"
     with pytest.raises(UsageError, match="at least one predictor"):
         Panel(())
-
-
-def test_no_row_knows_what_comes_after_it() -> None:
-    cycles = draw_cycles(CycleLaw(cycles=60), 5)
-    other = replace(
-        cycles, spent=(*cycles.spent[:40], *(replace(s, seconds=9.0) for s in cycles.spent[40:]))
-    )
-    first, second = filled(Panel(), cycles).predicted, filled(Panel(), other).predicted
-    np.testing.assert_array_equal(first[:41], second[:41])
-    assert not np.array_equal(first[41:], second[41:])
 
 
 @pytest.mark.parametrize("probed", [False, True])

@@ -12,7 +12,6 @@ from tests.models.adaptive.machines import DECK, PLAIN
 
 from hindmost.models.adaptive.machine import SystemNoise
 from hindmost.models.adaptive.offline import (
-    INTERVALS_S,
     NOTHING,
     OfflineModel,
     detour_parts,
@@ -105,11 +104,3 @@ def test_ranks_wait_in_exchanges_for_detours() -> None:
     assert more_s == pytest.approx(slow_s)
     alone = OfflineModel(machine=replace(PLAIN, noise=NOISE), application=DECK)
     assert alone.phases_s(work, 40.0)[HALO] == 0.0
-
-
-def test_waiting_is_tabulated_for_every_length_of_an_interval() -> None:
-    curve = waiting_curve(NOISE, 2)
-    shares = np.array(curve.seconds)
-    assert (shares > 0.0).all()
-    assert (np.diff(shares) <= 0.0).all()  # long intervals even detours out
-    assert curve.seconds_per_cell(float(INTERVALS_S[-1]) * 10.0) == shares[-1]

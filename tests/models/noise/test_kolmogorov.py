@@ -11,7 +11,6 @@ from hindmost.errors import DataError, UsageError
 from hindmost.models.noise.kolmogorov import (
     MOST_RANKS,
     compare_ranks,
-    correlation_time,
     critical_distance,
 )
 
@@ -62,29 +61,6 @@ def test_serial_correlation_is_allowed_for(phi: float) -> None:
     # Seldom at one law, and not never.
     assert stats.binomtest(corrected, pairs, 0.05, alternative="greater").pvalue > 0.01
     assert corrected > 0
-
-
-def test_independent_times_need_no_correction() -> None:
-    comparison = compare_ranks(correlated(0.0, (2000, 60), seed=3))
-    assert comparison.rejected_corrected == pytest.approx(0.05, abs=0.03)
-    assert np.median(comparison.effective) == pytest.approx(2000, rel=0.05)
-    assert np.median(comparison.corrected) == pytest.approx(comparison.critical, rel=0.03)
-
-
-def test_correlation_time_is_that_of_the_indicators() -> None:
-    # For normal series 1{X <= 0} has the autocorrelations (2 / pi) arcsin(phi^h); the other
-    # quartiles' are the bivariate normal probabilities.
-    phi, lags = 0.7, 60
-    levels = stats.norm.ppf([0.25, 0.5, 0.75])
-    total, variance = 0.0, 0.25 + 2 * 0.1875
-    for lag in range(1, lags):
-        for level, share in zip(levels, (0.25, 0.5, 0.75), strict=True):
-            r = phi**lag
-            both = stats.multivariate_normal([0, 0], [[1, r], [r, 1]]).cdf([level, level])
-            total += 2 * (both - share**2)
-    expected = 1 + total / variance
-    times = [correlation_time(each) for each in correlated(phi, (5000, 100), seed=4).T]
-    assert np.mean(times) == pytest.approx(expected, rel=0.05)
 
 
 def test_ranks_of_unlike_law_are_told_apart_in_spite_of_correlation() -> None:

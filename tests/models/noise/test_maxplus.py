@@ -6,7 +6,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from hindmost.errors import DataError
 from hindmost.models.events import EventKind
 from hindmost.models.noise.maxplus import Replay
 from hindmost.models.simulation.blocks import EventBlock, whole_bodies
@@ -86,46 +85,6 @@ def test_agrees_with_walking_the_dependencies(lag: int, halo: bool, ranks: int) 
     assert ours == pytest.approx(brute_force(work, 0.3, lag, starts, edges), rel=1e-13)
 
 
-def test_more_lag_never_costs_and_a_halo_of_two_ranks_takes_all_of_its_gain() -> None:
-    work = np.random.default_rng(3).exponential(1.0, (500, 2))
-    source, target = line(2)
-    whole_run = np.array([0])
-
-    def elapsed(lag: int, halo: bool) -> float:
-        return max_plus_time(
-            work,
-            0.0,
-            lag=lag,
-            cycle_starts=whole_run,
-            edge_source=source if halo else NO_EDGES,
-            edge_target=target if halo else NO_EDGES,
-        )
-
-    without = [elapsed(lag, False) for lag in (0, 1, 2, 8)]
-    assert without == sorted(without, reverse=True)
-    assert without[-1] < 0.95 * without[0]
-    assert [elapsed(lag, True) for lag in (1, 2, 8)] == pytest.approx([without[0]] * 3)
-
-
-def test_paper_scale_detours_hide_behind_lag() -> None:
-    # 1 ms detours of probability 1e-4: with unlimited slack the slowest rank's own work remains.
-    random = np.random.default_rng(0)
-    work = np.where(random.random((300, 2048)) < 1e-4, 1.1e-3, 1e-4)
-    blocking, lag_8 = (
-        max_plus_time(
-            work,
-            0.0,
-            lag=lag,
-            cycle_starts=np.array([0]),
-            edge_source=NO_EDGES,
-            edge_target=NO_EDGES,
-        )
-        for lag in (0, 8)
-    )
-    assert blocking == pytest.approx(work.max(axis=1).sum())
-    assert work.sum(axis=0).max() <= lag_8 < 0.5 * blocking
-
-
 KINDS = (EventKind.SEND, EventKind.RECEIVE, EventKind.COMPLETE, EventKind.POST, EventKind.REDUCE)
 
 
@@ -188,32 +147,3 @@ def test_events_are_walked_through_as_by_hand(
         replay.advance(block.part(rows))
     edges = list(zip(source.tolist(), target.tolist(), strict=True))
     assert replay.elapsed_s == pytest.approx(by_hand(kinds, work, rest, edges, 0.25), rel=1e-13)
-
-
-def test_two_reductions_of_a_body_cost_more_than_one_of_its_sum() -> None:
-    # Rank 0 is late at the first, rank 1 at the second: each waits for the other in turn.
-    work = np.array([[[3.0, 1.0], [1.0, 3.0]]])
-    block = EventBlock(
-        kind=np.full((1, 2), EventKind.REDUCE, np.uint8),
-        work=work,
-        duration=np.zeros_like(work),
-        rest=np.zeros((1, 2)),
-        cycle_begins=np.array([True]),
-    )
-    replay = Replay(2, Latencies.of_reductions(2, 0.0), NO_EDGES, NO_EDGES)
-    replay.advance(block)
-    assert replay.elapsed_s == 6.0
-    assert work.sum(axis=2).max() == 4.0
-
-
-def test_reductions_that_are_never_completed_are_refused() -> None:
-    block = EventBlock(
-        kind=np.full((100, 1), EventKind.POST, np.uint8),
-        work=np.ones((100, 2, 1)),
-        duration=np.zeros((100, 2, 1)),
-        rest=np.zeros((100, 2)),
-        cycle_begins=np.zeros(100, bool),
-    )
-    replay = Replay(2, Latencies.of_reductions(1, 0.0), NO_EDGES, NO_EDGES)
-    with pytest.raises(DataError, match="do not fit together"):
-        replay.advance(block)

@@ -10,7 +10,6 @@ from scipy import signal, stats
 
 from hindmost.errors import DataError
 from hindmost.models.noise.slow_iterations import (
-    correlation_time_of,
     find_slow_groups,
     segment_starts,
 )
@@ -132,14 +131,6 @@ def test_slow_noise_below_fast_noise_is_found_out() -> None:
         slow = np.log(quiet_run(5000, 0.9, seed) / quiet_run(5000, 0.0, 10_000 + seed))
         false += len(find_slow_groups(np.exp(slow), places(5000)).groups) > 0
     assert false <= 3
-
-
-@pytest.mark.parametrize("phi", [0.0, 0.5, 0.9])
-def test_correlation_time_is_that_of_the_series(phi: float) -> None:
-    noise = np.random.default_rng(5).standard_normal(50_000)
-    series = signal.lfilter([1.0], [1.0, -phi], noise)
-    expected = (1 + phi) / (1 - phi)
-    assert correlation_time_of(series, (1, 2, 4)) == pytest.approx(expected, rel=0.1)
 
 
 def test_without_groups_the_baseline_is_the_median() -> None:

@@ -4,32 +4,23 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from hindmost.errors import DataError
 from hindmost.models.events import EventKind
-from hindmost.models.noise.maxplus import Replay
 from hindmost.models.ranks.efficiency_tally import (
     BodyBlock,
     EfficiencyTally,
     RunParts,
     window_borders,
 )
-from hindmost.models.simulation.blocks import KINDS, EventBlock, Neighbours
-from hindmost.models.simulation.event_simulator import EventSimulator, Latencies
+from hindmost.models.simulation.blocks import EventBlock, Neighbours
+from hindmost.models.simulation.event_simulator import EventSimulator
 from hindmost.records import to_document
 
 REDUCE, SEND, RECEIVE = EventKind.REDUCE, EventKind.SEND, EventKind.RECEIVE
 POST, COMPLETE = EventKind.POST, EventKind.COMPLETE
 NO_EDGES = np.empty(0, np.int32)
-RANDOM_KINDS = (
-    [REDUCE],
-    [SEND, RECEIVE, REDUCE, REDUCE],
-    [COMPLETE, SEND, RECEIVE, POST],
-    [POST, SEND, RECEIVE, COMPLETE],
-)
 
 
 def line(ranks: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
@@ -129,35 +120,6 @@ def test_a_pipeline_goes_as_slow_as_its_first_rank(ranks: int) -> None:
     network.walk_cycles(events_of(work, [RECEIVE, SEND]), ended=ended)
     body, rank = np.arange(1, bodies + 1)[:, None], np.arange(ranks)
     np.testing.assert_allclose(ended, np.maximum(2.0 * body - rank, body))
-
-
-@settings(max_examples=40, deadline=None)
-@given(
-    seed=st.integers(0, 2**32 - 1),
-    kinds=st.sampled_from(RANDOM_KINDS),
-    ranks=st.integers(1, 5),
-    rows=st.integers(1, 25),
-)
-def test_agrees_with_the_recursion_whose_costs_are_all_0(
-    seed: int, kinds: list[EventKind], ranks: int, rows: int
-) -> None:
-    random = np.random.default_rng(seed)
-    bodies = 23
-    work = random.exponential(1.0, (bodies, ranks, len(kinds)))
-    rest = random.exponential(1.0, (bodies, ranks))
-    events = events_of(work, kinds, rest, cycle=9)
-    free = Latencies(latency=np.zeros((len(kinds), KINDS)), overhead=np.zeros((len(kinds), KINDS)))
-    source, target = line(ranks)
-    replay = Replay(ranks, free, source, target)
-    replay.advance(events)
-    local = work.sum(axis=2) + rest
-    block = BodyBlock(
-        start=np.cumsum(local, axis=0) - local, duration=local, local=local, events=events
-    )
-    position = (np.arange(bodies) % 9).astype(np.int32)
-    parts = tallied(block, position, (source, target), rows=rows)
-    assert parts.whole.ideal_s == pytest.approx(replay.elapsed_s, rel=1e-12)
-    assert parts.whole.max_local_s <= replay.elapsed_s * (1 + 1e-12)
 
 
 def test_parts_add_up_and_neither_blocks_nor_compiling_matter(

@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from scipy.cluster.vq import kmeans2
 from tests.models.ranks.spread import Spread, on_processes
 
 from hindmost.errors import DataError, UsageError
@@ -52,26 +51,6 @@ def test_as_a_serial_reference_from_the_same_start() -> None:
     np.testing.assert_allclose(found.centroids, centroids[order], atol=1e-12)
     squares = ((points - centroids[labels]) ** 2).sum()
     np.testing.assert_allclose(found.inertia, squares, rtol=1e-12)
-
-
-def test_no_worse_than_scipy() -> None:
-    points, _ = blobs(500, 8, 6, 0.2, 1)
-    of_scipy = min(
-        ((points - centroids[labels]) ** 2).sum()
-        for centroids, labels in (
-            kmeans2(points, 6, minit="++", seed=seed, iter=100) for seed in range(5)
-        )
-    )
-    assert cluster(points, 6, starts=5, tolerance=0.0).inertia <= of_scipy * (1 + 1e-9)
-
-
-def test_planted_groups_are_found_and_exemplars_ordered_by_size() -> None:
-    points, label = blobs(400, 5, 3, 0.02, 2)
-    found = cluster(points, 3)
-    assert (np.diff(found.sizes) <= 0).all()
-    for at in range(3):
-        assert len(set(label[found.labels == at])) == 1
-    np.testing.assert_array_equal(found.sizes, np.bincount(found.labels))
 
 
 def assert_same(one: Clustering, parts: list[Clustering]) -> None:

@@ -108,17 +108,7 @@ def test_values_at_edges_are_counted_where_they_belong() -> None:
     counts, _ = np.histogram(values, edges)
     np.testing.assert_array_equal(found.counts, counts)
     assert (found.below, found.above) == ((values < 1e-6).sum(), (values > 1e-2).sum())
-
-
-def test_histograms_count_everything() -> None:
-    durations = np.geomspace(1e-7, 1e-1, 1000)
-    empty = empty_histogram(1e-6, 1e-2, 16)
-    found = empty.with_more(durations[:500]).with_more(durations[500:])
-    counts, _ = np.histogram(durations, empty.edges)
-    np.testing.assert_array_equal(found.counts, counts)
-    assert (found.below, found.above) == ((durations < 1e-6).sum(), (durations > 1e-2).sum())
-    assert found.total == 1000
-    assert empty.with_more(np.array([1e-6, 1e-2])).counts.sum() == 2
+    assert found.total == values.size
     with pytest.raises(UsageError, match="bounds above zero that ascend"):
         empty_histogram(1.0, 0.5)
 

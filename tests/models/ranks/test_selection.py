@@ -12,7 +12,6 @@ from hindmost.models.ranks.kmeans import cluster
 from hindmost.models.ranks.selection import (
     BodiesOfRanks,
     exemplars,
-    in_proportion,
     keep,
     largest,
     outliers,
@@ -59,13 +58,6 @@ def test_named_ranks_are_kept_and_counted(share: float) -> None:
     assert chosen.names[chosen.reasons[17]] == "always"
     assert (chosen.reasons == chosen.names.index("always")).sum() == 1
     assert ((chosen.reasons >= 0) == chosen.kept).all()
-
-
-def test_shares_follow_sizes_as_far_as_there_are_ranks() -> None:
-    sizes = np.array([700, 200, 100])
-    np.testing.assert_array_equal(in_proportion(10, sizes, sizes), [7, 2, 1])
-    np.testing.assert_array_equal(in_proportion(10, sizes, np.array([3, 200, 100])), [3, 5, 2])
-    np.testing.assert_array_equal(in_proportion(99, np.array([2, 1]), np.array([2, 1])), [2, 1])
 
 
 def test_the_share_is_kept_exactly() -> None:

@@ -6,10 +6,27 @@ from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
-from tests.models.simulation.cases import COMPLETE, NONE, PATTERNS, POST, RECEIVE, REDUCE, SEND
 
-from hindmost.models.simulation.blocks import EventBlock, whole_bodies
+from hindmost.models.simulation.blocks import (
+    COMPLETE,
+    NONE,
+    POST,
+    RECEIVE,
+    REDUCE,
+    SEND,
+    EventBlock,
+    whole_bodies,
+)
 from hindmost.models.simulation.program import Program, recorded_program
+
+PATTERNS = {
+    "blocking": [REDUCE, SEND, RECEIVE, REDUCE],
+    "pipelined": [COMPLETE, RECEIVE, SEND, POST],
+    "overlapping": [POST, SEND, RECEIVE, COMPLETE],
+    "without a send": [RECEIVE, REDUCE, NONE, NONE],
+    "two exchanges": [SEND, RECEIVE, SEND, RECEIVE],
+}
+"""Events of an iteration."""
 
 Times = NDArray[np.float64]
 NOBODY = np.empty(0, np.int32)

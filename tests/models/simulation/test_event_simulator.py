@@ -1,18 +1,11 @@
-"""The one walk over events: as the four separate loops before it walked, and as by hand."""
+"""The one walk over events, as by hand."""
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 import pytest
-from tests.models.simulation.cases import PATTERNS, Case, case
+from tests.models.simulation.programs import synthetic
 
-from hindmost.models.noise.maxplus import Replay
-from hindmost.models.ranks.slopes import SlopeSum
-from hindmost.models.ranks.transfers import SlowTransfers
 from hindmost.models.simulation.blocks import (
     COMPLETE,
     FROM_ROOT,
@@ -28,77 +21,6 @@ from hindmost.models.simulation.event_simulator import EventSimulator, Latencies
 from hindmost.models.simulation.path import Waits
 from hindmost.models.simulation.recorded import moments, releases
 from hindmost.models.simulation.recorded import waits as waits_as_recorded
-
-FROZEN = json.loads((Path(__file__).parent / "frozen.json").read_text(encoding="utf-8"))
-"""What the loops found that this walk replaced."""
-BLOCKS = (slice(0, 9), slice(9, 17))
-
-
-@pytest.fixture(params=sorted(FROZEN))
-def frozen(request: pytest.FixtureRequest) -> tuple[Case, dict[str, Any]]:
-    name, lag, number = str(request.param).split(", ")
-    seed, single = (2, True) if number == "float32" else (1, False)
-    return case(name, int(lag.split()[1]), seed, single=single), FROZEN[request.param]
-
-
-def test_every_pattern_is_frozen() -> None:
-    assert {key.split(", ")[0] for key in FROZEN} == set(PATTERNS)
-
-
-def test_replays_take_as_long_as_before(frozen: tuple[Case, dict[str, Any]]) -> None:
-    given, before = frozen
-    latencies = Latencies(latency=given.latency, overhead=0.5 * given.latency)
-    replay = Replay(4, latencies, *given.edges, lag=given.lag, pending_s=0.125)
-    elapsed = []
-    for rows in (slice(0, 3), slice(3, 9), slice(9, 17)):
-        replay.advance(given.block.part(rows))
-        elapsed.append(replay.elapsed_s)
-    # Work and the time in a post are now added to each other first, then to the clock.
-    np.testing.assert_allclose(elapsed, before["elapsed_s"], rtol=1e-15)
-
-
-def test_bodies_end_on_an_ideal_network_as_before(frozen: tuple[Case, dict[str, Any]]) -> None:
-    given, before = frozen
-    block = given.block
-    network = EventSimulator(4, Neighbours.of_edges(4, *given.edges))
-    ended = np.empty(block.rest.shape)
-    for rows in (slice(0, 8), slice(8, 17)):
-        network.walk_cycles(block.part(rows), ended=ended[rows])
-    np.testing.assert_array_equal(ended[[3, 9]], before["ended_s"][:2])
-
-
-def test_slopes_and_slow_transfers_are_those_of_before(
-    frozen: tuple[Case, dict[str, Any]],
-) -> None:
-    given, before = frozen
-    block = given.block
-    body_s = block.work.sum(axis=2, dtype=np.float64) + block.duration.sum(axis=2, dtype=np.float64)
-    body_s += block.rest
-    slopes = SlopeSum(4, 0.01)
-    transfers = SlowTransfers(4, *given.edges, 0.01)
-    slow = np.zeros(4)
-    for rows in BLOCKS:
-        some, start = block.part(rows), given.start[rows]
-        slopes.add(start, body_s[rows], some, 1.0 - given.delay[rows])
-        slow += transfers.add(start, some).sum(axis=0)
-    found = slopes.result()
-    _, length, meetings, early, fall, releases, late, rise = before["slopes"]
-    assert (found.meetings, found.releases) == (meetings, releases)
-    work_s = np.array(before["work_s"])
-    np.testing.assert_allclose(
-        [found.fall_share, found.early_end_share],
-        [fall / length, early / (4 * length)],
-        rtol=1e-12,
-    )
-    # Work and the time in an event were added to each other in the precision of the recording.
-    np.testing.assert_allclose(
-        [found.rise_share, found.late_begin_share],
-        [rise / length, late / (4 * length)],
-        rtol=1e-12 if block.work.dtype == np.float64 else 1e-7,
-    )
-    lasting = min(work_s.max() * 4 - work_s.sum(), early) / (4 * length)
-    assert found.lasting_share == pytest.approx(lasting, rel=1e-11)
-    np.testing.assert_allclose(slow, before["slow_s"], rtol=1e-12)
 
 
 def test_waits_name_who_was_waited_for() -> None:
@@ -126,13 +48,12 @@ def test_waits_name_who_was_waited_for() -> None:
 def test_bodies_are_converted_in_parts_without_a_difference(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    given = case("pipelined", 0, 3, single=True)
-    block = given.block
-    neighbours = Neighbours.of_edges(4, *given.edges)
+    program = synthetic("pipelined")
+    block, ranks = program.block, program.ranks
     clocks = []
     for at_once in (1 << 21, 40):
         monkeypatch.setattr("hindmost.models.simulation.blocks.AT_ONCE", at_once)
-        simulator = EventSimulator(4, neighbours)
+        simulator = EventSimulator(ranks, program.neighbours)
         ended = np.zeros(block.rest.shape)
         simulator.walk(block.kind, block.work, block.rest, duration=block.duration, ended=ended)
         clocks.append(ended)

@@ -7,10 +7,18 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.models.simulation.cases import COMPLETE, POST, RECEIVE, REDUCE, SEND
 
 from hindmost.models.ranks.transfers import SlowTransfers
-from hindmost.models.simulation.blocks import EventBlock, Neighbours, absent_ranks
+from hindmost.models.simulation.blocks import (
+    COMPLETE,
+    POST,
+    RECEIVE,
+    REDUCE,
+    SEND,
+    EventBlock,
+    Neighbours,
+    absent_ranks,
+)
 from hindmost.models.simulation.change import Change
 from hindmost.models.simulation.event_simulator import EventSimulator
 from hindmost.models.simulation.exchanges import Exchanges, exchanges_meet, latest_of_neighbours

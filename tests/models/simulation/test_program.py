@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.models.simulation.cases import COMPLETE, PATTERNS, POST, RECEIVE, REDUCE
-from tests.models.simulation.programs import NOBODY, blocking, synthetic
+from tests.models.simulation.programs import NOBODY, PATTERNS, blocking, synthetic
 
 from hindmost.errors import DataError, UsageError
-from hindmost.executors import ThisProcess
 from hindmost.models.simulation.blocks import (
+    COMPLETE,
     OWN_TIME,
+    POST,
+    RECEIVE,
+    REDUCE,
     SEND,
     EventBlock,
-    Neighbours,
     whole_bodies,
 )
 from hindmost.models.simulation.change import Change, Detours
-from hindmost.models.simulation.event_simulator import EventSimulator, Latencies
 from hindmost.models.simulation.program import recorded_program
 from hindmost.models.simulation.rerun import NOBODY as NOWHERE
-from hindmost.models.simulation.rerun import REPLICAS, Scenario, places_on_path, walk, what_if
+from hindmost.models.simulation.rerun import Scenario, places_on_path, walk, what_if
 
 Times = NDArray[np.float64]
 SCENARIOS = [
@@ -132,31 +130,6 @@ def test_noise_of_a_known_law_costs_what_it_must() -> None:
     assert again.predicted_s == found.predicted_s
 
 
-class Counting(ThisProcess):
-    """Counts the walks."""
-
-    walks = 0
-
-    def map(self, function: Any, /, *arguments: Iterable[Any]) -> Iterator[Any]:
-        """Do them one after the other."""
-        for each in super().map(function, *arguments):
-            self.walks += 1
-            yield each
-
-
-def test_what_bytes_take_is_varied_only_where_messages_change() -> None:
-    # The recorded solve, the change, and two more scenarios; twice three scenarios on a network.
-    for change, walks in (
-        (Change(every_speed=2.0), 4),
-        (Change(detours=Detours(exponential=True, length_s=1.0)), 1 + REPLICAS + 2),
-        (Change(latency=2.0), 7),
-    ):
-        counting = Counting()
-        found = what_if(synthetic("blocking"), change, executor=counting)
-        assert counting.walks == walks
-        assert found.changed.path.work.sum() > 0.0
-
-
 @pytest.mark.parametrize("depth", [1, 2, 4])
 def test_a_deeper_pipeline_waits_for_earlier_reductions(depth: int) -> None:
     work = np.random.default_rng(5).exponential(1.0, (60, 3))
@@ -204,17 +177,6 @@ def test_the_path_adds_up_to_the_time_and_is_the_longest() -> None:
     # 4 cycles begin 0.5 to 0.6 s after the one before, and the solve ends after 0.25 s.
     assert 4 * 0.5 + 0.25 <= outside_s <= 4 * 0.6 + 0.25
     assert path.cost.sum() == pytest.approx(0.05 * 4 * 30 * 2, rel=0.5)
-
-
-def test_a_replay_is_the_walk_itself() -> None:
-    work = np.random.default_rng(6).uniform(1.0, 2.0, (50, 4))
-    simulator = EventSimulator(
-        4, Neighbours.of_edges(4, NOBODY, NOBODY), Latencies.of_reductions(1, 0.75)
-    )
-    block = whole_bodies(work, 0, np.arange(50) == 0)
-    simulator.walk(block.kind, block.work, block.rest)
-    found = what_if(blocking(work, 0.5), Change(latency=1.5))
-    assert found.predicted_s == pytest.approx(simulator.clock.max(), rel=1e-12)
 
 
 def test_costs_that_hide_behind_work_leave_the_time_open() -> None:
@@ -297,10 +259,10 @@ def test_messages_may_be_bytes_or_latency() -> None:
         ({"latency": 1e300}, "factors are 0, or 1e-06 to 1e"),
         ({"bandwidth": 0.0}, "bandwidth of x0; factors are 1e-06 to 1e"),
         ({"every_speed": 1e-320}, "speed of x"),
-        ({"more_latency_s": 1e308}, "from 0 to 3600 s"),
-        ({"detours": Detours(length_s=1e300, probability=1.0)}, "the most is 3600 s"),
+        ({"more_latency_s": 1e308}, "from 0 to 1e.06 s"),
+        ({"detours": Detours(length_s=1e300, probability=1.0)}, "the most is 1e.06 s"),
         ({"speed": {2: float("nan")}}, "speed of rank 2"),
-        ({"more_latency_s": -1e-6}, "a time from 0 to 3600 s"),
+        ({"more_latency_s": -1e-6}, "a time from 0 to 1e.06 s"),
         ({"depth": 0}, "depth is 1 or more"),
         ({"detours": Detours(exponential=True, length_s=float("inf"))}, "no finite mean"),
     ],

@@ -6,12 +6,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy import stats
-from tests.models.simulation.cases import COMPLETE, POST, REDUCE
 
 from hindmost.analysis.whatif.targets import Scaling, assumed
 from hindmost.errors import DataError, UsageError
-from hindmost.models.laws.maximum import maximum_moments
-from hindmost.models.simulation.blocks import EventBlock, Neighbours
+from hindmost.models.simulation.blocks import COMPLETE, POST, REDUCE, EventBlock, Neighbours
 from hindmost.models.simulation.change import (
     Change,
     Detours,
@@ -243,13 +241,6 @@ def test_a_rank_draws_the_same_on_any_machine() -> None:
     many = scores(depends, nodes_of(100, 4), 40, 2, (3, 1))
     assert np.array_equal(few, many[:20, :10])
     assert stats.kstest(many[-1].ravel(), "norm").pvalue > 0.001
-
-
-def test_the_expected_maximum_is_that_of_quadrature(blocking: LocalWork) -> None:
-    law = blocking.laws[0]
-    mean, _ = maximum_moments(law.at_normal, 512)
-    (found,) = on(blocking, 512)
-    assert found.seconds == pytest.approx(found.work_s + 2000 * mean + found.network_s, rel=0.02)
 
 
 def test_few_ranks_leave_open_by_how_much_ranks_differ() -> None:

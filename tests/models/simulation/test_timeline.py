@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.models.simulation.cases import PATTERNS
-from tests.models.simulation.programs import synthetic
+from tests.models.simulation.programs import PATTERNS, synthetic
 
 from hindmost.models.simulation.change import Change
 from hindmost.models.simulation.rerun import Scenario, prepared, walk

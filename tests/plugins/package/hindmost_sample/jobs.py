@@ -50,10 +50,6 @@ class Tagged:
         words = MPIEXEC.prefix(machine, ranks=ranks, ranks_per_node=ranks_per_node, nodes=nodes)
         return ("env", "HINDMOST_SAMPLE=tagged", *words)
 
-    def warnings(self, machine: MachineProfile) -> tuple[str, ...]:
-        """Say nothing."""
-        return ()
-
 
 AT_ONCE = AtOnce()
 TAGGED = Tagged()
