@@ -199,7 +199,7 @@ def test_report_is_one_page_without_requests(
     said = "Drawing the figures of 2 sections; this takes about 4 s ..."
     assert said in capsys.readouterr().err
     html = page.read_text()
-    assert html.count('<figure class="chart"') == 31
+    assert html.count('<figure class="chart"') == 29
     assert html.count("<h2>") == 4
     assert "max-plus" in html
     sources = re.findall(r'(?:src|href)="([^"]{0,30})', html)
