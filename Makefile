@@ -5,7 +5,8 @@
 #   make test-slow         more draws and data of what the tests try already (ten minutes)
 #   make papers            every figure and table of the papers, small, held to known values (a minute, 2 ranks)
 #   make test-recorder     only the tests of set-up, of the recorder and of the kernel on ranks
-#   make test-blas         the tests of ranks with the reference BLAS and with OpenBLAS (BLAS=openblas: with that one)
+#   make test-blas         the tests of ranks and models with other BLAS libraries and processors (half an hour);
+#                          BLAS=other: only with the library that this machine does not use by default
 #   make test-oldest       the models' tests with the oldest dependencies that pyproject.toml allows
 #   make test-slurm        what takes minutes of a private Slurm: time limits, nodes that die, accounts; as root
 #                          also two hosts with a slow link between them
@@ -25,12 +26,14 @@
 #   make bench-simulation  the speed of replays, SimGrid's SMPI on the same solves, and predictions against real
 #                          reruns (10 min, idle machine; QUICK=1: 4 min)
 #   make bench-scaling     hold scaling models against known truth (some 10 min; EXTRAP=PYTHON adds Extra-P)
+#   make bench-5-million   the experiment of the paper on segments: 5.2 million data sets (minutes)
 #   make bench-changepoints  hold change points against known truth (some min)
 #   make ablation          what each mechanism of the models brings, switched off alone (PART=history|adaptive|noise|
 #                          loops|runs|scaling; DATA=FOLDER; some min)
 #   make bench-history-nightly  changes in real nightly data: do they stay, are steps found (NIGHTLY=FOLDER; some min)
 #   make bench-adaptive    hold the adaptive kernel's loops against C and numpy (some min, idle machine)
 #   make bench-ranks       100,000 ranks streamed, k-means on ranks, culprits kept (some min, 5 GB of disk)
+#   make bench-scaling-real  predict measured series without their last points (DATA=FILE)
 #   make scaling-cases     measure the case studies of docs/records/2026-11-scaling-cases.md again (idle machine)
 #   make study-adaptive    predict the adaptive kernel on this machine: the paper's tables and figures
 #                          (idle machine; QUICK=1: a tiny one, to see that it works)
@@ -46,7 +49,6 @@
 
 STACK ?= auto
 RANKS ?= 2
-BLAS ?= reference openblas
 PYTHON ?= python3
 BIN := .venv/bin
 # Tests start Python hundreds of times: it keeps its bytecode, even where the environment forbids it.
@@ -76,7 +78,7 @@ setup-slurm:
 	@$(PYTHON) setup --stack $(STACK) --extras dev --slurm accounts
 
 setup-pbs:
-	@test -n "$(OPENPBS)" || { echo "Name an installed OpenPBS: make test-pbs OPENPBS=FOLDER"; exit 2; }
+	@test -n "$(OPENPBS)" || { echo "Name an installed OpenPBS or its sources: make test-pbs OPENPBS=FOLDER"; exit 2; }
 	@$(PYTHON) setup --stack $(STACK) --extras dev --openpbs "$(OPENPBS)"
 
 setup-programs:
@@ -107,8 +109,7 @@ test-recorder: setup-test
 	@$(PYTEST) -n 2 --dist loadgroup $(ON_STACKS)
 
 test-blas: setup-blas
-	@for kind in $(BLAS); do LD_LIBRARY_PATH=$(realpath .venv)/blas/$$kind:$$LD_LIBRARY_PATH \
-	    $(PYTEST) -n 2 --dist loadgroup tests/mpi || exit; done
+	@PYTHONDONTWRITEBYTECODE= $(BIN)/python setup/blas.py $(if $(filter other,$(BLAS)),tests/mpi,--all)
 
 test-slurm: setup-slurm
 	@$(BIN)/python -m pytest tests/jobs/slurm -m slurm_slow
@@ -178,6 +179,12 @@ bench-scaling: setup-demo
 	@$(BIN)/python -m benchmarks.scaling_intervals
 	@$(BIN)/python -m benchmarks.scaling_far
 
+bench-scaling-real: setup-demo
+	@$(BIN)/python -m benchmarks.scaling_real $(DATA)
+
+bench-5-million: setup-demo
+	@$(BIN)/python -m benchmarks.scaling_paper
+
 bench-changepoints: setup-demo
 	@$(BIN)/python benchmarks/changepoints.py
 
@@ -192,6 +199,7 @@ ablation: setup-demo
 
 bench-history-nightly: setup-demo
 	@$(BIN)/python -m benchmarks.history_nightly $(NIGHTLY)
+
 
 bench-adaptive: setup-demo
 	@$(BIN)/python -m benchmarks.adaptive

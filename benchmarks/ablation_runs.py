@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from hindmost.analysis.runs import attached, stretches
 from hindmost.analysis.runs.attached import AttachedRun, rank_times
 from hindmost.analysis.runs.check import look_at
+from hindmost.analysis.runs.finding import WORTH_SAYING
 from hindmost.analysis.runs.stretches import Stretch, growth_words
 from hindmost.harness.runfile.bodies import PHASES
 from hindmost.harness.runfile.reader import open_run
@@ -210,7 +211,7 @@ def said_to_grow(work: Times) -> bool:
         begin_s=begin_s, end_s=end_s, grows=grows,
     )  # fmt: skip
     run: Any = SimpleNamespace(bodies=work.size, kept_ranks=[0])
-    return bool(growth_words(run, [stretch], attached.WORTH_SAYING * 2.0 * float(work.sum())))
+    return bool(growth_words(run, [stretch], WORTH_SAYING * 2.0 * float(work.sum())))
 
 
 def any_growth(work: Times) -> Any:

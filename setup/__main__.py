@@ -37,7 +37,9 @@ def main() -> int:
         default="no",
         help="a Slurm for tests: no, if-possible, or with all that keeps accounts",
     )
-    parser.add_argument("--openpbs", metavar="FOLDER", help="an installed OpenPBS for tests")
+    parser.add_argument(
+        "--openpbs", metavar="FOLDER", help="an OpenPBS for tests: installed there, or its sources"
+    )
     parser.add_argument(
         "--programs", action="store_true", help="programs of others that tests record"
     )
@@ -68,7 +70,7 @@ def main() -> int:
             system.prepare_tests(environment)
         system.prepare_slurm(environment, arguments.slurm)
         if arguments.openpbs:
-            openpbs.prepare(arguments.openpbs)
+            openpbs.prepare(environment, arguments.openpbs)
         if arguments.blas:
             blas.prepare(environment)
         if arguments.programs:

@@ -21,7 +21,6 @@ LAST = (
 )
 SHOWN = 3
 """Stragglers, outliers by one criterion, metrics of a group."""
-ONE_GROUP = "One group of ranks: none differs from the others enough to form a second."
 ONE_RANK = "There is only one rank, so there is nothing to compare."
 
 
@@ -166,7 +165,7 @@ def group_lines(report: RankReport) -> list[str]:
     """Return the groups of ranks, each with the metrics that differ most between groups."""
     groups, metrics = report.clustering, report.metrics
     if groups.k == 1:
-        return [ONE_GROUP]
+        return [one_group(report)]
     apart = f" (silhouette {groups.silhouette:.2f})"
     lines = [f"{counted(groups.k, 'group')} of ranks{apart}; means of the ranks in each:"]
     most = np.argsort(-metrics.normalised().std(axis=0), kind="stable")[:SHOWN]
@@ -236,3 +235,10 @@ def metric_text(value: float, unit: str) -> str:
             else quantity(value, unit)
         )
     return quantity(float(value), "" if unit == "1" else unit)
+
+
+def one_group(report: RankReport) -> str:
+    """Say that ranks form one group, or that they are too few for more."""
+    if report.too_few:
+        return f"{report.numbers.size} ranks are too few to form groups."
+    return "One group of ranks: none differs from the others enough to form a second."

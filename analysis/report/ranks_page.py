@@ -14,11 +14,11 @@ from hindmost.analysis.ranks import figures as of_ranks
 from hindmost.analysis.ranks.figures import timeline_charts, timelines_of
 from hindmost.analysis.ranks.study import RankReport
 from hindmost.analysis.ranks.tables import (
-    ONE_GROUP,
     ONE_RANK,
     SHOWN,
     main_stretches,
     metric_text,
+    one_group,
     recorded_wait_time,
     straggler_wait_time,
     stretch_wait,
@@ -152,7 +152,7 @@ def groups_sentence(report: RankReport) -> str:
     """Say how many groups of ranks there are, and how well they are separated."""
     k, apart = report.clustering.k, report.clustering.silhouette
     if k == 1:
-        return ONE_GROUP
+        return one_group(report)
     return (
         f"{k} groups of ranks, by time and messages (k-means; mean silhouette {apart:.2f}, where 1 "
         "is well separated and 0 is touching):"

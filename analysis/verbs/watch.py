@@ -107,10 +107,10 @@ def show_screen(history: FeedHistory, reader: FeedReader) -> None:
     with Live(console=console, auto_refresh=False, screen=True) as live:
         while history.end is None:
             if poll(reader, history):
-                live.update(screen(history, console.width), refresh=True)
+                live.update(screen(history, console.width, console.height), refresh=True)
             else:
                 time.sleep(SCREEN_EVERY_S)
-    console.print(screen(history, console.width))
+    console.print(screen(history, console.width, console.height))
 
 
 def serve(path: Path, port: int) -> int:

@@ -70,7 +70,7 @@ def test_without_a_prediction_the_mean_until_now_goes_on() -> None:
 
 def test_the_screen_has_a_line_for_it() -> None:
     console = Console(file=io.StringIO(), width=100, force_terminal=False)
-    console.print(screen(history({**frame(4), "foreseen": TOLD}), 100))
+    console.print(screen(history({**frame(4), "foreseen": TOLD}), 100, 40))
     assert isinstance(console.file, io.StringIO)
     lines = console.file.getvalue().splitlines()
     assert sum(each.startswith("next cycle 3.00 ms by c") for each in lines) == 1

@@ -91,7 +91,7 @@ def test_any_number_of_ranks_fits_on_one_screen(tmp_path: Path, width: int, heig
         for line in reader.read_lines():
             history.add(line)
     console = Console(file=io.StringIO(), width=width, height=height, force_terminal=False)
-    console.print(screen(history, width))
+    console.print(screen(history, width, height))
     assert isinstance(console.file, io.StringIO)
     lines = console.file.getvalue().splitlines()
     assert len(lines) <= height
