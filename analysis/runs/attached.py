@@ -74,8 +74,15 @@ def rank_times(run: Run) -> RankTimes | None:
     )
 
 
-MOST_RUNS = 3
-"""Kinds of solves of a program that get sentences, those that take longest."""
+COSTS = 0.02
+"""Share of the solve time that this additional work takes, from which on it is one."""
+MOST_OF_EXCESS = 0.5
+"""Share of a straggler's additional work from which on what may explain it is said."""
+MOST_LOOPS = 2
+"""Other loops that are named; 'show --loops' has all."""
+MUCH_HALO = 0.20
+MUCH_OUTSIDE = 0.25
+MOST_INNER = 3
 IN_WORDS = {
     "local": "local work",
     "wait": "wait in collectives",
@@ -93,7 +100,17 @@ DISTURBED = ("crowded", "cores-taken", "outliers", "load", "slow-stretch")
 """Codes of findings that call for a repeat before conclusions."""
 FIRST = ("crowded", "cores-taken", "recurring", *DISTURBED[2:])
 """Codes of findings to act on first, of equal severity in this order."""
-QUIET = "repeat on a quiet machine, with a core for every rank, before anything else"
+REMEDIES = {
+    "crowded": "repeat with a core for every rank before anything else",
+    "recurring": "write less often or asynchronously, if that is output or a checkpoint",
+    "drift": "find out whether the program does more later, or the machine became slower",
+    "repeats-differ": "repeat on a quieter machine before anything else",
+    "outliers": (
+        "if these iterations do no more than others (output, a checkpoint), repeat on a quiet "
+        "machine before anything else"
+    ),
+}
+"""What to do about those that a quiet machine alone does not cure."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,7 +143,7 @@ class Judged:
     @property
     def names_one(self) -> bool:
         """Whether a rank works clearly more than the mean, at a cost."""
-        return self.excess > MATTERS and self.imbalance > WORTH_SAYING
+        return self.excess > MATTERS and self.imbalance > COSTS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -268,20 +285,27 @@ class AttachedRun:
         return bool(self.doubt())
 
     def doubt(self) -> str:
-        """Say that a straggler's additional work may be a disturbance; empty if it is its work.
+        """Say how much of a straggler's additional work a disturbance may be; empty if little.
 
-        It is its work if its quickest iterations show it, or, where these are not known, if its
-        typical bodies have most of it and waiting for a core does not account for it.
+        It is not if its typical bodies have most of the additional work, and waiting for a core
+        does not account for it.
         """
-        if self.straggler is None or self.recurring or self.judged.quickest:
+        worst, times = self.straggler, self.times
+        if worst is None or times is None or self.recurring or self.judged.quickest:
             return ""
         if self.quickest_s is not None:
-            disturbed = True
-        elif core_wait(self.run) is None or self.crowded:
-            disturbed = bool(self.disturbed)
-        else:
-            disturbed = max(self.waited, self.unusual) > 0.5
-        return " That may be a disturbance, not its work." if disturbed else ""
+            return " Its quickest iterations do not show that: perhaps a disturbance, not its work."
+        if core_wait(self.run) is None or self.crowded:
+            return " The run was disturbed: this may not be its work." if self.disturbed else ""
+        waited, unusual = self.waited, self.unusual
+        if waited > MOST_OF_EXCESS:
+            return f" Up to {percent(min(waited, 1.0), 0)} of that may be waiting for a core."
+        if unusual > MOST_OF_EXCESS:
+            return (
+                f" {percent(min(unusual, 1.0), 0)} of that is in unusually long iterations, "
+                "perhaps disturbances."
+            )
+        return ""
 
     @property
     def waited(self) -> float:
@@ -315,13 +339,15 @@ class AttachedRun:
         """Most work of a rank above the mean of all, as a share of the solve time."""
         return 0.0 if self.times is None else self.judged.imbalance
 
-    def lines(self, *, alone: bool = True) -> list[str]:
+    def lines(self, *, alone: bool = True, growth: bool = True) -> list[str]:
         """Return the sentences.
 
         Parameters
         ----------
         alone : bool
             Whether the other loops of the program are named: no other file has one of them.
+        growth : bool
+            Whether it is said where work grows.
         """
         return [
             *self.why_incomplete(),
@@ -330,7 +356,7 @@ class AttachedRun:
             self.where(),
             self.who(),
             *self.network(),
-            *self.grown(),
+            *(self.grown() if growth else ()),
             *self.counted_work(),
             *self.inner(),
             self.next(),
@@ -383,7 +409,7 @@ class AttachedRun:
 
     def other_loops(self) -> list[str]:
         """Name the loops of the program that are measured on request."""
-        named = self.run.header.loops()[:2]  # 'show --loops' has all
+        named = self.run.header.loops()[:MOST_LOOPS]
         return [f"Other loops: {'; '.join(named)}."] if named else []
 
     def of_program(self) -> str:
@@ -452,9 +478,13 @@ class AttachedRun:
         worst = self.straggler
         if worst is None:
             waiting = float(times.wait_s.sum() / max(float(times.time_s.sum()), 1e-300))
-            whole = " over all iterations" if self.recurring else ""
+            whole = (
+                "No rank is a straggler over all iterations"
+                if self.recurring
+                else ("No rank is a straggler")
+            )
             return (
-                f"No rank is a straggler{whole}: the rank with the most time outside MPI has "
+                f"{whole}: the rank with the most time outside MPI has "
                 f"{percent(self.excess)} more than the mean, which is {percent(self.imbalance)} "
                 f"of the {'solve' if self.solves else 'loop'} time. The ranks wait "
                 f"{percent(waiting, 0)} of their iterations."
@@ -467,9 +497,22 @@ class AttachedRun:
         return (
             f"Rank {worst}{host} is the straggler{when}: it spends {percent(self.excess, 0)} more "
             f"time outside MPI than the mean. It waits {percent(float(share[worst]), 0)} of its "
-            f"time, the others {percent(float(others.mean()), 0)}."
+            f"time, the others {percent(float(others.mean()), 0)}.{self.of_node(worst)}"
             f"{extra_words(self.stretches, worst, quickest=quickest)}{self.of_recurring()}"
             f"{self.doubt()}"
+        )
+
+    def of_node(self, worst: int) -> str:
+        """Say if the ranks of a straggler's node all work clearly more than any other rank."""
+        here = np.array(self.run.hosts) == self.run.hosts[worst]
+        if self.times is None or here.sum() < 2 or here.all():
+            return ""
+        work = self.times.work_s
+        if work[here].min() <= (1.0 + MATTERS) * work[~here].max():
+            return ""
+        return (
+            f" Every rank of {self.run.hosts[worst]} works longer than all ranks elsewhere: the "
+            "node is slow, or has more to do."
         )
 
     def network(self) -> list[str]:
@@ -481,7 +524,7 @@ class AttachedRun:
 
     def grown(self) -> list[str]:
         """Say where work grows from iteration to iteration, if that costs time."""
-        said = growth_words(self.run, self.stretches, WORTH_SAYING * self.undisturbed_s)
+        said = growth_words(self.run, self.stretches, COSTS * self.undisturbed_s)
         return [said] if said else []
 
     def of_recurring(self, also: str = "") -> str:
@@ -517,7 +560,7 @@ class AttachedRun:
         words = [
             f"{each['prefix'] or 'no prefix'} ({each['type']}, {each['count']:,} times) "
             f"{percent(each['seconds'] / whole, 0)}"
-            for each in self.attached.get("inner", [])
+            for each in self.attached.get("inner", [])[:MOST_INNER]
             if each["seconds"] >= MATTERS * whole
         ]
         return [f"Solves inside of these, on the first rank: {', '.join(words)}."] if words else []
@@ -532,11 +575,18 @@ class AttachedRun:
         if systematic and first is not None and first.severity != "error":
             first = None if first.code in DISTURBED else first
         if first is not None:
-            remedy = QUIET if first.code in DISTURBED else first.advice
-            why = "" if first.code in self.said else f": {first.text}"
-            return f"Next: {remedy}{why}."
+            remedy = REMEDIES.get(first.code, "")
+            if not remedy:
+                remedy = (
+                    "repeat on a quiet machine before anything else"
+                    if first.code in DISTURBED
+                    else first.advice
+                )
+            if first.code in self.said:
+                return f"Next: {remedy}."
+            return f"Next: {remedy}: {first.text}."
         if self.may_be_disturbed:
-            return f"Next: {QUIET}."
+            return "Next: repeat on a quiet machine before anything else."
         prefix = self.attached.get("prefix", "")
         variants = [each for each in self.attached.get("pipelined", []) if isinstance(each, str)]
         if self.straggler is not None and self.imbalance >= MATTERS:
@@ -551,18 +601,23 @@ class AttachedRun:
                 f"Next: see what a pipelined solver would save: hindmost whatif {path}. To measure "
                 f"it, attach once more with -{prefix}ksp_type {variants[0]}, then hindmost compare."
             )
-        lost = {name: shares.get(name, 0.0) for name in ("outside", "halo", "wait")}
-        most = max(lost, key=lambda name: lost[name])
-        if lost[most] < MATTERS:
-            return "Next: communication is not what costs time here; the work itself is."
-        if most == "outside":
+        if shares["outside"] >= MUCH_OUTSIDE:
             return (
                 "Next: look at what is done once per solve or restart, such as the set-up of the "
                 "preconditioner (-log_view)."
             )
-        if most == "halo":
+        if shares.get("halo", 0.0) >= MUCH_HALO:
             return f"Next: see which ranks wait for whose messages: hindmost show --ranks {path}"
-        return f"Next: see where ranks lose time to each other: hindmost show --efficiency {path}"
+        if shares.get("wait", 0.0) >= MATTERS:
+            return (
+                f"Next: see where ranks lose time to each other: hindmost show --efficiency {path}"
+            )
+        return (
+            "Next: communication is not what costs time here; fewer or cheaper iterations "
+            "(preconditioner, tolerance) would save more."
+            if self.solves
+            else "Next: communication is not what costs time here; the work itself is."
+        )
 
     def text(self) -> str:
         """Return all sentences."""
@@ -579,6 +634,12 @@ class AttachedRun:
         return self if self.times is not None else None
 
 
+MOST_RUNS = 3
+"""Kinds of solves of a program that get sentences, those that take longest."""
+MOST_SHOWN = 50
+"""Characters of a command line."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttachedProgram:
     """One execution of an attached program, with all of its runs.
@@ -593,17 +654,23 @@ class AttachedProgram:
     name: str
     runs: tuple[AttachedRun, ...]
 
-    def lines(self, below: Mapping[Path, Sequence[str]] = MappingProxyType({})) -> list[str]:
+    def lines(
+        self, below: Mapping[Path, Sequence[str]] = MappingProxyType({}), *, loops: bool = True
+    ) -> list[str]:
         """Return the title and the sentences.
 
         Parameters
         ----------
         below : mapping of Path to sequence of str
             What else is said of each run, below its sentences.
+        loops : bool
+            Whether the other loops of the program are named, and where work grows.
         """
         first = self.runs[0]
         attached, header = first.attached, first.run.header
         command = " ".join(attached.get("program", [])) or self.name
+        if len(command) > MOST_SHOWN:
+            command = f"{command[: MOST_SHOWN - 3]}..."
         ranks = int(attached.get("of_ranks") or header.ranks)
         began = min(each.run.header.t0_utc for each in self.runs)
         lines = [f"{self.name}: {command}, {counted(ranks, 'rank')}, {when(began)}"]
@@ -620,7 +687,8 @@ class AttachedProgram:
         for each in self.runs[:MOST_RUNS]:
             if len(self.runs) > 1:
                 lines.append(f"  {each.run.path.name}:")
-            own = (*each.lines(alone=len(self.runs) == 1), *below.get(each.run.path, ()))
+            alone = loops and len(self.runs) == 1
+            own = (*each.lines(alone=alone, growth=loops), *below.get(each.run.path, ()))
             lines += [f"  {line.strip()}" for line in own]
         if len(self.runs) > MOST_RUNS:
             lines.append(f"  {counted(len(self.runs) - MOST_RUNS, 'file')} more, of less time.")
@@ -653,8 +721,11 @@ def attached_programs(
             )
             programs.setdefault(key, []).append(found)
     return [
-        AttachedProgram(
-            name=name, runs=tuple(sorted(found, key=lambda each: -each.run.solve_time_s))
-        )
+        AttachedProgram(name=name, runs=longest_first(found))
         for (_, name, _), found in programs.items()
     ]
+
+
+def longest_first(runs: Sequence[AttachedRun]) -> tuple[AttachedRun, ...]:
+    """Return runs by their solve time."""
+    return tuple(sorted(runs, key=lambda each: -each.run.solve_time_s))

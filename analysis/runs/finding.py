@@ -99,6 +99,7 @@ def cautions(
     findings: Iterable[Finding],
     topics: Collection[Topic],
     said: Collection[str] = (),
+    most: int = MOST_SHOWN,
 ) -> list[str]:
     """Return the findings below a table whose numbers depend on some topics.
 
@@ -110,6 +111,8 @@ def cautions(
     ----------
     said : collection of str
         Codes of findings that the lines above contain.
+    most : int
+        Findings that are shown; the others are counted.
     """
     chosen = about(findings, topics)
     several = len({each.file for each in chosen}) > 1
@@ -117,7 +120,7 @@ def cautions(
     on_purpose = [each for each in unsaid if each[0].code in ON_PURPOSE]
     errors = [each for each in unsaid if each[0].severity == "error"]
     others = [each for each in errors or unsaid if each not in on_purpose]
-    shown = [*on_purpose, *others[:MOST_SHOWN]]
+    shown = [*on_purpose, *others[:most]]
     lines = [line(each, several=several) for each in shown]
     if chosen:
         doubted = [topic for topic in Topic if any(topic in each.doubts for each in chosen)]

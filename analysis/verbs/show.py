@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from hindmost.analysis.runs.attached import attached_programs
+from hindmost.analysis.runs.attached import MOST_RUNS, AttachedProgram, attached_programs
 from hindmost.analysis.runs.check import findings_of
 from hindmost.analysis.runs.finding import OF_SHOW, cautions, folded, of_file
 from hindmost.analysis.runs.groups import group_runs
@@ -37,6 +37,8 @@ examples:
 Efficiencies are load balance, serialisation, transfer and computation scaling as defined by POP, of
 the repeat with the median solve time; docs/efficiencies.md has the formulas.
 """
+MOST_LINES = 12
+"""Lines of one run: findings beyond them are only counted."""
 OF_SECTIONS = {
     "ranks": ("out",),
     "efficiency": ("windows",),
@@ -133,19 +135,42 @@ def perform(arguments: argparse.Namespace) -> int:
         known = {"programs": programs} if programs else {}
         write_json(**known, runs=entries)
         return 0
-    said = {each.run.path: each.said for program in programs for each in program.runs}
-    parts, below = [], {}
-    for run, (summary, findings) in zip(runs, shown, strict=True):
-        if run.path in said:
-            doubts = cautions(findings, OF_SHOW, said[run.path])
-            below[run.path] = [*summary.lines(below_program=True), *doubts]
-        else:
-            doubts = folded(cautions(findings, OF_SHOW, summary.said), indent="  ")
-            parts.append([*summary.lines(), *doubts])
-    of_programs = [folded(program.lines(below)) for program in programs]
-    for number, lines in enumerate([*of_programs, *parts]):
+    by_path = {run.path: each for run, each in zip(runs, shown, strict=True)}
+
+    def of_program(program: AttachedProgram, most: int, *, loops: bool = True) -> list[str]:
+        below: dict[Path, list[str]] = {}
+        for each in program.runs:
+            summary, findings = by_path[each.run.path]
+            below[each.run.path] = [
+                *summary.lines(below_program=True),
+                *cautions(findings, OF_SHOW, each.said - ({"drift"} if not loops else set()), most),
+            ]
+        return folded(program.lines(below, loops=loops))
+
+    def of_run(path: Path, most: int) -> list[str]:
+        summary, findings = by_path[path]
+        doubts = folded(cautions(findings, OF_SHOW, summary.said, most), indent="  ")
+        return [*summary.lines(), *doubts]
+
+    parts = []
+    for program in programs:
+        room = MOST_LINES * min(len(program.runs), MOST_RUNS)
+        tries = [of_program(program, most) for most in (2, 1, 0)]
+        parts.append(first_within(room, [*tries, of_program(program, 0, loops=False)]))
+    attached = {each.run.path for program in programs for each in program.runs}
+    parts += [
+        first_within(MOST_LINES, [of_run(run.path, most) for most in (2, 1, 0)])
+        for run in runs
+        if run.path not in attached
+    ]
+    for number, lines in enumerate(parts):
         write_lines(*([""] if number else []), *lines)
     return 0
+
+
+def first_within(room: int, tries: Sequence[list[str]]) -> list[str]:
+    """Return the first of some lists of lines that fits; the last, shortest one if none does."""
+    return next((each for each in tries if len(each) <= room), tries[-1])
 
 
 def show_loops(runs: Sequence[Run], *, as_json: bool) -> None:

@@ -124,11 +124,38 @@ def test_a_file_of_netgauge_is_a_trace(tmp_path: Path) -> None:
     assert (found.start_ns.tolist(), found.each_ns.tolist()) == ([0, 400_250], [1500, 2000])
 
 
+def test_quanta_of_netgauge_are_a_trace(tmp_path: Path) -> None:
+    path = tmp_path / "ng.out"
+    rows = [f"{k}             {1000 + k % 2 + (50 if k in (20, 70) else 0)}" for k in range(100)]
+    head = "# Fixed Work Quantum Benchmark\n# cycle number    duration [us]\n"
+    path.write_text(head + "\n".join(rows))
+    found = lane_of(path)
+    assert found.each_ns.tolist() == [50_000, 50_000]
+    assert found.start_ns.tolist() == [20 * 1_000_500 + 1_000_000, 70 * 1_000_500 + 1_050_000]
+
+
+def test_a_file_of_osnoise_is_a_trace_of_every_rank(tmp_path: Path) -> None:
+    path = tmp_path / "17.timing_data"
+    work = np.full((3, 200), 3e-3, np.float32)
+    work[:, 40] += 1e-4
+    work[:, 140] += 2e-4
+    work[2, 150] += 5e-4
+    step = work + np.float32(1e-5)
+    body = np.stack((work, step), axis=1).astype(np.float32).tobytes()
+    path.write_bytes(np.array([3, 200], np.int32).tobytes() + body)
+    law = read_law(f"trace:{path}")
+    lengths = [law.of_rank(rank, seed=0, repeat=0).each_ns for rank in range(4)]
+    assert [each.size for each in lengths] == [2, 2, 3, 2]  # in turn
+    assert lengths[0] == pytest.approx([100_000, 200_000], rel=0.01)
+
+
 WRONG_FORMATS = {
-    "# Fixed Time Quantum Benchmark\n 0  17\n 1  17\n": "both in nanoseconds",
+    "# Fixed Time Quantum Benchmark\n 0  17\n 1  17\n": "counts work and not time",
     "# a [us] b [ns]\n0 1\n5 1\n": "names several units",
     NETGAUGE.replace("[ns]\tself", "[ms]\tself").replace("duration [ns]", "duration [ms]"): "sever",
+    NETGAUGE.replace("0.00 s", "7.00 s"): "is the unit of the columns right?",
     "# start [s] duration [s]\n0 1\n1e9 1\n": "is its unit right?",
+    "# Fixed Work Quantum\n# duration [us]\n0 10\n1 10\n2 10\n": "no noise to inject",
     "# start [us] duration [us]\n0 -1\n5 1\n": "line 2 is '0 -1'",
 }
 
@@ -149,3 +176,6 @@ def test_any_bytes_are_refused_by_name(tmp_path: Path) -> None:
         path.write_bytes(random.bytes(size))
         with pytest.raises(DataError, match=r"noise\.bin"):
             read_law(f"trace:{path}")
+    path.write_bytes(np.array([1, 2], np.int32).tobytes() + b"\xff" * 16)
+    with pytest.raises(DataError, match="times that cannot be"):
+        read_law(f"trace:{path}")

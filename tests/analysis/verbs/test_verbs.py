@@ -294,3 +294,23 @@ def test_a_run_that_is_given_twice_is_no_repeat(
     files = [len(each["files"]) for each in json.loads(printed.out)["predictions"]]
     assert files == ([2, 1] if again == "folder" else [1])
     assert "counts once" in printed.err
+
+
+def test_one_run_takes_at_most_twelve_lines(
+    tmp_path: Path, header: Header, capsys: pytest.CaptureFixture[str]
+) -> None:
+    values = run_values(iterations=400, ranks=3, restart=20, seed=0)
+    slow = np.ones((400, 1))
+    slow[:40], slow[300:], slow[[5, 90, 210]] = 1.4, 2.0, 60.0
+    phases = np.asarray(values["phase_duration"]) * slow[:, :, None]
+    write_whole(
+        tmp_path,
+        replace(header, iterations=400, restart=20),
+        values | {"phase_duration": phases, "duration": phases.sum(axis=2)},
+    )
+    main(["check", str(tmp_path)])
+    assert capsys.readouterr().out.count("In doubt:") >= 3
+    main(["show", str(tmp_path)])
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) <= 12
+    assert "more finding" in lines[-1]
