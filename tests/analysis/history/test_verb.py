@@ -291,4 +291,3 @@ def test_help_shows_both_forms(capsys: pytest.CaptureFixture[str]) -> None:
     printed = capsys.readouterr().out
     assert "hindmost history ack FILE-OR-DIR" in printed
     assert np.all([name in printed for name in ("--state", "--mail", "--since", "--ack")])
-    assert "(0.0001 for robust, 0.005 for report)" in " ".join(printed.split())
