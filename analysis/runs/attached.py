@@ -74,8 +74,6 @@ def rank_times(run: Run) -> RankTimes | None:
     )
 
 
-COSTS = 0.02
-"""Share of the solve time that this additional work takes, from which on it is one."""
 MOST_OF_EXCESS = 0.5
 """Share of a straggler's additional work from which on what may explain it is said."""
 MOST_LOOPS = 2
@@ -143,7 +141,7 @@ class Judged:
     @property
     def names_one(self) -> bool:
         """Whether a rank works clearly more than the mean, at a cost."""
-        return self.excess > MATTERS and self.imbalance > COSTS
+        return self.excess > MATTERS and self.imbalance > WORTH_SAYING
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -524,7 +522,7 @@ class AttachedRun:
 
     def grown(self) -> list[str]:
         """Say where work grows from iteration to iteration, if that costs time."""
-        said = growth_words(self.run, self.stretches, COSTS * self.undisturbed_s)
+        said = growth_words(self.run, self.stretches, WORTH_SAYING * self.undisturbed_s)
         return [said] if said else []
 
     def of_recurring(self, also: str = "") -> str:
