@@ -91,7 +91,9 @@ def hold_to_slow_link(folder: Path, script: Callable[[str], str], submit: Submit
         assert link["nodes"] == ["n0", "n1"]
         assert DELAY_S < link["message_s"] < 2 * DELAY_S
         assert DELAY_S < link["reduction_s"] < 2 * DELAY_S
-        assert link["share"] > 0.5
+        # If a rank begins a way later than the other, each waits once for both ways: half is the
+        # link's, half the other's lateness.
+        assert link["share"] > 0.9 * DELAY_S * run["iterations"] / run["solve_time_s"]
     assert text.count("The network between n0 and n1: ") == REPEATS
     quick_s, slow_s = (
         sorted(run.solve_time_s for run in recorded(folder, out)) for out in ("quick", "slow")
