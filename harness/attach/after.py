@@ -59,6 +59,6 @@ def tell_recorded(file: Path) -> None:
     warn_lines(f"hindmost: recorded {file}: {what}")
     others = header.loops()
     if others:
-        warn(f"Other loops: {'; '.join(others)}.")
+        warn(f"Other loops: {'; '.join(others[:4])}.")  # 'show --loops' has all
     if not header.complete:
         warn(f"{file} is INCOMPLETE: {header.spec.get('failure', 'records were lost')}")

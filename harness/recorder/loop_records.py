@@ -1,6 +1,7 @@
 """The records of a user's loop: memory for them, and what was sent.
 
-Memory is added between iterations only, one piece at a time, so a loop can have any length.
+Memory is added between iterations only, one piece at a time, up to 0.5 GB on a rank.
+Iterations after that are not kept.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 PIECE = 1 << 22
 """Records of a piece of memory, at least: 100 MB, of which only what is used is taken."""
+MOST_RECORDS = 1 << 24
+"""From which on no piece is added: a loop of days must not take the memory of the program."""
 
 
 class LoopRecords:
@@ -27,7 +30,8 @@ class LoopRecords:
     Attributes
     ----------
     lost : int
-        Records for which there was no room: an iteration had very many more than those before it.
+        Records for which there was no room: the loop is too long, or an iteration had very many
+        more than those before it.
     until_ns : int
         When the last record before these ended.
     """
@@ -35,7 +39,7 @@ class LoopRecords:
     def __init__(self, library: Any, state: State) -> None:
         self._library, self._state = library, state
         self._pieces: list[NDArray[np.void]] = []
-        self._seen = self._most = 0
+        self._seen = self._most = self._kept = 0
         self.lost, self.until_ns = 0, (1 << 63) - 1
         self._memory = np.empty(PIECE, RECORD)
         library.hindmost_memory_for(self._memory.ctypes.data, PIECE, min(PIECE, 1 << 16))
@@ -46,7 +50,8 @@ class LoopRecords:
         seen = int(self._state["seen"])
         self._most = max(self._most, seen - self._seen)
         self._seen = seen
-        if self._memory.size - seen >= max(2 * self._most, PIECE // 4):
+        enough = self._memory.size - seen >= max(2 * self._most, PIECE // 4)
+        if enough or self._kept >= MOST_RECORDS:
             return
         self._take()
         self._memory = np.empty(max(PIECE, 4 * self._most), RECORD)
@@ -60,6 +65,7 @@ class LoopRecords:
         if seen > kept and not self.lost and kept:
             self.until_ns = int(self._memory["end_ns"][kept - 1])
         self.lost += seen - kept
+        self._kept += kept
         self._pieces.append(self._memory[:kept])
         self._memory = self._memory[:0]
 

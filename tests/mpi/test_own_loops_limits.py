@@ -116,7 +116,9 @@ loop_records.PIECE = 64
 for name, calls in (
     ("grown", lambda step: 10 + 5 * step),
     ("sudden", lambda step: 1000 if step == 9 else 1),
+    ("long", lambda step: 10),
 ):
+    loop_records.MOST_RECORDS = 100 if name == "long" else 1 << 24
     with hindmost.record(name + ".h5", comm) as recorder:
         for step in range(40):
             with recorder.iteration():
@@ -136,6 +138,16 @@ def test_memory_for_records_grows_between_iterations(recorded: Recorded) -> None
     assert run.variable("event_kind").tolist() == [[EventKind.REDUCE]] * 9
     assert run.header.records_lost > 1000
     assert "records found no room in memory" in run.header.spec["failure"]
+
+
+@pytest.mark.mpi
+def test_a_long_loop_keeps_the_iterations_for_which_there_is_memory(recorded: Recorded) -> None:
+    run = hindmost.open(recorded.folder / "long.h5")
+    assert_books_close(run)
+    # Two pieces of five iterations, then one that is filled: 64 calls.
+    assert (run.bodies, run.header.complete) == (16, False)
+    assert np.count_nonzero(run.variable("event_kind"), axis=1).tolist() == [10] * 16
+    assert run.header.records_lost == 2 * (400 - 164)
 
 
 MARKED = """
