@@ -7,8 +7,9 @@ from pathlib import Path
 from hindmost.errors import DataError, HindmostError
 from hindmost.harness.attach.convert import convert
 from hindmost.harness.attach.folder import BusyError, UnusableError
-from hindmost.harness.attach.header import KIND, LOOP
+from hindmost.harness.attach.header import KIND
 from hindmost.harness.attach.outcome import Recorded
+from hindmost.harness.attach.raw_json import LOOP
 from hindmost.harness.attach.settings import iteration_call
 from hindmost.harness.runfile.reader import open_run
 from hindmost.output import warn, warn_lines

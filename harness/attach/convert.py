@@ -21,7 +21,7 @@ from hindmost.harness.attach.folder import (
     remove,
     torn,
 )
-from hindmost.harness.attach.header import LOOP, origins_of
+from hindmost.harness.attach.header import origins_of
 from hindmost.harness.attach.iterations import UnsureError
 from hindmost.harness.attach.missing_marks import (
     advice,
@@ -31,6 +31,7 @@ from hindmost.harness.attach.missing_marks import (
     why_nothing,
 )
 from hindmost.harness.attach.raw import RawProgram, read_program
+from hindmost.harness.attach.raw_json import LOOP
 from hindmost.harness.attach.section_group import SectionGroup
 from hindmost.harness.attach.sections import how_killed, sections_of
 from hindmost.harness.attach.settings import FIND

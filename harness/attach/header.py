@@ -16,7 +16,7 @@ import numpy as np
 from hindmost.harness.attach.iterations import Iterations
 from hindmost.harness.attach.missing_marks import why_different
 from hindmost.harness.attach.raw import RawProgram
-from hindmost.harness.attach.raw_json import Inner, Section
+from hindmost.harness.attach.raw_json import LOOP, Inner, Section
 from hindmost.harness.attach.sections import Matched, how_killed
 from hindmost.harness.attach.settings import FIND
 from hindmost.harness.attach.stopped import where_ranks_stood
@@ -32,7 +32,6 @@ from hindmost.text import counted
 
 NORMS = {0: "none", 1: "preconditioned", 2: "unpreconditioned", 3: "natural"}
 """PETSc's names of norms, by number."""
-LOOP = "loop"
 MOST_NAME = 60
 """Characters of a program's name in the name of a file."""
 MOST_INNER = 20

@@ -31,8 +31,8 @@ from hindmost.harness.loops.choice import (
 from hindmost.harness.loops.code import Functions
 from hindmost.harness.loops.names import place_of_loop, places_of
 from hindmost.harness.loops.tree import ContextCalls, Loop, every_kth, loops_of
-from hindmost.harness.recorder.bodies import Recording
 from hindmost.harness.recorder.library import NS, Flag
+from hindmost.harness.recorder.recording import Recording
 from hindmost.harness.runfile.contexts import PYTHON, CallContexts
 from hindmost.text import counted, percent
 

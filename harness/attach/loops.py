@@ -22,10 +22,10 @@ from hindmost.harness.attach.iterations import (
 )
 from hindmost.harness.attach.raw import RawSection
 from hindmost.harness.attach.sections import Matched
-from hindmost.harness.recorder.bodies import Recording
+from hindmost.harness.recorder.bodies import bodies_of_loop
 from hindmost.harness.recorder.library import NS
-from hindmost.harness.recorder.loop_bodies import bodies_of_loop
 from hindmost.harness.recorder.pattern import MONITOR
+from hindmost.harness.recorder.recording import Recording
 from hindmost.harness.runfile.bodies import INJECTED, PHASES, RankBodies
 from hindmost.harness.runfile.contexts import CallContexts
 
@@ -271,7 +271,9 @@ def measured(bodies: RankBodies) -> Found:
     Set-up is not in it, nor how long a rank waited for one that had failed.
     """
     spent_s = float(bodies.duration.sum())
-    alone = replace(bodies, lead_out_s=0.0, solve_time_s=spent_s, injected_outside_s=0.0)
+    alone = replace(
+        bodies, lead_in_s=0.0, lead_out_s=0.0, solve_time_s=spent_s, injected_outside_s=0.0
+    )
     return Found(bodies=alone, norms=np.full(bodies.duration.size, np.nan), seconds=spent_s)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -13,28 +13,21 @@ from hindmost.harness.campaign import LARGEST
 from hindmost.harness.krylov.problems.problem import LinearSystem
 from hindmost.harness.krylov.recorded import (
     NOT_FINITE,
-    bodies_of_all,
+    RecordedSolve,
     converged_reason,
-    counted_apart,
     incoming_edges,
     norm_type,
-    residual_norms,
-    run_of_rank,
-    synchronisation_of,
     true_residual,
     why_nothing,
 )
 from hindmost.harness.krylov.solvers import Solver
 from hindmost.harness.memory import check_memory
 from hindmost.harness.petsc import Parallel
-from hindmost.harness.recorder.bodies import Recording
 from hindmost.harness.recorder.injection import RankInjection
 from hindmost.harness.recorder.library import RECORD
 from hindmost.harness.recorder.petsc_recorder import Recorder, add_monitor
-from hindmost.harness.runfile.bodies import BodyKind
-from hindmost.harness.runfile.contents import RankRun
+from hindmost.harness.recorder.recording import Recording
 from hindmost.harness.runfile.ending import Ending
-from hindmost.harness.runfile.provenance import load_of_host
 
 FORCED = {
     "ksp_rtol": "0",
@@ -63,30 +56,6 @@ class Tolerance:
 
     rtol: float = 0.0
     atol: float = 0.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecordedSolve:
-    """One recorded solve.
-
-    Attributes
-    ----------
-    rank : RankRun
-        What this rank noted.
-    records_lost : int
-        Records of all ranks that did not fit into memory.
-    begin_utc_ns : int
-        When the barrier before the solve was left, since 1970.
-    ending : Ending
-    synchronisation : str
-        ``blocking`` or ``pipelined``.
-    """
-
-    rank: RankRun
-    records_lost: int
-    begin_utc_ns: int
-    ending: Ending
-    synchronisation: Literal["blocking", "pipelined"]
 
 
 class RecordedSolver:
@@ -220,36 +189,28 @@ class RecordedSolver:
                 communicator,
             )
         detours = 0 if injection is None else self.iterations + 1
-        load_before = load_of_host()
         recording = self._solve(needed + detours + SPARE_RECORDS, injection)
         self._refuse_nothing()
-        lost = communicator.allreduce(recording.lost)
-        iterations = self.ksp.getIterationNumber()
-        bodies, generic = bodies_of_all(
-            recording, self.solver, iterations, communicator, lost=lost > 0
-        )
-        norms = residual_norms(bodies, self.ksp.getConvergenceHistory(), iterations)
         residual = true_residual(self._system)
         finite = residual is None or bool(np.isfinite(residual))
-        run = run_of_rank(recording, bodies, norms, self._incoming, load_before)
         ending = Ending(
             asked=self.iterations,
-            done=int(np.count_nonzero(bodies.kind != BodyKind.FILL)),
+            done=0,
             reason=converged_reason(self.ksp),
             rtol=self._tolerance.rtol,
             atol=self._tolerance.atol,
             norm=norm_type(self.ksp),
             true_residual=residual if finite else None,
-            generic=generic,
             flaw="" if finite else NOT_FINITE,
-            counted=counted_apart(bodies, generic, iterations, lost=lost > 0),
         )
-        return RecordedSolve(
-            rank=run,
-            records_lost=lost,
-            begin_utc_ns=recording.begin_utc_ns,
-            ending=ending,
-            synchronisation=synchronisation_of(self.solver, bodies, communicator),
+        return RecordedSolve.of(
+            recording,
+            self.solver,
+            ending,
+            self.ksp.getIterationNumber(),
+            self.ksp.getConvergenceHistory(),
+            self._incoming,
+            communicator,
         )
 
     def _refuse_nothing(self) -> None:

@@ -14,8 +14,8 @@ from tests.mpi.test_recording import assert_books_close
 import hindmost
 from hindmost.analysis.runs.efficiency.of_run import body_block
 from hindmost.analysis.runs.tallies import Block
+from hindmost.harness.recorder.bodies import with_regions
 from hindmost.harness.recorder.library import RECORD
-from hindmost.harness.recorder.loop_bodies import with_regions
 from hindmost.models.events import EventKind
 
 START = """
