@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -42,22 +41,6 @@ ROOM = 1.1
 SPARE_RECORDS = 1000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tolerance:
-    """The tolerances of a solve; PETSc's ``rtol`` and ``atol``, 0 for none.
-
-    Attributes
-    ----------
-    rtol : float
-        Of the norm of the residual over that of the right side.
-    atol : float
-        Of the norm of the residual.
-    """
-
-    rtol: float = 0.0
-    atol: float = 0.0
-
-
 class RecordedSolver:
     """A solver that is set up on a linear system and can run repeatedly.
 
@@ -75,8 +58,9 @@ class RecordedSolver:
         PETSc's name, unless the options name another.
     counting : bool
         Whether instructions and cycles are counted; their counters are open.
-    tolerance : Tolerance or None
-        None: the solve goes on until its iterations are done.
+    rtol : float or None
+        Of the norm of the residual over that of the right side, where a solve ends; None: it
+        goes on until its iterations are done.
     activities : bool
         Whether the local work is divided into activities.
     options : mapping of str to str, optional
@@ -92,7 +76,7 @@ class RecordedSolver:
         preconditioner: str,
         parallel: Parallel,
         counting: bool = False,
-        tolerance: Tolerance | None = None,
+        rtol: float | None = None,
         activities: bool = False,
         options: Mapping[str, str] | None = None,
     ) -> None:
@@ -104,21 +88,20 @@ class RecordedSolver:
         self._parallel = parallel
         self.records_needed = 0
         database = parallel.PETSc.Options()
-        set_defaults(database, {**({} if tolerance else FORCED), "pc_type": preconditioner})
+        set_defaults(database, {**({} if rtol else FORCED), "pc_type": preconditioner})
         ksp = parallel.PETSc.KSP().create(comm=system.matrix.getComm())
         ksp.setOperators(system.matrix)
         ksp.setType(solver.name)
-        wanted = tolerance or Tolerance()
-        ksp.setTolerances(rtol=wanted.rtol, atol=wanted.atol, max_it=iterations)
+        ksp.setTolerances(rtol=rtol or 0.0, atol=0.0, max_it=iterations)
         real_bytes = np.dtype(parallel.PETSc.RealType).itemsize
         add_monitor(ksp, real_bytes, first=True)  # before those of options
-        self._own_options = {} if tolerance else {**solver.options, **(options or {})}
+        self._own_options = {} if rtol else {**solver.options, **(options or {})}
         # Other solvers of the same database are to know nothing of them.
         self._own_options = set_defaults(database, self._own_options)
         ksp.setFromOptions()
         for name in self._own_options:
             database.delValue(name)
-        self._refuse_other(ksp, wanted)
+        self._refuse_other(ksp, rtol)
         scalar_bytes = np.dtype(parallel.PETSc.ScalarType).itemsize
         # PETSc's integers may have 32 bits.
         ksp.setConvergenceHistory(length=min(2 * iterations + 100, LARGEST), reset=True)
@@ -127,7 +110,7 @@ class RecordedSolver:
         self.ksp = ksp
         self._incoming = incoming_edges(system.matrix, parallel.communicator.rank, scalar_bytes)
 
-    def _refuse_other(self, ksp: Any, wanted: Tolerance) -> None:
+    def _refuse_other(self, ksp: Any, wanted: float | None) -> None:
         """Raise a UsageError if PETSc's options changed the solver."""
         name, iterations = self.solver.name, self.iterations
         rtol, atol, _, most = ksp.getTolerances()
@@ -137,15 +120,13 @@ class RecordedSolver:
                 f"with {iterations} iterations to {ksp.getType()} with {most}; use --solver and "
                 "--iterations instead."
             )
-        given = wanted.rtol > 0.0 or wanted.atol > 0.0
-        if given and not np.allclose((rtol, atol), (wanted.rtol, wanted.atol), rtol=1e-6, atol=0):
+        if wanted is not None and not np.isclose(rtol, wanted, rtol=1e-6, atol=0):
             raise UsageError(
-                f"A PETSc option (in PETSC_OPTIONS, in a .petscrc) changed rtol {wanted.rtol:g} "
-                f"and atol {wanted.atol:g} to {rtol:g} and {atol:g}; use --rtol and --atol "
-                "instead."
+                f"A PETSc option (in PETSC_OPTIONS, in a .petscrc) changed rtol {wanted:g} to "
+                f"{rtol:g}; use --rtol instead."
             )
         skipped = self._parallel.PETSc.Options().getString("ksp_convergence_test", "") == "skip"
-        self._tolerance = Tolerance() if skipped else Tolerance(rtol=rtol, atol=atol)
+        self._rtol, self._atol = (0.0, 0.0) if skipped else (rtol, atol)
 
     @property
     def petsc_options(self) -> dict[str, str]:
@@ -197,8 +178,8 @@ class RecordedSolver:
             asked=self.iterations,
             done=0,
             reason=converged_reason(self.ksp),
-            rtol=self._tolerance.rtol,
-            atol=self._tolerance.atol,
+            rtol=self._rtol,
+            atol=self._atol,
             norm=norm_type(self.ksp),
             true_residual=residual if finite else None,
             flaw="" if finite else NOT_FINITE,
