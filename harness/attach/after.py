@@ -13,7 +13,7 @@ from hindmost.harness.attach.raw_json import LOOP
 from hindmost.harness.attach.settings import iteration_call
 from hindmost.harness.runfile.reader import open_run
 from hindmost.output import warn, warn_lines
-from hindmost.text import counted
+from hindmost.text import counted, first_of
 
 
 def convert_ended(process: Recorded, out: Path, iterate_at: str) -> None:
@@ -60,6 +60,6 @@ def tell_recorded(file: Path) -> None:
     warn_lines(f"hindmost: recorded {file}: {what}")
     others = header.loops()
     if others:
-        warn(f"Other loops: {'; '.join(others[:4])}.")  # 'show --loops' has all
+        warn(f"Other loops: {first_of(others, '; ')}.")  # 'show --loops' has all
     if not header.complete:
         warn(f"{file} is INCOMPLETE: {header.spec.get('failure', 'records were lost')}")

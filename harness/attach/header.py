@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -30,14 +30,11 @@ from hindmost.harness.runfile.provenance import Origins
 from hindmost.records import from_document, to_document
 from hindmost.text import counted
 
+T = TypeVar("T")
 NORMS = {0: "none", 1: "preconditioned", 2: "unpreconditioned", 3: "natural"}
 """PETSc's names of norms, by number."""
 MOST_NAME = 60
 """Characters of a program's name in the name of a file."""
-MOST_INNER = 20
-"""Kinds of inner solves that are listed, those that take longest."""
-MOST_RANKS = 1000
-"""Ranks that are listed, where a run is not of all of them."""
 MOST_WORDS = 10_000
 """Characters of a part of a header: an attribute of HDF5 has 64 KiB."""
 KIND = "attached"
@@ -97,14 +94,14 @@ def is_writable(name: str, value: Any) -> bool:
 
 def limited(words: Sequence[str]) -> list[str]:
     """Return the first words of a command line, as many as a header has room for."""
-    kept: list[str] = []
-    room = MOST_WORDS
-    for word in words:
-        room -= len(json.dumps(word)) + 2
-        if room < 0:
-            return [*kept, "..."]
-        kept.append(word)
-    return kept
+    kept = within_room(words)
+    return kept if len(kept) == len(words) else [*kept, "..."]
+
+
+def within_room(values: Sequence[T]) -> list[T]:
+    """Return the first values, as many as a header has room for."""
+    ends = np.cumsum([len(json.dumps(each)) + 2 for each in values])
+    return list(values[: int(np.searchsorted(ends, MOST_WORDS, side="right"))])
 
 
 def limited_options(options: Mapping[str, str]) -> dict[str, str]:
@@ -283,7 +280,7 @@ def attached_of(
             "scalar": first.scalar,
         }
     if group[0].ranks != tuple(range(program.size)):
-        said["ranks"] = list(group[0].ranks[:MOST_RANKS])
+        said["ranks"] = within_room(group[0].ranks)
         said["of_ranks"] = program.size
     if end is not None:
         said |= {"solves_seen": end.solves_seen, "solves_skipped": solves_not_recorded(program)}
@@ -328,8 +325,8 @@ def inner_of(facts: Sequence[Section]) -> list[Json]:
             key = (inner.prefix[:MOST_NAME], inner.type[:MOST_NAME])
             before = sums.get(key, Inner(type=key[1], prefix=key[0]))
             sums[key] = replace(before, count=before.count + inner.count, ns=before.ns + inner.ns)
-    longest = sorted(sums.values(), key=lambda inner: -inner.ns)[:MOST_INNER]
-    return [
+    longest = sorted(sums.values(), key=lambda inner: -inner.ns)
+    said: list[Json] = [
         {
             "prefix": each.prefix,
             "type": each.type,
@@ -338,6 +335,7 @@ def inner_of(facts: Sequence[Section]) -> list[Json]:
         }
         for each in longest
     ]
+    return within_room(said)
 
 
 def failure_of(

@@ -34,7 +34,7 @@ from hindmost.harness.loops.tree import ContextCalls, Loop, every_kth, loops_of
 from hindmost.harness.recorder.library import NS, Flag
 from hindmost.harness.recorder.recording import Recording
 from hindmost.harness.runfile.contexts import PYTHON, CallContexts
-from hindmost.text import counted, percent
+from hindmost.text import counted, first_of, percent
 
 POLLS = frozenset(
     (
@@ -44,7 +44,6 @@ POLLS = frozenset(
 )
 """Classes of calls whose number depends on when messages arrive."""
 FILES = frozenset(("files", "file_requests"))
-MOST_NAMED = 4
 
 
 class UnsureError(DataError):
@@ -418,11 +417,12 @@ def names_of(
 def _listed(names: Mapping[Signature, str], candidates: Mapping[Signature, Candidate]) -> str:
     """Name loops, those with most of the time first."""
     several = [each for each in candidates.values() if each.iterates]
-    return "; ".join(
+    loops = [
         f"'{names[each.signature]}' {each.iterations:,} x, {percent(each.share, 0)} of the time"
         + ("" if each.equal else f" (up to {each.most:,} on other ranks)")
-        for each in sorted(several, key=lambda each: -each.share)[:MOST_NAMED]
-    )
+        for each in sorted(several, key=lambda each: -each.share)
+    ]
+    return first_of(loops, "; ")
 
 
 def _why_none(

@@ -45,8 +45,6 @@ NORM = np.dtype("<f8")
 HEAD = struct.Struct("<4sIQIIII")
 """Magic, kind, bytes of the payload, number of the frame among those of its rank, rank, nothing,
 and the CRC-32 of these and of the payload."""
-CHECKED = HEAD.size - 4
-"""Bytes of the head before its checksum."""
 BACK = struct.Struct("<I")
 MAGIC = b"HMRN"
 
@@ -176,7 +174,7 @@ def frame_at(data: mmap.mmap, at: int) -> tuple[int | None, int, int, Span, str]
     begin = at + HEAD.size
     if length > len(data) - begin:
         return rank, number, 0, Span(), "is cut off"
-    before = zlib.crc32(data[at : at + CHECKED])
+    before = zlib.crc32(data[at : begin - 4])
     with memoryview(data) as view, view[begin : begin + length] as payload:
         good = zlib.crc32(payload, before) == checksum
     why = "" if good else "does not have its checksum"

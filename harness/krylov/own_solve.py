@@ -45,12 +45,10 @@ from hindmost.harness.runfile.writer import write_run_as
 from hindmost.output import warn
 from hindmost.records import to_document
 
-RECORDS_PER_ITERATION = 2000
 MOST_RECORDS = 1 << 23
 """Room for records of a solve that nobody has measured; only what is used takes memory."""
 TOUCHED_RECORDS = 1 << 17
 """Of these the memory is made ready before the solve."""
-LONGEST_HISTORY = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,7 +153,7 @@ class KSPRecorder:
             ksp.setUp()
             self._most = int(ksp.getTolerances()[3])
             if ksp.getAttr("__history__") is None:  # the program keeps none itself
-                length = min(2 * self._most + 100, LONGEST_HISTORY)
+                length = min(2 * self._most + 100, MOST_RECORDS)
                 ksp.setConvergenceHistory(length=length, reset=True)
             self._recorder = on_all(comm, self._make_recorder)
             self._end: SolveEnd | None = None
@@ -187,7 +185,7 @@ class KSPRecorder:
         return Recorder(
             self._ksp,
             self._solver.pattern,
-            min(RECORDS_PER_ITERATION * (self._most + 1), MOST_RECORDS),
+            MOST_RECORDS,
             activities=self._activities and self.mpi_seen,
             touched=TOUCHED_RECORDS,
         )

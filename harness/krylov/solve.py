@@ -126,7 +126,7 @@ class RecordedSolver:
                 f"{rtol:g}; use --rtol instead."
             )
         skipped = self._parallel.PETSc.Options().getString("ksp_convergence_test", "") == "skip"
-        self._rtol, self._atol = (0.0, 0.0) if skipped else (rtol, atol)
+        self._rtol, self._atol = (0.0, 0.0) if skipped else (float(rtol), float(atol))
 
     @property
     def petsc_options(self) -> dict[str, str]:
