@@ -109,7 +109,7 @@ test-recorder: setup-test
 	@$(PYTEST) -n 2 --dist loadgroup $(ON_STACKS)
 
 test-blas: setup-blas
-	@PYTHONDONTWRITEBYTECODE= $(BIN)/python setup/blas.py $(if $(filter other,$(BLAS)),tests/mpi,--all)
+	@PYTHONDONTWRITEBYTECODE= $(BIN)/python setup/blas.py $(if $(filter other,$(BLAS)),tests/mpi)
 
 test-slurm: setup-slurm
 	@$(BIN)/python -m pytest tests/jobs/slurm -m slurm_slow

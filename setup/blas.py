@@ -99,15 +99,21 @@ def settings(*, every: bool) -> dict[str, dict[str, str]]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="other_blas", description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--all", action="store_true", help="every library, processor and thread")
-    parser.add_argument("tests", nargs="*", default=TESTS, help="files or folders of tests")
+    parser.add_argument(
+        "tests",
+        nargs="*",
+        help="with the library that is not the default (all tests, with every one)",
+    )
     arguments = parser.parse_args()
     failed = []
-    for name, variables in settings(every=arguments.all).items():
+    for name, variables in settings(every=not arguments.tests).items():
         print(f"== {name}: {variables}", flush=True)
         command = [sys.executable, "-m", "pytest", "-n", "2", "--dist", "loadgroup"]
         process = subprocess.run(
-            [*command, *arguments.tests], cwd=ROOT, env=os.environ | variables, check=False
+            [*command, *(arguments.tests or TESTS)],
+            cwd=ROOT,
+            env=os.environ | variables,
+            check=False,
         )
         if process.returncode != 0:
             failed.append(name)
