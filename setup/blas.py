@@ -102,7 +102,7 @@ def main() -> int:
     parser.add_argument(
         "tests",
         nargs="*",
-        help="with the library that is not the default (all tests, with every one)",
+        help="of the library that is not the default (all)",
     )
     arguments = parser.parse_args()
     failed = []
