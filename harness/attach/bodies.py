@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from hindmost.errors import UnknownPatternError
 from hindmost.harness.attach.blocks import Blocks
-from hindmost.harness.attach.iterations import Iterations
 from hindmost.harness.attach.raw import Frame, RawRank, RawSection
 from hindmost.harness.attach.raw_json import LOOP
 from hindmost.harness.attach.sections import Matched
@@ -26,6 +25,7 @@ from hindmost.harness.recorder.events import MOST_CELLS
 from hindmost.harness.recorder.library import NOTED, NS, RECORD
 from hindmost.harness.recorder.pattern import MONITOR
 from hindmost.harness.recorder.recording import Recording, no_records
+from hindmost.harness.runfile.attributes import Attached
 from hindmost.harness.runfile.bodies import INJECTED, PHASES, RankBodies, RankEvents
 
 FINDING = "finding iterations"
@@ -147,8 +147,8 @@ class Agreed:
         Why there are no bodies although there were iterations; empty otherwise.
     cut : bool
         Whether some rank has iterations that others do not have.
-    iterations : Iterations or None
-        Where no marks were made: what the iterations are.
+    iterations : Attached or None
+        Where no marks were made: what the file says of the iterations.
     work : float or None
         What the program counted on all ranks; None if it counts nothing.
     """
@@ -158,7 +158,7 @@ class Agreed:
     generic: str = ""
     why_none: str = ""
     cut: bool = False
-    iterations: Iterations | None = None
+    iterations: Attached | None = None
     work: float | None = None
 
 

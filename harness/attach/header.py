@@ -13,7 +13,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from hindmost.harness.attach.iterations import Iterations
 from hindmost.harness.attach.missing_marks import why_different
 from hindmost.harness.attach.raw import RawProgram
 from hindmost.harness.attach.raw_json import LOOP, Inner, Section
@@ -22,7 +21,7 @@ from hindmost.harness.attach.settings import FIND
 from hindmost.harness.attach.stopped import where_ranks_stood
 from hindmost.harness.krylov.solvers import solver_named
 from hindmost.harness.recorder.library import RECORD
-from hindmost.harness.runfile.attributes import OBJECTS, Json
+from hindmost.harness.runfile.attributes import OBJECTS, Attached, Json
 from hindmost.harness.runfile.bodies import INJECTED, PHASES, BodyKind, RankBodies
 from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.ending import KEY, REACHED, Ending
@@ -120,7 +119,7 @@ def header_of(
     failure: str,
     seen: bool,
     origins: Origins,
-    iterations: Iterations | None = None,
+    iterations: Attached | None = None,
     phase: int = 0,
     work: int | None = None,
 ) -> Header:
@@ -140,8 +139,8 @@ def header_of(
         Why the run is incomplete; empty if it is complete.
     seen : bool
         Whether the recorder saw MPI calls.
-    iterations : Iterations, optional
-        What they are, where no marks were made.
+    iterations : Attached, optional
+        What the file says of them, where no marks were made.
     phase : int
         Of several loops that the program does one after the other, which: the first has the name
         of the program, others that of their function, too.
@@ -180,9 +179,11 @@ def header_of(
     noise = program.first.program
     if noise.injected:
         spec |= {INJECTED: noise.injected, "seed": noise.injection_seed}
+    workload = workload_of(program, facts)
+    if phase and iterations and "loop" in iterations:
+        workload += f"-{file_name(iterations['loop']['name'].partition(' (')[0])}"
     header = origins.header(
-        workload=workload_of(program, facts)
-        + (f"-{file_name(iterations.option.partition(' (')[0])}" if phase and iterations else ""),
+        workload=workload,
         solver=(file_name(facts.type) or "unknown") if is_solve else LOOP,
         ranks=len(group[0].ranks),
         iterations=done,
@@ -235,7 +236,7 @@ def attached_of(
     program: RawProgram,
     group: Sequence[Matched],
     none: int,
-    iterations: Iterations | None,
+    iterations: Attached | None,
     work: int | None,
 ) -> Json:
     """Return what is said of the program and of the solves of a run."""
@@ -255,17 +256,8 @@ def attached_of(
     if facts[0].what == LOOP:
         del said["solves"], said["prefix"]
         said["work"] = work
-        if iterations is not None and iterations.call:
-            said["iterate_at"] = {"call": iterations.call, "calls": iterations.every}
-        elif iterations is not None:
-            said["loop"] = {
-                "name": iterations.option,
-                "iterations": iterations.count,
-                "share": iterations.share,
-                "few": iterations.few,
-                "by_code": iterations.by_code,
-                "loops": [to_document(each) for each in iterations.loops],
-            }
+        if iterations is not None:
+            said |= iterations
         elif first.mark_call and first.mark_call != FIND:
             said["iterate_at"] = {"call": first.mark_call, "calls": first.mark_nth}
         said["marks_differ"] = why_different(program, group) or None
