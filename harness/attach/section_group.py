@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.files import make_folder
+from hindmost.files import append_line, make_folder, read_text
 from hindmost.harness.attach.blocks import Blocks, PerBlock
 from hindmost.harness.attach.bodies import (
     Agreed,
@@ -22,7 +24,6 @@ from hindmost.harness.attach.bodies import (
     on_common_clock,
     recording_of,
 )
-from hindmost.harness.attach.folder import Journal, Report
 from hindmost.harness.attach.header import failure_of, header_of
 from hindmost.harness.attach.loops import Ends, LoopOfRanks
 from hindmost.harness.attach.raw import Frame, RawProgram, RawRank, RawSection
@@ -39,7 +40,13 @@ from hindmost.harness.runfile.provenance import Origins
 from hindmost.harness.runfile.writer import write_run_as
 from hindmost.harness.solo import Solo
 from hindmost.output import ProgressLine
+from hindmost.parsing import is_plain_name, parse_json
 from hindmost.text import counted
+
+Report = Callable[[str], None]
+"""Takes a sentence for the person."""
+JOURNAL = "converted.jsonl"
+"""In the raw folder: the run files that were written from it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -293,3 +300,34 @@ def edges_of(parts: Sequence[RawSection], rank: int, bodies: int) -> Edges:
         np.concatenate([each[name] for each in sent]) for name in ("peer", "messages", "bytes")
     )
     return Edges.sent(rank, to, messages, sizes, bodies)
+
+
+class Journal:
+    """Which run files were written from a raw folder.
+
+    Parameters
+    ----------
+    path : Path
+    out : Path
+        Where the run files are.
+    """
+
+    def __init__(self, path: Path, out: Path) -> None:
+        self._path, self._out = path, out
+        self._files: dict[str, str] = {}
+        with suppress(OSError, UnicodeDecodeError):
+            for line in read_text(path).splitlines():
+                with suppress(ValueError):
+                    entry = parse_json(line)
+                    if isinstance(entry, dict) and isinstance(entry.get("file"), str):
+                        self._files[str(entry.get("run"))] = entry["file"]
+
+    def written(self, run: str) -> Path | None:
+        """Return the file of a run, None if it has none yet."""
+        name = self._files.get(run, "")
+        path = self._out / name
+        return path if is_plain_name(name) and path.is_file() else None
+
+    def note(self, run: str, path: Path) -> None:
+        """Note that a run has a file."""
+        append_line(self._path, json.dumps({"run": run, "file": path.name}))

@@ -11,17 +11,19 @@ that spends it, even inside a phase of another name. Only a phase named ``halo``
 
 from __future__ import annotations
 
+import ctypes
 import os
 import time
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hindmost.errors import UsageError
 from hindmost.harness.rank_failures import first_failed, on_root
@@ -32,18 +34,24 @@ from hindmost.harness.recorder.arguments import (
     refuse_different,
 )
 from hindmost.harness.recorder.bodies import WHOLE, bodies_of_loop
-from hindmost.harness.recorder.library import NS, State, refuse_second_recording
-from hindmost.harness.recorder.loop_notes import LoopNotes, missing_iterations
-from hindmost.harness.recorder.loop_records import LoopRecords
+from hindmost.harness.recorder.library import NS, RECORD, State, refuse_second_recording
 from hindmost.harness.recorder.recording import Recording, Stretch, no_records, rank_run
 from hindmost.harness.runfile import provenance
 from hindmost.harness.runfile.attributes import MOST_NAME, Json
 from hindmost.harness.runfile.bodies import PHASES
-from hindmost.harness.runfile.contents import Header, RankRun
+from hindmost.harness.runfile.contents import Edges, Header, RankRun
 from hindmost.harness.runfile.part_file import RunName
 from hindmost.harness.runfile.writer import write_run_as
 from hindmost.harness.solo import Solo
 from hindmost.output import warn
+from hindmost.text import named_ranks
+
+MOST_RAISED = 100
+"""Iterations that raised that the file names; a sentence names the first five."""
+PIECE = 1 << 22
+"""Records of a piece of memory, at least: 100 MB, of which only what is used is taken."""
+MOST_RECORDS = 1 << 24
+"""From which on no piece is added: a loop of days must not take the memory of the program."""
 
 
 class LoopRecorder:
@@ -282,3 +290,164 @@ class LoopRecorder:
                 **lacks,
             },
         )
+
+
+@dataclass(slots=True, kw_only=True)
+class LoopNotes:
+    """What one rank notes while its loop runs.
+
+    Attributes
+    ----------
+    begins, ends : list of int
+        Nanoseconds, of every finished iteration.
+    numbers : list of int
+        Of every finished iteration, counted from 0 among those that began.
+    raised : dict of int to str
+        Iterations that raised, and the error.
+    regions : list of (int, int)
+        Nanoseconds at begin and end of the phases of finished iterations.
+    called : list of str
+        The name of each.
+    """
+
+    begins: list[int] = field(default_factory=list)
+    ends: list[int] = field(default_factory=list)
+    numbers: list[int] = field(default_factory=list)
+    raised: dict[int, str] = field(default_factory=dict)
+    regions: list[tuple[int, int]] = field(default_factory=list)
+    called: list[str] = field(default_factory=list)
+
+    def borders(self, kept: list[int]) -> NDArray[np.int64]:
+        """Return where iterations begin, and where the last one ends.
+
+        The time of any other iteration counts to the one before it; before the first and after the
+        last one it lies outside all iterations.
+
+        Parameters
+        ----------
+        kept : list of int
+            Iterations that all ranks finished, ascending.
+
+        Returns
+        -------
+        int64 array, shape (iteration + 1,), nanoseconds
+        """
+        at = np.searchsorted(self.numbers, kept)
+        return np.append(np.array(self.begins)[at], self.ends[at[-1]])
+
+
+def missing_iterations(
+    finished: list[list[int]], raised_on: list[dict[int, str]]
+) -> tuple[list[Json], str]:
+    """Return which iterations are not in the file, and why.
+
+    Parameters
+    ----------
+    finished : list of list of int
+        Iterations that each rank finished, counted from 0.
+    raised_on : list of dict of int to str
+        Iterations that raised on each rank, and the errors.
+
+    Returns
+    -------
+    list of dict
+        Number, ranks and errors of those that raised, as the header keeps them.
+    str
+        Why iterations are missing; empty if none is.
+    """
+    raised: list[Json] = [
+        {
+            "iteration": number,
+            "ranks": [rank for rank, each in enumerate(raised_on) if number in each],
+            "errors": sorted({each[number] for each in raised_on if number in each}),
+        }
+        for number in sorted(set().union(*raised_on))
+    ]
+    clauses = [
+        f"iteration {each['iteration']} raised {', '.join(each['errors'])} on "
+        f"{named_ranks(each['ranks'], len(raised_on))}"
+        for each in raised[:5]
+    ]
+    if len(raised) > 5:
+        clauses.append(f"{len(raised) - 5} further iterations raised")
+    begun = [len(done) + len(each) for done, each in zip(finished, raised_on, strict=True)]
+    if min(begun) < max(begun):
+        clauses.append(f"the ranks began {min(begun)} to {max(begun)} iterations")
+    sentence = ""
+    if clauses:
+        sentence = f"{'; '.join(clauses)}; iterations that all ranks finished are kept"
+    return raised[:MOST_RAISED], sentence
+
+
+class LoopRecords:
+    """Collects what the recorder notes of a loop, from arming to disarming.
+
+    Memory is added between iterations only, one piece at a time, up to 0.5 GB on a rank. Iterations
+    after that are not kept.
+
+    Attributes
+    ----------
+    lost : int
+        Records for which there was no room: the loop is too long, or an iteration had very many
+        more than those before it.
+    until_ns : int
+        When the last record before these ended.
+    """
+
+    def __init__(self, library: Any, state: State) -> None:
+        self._library, self._state = library, state
+        self._pieces: list[NDArray[np.void]] = []
+        self._seen = self._most = self._kept = 0
+        self.lost, self.until_ns = 0, (1 << 63) - 1
+        self._memory = np.empty(PIECE, RECORD)
+        library.hindmost_memory_for(self._memory.ctypes.data, PIECE, min(PIECE, 1 << 16))
+
+    def next_body(self) -> None:
+        """Begin an iteration: add a piece of memory if it may need one."""
+        self._library.hindmost_next_body()
+        seen = int(self._state["seen"])
+        self._most = max(self._most, seen - self._seen)
+        self._seen = seen
+        enough = self._memory.size - seen >= max(2 * self._most, PIECE // 4)
+        if enough or self._kept >= MOST_RECORDS:
+            return
+        self._take()
+        self._memory = np.empty(max(PIECE, 4 * self._most), RECORD)
+        self._library.hindmost_more_memory(self._memory.ctypes.data, self._memory.size)
+        self._seen = 0
+
+    def _take(self) -> None:
+        """Keep what was noted in the current piece of memory."""
+        seen = int(self._state["seen"])
+        kept = min(seen, self._memory.size)
+        if seen > kept and not self.lost and kept:
+            self.until_ns = int(self._memory["end_ns"][kept - 1])
+        self.lost += seen - kept
+        self._kept += kept
+        self._pieces.append(self._memory[:kept])
+        self._memory = self._memory[:0]
+
+    def calls(self) -> NDArray[np.void]:
+        """Return the MPI calls of the loop, after it: structured array, shape (call,)."""
+        self._take()
+        records = np.concatenate(self._pieces)
+        self._pieces.clear()
+        calls: NDArray[np.void] = records[records["what"] < 0]  # a solve in it may leave marks
+        return calls
+
+    def sent(self, communicator: Any, bodies: int) -> Edges | None:
+        """Return the ranks to which this rank sent in the loop, None if there were too many.
+
+        Parameters
+        ----------
+        bodies : int
+            Divides the number of messages.
+        """
+        room = communicator.size
+        ranks = np.empty(room, np.int32)
+        messages, sizes = np.empty(room, np.int64), np.empty(room, np.int64)
+        arrays = [ctypes.c_void_p(array.ctypes.data) for array in (ranks, messages, sizes)]
+        count = self._library.hindmost_peers(communicator.py2f(), room, *arrays)
+        if count < 0:
+            return None
+        return Edges.sent(communicator.rank, ranks[:count], messages[:count], sizes[:count], bodies)

@@ -285,7 +285,7 @@ def finish(found: Outcome, arguments: argparse.Namespace, program: str) -> int:
         if not process.finished:
             warn(ended_early(arguments.out, over=over))
         if process.finished or over:
-            from hindmost.harness.attach.after import convert_ended
+            from hindmost.harness.attach.convert import convert_ended
 
             convert_ended(process, arguments.out, arguments.iterate_at)
     return 0
@@ -293,7 +293,7 @@ def finish(found: Outcome, arguments: argparse.Namespace, program: str) -> int:
 
 def convert_left(folder: Path, out: Path | None, iterate_at: str) -> int:
     """Convert what programs left in a folder, also those that ended early."""
-    from hindmost.harness.attach.pending import convert_all
+    from hindmost.harness.attach.convert import convert_all
     from hindmost.harness.attach.raw import SUFFIX
     from hindmost.harness.attach.settings import iteration_call
 

@@ -24,7 +24,7 @@ import numpy as np
 import hindmost
 hindmost.listen()
 from mpi4py import MPI
-from hindmost.harness.recorder import loop_records
+from hindmost.harness.recorder import loop
 from hindmost.harness.recorder.library import load
 from hindmost.harness.recorder.library import State
 comm = MPI.COMM_WORLD
@@ -112,13 +112,13 @@ def test_more_requests_than_the_table_holds(ranks: Ranks, tmp_path: Path) -> Non
 
 
 PIECES = """
-loop_records.PIECE = 64
+loop.PIECE = 64
 for name, calls in (
     ("grown", lambda step: 10 + 5 * step),
     ("sudden", lambda step: 1000 if step == 9 else 1),
     ("long", lambda step: 10),
 ):
-    loop_records.MOST_RECORDS = 100 if name == "long" else 1 << 24
+    loop.MOST_RECORDS = 100 if name == "long" else 1 << 24
     with hindmost.record(name + ".h5", comm) as recorder:
         for step in range(40):
             with recorder.iteration():

@@ -20,7 +20,7 @@ from tests.conftest import BIN, ROOT
 
 import hindmost
 from hindmost.cli import main
-from hindmost.harness.attach.pending import convert_all
+from hindmost.harness.attach.convert import convert_all
 from hindmost.harness.runfile.reader import Run
 from hindmost.harness.stack import current_stack
 
