@@ -97,7 +97,7 @@ def test_a_script_that_sets_the_environment_itself(
     attach = f"{HINDMOST} attach --mpicc {mpich / 'mpicc'}"
     ((run,), _) = batch(
         tmp_path,
-        f'eval "$({attach} --print-env --out runs)"',
+        f'eval "$({attach} --print env --out runs)"',
         f"srun --mpi=pmi2 {loop} pcontrol",
         "unset HINDMOST_ATTACH LD_PRELOAD",
         f"{attach} --convert runs",
