@@ -12,8 +12,6 @@ from hindmost.analysis.history.change_groups import ChangeGroup, SeriesChange
 from hindmost.analysis.history.change_sentences import (
     change_sentence,
     details_of,
-    drift_lines,
-    ended_drift_lines,
     group_heading,
     group_lines,
     open_lines,
@@ -113,8 +111,6 @@ def remarks_of(study: HistoryStudy, plan: MailPlan | None, at: float) -> list[st
             f"{counted(plan.still_open, 'open change')} {verb} mailed before; the next digest is "
             f"due on {plan.next_digest}. Use 'hindmost history ack' to acknowledge a change."
         )
-    if plan.digest:
-        lines += ended_drift_lines(study)
     return [line for line in lines if line]
 
 
@@ -134,11 +130,11 @@ def text_of(
 
 
 def last_lines(study: HistoryStudy, plan: MailPlan | None) -> list[str]:
-    """Return drifts and failed runs, if there is news, and remarks on the data."""
+    """Return the failed runs, if there is news, and remarks on the data."""
     data = [f"Data: {line}" for line in data_remarks(study)]
     if plan is not None and not plan.others and not plan.digest:
         return data
-    return [*(line for line in (*drift_lines(study), failure_line(study)) if line), *data]
+    return [*filter(None, [failure_line(study)]), *data]
 
 
 def told_headline(study: HistoryStudy) -> str:

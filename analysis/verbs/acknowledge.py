@@ -15,16 +15,18 @@ from hindmost.analysis.history.acknowledgements import (
     read_acknowledgements,
     remove_acknowledgement,
 )
+from hindmost.analysis.history.change_groups import SeriesChange
+from hindmost.analysis.history.change_sentences import change_sentence
 from hindmost.analysis.history.judged_series import JudgedSeries
 from hindmost.analysis.history.name_patterns import ANY, NEAREST, fits, suggested
 from hindmost.analysis.history.study import HistoryStudy, judge_history
-from hindmost.analysis.history.terms import more, named
+from hindmost.analysis.history.terms import more
 from hindmost.analysis.readers.read import read_history
 from hindmost.errors import DataError, UsageError
-from hindmost.models.changepoint import ChangePoint, Trend
+from hindmost.models.changepoint.changes import Finding
 from hindmost.output import write_lines
 from hindmost.records import from_document
-from hindmost.text import counted, signed_percent
+from hindmost.text import counted
 
 MOST = 20
 KEYS = ("machine", "case", "timer")
@@ -119,36 +121,14 @@ def judged_data(arguments: argparse.Namespace, path: Path) -> HistoryStudy | Non
 
 def covered_by(study: HistoryStudy, note: Acknowledgement) -> list[str]:
     """Return in words the changes and drifts, ended or not, that an acknowledgement matches."""
-    covered = []
-    for each in study.judged:
-        if not note.concerns(each.series.name):
-            continue
-        change = each.meant(note)
-        if change is not None:
-            covered.append(change_words(each, change))
-            continue
-        covered += [
-            drift_words(each, trend)
-            for trend in each.detection.trends
-            if note.covers(each.labels[trend.start], each.labels[trend.stop - 1])
-        ]
-    return covered
+    concerned = [each for each in study.judged if note.concerns(each.series.name)]
+    matched = [(each, each.meant(note)) for each in concerned]
+    return [words_on(each, finding) for each, finding in matched if finding is not None]
 
 
-def drift_words(judged: JudgedSeries, trend: Trend) -> str:
-    """Return series, size and dates of a drift."""
-    first, last = judged.labels[trend.start], judged.labels[trend.stop - 1]
-    goes_on = trend.stop == judged.detection.observations
-    when = f"since {first}" if goes_on else f"from {first} to {last}"
-    return f"{named(judged.series.name)}: drift of {signed_percent(trend.effect)} {when}"
-
-
-def change_words(judged: JudgedSeries, change: ChangePoint) -> str:
-    """Return series, size and date of a change."""
-    return (
-        f"{named(judged.series.name)}: {signed_percent(change.effect)} on "
-        f"{judged.labels[change.index]}"
-    )
+def words_on(judged: JudgedSeries, finding: Finding) -> str:
+    """Return series, sizes and dates of a change or drift."""
+    return change_sentence(SeriesChange(judged=judged, change=finding))
 
 
 def why_nothing(study: HistoryStudy, note: Acknowledgement) -> str:
@@ -168,15 +148,8 @@ def why_nothing(study: HistoryStudy, note: Acknowledgement) -> str:
     for each in left:
         days = [date.fromisoformat(label[:10]).toordinal() for label in each.labels]
         found += [
-            (abs(days[change.index] - noted), change_words(each, change))
-            for change in each.detection.changes
-        ]
-        found += [
-            (
-                min(abs(days[end] - noted) for end in (trend.start, trend.stop - 1)),
-                drift_words(each, trend),
-            )
-            for trend in each.detection.trends
+            (min(abs(days[place] - noted) for place in (one.index, one.last)), words_on(each, one))
+            for one in each.detection.findings
         ]
     where = f"{counted(len(left), 'matching series')}"
     if not found:
