@@ -67,7 +67,7 @@ def headline(study: HistoryStudy) -> str:
         if any(closed):
             phrases.append(f"{sum(closed)} acknowledged {plural(sum(closed), noun)}")
     phrases = list(filter(None, phrases))
-    left_out = len(study.silent()) + len(study.too_short()) + len(study.unjudged())
+    left_out = len(study.silent()) + len(study.unjudged())
     current = len(study.judged) - left_out
     if not phrases and current:
         least = f" of {100.0 * study.least:.2g} % or more" if study.least > 0.0 else ""
@@ -77,10 +77,9 @@ def headline(study: HistoryStudy) -> str:
 
 def not_judged(study: HistoryStudy) -> Iterator[str]:
     """Yield how many series have no verdict, or not a full one, and why."""
-    if study.too_short():
-        yield f"{counted(len(study.too_short()), 'series')} too short to judge"
     if study.unjudged():
-        yield f"{counted(len(study.unjudged()), 'series')} that cannot be judged yet"
+        few = "with too few nights or too many outliers to judge"
+        yield f"{counted(len(study.unjudged()), 'series')} {few}"
     if study.silent():
         days = f"{study.last_days:.3g} days"
         yield f"{counted(len(study.silent()), 'series')} without a result in the last {days}"
@@ -114,22 +113,16 @@ def age_line(study: HistoryStudy, now: float) -> str:
         Seconds since 1970, UTC.
     """
     latest = newest(study.history)
-    if latest > study.until:
+    if latest > study.until or latest > now + SECONDS_A_DAY:
         return (
-            f"A result is dated {date_of(latest)}, in the future. Correct its date; it does not "
-            f"count as the newest: the last {study.last_days:.3g} days are counted back from "
-            f"{date_of(study.until)}."
+            f"A result is dated {date_of(latest)}, in the future. Correct its date: the last "
+            f"{study.last_days:.3g} days are counted back from {date_of(study.until)}."
         )
     days = (now - study.until) / SECONDS_A_DAY
     if days > OLD_DAYS:
         return (
             f"The newest result is {days:.0f} days old ({date_of(study.until)}); the last "
             f"{study.last_days:.3g} days are counted back from it."
-        )
-    if days < -1.0:
-        return (
-            f"The newest result is dated {date_of(study.until)}, in the future. Correct its date: "
-            "the last days are counted back from it."
         )
     return ""
 
@@ -187,9 +180,8 @@ def renamed(study: HistoryStudy, case: tuple[str, str]) -> str:
     """Say which later case of the machine has the levels of a silent one; empty if none has."""
     old = {each.series.name.timer: each.series for each in study.of_case(case)}
     last = max(each.times[-1] for each in old.values())
-    for later in study.cases:
+    for later, (begun_s, _) in study.spans().items():
         new = {each.series.name.timer: each.series for each in study.of_case(later)}
-        begun_s = min(each.times[0] for each in new.values())
         if later[0] != case[0] or begun_s <= last or not old.keys() & new.keys():
             continue
         ratios = [

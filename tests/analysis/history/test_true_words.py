@@ -104,7 +104,7 @@ def test_one_slow_night_of_many_runs_is_one_night(
 def test_too_few_nights_on_either_side_are_not_judged(count: int, first: int) -> None:
     study = study_of(nights(count, lambda night: ripple(night) * (1.0 if night < first else 1.5)))
     assert study.status() == UNKNOWN
-    assert headline(study) == "unknown: 1 series that cannot be judged yet"
+    assert headline(study) == "unknown: 1 series with too few nights or too many outliers to judge"
     assert plain(history_json(study))["series"][0]["status"] == UNKNOWN
 
 
