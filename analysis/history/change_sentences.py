@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from hindmost.analysis.history.change_groups import ChangeGroup, SeriesChange, open_before
+from hindmost.analysis.history.change_groups import ChangeGroup, SeriesChange, open_before, weight
 from hindmost.analysis.history.dates import SECONDS_A_DAY, date_of
 from hindmost.analysis.history.study import HistoryStudy
 from hindmost.analysis.history.terms import FEW, MANY, more, named, signed, timer_name, worse_noun
@@ -18,15 +18,8 @@ from hindmost.text import counted, percent, plural, quantity, signed_percent
 
 def group_lines(groups: Sequence[ChangeGroup], most: int = MANY) -> Iterator[str]:
     """Yield the lines on groups of changes; of many, the worst and largest."""
-    everything = [finding for group in groups for finding in group.findings]
-    order = sorted(
-        everything, key=lambda each: (VERDICTS.index(each.badge), -abs(each.change.effect))
-    )
-    selected = {id(finding) for finding in order[:most]}
-    for group in groups:
-        shown = [finding for finding in group.findings if id(finding) in selected]
-        if not shown:
-            continue
+    chosen = worst_of(groups, most)
+    for group, shown in chosen:
         yield f"{group_heading(group)}"
         for finding in shown:
             own = finding.judged.verdict_on(finding.change)
@@ -34,9 +27,21 @@ def group_lines(groups: Sequence[ChangeGroup], most: int = MANY) -> Iterator[str
             yield from (f"        {line}" for line in details_of(finding))
         if len(shown) < len(group.findings):
             yield f"        and {len(group.findings) - len(shown)} more"
-    left = sum(not any(id(each) in selected for each in group.findings) for group in groups)
+    left = len(groups) - len(chosen)
     if left:
         yield f"{left} more {plural(left, 'group')} of smaller changes; --json lists all"
+
+
+def worst_of(
+    groups: Sequence[ChangeGroup], most: int = MANY
+) -> list[tuple[ChangeGroup, list[SeriesChange]]]:
+    """Return the groups with the worst and largest changes, and these."""
+    everything = [finding for group in groups for finding in group.findings]
+    selected = {id(finding) for finding in sorted(everything, key=weight)[:most]}
+    chosen = [
+        (group, [each for each in group.findings if id(each) in selected]) for group in groups
+    ]
+    return [(group, shown) for group, shown in chosen if shown]
 
 
 def group_heading(group: ChangeGroup) -> str:

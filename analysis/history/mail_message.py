@@ -15,6 +15,7 @@ from hindmost.analysis.history.change_sentences import (
     group_heading,
     group_lines,
     open_lines,
+    worst_of,
 )
 from hindmost.analysis.history.dates import date_of
 from hindmost.analysis.history.headline import (
@@ -155,14 +156,7 @@ def html_of(
     study: HistoryStudy, groups: Sequence[ChangeGroup], plan: MailPlan | None, at: float
 ) -> str:
     """Return the mail as HTML."""
-    shown = [finding for group in groups for finding in group.findings]
-    shown.sort(key=lambda each: (VERDICTS.index(each.badge), -abs(each.change.effect)))
-    selected = {id(finding) for finding in shown[:MANY]}
-    left = len(shown) - MANY
-    parts = [
-        (group_heading(group), [cells_of(each) for each in group.findings if id(each) in selected])
-        for group in groups
-    ]
+    left = sum(len(group.findings) for group in groups) - MANY
     return rendered(
         "history/mail.html",
         "mail",
@@ -170,7 +164,10 @@ def html_of(
         headline=told_headline(study),
         colour=COLOURS[study.status()],
         remarks=remarks_of(study, plan, at),
-        groups=[(heading, rows) for heading, rows in parts if rows],
+        groups=[
+            (group_heading(group), [cells_of(each) for each in shown])
+            for group, shown in worst_of(groups)
+        ],
         left=counted(left, "smaller change") if left > 0 else "",
         quiet=plan is not None and not groups,
         cases=[(badge, COLOURS[badge], named) for badge, named in cases_by_badge(study).items()],
