@@ -122,6 +122,7 @@ def recording_of(
         clock=clock,
         mpi_seen=seen,
         injecting=injecting,
+        sources=tuple(each.array(Frame.SOURCES).tolist()),
     )
 
 
@@ -308,6 +309,7 @@ def joined_events(parts: Sequence[RankBodies]) -> tuple[RankEvents | None, str]:
     shape = (bodies, width)
     kind, work, duration = np.zeros(shape, np.uint8), np.zeros(shape, "f4"), np.zeros(shape, "f4")
     group, context = np.full(shape, -1, np.int32), np.zeros(shape, np.uint32)
+    needs, sources = group.copy(), tuple(dict.fromkeys(r for each in known for r in each.sources))
     at = 0
     for each in known:
         rows, columns = each.kind.shape
@@ -316,6 +318,8 @@ def joined_events(parts: Sequence[RankBodies]) -> tuple[RankEvents | None, str]:
         duration[at : at + rows, :columns] = each.duration
         if each.group is not None:
             group[at : at + rows, :columns] = each.group
+        if (needed := each.needs_by(sources)) is not None:
+            needs[at : at + rows, :columns] = needed
         if each.context is not None:
             context[at : at + rows, :columns] = each.context
         at += rows
@@ -324,5 +328,7 @@ def joined_events(parts: Sequence[RankBodies]) -> tuple[RankEvents | None, str]:
         work=work,
         duration=duration,
         group=group if any(each.group is not None for each in known) else None,
+        needs=needs if any(each.needs is not None for each in known) else None,
+        sources=sources,
         context=context if any(each.context is not None for each in known) else None,
     ), ""

@@ -50,6 +50,8 @@ class Recording:
         Of this rank, for instants that other ranks are to understand.
     mpi_seen : bool
         Whether the recorder intercepts MPI calls; if not, nothing is known of phases.
+    sources : tuple of int
+        Ranks whose messages receipts need, by bit; see `RankEvents`.
     activity_names : tuple of str
         Parts of the local work, the last for the rest; empty if not asked for.
     activity_ns : int64 array, shape (mark, activity)
@@ -72,6 +74,7 @@ class Recording:
     other_s: dict[str, float]
     clock: CommonClock
     mpi_seen: bool = True
+    sources: tuple[int, ...] = ()
     activity_names: tuple[str, ...] = ()
     activity_ns: NDArray[np.int64] = field(default_factory=lambda: np.empty((0, 0), np.int64))
     injecting: bool = False
@@ -186,7 +189,7 @@ def times_of_bodies(
     """
     calls = recording.records[recording.records["what"] < 0]
     phases = phases_of_bodies(begin, end, calls)
-    events, why_not = events_of_bodies(begin, end, calls, recording.call_classes)
+    events, why_not = events_of_bodies(begin, end, calls, recording.call_classes, recording.sources)
     if not recording.mpi_seen:
         # MPI and work cannot be separated, so nothing counts as work.
         phases[:] = 0.0

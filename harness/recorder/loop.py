@@ -281,6 +281,7 @@ class LoopRecorder:
             other_s={},
             clock=clock,
             mpi_seen=self.mpi_seen,
+            sources=() if self._records is None else self._records.sources(self._communicator),
         )
         regions = np.array(notes.regions, np.int64).reshape(-1, 2)
         bodies = bodies_of_loop(border, regions, notes.called, recording, names)

@@ -51,7 +51,11 @@ def bodies_of_loop(
     whole = np.array([name in WHOLE for name in called], np.bool_)
     classes = recording.call_classes
     events, why_not = events_of_bodies(
-        begin, end, with_regions(calls, regions[whole], len(classes)), (*classes, "targets")
+        begin,
+        end,
+        with_regions(calls, regions[whole], len(classes)),
+        (*classes, "targets"),
+        recording.sources,
     )
     if not recording.mpi_seen:
         events, why_not = None, "MPI calls were not seen"

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.harness.recorder.library import RECORD, State
+from hindmost.harness.runfile.bodies import MOST_SOURCES
 from hindmost.harness.runfile.contents import Edges
 
 if TYPE_CHECKING:
@@ -76,6 +77,12 @@ class LoopRecords:
         self._pieces.clear()
         calls: NDArray[np.void] = records[records["what"] < 0]  # a solve in it may leave marks
         return calls
+
+    def sources(self, communicator: MPI.Intracomm) -> tuple[int, ...]:
+        """Return the ranks whose messages receipts need, by bit; see `RankEvents`."""
+        ranks = np.empty(MOST_SOURCES, np.int32)
+        count = self._library.hindmost_sources(communicator.py2f(), ranks.ctypes.data)
+        return tuple(ranks[:count].tolist())
 
     def sent(self, communicator: MPI.Intracomm, bodies: int) -> Edges | None:
         """Return the ranks to which this rank sent in the loop, None if there were too many.
