@@ -120,19 +120,6 @@ def add_acknowledgement(path: Path, new: Acknowledgement) -> tuple[Acknowledgeme
     return everything
 
 
-def remove_acknowledgement(path: Path, gone: Acknowledgement) -> tuple[Acknowledgement, ...]:
-    """Remove an entry from a file, and return the remaining ones.
-
-    Raises
-    ------
-    DataError
-        The file cannot be read or written.
-    """
-    left = tuple(each for each in read_acknowledgements(path) if place(each) != place(gone))
-    replace_file(path, comments_of(path.read_text(encoding="utf-8")) + to_toml(left))
-    return left
-
-
 def place(entry: Acknowledgement) -> tuple[str, ...]:
     """Return an entry without its reason."""
     return (entry.date, entry.machine, entry.case, entry.timer)

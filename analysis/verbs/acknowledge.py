@@ -1,4 +1,4 @@
-"""``hindmost history ack``: acknowledge changes, list acknowledgements and remove them."""
+"""``hindmost history ack``: acknowledge changes, and list acknowledgements."""
 
 from __future__ import annotations
 
@@ -11,22 +11,20 @@ from hindmost.analysis.history.acknowledgements import (
     FILE_NAME,
     Acknowledgement,
     add_acknowledgement,
-    place,
     read_acknowledgements,
-    remove_acknowledgement,
 )
 from hindmost.analysis.history.judged_series import JudgedSeries
 from hindmost.analysis.history.name_patterns import ANY, NEAREST, fits, suggested
 from hindmost.analysis.history.study import HistoryStudy, judge_history
 from hindmost.analysis.history.terms import more, named
 from hindmost.analysis.readers.read import read_history
+from hindmost.analysis.show.table import MOST_LISTED
 from hindmost.errors import DataError, UsageError
 from hindmost.models.changepoint import ChangePoint, Trend
 from hindmost.output import write_lines
 from hindmost.records import from_document
 from hindmost.text import counted, signed_percent
 
-MOST = 20
 KEYS = ("machine", "case", "timer")
 
 
@@ -48,11 +46,9 @@ def notes_beside(file: str) -> Path:
 
 
 def acknowledge(arguments: argparse.Namespace) -> int:
-    """Acknowledge a change, list the acknowledgements, or remove one."""
+    """Acknowledge a change, or list the acknowledgements."""
     if len(arguments.file) != 2:
         raise UsageError("'hindmost history ack' needs one folder or file of results.")
-    if arguments.list and arguments.undo:
-        raise UsageError("--list and --undo exclude each other.")
     if arguments.ack:
         raise UsageError(
             f"'hindmost history ack' uses {FILE_NAME} next to the data. To use another file, name "
@@ -68,11 +64,9 @@ def acknowledge(arguments: argparse.Namespace) -> int:
         if arguments.date or arguments.reason:
             raise UsageError("--list shows all acknowledgements: omit --date and --reason.")
         return list_notes(path, judged_data(arguments, path))
-    if arguments.undo:
-        return undo(path, wanted_note(arguments, "undone"), arguments)
     if not arguments.date or not arguments.reason:
         raise UsageError("'hindmost history ack' needs --date and --reason.")
-    note = wanted_note(arguments, arguments.reason)
+    note = wanted_note(arguments)
     study = judged_data(arguments, path)
     covered = None if study is None else covered_by(study, note)
     if study is not None and not covered:
@@ -81,18 +75,16 @@ def acknowledge(arguments: argparse.Namespace) -> int:
     write_lines(f"{path}: {counted(len(everything), 'acknowledgement')}")
     if covered is None:
         write_lines("'hindmost history ack DATA --list' shows which changes it matches.")
-    for each in (covered or [])[:MOST]:
+    for each in (covered or [])[:MOST_LISTED]:
         write_lines(f"  acknowledged: {each}")
-    if covered and len(covered) > MOST:
-        write_lines(f" {more(len(covered) - MOST)}")
+    if covered and len(covered) > MOST_LISTED:
+        write_lines(f" {more(len(covered) - MOST_LISTED)}")
     return 0
 
 
-def wanted_note(arguments: argparse.Namespace, reason: str) -> Acknowledgement:
+def wanted_note(arguments: argparse.Namespace) -> Acknowledgement:
     """Return the acknowledgement that the command line describes."""
-    if not arguments.date:
-        raise UsageError("--undo needs the --date of an acknowledgement; --list shows them.")
-    entry = {"date": arguments.date, "reason": reason}
+    entry = {"date": arguments.date, "reason": arguments.reason}
     entry |= {name: getattr(arguments, name) or ANY for name in KEYS}
     try:
         return from_document(Acknowledgement, entry)
@@ -198,10 +190,10 @@ def list_notes(path: Path, study: HistoryStudy | None) -> int:
         if study is None:
             continue
         covered = covered_by(study, note)
-        for line in covered[:MOST] or ["No detected change matches this acknowledgement."]:
+        for line in covered[:MOST_LISTED] or ["No detected change matches this acknowledgement."]:
             write_lines(f"  {line}")
-        if len(covered) > MOST:
-            write_lines(f" {more(len(covered) - MOST)}")
+        if len(covered) > MOST_LISTED:
+            write_lines(f" {more(len(covered) - MOST_LISTED)}")
     return 0
 
 
@@ -209,27 +201,3 @@ def note_words(note: Acknowledgement) -> str:
     """Return the date and the names of an acknowledgement, as options."""
     names = [f"--{key} {getattr(note, key)!r}" for key in KEYS if getattr(note, key) != ANY]
     return " ".join([f"--date {note.date}", *names])
-
-
-def undo(path: Path, wanted: Acknowledgement, arguments: argparse.Namespace) -> int:
-    """Remove the one acknowledgement that the options describe."""
-    notes = read_acknowledgements(path) if path.exists() else ()
-    given = [key for key in KEYS if getattr(arguments, key) is not None]
-    found = [
-        note
-        for note in notes
-        if note.date == wanted.date
-        and all(getattr(note, key) == getattr(wanted, key) for key in given)
-    ]
-    if not found:
-        raise UsageError(f"{path} has no acknowledgement {note_words(wanted)}: see --list.")
-    found = [note for note in found if place(note) == place(wanted)] or found
-    if len(found) > 1:
-        raise UsageError(
-            f"{len(found)} acknowledgements match {note_words(wanted)}: choose one with --machine, "
-            f"--case and --timer. They are: {'; '.join(map(note_words, found))}."
-        )
-    left = remove_acknowledgement(path, found[0])
-    write_lines(f"{path}: removed {note_words(found[0])}: {found[0].reason}")
-    write_lines(f"{path}: {counted(len(left), 'acknowledgement')}")
-    return 0

@@ -94,23 +94,6 @@ def test_a_noted_change_does_not_fail(folder: Path, capsys: pytest.CaptureFixtur
     assert main(["history", str(folder), "--ack", str(elsewhere)]) == 0
 
 
-def test_a_note_without_names_is_undone_without_names(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    words = ["history", "ack", str(folder), "--date", day(STEP)]
-    main([*words, "--reason", "all of it"])
-    main([*words, "--reason", "ice only", "--case", "ice*"])
-    main([*words, "--reason", "new reason"])
-    capsys.readouterr()
-    # Without names, --undo takes back the note that was made without names.
-    assert main([*words, "--undo"]) == 0
-    assert "new reason" in capsys.readouterr().out
-    main([*words[:3], "--list"])
-    printed = capsys.readouterr().out
-    assert "1 acknowledgement" in printed
-    assert "ice only" in printed
-
-
 def test_a_huge_change_has_few_digits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     values = np.where(np.arange(NIGHTS) < STEP, 1e-100, 1e100)
     write_nights(tmp_path / "nights", {"ice": {"t": values}}, range(NIGHTS))
@@ -209,7 +192,7 @@ def test_a_note_that_matches_nothing_is_refused_with_the_nearest(folder: Path) -
     assert not (folder / "hindmost-acknowledged.toml").exists()
 
 
-def test_notes_are_listed_and_undone(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_notes_are_listed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["history", "ack", str(folder)]
     assert main([*words, "--date", day(STEP), "--case", "ice*", "--reason", "compiler"]) == 0
     notes = folder / "hindmost-acknowledged.toml"
@@ -221,27 +204,11 @@ def test_notes_are_listed_and_undone(folder: Path, capsys: pytest.CaptureFixture
     assert f"--date {day(STEP)} --case 'ice*': compiler\n  ice_np4, Albany Total Time: +" in printed
     assert "gone\n  No detected change matches this acknowledgement." in printed
     assert main([*words[:2], str(notes), "--list"]) == 0
-    with pytest.raises(UsageError, match=r"2 acknowledgements match.*'ice.*'sea'"):
-        main([*words, "--undo", "--date", day(STEP)])
-    with pytest.raises(UsageError, match="has no acknowledgement"):
-        main([*words, "--undo", "--date", day(STEP), "--case", "ice"])
-    assert main([*words, "--undo", "--date", day(STEP), "--case", "ice*"]) == 0
-    assert "compiler" not in notes.read_text()
-    assert "gone" in notes.read_text()
-    assert main(["history", str(folder)]) == 1
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["--list", "--undo"],
-        ["--undo"],
-        ["--list", "--date", "2026-01-01"],
-    ],
-)
-def test_lists_and_undoing_that_mean_nothing_are_refused(folder: Path, words: list[str]) -> None:
-    with pytest.raises(UsageError):
-        main(["history", "ack", str(folder), *words])
+def test_a_list_takes_no_date_and_belongs_to_ack(folder: Path) -> None:
+    with pytest.raises(UsageError, match="omit --date"):
+        main(["history", "ack", str(folder), "--list", "--date", "2026-01-01"])
     with pytest.raises(UsageError, match="belong to"):
         main(["history", str(folder), "--list"])
 
