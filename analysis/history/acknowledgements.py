@@ -112,10 +112,17 @@ def add_acknowledgement(path: Path, new: Acknowledgement) -> tuple[Acknowledgeme
     DataError
         The file cannot be read or written.
     """
-    old = read_acknowledgements(path) if path.exists() else ()
+    return replace_acknowledgement(path, new, [new])
+
+
+def replace_acknowledgement(
+    path: Path, old: Acknowledgement, new: Sequence[Acknowledgement] = ()
+) -> tuple[Acknowledgement, ...]:
+    """Replace an entry of a file, or remove it; see `add_acknowledgement`."""
+    entries = read_acknowledgements(path) if path.exists() else ()
     head = comments_of(read_text(path)) if path.exists() else HEAD
-    same = [each for each in old if place(each) != place(new)]
-    everything = tuple(sorted([*same, new]))
+    same = [each for each in entries if place(each) != place(old)]
+    everything = tuple(sorted([*same, *new]))
     replace_file(path, head + to_toml(everything))
     return everything
 

@@ -34,7 +34,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.usage = (
         "%(prog)s [option ...] FILE-OR-DIR ...\n       "
         "%(prog)s ack FILE-OR-DIR --date DATE --reason TEXT [--machine M] [--case C] [--timer T]\n"
-        "       %(prog)s ack FILE-OR-DIR --list"
+        "       %(prog)s ack FILE-OR-DIR --list\n"
+        "       %(prog)s ack FILE-OR-DIR --undo --date DATE [--machine M] [--case C] [--timer T]"
     )
     parser.add_argument(
         "file", nargs="+", metavar="FILE-OR-DIR", help="nightly results, or folders of them"
@@ -71,7 +72,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         metavar="FILE",
         action="append",
-        help=f"read acknowledged changes from FILE ({FILE_NAME} next to the data)",
+        help=f"acknowledged changes ({FILE_NAME} next to the data); 'ack' writes them there",
     )
     telling = parser.add_argument_group("what to report")
     telling.add_argument(
@@ -102,6 +103,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="list the acknowledgements and the changes that they match",
     )
+    noting.add_argument(
+        "--undo",
+        action="store_true",
+        help="remove the acknowledgement with this --date, --machine, ...",
+    )
 
 
 def check_options(arguments: argparse.Namespace) -> None:
@@ -112,9 +118,9 @@ def check_options(arguments: argparse.Namespace) -> None:
     UsageError
         They do; the message says what to do.
     """
-    if any((arguments.date, arguments.reason, arguments.list)):
+    if any((arguments.date, arguments.reason, arguments.list, arguments.undo)):
         raise UsageError(
-            "--date, --reason and --list belong to 'hindmost history ack'; see --help."
+            "--date, --reason, --list and --undo belong to 'hindmost history ack'; see --help."
         )
     if arguments.json and arguments.mail == "-":
         raise UsageError("--json and --mail - both write to stdout: name a file for the mail.")
