@@ -2,7 +2,7 @@
 #
 #   make demo              set up what is missing, run the demonstration on 2 ranks
 #   make test              set up what is missing, run every check and test
-#   make test-slow         more draws and data of what the tests try already (ten minutes)
+#   make test-slow         more draws and data of what the tests try already, an installation (ten minutes)
 #   make papers            every figure and table of the papers, small, held to known values (a minute, 2 ranks)
 #   make test-recorder     only the tests of set-up, of the recorder and of the kernel on ranks
 #   make test-blas         the tests of ranks and models with other BLAS libraries and processors (half an hour);
