@@ -133,7 +133,7 @@ def test_monitors_and_variants_of_a_method_leave_its_bodies_alone(ranks: Ranks) 
     options = ["-ksp_cg_single_reduction", "-ksp_monitor_true_residual", "ascii:norms.txt"]
     wanted: list[Any] = [
         {"jacobi": {}},
-        {"forced": ({}, ["jacobi"])},
+        {"forced": (None, ["jacobi"])},
         list(SOLVERS.names),
         options,
         [],
