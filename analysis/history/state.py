@@ -15,10 +15,7 @@ from hindmost.analysis.readers.history import FailedRun, History, NightlySeries,
 from hindmost.errors import DataError, UsageError
 from hindmost.models.changepoint import Detection, Event, detect
 from hindmost.models.changepoint.revisions import ReportedChange, compare_with_reported
-
-FAILURES_KEPT_DAYS = 60.0
-ONE_BY_ONE = 30
-"""The last new nights that are added one at a time; those before are added at once."""
+from hindmost.models.changepoint.verdicts import SILENT_DAYS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +51,7 @@ class HistoryState:
     parents : mapping
         Timer to the timer that it is a part of.
     failures : tuple of FailedRun
-        Of the last `FAILURES_KEPT_DAYS`.
+        Of the last `SILENT_DAYS`.
     mailed : MailRecord
         What was mailed, and when.
     """
@@ -148,7 +145,7 @@ class Following:
             failures=tuple(
                 each
                 for each in self.history.failures
-                if each.time > self.history.failures[-1].time - FAILURES_KEPT_DAYS * SECONDS_A_DAY
+                if each.time > self.history.failures[-1].time - SILENT_DAYS * SECONDS_A_DAY
             ),
             mailed=self.before.mailed,
         )
@@ -162,8 +159,7 @@ def follow_series(
 ) -> tuple[Detection, KeptSeries]:
     """Compare a series with what was reported of it.
 
-    Changes that were confirmed stay unless the new nights refute them. New nights are added one at
-    a time, so that the log says which of them made a difference.
+    Changes that were confirmed stay unless the new nights refute them.
 
     Parameters
     ----------
@@ -185,26 +181,13 @@ def follow_series(
     DataError
         The series is invalid.
     """
-    size = series.times.size
-    if kept is None or not same_past(kept.series, series):
-        kept = None if kept is None else moved(kept, series)
-        ends = [size]
-    else:
-        ends = list(range(kept.series.times.size + 1, size + 1))[-ONE_BY_ONE:]
+    if kept is not None and not same_past(kept.series, series):
+        kept = moved(kept, series)
     verdicts, log = (kept.verdicts, kept.log) if kept else ((), ())
-    detection = None
-    for end in ends:
-        detection = detect_in(series, method, settings, end, confirmed_of(verdicts))
-        now, events = compare_with_reported(verdicts, detection)
-        verdicts, log = tuple(now), log + tuple(events)
-    if detection is None:
-        detection = detect_in(series, method, settings, size, confirmed_of(verdicts))
-    return detection, KeptSeries(series=series, verdicts=verdicts, log=log)
-
-
-def confirmed_of(verdicts: Sequence[ReportedChange]) -> list[int]:
-    """Return the first observations of the changes that were confirmed."""
-    return [each.index for each in verdicts if each.confirmed]
+    confirmed = [each.index for each in verdicts if each.confirmed]
+    detection = detect_in(series, method, settings, confirmed)
+    now, events = compare_with_reported(verdicts, detection)
+    return detection, KeptSeries(series=series, verdicts=tuple(now), log=(*log, *events))
 
 
 def judge_series(
@@ -243,10 +226,9 @@ def detect_in(
     series: NightlySeries,
     method: str,
     settings: Mapping[str, Any],
-    stop: int | None = None,
     confirmed: Sequence[int] = (),
 ) -> Detection:
-    """Do one pass of a method over a series, or over its first observations.
+    """Do one pass of a method over a series.
 
     Parameters
     ----------
@@ -254,8 +236,6 @@ def detect_in(
     method : str
     settings : mapping
         Of the method.
-    stop : int, optional
-        The first observation that is left out.
     confirmed : sequence of int
         First observations of the changes that were confirmed before.
 
@@ -267,9 +247,9 @@ def detect_in(
         The series is invalid.
     """
     return detect(
-        series.values[:stop],
-        times=series.times[:stop] / SECONDS_A_DAY,
-        nights=days_of(series.times[:stop]),
+        series.values,
+        times=series.times / SECONDS_A_DAY,
+        nights=days_of(series.times),
         confirmed=list(confirmed),
         smaller_is_better=series.smaller_is_better,
         method=method,

@@ -19,7 +19,8 @@ from hindmost.analysis.history.state import HistoryState, judge_series
 from hindmost.analysis.readers.history import History, SeriesName
 from hindmost.errors import DataError, UsageError
 from hindmost.executors import Executor
-from hindmost.models.changepoint import least_change
+from hindmost.models.changepoint import effective_settings, least_change
+from hindmost.models.changepoint.detection import RECENT
 from hindmost.models.changepoint.verdicts import (
     FAIL,
     PASS,
@@ -31,7 +32,6 @@ from hindmost.models.changepoint.verdicts import (
 )
 
 __all__ = ["FAIL", "PASS", "UNKNOWN", "WARN", "HistoryStudy", "JudgedSeries", "judge_history"]
-LAST_DAYS = 10.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,6 +169,11 @@ class HistoryStudy:
         """The smallest relative change that the method reports; 0 without a limit."""
         return least_change(self.method, self.settings)
 
+    @property
+    def level(self) -> float:
+        """The probability of the method's intervals."""
+        return float(effective_settings(self.method, self.settings)["level"])
+
     def failed_cases(self, since: float) -> Counter[tuple[str, str]]:
         """Return how many runs of a machine and case failed after a time."""
         return Counter(
@@ -190,7 +195,7 @@ def judge_history(
     history: History,
     *,
     method: str = "robust",
-    last_days: float = LAST_DAYS,
+    last_days: float = RECENT,
     state: HistoryState | None = None,
     acknowledged: Sequence[Acknowledgement] = (),
     executor: Executor | None = None,
