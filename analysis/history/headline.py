@@ -71,7 +71,8 @@ def headline(study: HistoryStudy) -> str:
     current = len(study.judged) - left_out
     if not phrases and current:
         least = f" of {100.0 * study.least:.2g} % or more" if study.least > 0.0 else ""
-        phrases.append(f"no change{least} in {counted(current, 'series')}")
+        days = f"the last {study.last_days:.3g} days"
+        phrases.append(f"no change{least} in {days} in {counted(current, 'series')}")
     return f"{study.status()}: {', '.join([*phrases, *not_judged(study)]) or 'no series'}"
 
 

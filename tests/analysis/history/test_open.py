@@ -113,7 +113,7 @@ def test_what_was_not_judged_is_no_pass() -> None:
     assert ended.status() == PASS
     assert ended.by_case()["blake", "sea"] == UNKNOWN
     assert headline(ended) == (
-        "pass: no change of 2.8 % or more in 1 series, "
+        "pass: no change of 2.8 % or more in the last 10 days in 1 series, "
         "1 series without a result in the last 10 days"
     )
     silent = f"silent: blake, sea has no result since {day(NIGHTS - 16)}"

@@ -52,7 +52,7 @@ def write_rows(folder: Path, rows: list[tuple[str, float]]) -> Path:
 @pytest.mark.parametrize(("high", "words"), [(1, "newest: the last result of 1 series"), (0, "")])
 def test_a_last_night_that_stands_out_is_named_before_it_is_a_change(high: int, words: str) -> None:
     study = study_of(nights(60, lambda night: ripple(night) * (2.0 if night >= 60 - high else 1.0)))
-    assert headline(study) == "pass: no change of 2.8 % or more in 1 series"
+    assert headline(study) == "pass: no change of 2.8 % or more in the last 10 days in 1 series"
     said = newest_line(study)
     assert said.startswith(words)
     if words:
