@@ -8,14 +8,14 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
 from hindmost.analysis.history.acknowledgements import Acknowledgement, about
 from hindmost.analysis.history.dates import SECONDS_A_DAY, date_labels, newest
 from hindmost.analysis.history.judged_series import JudgedSeries
-from hindmost.analysis.history.state import HistoryState, judge_series
+from hindmost.analysis.history.state import HistoryState, KeptSeries, judge_series
 from hindmost.analysis.readers.history import History, SeriesName
 from hindmost.errors import DataError, UsageError
 from hindmost.executors import Executor
@@ -231,24 +231,27 @@ def judge_history(
     """
     if not 0.0 < last_days < float("inf"):
         raise UsageError(f"last_days = {last_days} must be larger than 0.")
-    following = None
+    remarks: tuple[str, ...] = ()
+    given = [KeptSeries(series=series) for series in history.series]
     if state is not None:
-        following = state.follow(history, method, settings)
-        history = following.history
-    if not history.series:
+        state, remarks = state.with_nights(history, method, settings)
+        given = list(state.series.values())
+        history = replace(
+            history,
+            series=tuple(each.series for each in given),
+            parents=state.parents,
+            failures=state.failures,
+        )
+    if not given:
         raise DataError(f"{history.source} contains no series to judge: no run has a result.")
-    follows = following is not None
-    judge = partial(judge_series, follows=follows, method=method, settings=settings)
-    known = {} if state is None else state.series
-    given = [(series, known.get(series.name)) for series in history.series]
+    judge = partial(judge_series, method=method, settings=settings)
     # Compiled loops release the lock. The first series runs alone, as it may compile them.
-    results = [judge(*given[0])]
+    results = [judge(given[0])]
     with nullcontext(executor) if executor else threads() as chosen:
-        results += chosen.map(judge, *zip(*given[1:], strict=True)) if given[1:] else []
+        results += chosen.map(judge, given[1:])
     judged, refused = [], {}
-    for series, (detection, kept) in zip(history.series, results, strict=True):
-        if following is not None and kept is not None:
-            following.kept[series.name] = kept
+    for detection, kept in results:
+        series = kept.series
         if isinstance(detection, str):
             refused[series.name] = detection
             continue
@@ -256,7 +259,7 @@ def judge_history(
             JudgedSeries(
                 series=series,
                 detection=detection,
-                log=() if kept is None else kept.log,
+                log=() if state is None else kept.log,
                 known=about(acknowledged, series.name),
                 labels=date_labels(series.times),
             )
@@ -269,8 +272,8 @@ def judge_history(
         last_days=last_days,
         until=newest(history, now),
         refused=refused,
-        state=None if following is None else following.state(),
-        remarks=() if following is None else following.remarks,
+        state=state and state.judged({kept.series.name: kept for _, kept in results}),
+        remarks=remarks,
     )
 
 
