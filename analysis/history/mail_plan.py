@@ -155,7 +155,7 @@ def items_of(study: HistoryStudy, now: float) -> Iterator[tuple[MailedItem, Seri
                 mailed=now,
             )
             yield item, None
-    for machine, at in study.silent_machines(study.since).items():
+    for machine, at in study.silent_machines().items():
         yield MailedItem(kind=SILENCE, machine=machine, first=at, last=at, mailed=now), None
 
 

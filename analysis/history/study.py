@@ -74,19 +74,18 @@ class HistoryStudy:
         """Changes after it are recent: seconds since 1970, UTC."""
         return self.until - self.last_days * SECONDS_A_DAY
 
-    def status(self, since: float | None = None) -> str:
-        """Return the worst verdict on all after a time; by default, on the last days.
+    def status(self) -> str:
+        """Return the worst verdict on all in the last days.
 
         A failed run is at least "warn", because its case was not measured, and so is a machine that
         went silent. "unknown" if no series could be judged.
         """
-        after = self.since if since is None else since
-        badges = {each.status(after) for each in self.judged} or {UNKNOWN}
-        warns = self.failed_cases(after) or self.silent_machines(after)
+        badges = {each.status(self.since) for each in self.judged} or {UNKNOWN}
+        warns = self.failed_cases() or self.silent_machines()
         return worst({*badges, *([WARN] if warns else [])})
 
-    def silent_machines(self, since: float) -> dict[str, float]:
-        """Return the machines without a result or a failed run after a time, and their last ones.
+    def silent_machines(self) -> dict[str, float]:
+        """Return the machines without a result or a failed run in the last days, and their last.
 
         Machines without any for `SILENT_DAYS` before that are left out.
         """
@@ -96,30 +95,34 @@ class HistoryStudy:
         for failure in self.history.failures:
             if failure.machine in last:
                 last[failure.machine] = max(last[failure.machine], failure.time)
-        earliest = since - SILENT_DAYS * SECONDS_A_DAY
-        return {machine: time for machine, time in last.items() if earliest < time <= since}
+        return {machine: time for machine, time in last.items() if self.went_silent(time)}
 
-    def silent_cases(self, since: float) -> dict[tuple[str, str], float]:
+    def went_silent(self, last: float) -> bool:
+        """Tell whether a last result is older than the last days, but not given up."""
+        return self.since - SILENT_DAYS * SECONDS_A_DAY < last <= self.since
+
+    def silent_cases(self) -> dict[tuple[str, str], float]:
         """Return the silent cases of machines that are not silent, and their last results.
 
-        A case that failed after the time is not silent.
+        A case that failed in the last days is not silent.
         """
-        failed, machines = self.failed_cases(since), self.silent_machines(since)
-        earliest = since - SILENT_DAYS * SECONDS_A_DAY
+        failed, machines = self.failed_cases(), self.silent_machines()
         return {
             case: time
             for case, (_, time) in self.spans().items()
-            if earliest < time <= since and case not in failed and case[0] not in machines
+            if self.went_silent(time) and case not in failed and case[0] not in machines
         }
 
-    def new_cases(self, since: float) -> dict[tuple[str, str], float]:
-        """Return the cases that began after a time, and when, on machines that ran others before.
+    def new_cases(self) -> dict[tuple[str, str], float]:
+        """Return the cases that began in the last days, on machines that ran others before.
 
         A single timer that begins is no new case.
         """
         first = {case: time for case, (time, _) in self.spans().items()}
-        known = {machine for (machine, _), time in first.items() if time <= since}
-        return {case: time for case, time in first.items() if time > since and case[0] in known}
+        known = {machine for (machine, _), time in first.items() if time <= self.since}
+        return {
+            case: time for case, time in first.items() if time > self.since and case[0] in known
+        }
 
     def spans(self) -> dict[tuple[str, str], tuple[float, float]]:
         """Return the times of the first and the last result of each case of a machine."""
@@ -174,17 +177,15 @@ class HistoryStudy:
         """The probability of the method's intervals."""
         return float(effective_settings(self.method, self.settings)["level"])
 
-    def failed_cases(self, since: float) -> Counter[tuple[str, str]]:
-        """Return how many runs of a machine and case failed after a time."""
+    def failed_cases(self) -> Counter[tuple[str, str]]:
+        """Return how many runs of a machine and case failed in the last days."""
         return Counter(
-            (each.machine, each.case) for each in self.history.failures if each.time > since
+            (each.machine, each.case) for each in self.history.failures if each.time > self.since
         )
 
     def by_case(self) -> dict[tuple[str, str], str]:
         """Return the worst verdict of every machine and case, as `status` does of all."""
-        badges: dict[tuple[str, str], set[str]] = {
-            case: {WARN} for case in self.failed_cases(self.since)
-        }
+        badges: dict[tuple[str, str], set[str]] = {case: {WARN} for case in self.failed_cases()}
         for each in self.judged:
             name = each.series.name
             badges.setdefault((name.machine, name.case), set()).add(each.status(self.since))

@@ -42,7 +42,7 @@ def summary(study: HistoryStudy) -> list[Part]:
         name = judged.series.name
         badge = series_badge(judged, study.since)
         cases.setdefault((name.machine, name.case), Counter())[badge] += 1
-    failed = study.failed_cases(study.since)
+    failed = study.failed_cases()
     for case in failed:
         cases.setdefault(case, Counter())
 
