@@ -122,6 +122,7 @@ def recording_of(
         clock=clock,
         mpi_seen=seen,
         injecting=injecting,
+        sources=tuple(each.array(Frame.SOURCES).tolist()),
         polls=facts.polls if facts.what == LOOP else 0,
         host=raw.program.host,
         cpu=raw.program.cpu,
@@ -314,6 +315,7 @@ def joined_events(parts: Sequence[RankBodies]) -> tuple[RankEvents | None, str]:
     shape = (bodies, width)
     kind, work, duration = np.zeros(shape, np.uint8), np.zeros(shape, "f4"), np.zeros(shape, "f4")
     group, context = np.full(shape, -1, np.int32), np.zeros(shape, np.uint32)
+    needs, sources = group.copy(), tuple(dict.fromkeys(r for each in known for r in each.sources))
     at = 0
     for each in known:
         rows, columns = each.kind.shape
@@ -322,6 +324,8 @@ def joined_events(parts: Sequence[RankBodies]) -> tuple[RankEvents | None, str]:
         duration[at : at + rows, :columns] = each.duration
         if each.group is not None:
             group[at : at + rows, :columns] = each.group
+        if (needed := each.needs_by(sources)) is not None:
+            needs[at : at + rows, :columns] = needed
         if each.context is not None:
             context[at : at + rows, :columns] = each.context
         at += rows
@@ -330,5 +334,7 @@ def joined_events(parts: Sequence[RankBodies]) -> tuple[RankEvents | None, str]:
         work=work,
         duration=duration,
         group=group if any(each.group is not None for each in known) else None,
+        needs=needs if any(each.needs is not None for each in known) else None,
+        sources=sources,
         context=context if any(each.context is not None for each in known) else None,
     ), ""

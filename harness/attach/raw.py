@@ -76,6 +76,8 @@ class Frame(IntEnum):
     """By context, the calls that found nothing."""
     BACK = 19
     """The rank takes its frames back from a number on."""
+    SOURCES = 20
+    """Ranks whose messages receipts of the section need, by bit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -217,6 +219,7 @@ ARRAYS = {
     Frame.CONTEXTS: np.dtype("<u4"),
     Frame.NORMS: NORM,
     Frame.EDGES: EDGE,
+    Frame.SOURCES: np.dtype("<i4"),
 }
 """Frames that hold arrays of the section before them."""
 KNOWN = frozenset(Frame) - {Frame.BACK}

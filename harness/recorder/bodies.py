@@ -212,7 +212,7 @@ def assembled(
     known
         What else is known of them; see `RankBodies`.
     """
-    events, why_not = events_of_bodies(begin, end, calls, classes)
+    events, why_not = events_of_bodies(begin, end, calls, classes, recording.sources)
     if not recording.mpi_seen:
         events, why_not = None, "MPI calls were not seen"
     known.setdefault("start", recording.clock.since_zero(begin))

@@ -61,6 +61,8 @@ class Recording:
         The last that the solver reported to its monitors.
     other_s : dict of str to float
         Seconds in MPI calls of no known kind, by call.
+    sources : tuple of int
+        Ranks whose messages receipts need, by bit; see `RankEvents`.
     mpi_seen : bool
         Whether the recorder intercepts MPI calls; if not, nothing is known of phases.
     activity_names : tuple of str
@@ -90,6 +92,7 @@ class Recording:
     lost: int = 0
     iterations: int = 0
     other_s: dict[str, float] = field(default_factory=dict)
+    sources: tuple[int, ...] = ()
     mpi_seen: bool = True
     activity_names: tuple[str, ...] = ()
     activity_ns: NDArray[np.int64] = field(default_factory=lambda: np.empty((0, 0), np.int64))

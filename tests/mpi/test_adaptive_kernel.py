@@ -32,7 +32,7 @@ WARM = replace(FLOW, heat=True, conductivity=0.02, buffer=1)
 
 def gathered(kernel):
     owned = kernel.mesh.patch.owned
-    levels = np.concatenate(ranks.allgather(kernel.mesh.cells().level))
+    levels = np.concatenate(ranks.allgather(kernel.mesh.cells.level))
     state = np.concatenate(ranks.allgather(kernel.state[:owned].copy()))
     return levels, state
 
@@ -84,7 +84,7 @@ def saved(which):
                 cells=tuple(ranks.allgather(kernel.mesh.patch.owned)),
             )
             path = Path(f"{which}.h5")
-            write_checkpoint(path, setting, kernel.mesh.cells(), kernel.state, ranks)
+            write_checkpoint(path, setting, kernel.mesh.cells, kernel.state, ranks)
         kernel.cycle()
     return ended(kernel)
 

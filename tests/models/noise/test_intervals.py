@@ -77,7 +77,9 @@ def test_redrawn_uniform_holds_its_share_because_it_counts_the_fit() -> None:
     assert scatter < whole
 
 
-@pytest.mark.parametrize("ranks", [*(pytest.param(ranks, marks=pytest.mark.slow) for ranks in (1, 8)), 64])
+@pytest.mark.parametrize(
+    "ranks", [*(pytest.param(ranks, marks=pytest.mark.slow) for ranks in (1, 8)), 64]
+)
 def test_stationary_holds_its_share(ranks: int) -> None:
     count = held(fit_stationary, lambda seed: independent(ranks, seed))
     interval = stats.binomtest(count, RUNS).proportion_ci(0.95)
