@@ -18,7 +18,7 @@ from hindmost.models.adaptive import interference, predictors
 from hindmost.models.adaptive.interference import CycleKind, CycleVerdict
 from hindmost.models.adaptive.machine import GrindPoint, Machine, Network
 from hindmost.models.adaptive.offline import Application, Count, Exchange, OfflineModel
-from hindmost.models.adaptive.predictor import Panel
+from hindmost.models.adaptive.predictor import Predictor
 from hindmost.models.adaptive.work import PHASES
 from hindmost.models.simulation.network import Link, Piece
 from hindmost.models.synthetic.cycles import CycleLaw, Cycles, draw_cycles
@@ -86,18 +86,16 @@ def model_of(law: CycleLaw) -> OfflineModel:
     return OfflineModel(machine=machine, application=application, ranks=2 if law.message_s else 1)
 
 
-def judged(cycles: Cycles, model: OfflineModel | None) -> tuple[Panel, list[CycleVerdict]]:
-    """Return a panel that has seen all cycles, and what it said of them."""
-    panel = Panel(("shape-level",), model=model)
-    for work, spent in zip(cycles.work, cycles.spent, strict=True):
-        panel.predict(work)
-        panel.observe(spent)
-    return panel, panel.verdicts
+def judged(cycles: Cycles, model: OfflineModel | None) -> tuple[Predictor, list[CycleVerdict]]:
+    """Return a predictor that has seen all cycles, and what it said of them."""
+    predictor = Predictor(model=model)
+    verdicts = [predictor.observe(*each) for each in zip(cycles.spent, cycles.work, strict=True)]
+    return predictor, verdicts
 
 
-def error_percent(panel: Panel, truth_s: NDArray[np.float64], rows: slice) -> float:
+def error_percent(predictor: Predictor, truth_s: NDArray[np.float64], rows: slice) -> float:
     """Return the mean error against the times without noise."""
-    off = np.abs(panel.predicted[rows, 0] - truth_s[rows]) / truth_s[rows]
+    off = np.abs(predictor.predicted[rows, 0] - truth_s[rows]) / truth_s[rows]
     return float(100.0 * off.mean())
 
 
@@ -114,21 +112,21 @@ def with_missed_work(cycles: Cycles) -> Cycles:
 def measure(law: CycleLaw, seed: int, *, probed: bool) -> list[float]:
     """Return the values of `COLUMNS` on the draws of a seed."""
     cycles = draw_cycles(law, seed)
-    panel, verdicts = judged(cycles, model_of(law) if probed else None)
+    predictor, verdicts = judged(cycles, model_of(law) if probed else None)
     found = [
-        panel.errors_percent(FIRST)["shape-level"],
-        error_percent(panel, cycles.denoised, slice(FIRST, None)),
+        predictor.errors_percent(FIRST)["shape-level"],
+        error_percent(predictor, cycles.denoised, slice(FIRST, None)),
         1000.0 * sum(each.change for each in verdicts) / len(verdicts),
     ]
     after = np.nan
     for factor in SLOWDOWNS:
         slowdown = np.where(np.arange(law.cycles) < ONSET, 1.0, factor)
         slow = draw_cycles(law, seed + 1, slowdown=slowdown)
-        panel, verdicts = judged(slow, model_of(law) if probed else None)
+        predictor, verdicts = judged(slow, model_of(law) if probed else None)
         prompt = verdicts[ONSET : ONSET + PROMPT]
         found.append(100.0 * any(each.kind is CycleKind.SLOWER for each in prompt))
         if factor == SLOWDOWNS[0]:
-            after = error_percent(panel, slow.denoised, slice(ONSET + PROMPT, END))
+            after = error_percent(predictor, slow.denoised, slice(ONSET + PROMPT, END))
     heavy = replace(law, heat_s=8.0 * law.heat_s, iterations=(20.0, 20.0), spikes=0.0)
     _, verdicts = judged(
         with_missed_work(draw_cycles(heavy, seed + 2)), model_of(law) if probed else None

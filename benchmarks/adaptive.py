@@ -50,7 +50,7 @@ def two_level_mesh(communicator: Any, cells: int) -> tuple[Mesh, State]:
     x, y = (mesh.patch.i + 0.5) / side, (mesh.patch.j + 0.5) / side
     ring = abs(np.hypot(x - 0.5, y - 0.5) - 0.3) < 0.0884
     state = np.ones((mesh.patch.owned, 4))
-    state, _ = mesh.adapt(ring.astype(np.int8), state)
+    state, _, _ = mesh.adapt(ring.astype(np.int8), state)
     state = mesh.connect(state)
     # The deck's state on a domain of as many base cells, whose spacing is another.
     stretched = replace(deck, spacing=1.0 / side)
@@ -143,7 +143,7 @@ def bench_heat(communicator: Any, cells: int) -> None:
         spacing=1.0,
         conductivity=1.0,
         specific_heat=2.5,
-        exchange=mesh.exchange,
+        fill=mesh.exchange.fill,
         allsum=allsum,
     )
     iterations = solver.step(state.copy(), 5.0)

@@ -54,9 +54,10 @@ class PeerHydro:
         self._length = spacing / 2.0 ** np.arange(32)
         self._gas, self._change = np.zeros((2, patch.owned, 4))
         self._mesh = [ctypes.c_int64(patch.owned), pointer(patch.level)]
-        for faces in (patch.x_faces, patch.y_faces):
-            self._mesh += [pointer(faces.lower), pointer(faces.upper), pointer(faces.level)]
-            self._mesh.append(ctypes.c_int64(faces.level.size))
+        faces = patch.faces
+        for which in (slice(faces.across_x), slice(faces.across_x, None)):
+            sides = (faces.lower[which], faces.upper[which], faces.level[which])
+            self._mesh += [*(pointer(each) for each in sides), ctypes.c_int64(sides[0].size)]
         walls = patch.walls
         self._mesh += [pointer(walls.cell), pointer(walls.side), ctypes.c_int64(walls.cell.size)]
         self._patch = patch  # its arrays must live as long as their pointers

@@ -49,12 +49,14 @@ class NumpyHydro:
         u, v = mx / rho, my / rho
         gas = np.column_stack([rho, u, v, (gamma - 1.0) * (energy - 0.5 * rho * (u * u + v * v))])
         change = np.zeros((4, patch.owned))
-        for faces, order in ((patch.x_faces, [0, 1, 2, 3]), (patch.y_faces, [0, 2, 1, 3])):
-            fluxes = flux(gamma, gas[faces.lower][:, order], gas[faces.upper][:, order])
-            fluxes *= (self._spacing / 2.0**faces.level)[:, None]
+        faces, split = patch.faces, patch.faces.across_x
+        for which, order in ((slice(split), [0, 1, 2, 3]), (slice(split, None), [0, 2, 1, 3])):
+            lower, upper = faces.lower[which], faces.upper[which]
+            fluxes = flux(gamma, gas[lower][:, order], gas[upper][:, order])
+            fluxes *= (self._spacing / 2.0 ** faces.level[which])[:, None]
             for column, passing in zip(order, fluxes.T, strict=True):
-                change[column] += np.bincount(faces.upper, passing, patch.owned)
-                change[column] -= np.bincount(faces.lower, passing, patch.owned)
+                change[column] += np.bincount(upper, passing, patch.owned)
+                change[column] -= np.bincount(lower, passing, patch.owned)
         width = self._spacing / 2.0**patch.level
         cell, side = patch.walls.cell, patch.walls.side
         sign = np.where(side % 2 == 1, 1.0, -1.0)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
-from hindmost.errors import UsageError
 from hindmost.harness.adaptive.phases import Phase
 from hindmost.harness.runfile.feed import FeedPrediction
 from hindmost.models.adaptive.checkpoints import CheckpointCost
@@ -26,51 +24,10 @@ OF_MODELS = (
 """Phases of a cycle in the order in which the models have them."""
 LATELY = 10
 """Cycles over which the live feed tells errors."""
-LEVEL = 0.9
-"""Of the live feed's interval of the next cycle."""
-MARGIN_S = 1.0
-"""What is kept of a time limit for the run file and the end of MPI."""
-UNKNOWN_S = 1.0
-"""What must be left for a cycle of which nothing is known."""
+SPARE_S = 1.0
+"""What is kept of a time limit for the end of the run, and needed for a cycle never seen."""
 FIRST_COST_S = 0.1
 """Assumed time of a checkpoint before one was written on a machine that was not probed."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DecisionOptions:
-    """Options for decisions during a run.
-
-    Attributes
-    ----------
-    time_limit_s : float or None
-        From the start of the command.
-    mtbf_s : float or None
-        Mean time between failures; without it checkpoints come only before a stop.
-    saves : bool
-        Whether checkpoints have a file.
-
-    Raises
-    ------
-    UsageError
-        Checkpoints without a file.
-    """
-
-    time_limit_s: float | None = None
-    mtbf_s: float | None = None
-    saves: bool = False
-
-    def __post_init__(self) -> None:
-        if self.mtbf_s is not None and not self.saves:
-            raise UsageError("--mtbf writes checkpoints; name their file with --checkpoint.")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Decision:
-    """What to do before a cycle: stop for lack of time, and why; write a checkpoint."""
-
-    stop: bool = False
-    checkpoint: bool = False
-    why: str = ""
 
 
 class CycleAdvisor:
@@ -78,43 +35,47 @@ class CycleAdvisor:
 
     Parameters
     ----------
-    orders : DecisionOptions
-    model : OfflineModel or None
+    time_limit_s : float, optional
+        From the start of the command.
+    mtbf_s : float, optional
+        Mean time between failures; without it checkpoints come only before a stop.
+    saves : bool
+        Whether checkpoints have a file.
+    model : OfflineModel, optional
         If the machine was probed.
-    cost : CheckpointCost
+    cost : CheckpointCost, optional
         Known cost of a checkpoint.
 
     Attributes
     ----------
-    panel : Panel
-        The predictors.
+    predictor : Predictor
+    stood_out : list of CycleVerdict
+        The verdicts on cycles that are not as usual.
     """
 
     def __init__(
         self,
-        orders: DecisionOptions,
         *,
+        time_limit_s: float | None = None,
+        mtbf_s: float | None = None,
+        saves: bool = False,
         model: OfflineModel | None = None,
         cost: CheckpointCost | None = None,
     ) -> None:
-        self._orders = orders
-        self._predictor = Predictor(
+        self._stops, self._saves = time_limit_s is not None, mtbf_s is not None
+        self._first_s = FIRST_COST_S if saves else 0.0
+        self.predictor = Predictor(
             *(name for name in PREDICTORS if name != "offline" or model is not None),
             model=model,
-            time_limit_s=orders.time_limit_s,
-            margin_s=MARGIN_S,
-            mtbf_s=orders.mtbf_s,
-            checkpoint=cost if orders.saves else None,
+            time_limit_s=time_limit_s,
+            margin_s=SPARE_S,
+            mtbf_s=mtbf_s,
+            checkpoint=cost if saves else None,
         )
-        self.panel = self._predictor.panel
+        self.stood_out: list[CycleVerdict] = []
 
-    @property
-    def stood_out(self) -> list[CycleVerdict]:
-        """The verdicts on cycles that are not as usual."""
-        return [each for each in self.panel.verdicts if each.change or each.kind is CycleKind.NOISE]
-
-    def before(self, work: Work, elapsed_s: float) -> Decision:
-        """Predict the next cycle and decide what comes before it.
+    def before(self, work: Work, elapsed_s: float) -> tuple[str, bool]:
+        """Return why to stop for lack of time, else empty; and whether a checkpoint is due.
 
         Parameters
         ----------
@@ -122,54 +83,50 @@ class CycleAdvisor:
         elapsed_s : float
             Since the start of the command.
         """
-        self.panel.predict(work)
-        orders, first_s = self._orders, FIRST_COST_S if self._orders.saves else 0.0
         due = None
-        if orders.mtbf_s is not None:
-            due = self._predictor.checkpoint_due(work, checkpoint_s=first_s)
-        if orders.time_limit_s is not None:
-            left = self._predictor.time_left_for(
+        if self._saves:
+            due = self.predictor.checkpoint_due(work, checkpoint_s=self._first_s)
+        if self._stops:
+            left = self.predictor.time_left_for(
                 work,
                 elapsed_s=elapsed_s,
-                checkpoint_s=first_s,
+                checkpoint_s=self._first_s,
                 before_s=due.checkpoint_s if due else 0.0,
-                unknown_s=UNKNOWN_S,
+                unknown_s=SPARE_S,
             )
             if not left:
-                return Decision(stop=True, why=left.explain())
-        return Decision(checkpoint=bool(due))
+                return left.explain(), False
+        return "", bool(due)
 
-    def foreseen(self, cycle: int, left: int) -> FeedPrediction:
-        """Return what is foreseen of the cycle that `before` has predicted, for the live feed.
+    def foreseen(self, work: Work, cycle: int, left: int) -> FeedPrediction:
+        """Return what is foreseen of a cycle, for the live feed.
 
         Parameters
         ----------
+        work : Work
         cycle : int
             Which one it is in this run, from 1.
         left : int
             Cycles that are to be done from it on.
         """
-        panel = self.panel
-        errors = panel.errors_percent(last=LATELY)
-        one = panel.forecast(LEVEL)
-        known = math.isfinite(one.seconds) and len(panel.ratios) > 0
+        predictor = self.predictor
+        errors, one = predictor.errors_percent(last=LATELY), predictor.predict(work)
+        known = math.isfinite(one.seconds) and len(predictor.ratios) > 0
         return FeedPrediction(
             cycle=cycle,
-            next_s=tuple(known_or_none(each) for each in panel.last),
-            error_percent=tuple(known_or_none(errors[name]) for name in panel.names),
-            decides=panel.column,
+            next_s=tuple(known_or_none(each) for each in predictor.row(work)),
+            error_percent=tuple(known_or_none(errors[name]) for name in predictor.names),
+            decides=predictor.column,
             interval_s=(one.low_s, one.high_s) if known else None,
             rest_s=known_or_none(left * one.seconds),
         )
 
-    def saved(self, seconds: float, work: Work) -> None:
-        """Take what a checkpoint took."""
-        self._predictor.observe_checkpoint(seconds, work)
-
-    def after(self, spent: Spent) -> CycleVerdict:
+    def after(self, spent: Spent, work: Work) -> CycleVerdict:
         """Take what the cycle took."""
-        self._predictor.since_checkpoint_s += spent.seconds
-        return self.panel.observe(spent)
+        verdict = self.predictor.observe(spent, work)
+        if verdict.change or verdict.kind is CycleKind.NOISE:
+            self.stood_out.append(verdict)
+        return verdict
 
 
 def known_or_none(value: float) -> float | None:

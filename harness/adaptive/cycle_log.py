@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 from typing import Any
 
 import numpy as np
@@ -13,8 +12,8 @@ from hindmost.harness.adaptive.cycle_advisor import OF_MODELS
 from hindmost.harness.adaptive.mesh.mesh import Mesh
 from hindmost.harness.adaptive.phases import NAMES, Phase, PhaseClock
 from hindmost.harness.probes.pulse import PulseReader
-from hindmost.harness.recorder.clock import CommonClock, read_clock
 from hindmost.harness.recorder.library import NS
+from hindmost.harness.recorder.recording import Stretch, rank_run
 from hindmost.harness.runfile import provenance
 from hindmost.harness.runfile.bodies import BodyKind, RankBodies
 from hindmost.harness.runfile.contents import Edges, RankRun
@@ -49,7 +48,7 @@ class CycleLog:
         self._communicator, self._keeps_blocks = communicator, blocks
         self._epoch, self._mesh = -1, -1
         self._clock, self._reader = clock, pulses
-        self._load_before = provenance.load_of_host()
+        self._stretch = Stretch(communicator)
         self._walls: list[list[int]] = []
         self._cpus: list[list[int]] = []
         self._begins: list[int] = []
@@ -58,12 +57,11 @@ class CycleLog:
         self._pulses: list[float] = []
         self._edges: list[Edges] = []
         self._blocks: list[Blocks] = []
-        self._before = read_clock(communicator)
         communicator.Barrier()
-        self._begin_ns, _, _ = clock.take()
-        self._at_ns = self._begin_ns
-        self._switches = self._first_switches = provenance.involuntary_switches()
-        self._core_wait_s = -provenance.core_wait_s()
+        self._stretch.begin()
+        self._at_ns, _, _ = clock.take()
+        self._stretch.begin_ns = self._begin_ns = self._at_ns
+        self._switches = provenance.involuntary_switches()
 
     @property
     def cycles(self) -> int:
@@ -122,8 +120,8 @@ class CycleLog:
     def rank_run(self, predictions: Predictions) -> RankRun:
         """Return everything as it goes into the run file; collective."""
         end_ns, _, _ = self._clock.take()
-        zero = self._communicator.bcast(self._begin_ns)
-        clock = CommonClock(before=self._before, after=read_clock(self._communicator), zero_ns=zero)
+        self._stretch.end()
+        recording = self._stretch.recording()
         count = self.cycles
         wall, cpu = (
             np.array(rows, np.float64).reshape(count, len(NAMES)) * NS
@@ -131,9 +129,10 @@ class CycleLog:
         )
         begins = np.array(self._begins, np.int64)
         counts = np.array(self._counts, np.int64).reshape(count, len(COUNTS))
-        return RankRun(
-            bodies=RankBodies(
-                start=clock.since_zero(begins),
+        return rank_run(
+            [recording],
+            RankBodies(
+                start=recording.clock.since_zero(begins),
                 duration=wall.sum(axis=1),
                 phase_duration=wall.astype(np.float32),
                 phases=NAMES,
@@ -144,18 +143,7 @@ class CycleLog:
                 lead_out_s=(end_ns - self._at_ns) * NS,
                 solve_time_s=(end_ns - self._begin_ns) * NS,
             ),
-            residual_norm=np.full(count, np.nan),
             incoming=Edges.together(self._edges) if self._edges else Edges.none(),
-            mpi_other_s=0.0,
-            context_switches=self._switches - self._first_switches,
-            core_wait_s=self._core_wait_s + provenance.core_wait_s(),
-            cpu=provenance.current_cpu(),
-            cpuset=provenance.cpuset(),
-            load_before=self._load_before,
-            load_after=provenance.load_of_host(),
-            host=socket.gethostname(),
-            clock_offset_s=clock.offset_s,
-            clock_uncertainty_s=clock.uncertainty_s,
             cycles=RankCycles(
                 counts={name: counts[:, place] for place, name in enumerate(COUNTS)},
                 phase_cpu=cpu.astype(np.float32),

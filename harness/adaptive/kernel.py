@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hindmost.errors import DataError
 from hindmost.harness.adaptive.checkpoint import CheckpointSetting, read_part
 from hindmost.harness.adaptive.decks import Deck
-from hindmost.harness.adaptive.mesh.mesh import Mesh
-from hindmost.harness.adaptive.phases import Phase, PhaseClock, TimedExchange, timed_reduction
+from hindmost.harness.adaptive.mesh.mesh import THRESHOLD, Mesh
+from hindmost.harness.adaptive.phases import Phase, PhaseClock, timed_reduction
 from hindmost.harness.adaptive.physics.flow import Hydro, State, refinement_flags
 from hindmost.harness.adaptive.physics.heat import Conduction
 from hindmost.harness.probes.pulse import PulseReader
+from hindmost.harness.probes.turns import in_turn
 
-THRESHOLD = 1.02
-"""Load imbalance, maximum over mean of cells, above which cells are moved."""
 PULSE_SIDE = 16
 """Cells along a side of the pulse's mesh: with their faces they fit into a core's own cache."""
 PULSE_STEP = 1e-12
 """So short a step leaves the gas at rest as it is."""
+SMALL = 8
+"""Base cells along a side of the small mesh that compiles, a rank."""
 SHORTEST = 1e-9
 """A time step is lost when it is this part of the first one."""
 
@@ -40,6 +43,11 @@ class Kernel:
         As they are now; see `begin`.
     time : float
         In the simulation.
+
+    Attributes
+    ----------
+    heat : Conduction or None
+        The heat equations on the present mesh, if the deck has heat.
     """
 
     def __init__(
@@ -58,25 +66,33 @@ class Kernel:
         self._communicator, self._clock = communicator, clock
         self._largest = timed_reduction(communicator, MPI.MAX, clock)
         self._allsum = timed_reduction(communicator, MPI.SUM, clock)
+        self._messages = self._bytes = 0
         self._rate = np.empty(1)
         self._first_dt = math.nan
-        self._heat: Conduction | None = None
+        self.heat: Conduction | None = None
         self._prepare()
 
     def _prepare(self) -> None:
         """Make what computes on the present mesh."""
         deck, patch = self.deck, self.mesh.patch
-        self._exchange = TimedExchange(self.mesh.exchange, self._clock)
         self._hydro = Hydro(patch, spacing=deck.spacing, gamma=deck.gamma)
         if deck.heat:
-            self._heat = Conduction(
+            self.heat = Conduction(
                 patch,
                 spacing=deck.spacing,
                 conductivity=deck.conductivity,
                 specific_heat=deck.specific_heat,
-                exchange=self._exchange,
+                fill=self.fill,
                 allsum=self._allsum,
             )
+
+    def fill(self, field: NDArray[np.float64]) -> None:
+        """Fill the ghost rows of a field; the time is halo, whatever phase it is called in."""
+        before, exchange = self._clock.switch(Phase.HALO), self.mesh.exchange
+        exchange.fill(field)
+        self._clock.switch(before)
+        self._messages += exchange.messages
+        self._bytes += exchange.bytes_sent(field.shape[1])
 
     def cycle(self) -> dict[str, int]:
         """Do the steps of a cycle, heat, and adapt the mesh.
@@ -92,47 +108,41 @@ class Kernel:
         DataError
             The state is invalid, or the time step goes to zero; raised on all ranks.
         """
-        clock, patch, exchange = self._clock, self.mesh.patch, self._exchange
-        iterations = 0
+        clock, patch = self._clock, self.mesh.patch
+        iterations = self._messages = self._bytes = 0
         for _ in range(self.deck.heats):
             lasted = 0.0
             for _ in range(self.deck.steps // self.deck.heats):
                 lasted += self._step()
-            if self._heat is not None:
+            if self.heat is not None:
                 clock.switch(Phase.HEAT)
-                iterations += self._heat.step(self.state, lasted)
+                iterations += self.heat.step(self.state, lasted)
                 clock.switch(Phase.REST)
             self.time += lasted
         counts = {
             "cells": patch.owned,
-            "faces": patch.x_faces.level.size + patch.y_faces.level.size,
+            "faces": patch.faces.level.size,
             "ghosts": patch.ghosts,
             "heat_iterations": iterations,
         }
         clock.switch(Phase.ADAPTION)
-        exchange.fill(self.state)
-        flags = refinement_flags(self.deck, patch, self.state, exchange=exchange)
-        counts |= {"messages": exchange.messages_sent, "bytes": exchange.sent_bytes}
-        state, adapted = self.mesh.adapt(flags, self.state)
+        self.fill(self.state)
+        flags = refinement_flags(self.deck, patch, self.state, fill=self.fill)
+        counts |= {"messages": self._messages, "bytes": self._bytes}
+        state, divided, combined = self.mesh.adapt(flags, self.state)
         clock.switch(Phase.BALANCE)
         state, moved = self.mesh.balance(state)
         clock.switch(Phase.ADAPTION)
         self.state = self.mesh.connect(state)
-        if self.mesh.patch is patch:
-            exchange.messages_sent = exchange.sent_bytes = 0
-        else:
+        if self.mesh.patch is not patch:
             self._prepare()
         clock.switch(Phase.REST)
-        return counts | {
-            "divided": adapted.divided,
-            "combined": adapted.combined,
-            "moved": moved,
-        }
+        return counts | {"divided": divided, "combined": combined, "moved": moved}
 
     def _step(self) -> float:
         """Do a step of the flow; return how long it is in the simulation."""
         clock, hydro, state = self._clock, self._hydro, self.state
-        self._exchange.fill(state)
+        self.fill(state)
         clock.switch(Phase.HYDRO)
         self._rate[0] = hydro.largest_rate(state)
         rate = float(self._largest(self._rate)[0])
@@ -187,8 +197,8 @@ def start_kernel(
 
     state = initial_state()
     for _ in range(deck.levels):
-        flags = refinement_flags(deck, mesh.patch, state, exchange=mesh.exchange)
-        state, _ = mesh.adapt(flags, state)
+        flags = refinement_flags(deck, mesh.patch, state, fill=mesh.exchange.fill)
+        state, _, _ = mesh.adapt(flags, state)
         state, _ = mesh.balance(state)
         mesh.connect(state)
         state = initial_state()
@@ -235,3 +245,28 @@ def pulse_reader() -> PulseReader:
         hydro.step(state, PULSE_STEP)
 
     return PulseReader(step)
+
+
+def compile_everything(deck: Deck, communicator: Any) -> None:
+    """Run small meshes through everything that the run will call; collective.
+
+    Rank 0 does it alone first, so that what it compiles is in numba's cache on disk; the others
+    sleep and then load it from there. What only several ranks call is compiled on all of them.
+    """
+    from mpi4py import MPI
+
+    small = replace(deck, steps=2, heats=1)
+
+    def run_small(ranks: Any) -> None:
+        base = (SMALL * ranks.size, SMALL)
+        # Cells move whenever they can.
+        kernel = start_kernel(small, base, ranks, PhaseClock(), threshold=1.0)
+        for _ in range(3):
+            kernel.cycle()
+
+    def by_itself() -> None:
+        run_small(MPI.COMM_SELF)
+        pulse_reader()
+
+    in_turn(communicator, by_itself)
+    run_small(communicator)

@@ -11,8 +11,7 @@ import numpy as np
 
 from hindmost.harness.adaptive.decks import DECKS, Deck, application_of
 from hindmost.harness.adaptive.kernel import Kernel, pulse_reader, start_kernel
-from hindmost.harness.adaptive.phases import Phase, PhaseClock, TimedExchange, timed_reduction
-from hindmost.harness.adaptive.physics.heat import Conduction
+from hindmost.harness.adaptive.phases import Phase, PhaseClock
 from hindmost.harness.probes.cell_times import CellTimes
 from hindmost.harness.recorder.library import NS
 
@@ -32,8 +31,8 @@ LEAST = 1e-3
 """Of an iteration: what stands for a part that noise makes vanish."""
 FEW, MANY = 1e-2, 1e-11
 """Tolerances of the solver."""
-PAIRS = 4
-"""Solves of either sort; one before them does not count."""
+PAIRS = 5
+"""Solves of either sort."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -82,7 +81,7 @@ def measure(cells: int, communicator: Any) -> CellTimes:
             add_cycle(sums, kernel, clock)
     here: float = communicator.allreduce(sums.cells) / (CYCLES * communicator.size)
     solve_time = (kernel.time - begin_time) / (CYCLES * kernel.deck.heats)
-    an_iteration_s = iteration_s(kernel, communicator, solve_time)
+    an_iteration_s = iteration_s(kernel, clock, solve_time)
     phases = {"hydro": sums.seconds[Phase.HYDRO] / sums.steps}
     phases |= heat_phases(sums, an_iteration_s)
     phases["adaption"] = sums.seconds[Phase.ADAPTION] / sums.cells
@@ -142,35 +141,22 @@ def kernel_of(cells: int, communicator: Any, clock: PhaseClock) -> Kernel:
     Not every number can be had: below some 2,500 cells a base mesh is too coarse to see what the
     deck refines.
     """
-    side, best, closest = max(2, round(math.sqrt(cells))), None, math.inf
+    solves = max(1, round(CELL_STEPS / cells / STEPS_A_SOLVE))
+    steps = solves * min(STEPS_A_SOLVE, max(1, CELL_STEPS // cells))
+    side = max(2, round(math.sqrt(cells)))
     for _ in range(FITS):
-        kernel = kernel_on(side, cells, communicator, clock)
-        here = communicator.allreduce(kernel.mesh.patch.owned) / communicator.size
-        off = abs(math.log(here / cells))
-        if off < closest:
-            best, closest = kernel, off
-        if off < CLOSE:
+        deck = replace(
+            DECKS[DECK], columns=side, rows=side, steps=steps, heats=solves, spacing=1.0 / side
+        )
+        kernel = start_kernel(deck, deck.base(communicator.size), communicator, clock)
+        here = communicator.allreduce(kernel.mesh.owned) / communicator.size
+        if abs(math.log(here / cells)) < CLOSE:
             break
         side = max(2, round(side * math.sqrt(cells / here)))
-    assert best is not None  # there was one round at least
-    return best
+    return kernel
 
 
-def kernel_on(side: int, cells: int, communicator: Any, clock: PhaseClock) -> Kernel:
-    """Return a kernel on a base mesh of the given size per rank; collective."""
-    solves = max(1, round(CELL_STEPS / cells / STEPS_A_SOLVE))
-    deck = replace(
-        DECKS[DECK],
-        columns=side,
-        rows=side,
-        steps=solves * min(STEPS_A_SOLVE, max(1, CELL_STEPS // cells)),
-        heats=solves,
-        spacing=1.0 / side,
-    )
-    return start_kernel(deck, deck.base(communicator.size), communicator, clock)
-
-
-def iteration_s(kernel: Kernel, communicator: Any, dt: float) -> float:
+def iteration_s(kernel: Kernel, clock: PhaseClock, dt: float) -> float:
     """Return the seconds per cell and iteration on this rank; collective.
 
     The same system is solved to two tolerances: what the solves have in common, such as the
@@ -186,33 +172,20 @@ def iteration_s(kernel: Kernel, communicator: Any, dt: float) -> float:
     float
         0 where both tolerances need the same iterations.
     """
-    from mpi4py import MPI
-
-    clock, deck = PhaseClock(), kernel.deck
-    heat = Conduction(
-        kernel.mesh.patch,
-        spacing=deck.spacing,
-        conductivity=deck.conductivity,
-        specific_heat=deck.specific_heat,
-        exchange=TimedExchange(kernel.mesh.exchange, clock),
-        allsum=timed_reduction(communicator, MPI.SUM, clock),
-    )
-    state = np.empty_like(kernel.state)
+    heat, state = kernel.heat, np.empty_like(kernel.state)
+    assert heat is not None  # the deck has heat
     seconds: dict[float, list[float]] = {FEW: [], MANY: []}
     iterations = dict.fromkeys(seconds, 0)
-    for pair in range(PAIRS + 1):
-        for tolerance, found in seconds.items():
-            heat.tolerance = tolerance
+    for _ in range(PAIRS):
+        for heat.tolerance, found in seconds.items():
             state[:] = kernel.state
             clock.take()
             clock.switch(Phase.HEAT)
-            iterations[tolerance] = heat.step(state, dt)
+            iterations[heat.tolerance] = heat.step(state, dt)
             clock.switch(Phase.REST)
-            _, wall, _ = clock.take()
-            if pair > 0:
-                found.append(wall[Phase.HEAT] * NS)
+            found.append(clock.take()[1][Phase.HEAT] * NS)
     more = iterations[MANY] - iterations[FEW]
     if more <= 0:
         return 0.0
     longer = median(seconds[MANY]) - median(seconds[FEW])
-    return max(0.0, longer / (more * kernel.mesh.patch.owned))
+    return max(0.0, longer / (more * kernel.mesh.owned))

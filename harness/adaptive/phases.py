@@ -7,10 +7,8 @@ from enum import IntEnum
 from time import monotonic_ns, thread_time_ns
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.harness.adaptive.mesh.patch import Exchange
 from hindmost.harness.runfile.bodies import PHASES as BODY_PHASES
 
 
@@ -56,24 +54,6 @@ class PhaseClock:
         taken = self._wall_at, self._wall, self._cpu
         self._wall, self._cpu = [0] * len(Phase), [0] * len(Phase)
         return taken
-
-
-class TimedExchange:
-    """An exchange whose time is halo, whatever phase it is called in; it counts messages."""
-
-    def __init__(self, exchange: Exchange, clock: PhaseClock) -> None:
-        self._exchange = exchange
-        self._clock = clock
-        self.messages_sent = 0
-        self.sent_bytes = 0
-
-    def fill(self, field: NDArray[np.float64]) -> None:
-        """Fill the ghost rows of a field."""
-        before = self._clock.switch(Phase.HALO)
-        self._exchange.fill(field)
-        self._clock.switch(before)
-        self.messages_sent += self._exchange.messages
-        self.sent_bytes += self._exchange.bytes_sent(field.shape[1])
 
 
 def timed_reduction(communicator: Any, operation: Any, clock: PhaseClock) -> Callable[[Any], Any]:

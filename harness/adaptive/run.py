@@ -9,7 +9,7 @@ import math
 import os
 import signal
 import time
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import FrameType, TracebackType
@@ -24,22 +24,18 @@ from hindmost.harness.adaptive.checkpoint import (
     prepare_checkpoint,
     write_checkpoint,
 )
-from hindmost.harness.adaptive.compiling import compile_everything
-from hindmost.harness.adaptive.cycle_advisor import (
-    CycleAdvisor,
-    Decision,
-    DecisionOptions,
-)
+from hindmost.harness.adaptive.cycle_advisor import CycleAdvisor
 from hindmost.harness.adaptive.cycle_log import CycleLog
 from hindmost.harness.adaptive.decks import CELL_BYTES, Deck, application_of
 from hindmost.harness.adaptive.interference import InterferingJobs, Schedule
 from hindmost.harness.adaptive.kernel import (
-    THRESHOLD,
     Kernel,
+    compile_everything,
     pulse_reader,
     resume_kernel,
     start_kernel,
 )
+from hindmost.harness.adaptive.mesh.mesh import THRESHOLD
 from hindmost.harness.adaptive.phases import NAMES, Phase, PhaseClock
 from hindmost.harness.campaign import (
     CampaignRun,
@@ -56,10 +52,7 @@ from hindmost.harness.probes.pulse import slowest_pulse_s
 from hindmost.harness.rank_failures import on_root
 from hindmost.harness.recorder.library import load
 from hindmost.harness.reduction.reduced_file import ALWAYS
-from hindmost.harness.runfile.cycles import (
-    ADAPTIVE,
-    Predictions,
-)
+from hindmost.harness.runfile.cycles import ADAPTIVE, Predictions
 from hindmost.models.adaptive.checkpoints import CheckpointCost
 from hindmost.models.adaptive.machine import Machine
 from hindmost.models.adaptive.offline import OfflineModel
@@ -83,7 +76,10 @@ class AdaptiveExperiment(MeasuredExperiment[Deck]):
         Columns and rows of the base mesh; None for the deck's, which grows with the ranks.
     threshold : float
         Load imbalance, maximum over mean of cells, above which cells are moved.
-    orders : DecisionOptions
+    time_limit_s : float or None
+        From the start of the command.
+    mtbf_s : float or None
+        Mean time between failures; without it checkpoints come only before a stop.
     machine : Machine or None
         What the probes measured; without it there is no offline model.
     interfere : Schedule or None
@@ -99,7 +95,8 @@ class AdaptiveExperiment(MeasuredExperiment[Deck]):
     cycles: int
     base: tuple[int, int] | None = None
     threshold: float = THRESHOLD
-    orders: DecisionOptions = field(default_factory=DecisionOptions)
+    time_limit_s: float | None = None
+    mtbf_s: float | None = None
     machine: Machine | None = None
     interfere: Schedule | None = None
     blocks: bool = False
@@ -129,6 +126,8 @@ class AdaptiveExperiment(MeasuredExperiment[Deck]):
     def check_own(self) -> None:
         """Raise a UsageError for a setting that cannot be used."""
         check_count("cycles", self.cycles)
+        if self.mtbf_s is not None and self.checkpoint is None:
+            raise UsageError("--mtbf writes checkpoints; name their file with --checkpoint.")
         if not 1.0 <= self.threshold < math.inf:
             raise UsageError(
                 f"--threshold {self.threshold}: a load imbalance (maximum over mean of cells) is "
@@ -148,7 +147,7 @@ class AdaptiveExperiment(MeasuredExperiment[Deck]):
             remarks.append(
                 f"{self.first_cycle} of {self.cycles} cycles are done: nothing is left to run"
             )
-        if self.orders.time_limit_s is not None and self.checkpoint is None:
+        if self.time_limit_s is not None and self.checkpoint is None:
             remarks.append(
                 "warning: no --checkpoint: if the time limit stops the run, its state is lost"
             )
@@ -195,9 +194,11 @@ class AdaptiveReplays:
         pulse_s = slowest_pulse_s(pulses, communicator)
         kernel = self._kernel(clock)
         advisor = advisor_of(experiment, communicator.size, pulse_s)
-        names, root = advisor.panel.names, communicator.rank == 0
+        predictor, root = advisor.predictor, communicator.rank == 0
         if feed is not None:
-            feed.begin(deck.name, planned.number, experiment.cycles, done=first, predictors=names)
+            feed.begin(
+                deck.name, planned.number, experiment.cycles, done=first, predictors=predictor.names
+            )
         jobs = interfering_jobs(experiment.interfere, communicator)
         began, start_s = datetime.now(UTC), time.monotonic() - process_age_s()
         done = saved = first
@@ -213,28 +214,29 @@ class AdaptiveReplays:
                     if jobs is not None:
                         jobs.before(done)
                     # Rank 0 predicts and decides; a signal to any rank stops all.
-                    work, decision = next_work(kernel, iterations, communicator), Decision()
+                    work, why, due = next_work(kernel, iterations, communicator), "", False
                     if root:
                         now_s = time.monotonic()
-                        decision = advisor.before(work, now_s - start_s)
+                        why, due = advisor.before(work, now_s - start_s)
                         foresight_s += time.monotonic() - now_s
-                    wanted = np.array([decision.stop, decision.checkpoint, requests.signal], int)
+                    wanted = np.array([bool(why), due, requests.signal], int)
                     communicator.Allreduce(MPI.IN_PLACE, wanted, MPI.MAX)
                     stop, checkpoint, asked = wanted.tolist()
                     path = experiment.checkpoint if stop or checkpoint or asked else None
                     if path is not None and saved < done:
                         checkpoints.append(self._save(path, kernel, done, clock))
-                        advisor.saved(checkpoints[-1]["seconds"], work)
+                        predictor.observe_checkpoint(checkpoints[-1]["seconds"], work)
                         saved = done
                     if stop or asked:
-                        stopped = decision.why or "another rank knows why"
+                        stopped = why or "another rank knows why"
                         if asked:
                             stopped = f"asked to by {signal.Signals(asked).name}."
                         break
                     log.add_mesh(kernel.mesh)
                     if feed is not None and feed.waits:  # a frame that all ranks have begun
                         left = experiment.cycles - done
-                        feed.foresee(advisor.foreseen(done - first + 1, left) if root else None)
+                        number = done - first + 1
+                        feed.foresee(advisor.foreseen(work, number, left) if root else None)
                     counts = kernel.cycle()
                     spent = log.add_cycle(counts)
                     done += 1
@@ -244,7 +246,7 @@ class AdaptiveReplays:
                     slowest_s = communicator.allreduce(spent.pulse_s, op=MPI.MAX)
                     if root:
                         now_s = time.monotonic()
-                        verdict = advisor.after(replace(spent, pulse_s=slowest_s))
+                        verdict = advisor.after(replace(spent, pulse_s=slowest_s), work)
                         foresight_s += time.monotonic() - now_s
                         if verdict.change:
                             self._report(f"cycle {first + verdict.cycle}: {verdict.words}")
@@ -256,8 +258,9 @@ class AdaptiveReplays:
                 jobs.end()
         if feed is not None:
             feed.finish()
-        predicted = advisor.panel.predicted if root else np.full((log.cycles, len(names)), np.nan)
-        errors = advisor.panel.errors_percent() if root and log.cycles > 1 else {}
+        names = predictor.names
+        predicted = predictor.predicted if root else np.full((log.cycles, len(names)), np.nan)
+        errors = predictor.errors_percent() if root and log.cycles > 1 else {}
         mean = ", ".join(
             f"{name} {percent(error / 100.0)}"
             for name, error in errors.items()
@@ -268,7 +271,7 @@ class AdaptiveReplays:
             summary.append(f"stopped after cycle {done}: {stopped}")
         return RecordedRun(
             name=deck.name,
-            rank=log.rank_run(Predictions(names=names, predicted=predicted[: log.cycles])),
+            rank=log.rank_run(Predictions(names=names, predicted=predicted)),
             began=began,
             iterations=done - first,
             petsc_options={"given": ""},
@@ -278,7 +281,11 @@ class AdaptiveReplays:
                 "base": list(kernel.mesh.base),
                 "cycles": experiment.cycles,
                 "first_cycle": first,
-                "orders": asdict(experiment.orders),
+                "orders": {
+                    "time_limit_s": experiment.time_limit_s,
+                    "mtbf_s": experiment.mtbf_s,
+                    "saves": experiment.checkpoint is not None,
+                },
                 "machine": experiment.machine.name if experiment.machine else None,
                 "interfere": asdict(experiment.interfere) if experiment.interfere else None,
                 "stopped": stopped,
@@ -319,7 +326,7 @@ class AdaptiveReplays:
             base=mesh.base,
             cells=tuple(self._communicator.allgather(mesh.patch.owned)),
         )
-        size = write_checkpoint(path, setting, mesh.cells(), kernel.state, self._communicator)
+        size = write_checkpoint(path, setting, mesh.cells, kernel.state, self._communicator)
         seconds = time.monotonic() - begin
         clock.switch(before)
         return {"cycle": done, "seconds": seconds, "bytes": size}
@@ -327,13 +334,18 @@ class AdaptiveReplays:
 
 def advisor_of(experiment: AdaptiveExperiment, ranks: int, pulse_s: float) -> CycleAdvisor:
     """Return what predicts the cycles, given a pulse just before the run."""
-    machine = experiment.machine
-    if machine is None:
-        return CycleAdvisor(experiment.orders)
-    application = application_of(experiment.deck)
-    model = OfflineModel(machine=machine, application=application, ranks=ranks, pulse_s=pulse_s)
-    cost = CheckpointCost.of_machine(machine, CELL_BYTES)
-    return CycleAdvisor(experiment.orders, model=model, cost=cost)
+    machine, model, cost = experiment.machine, None, None
+    if machine is not None:
+        application = application_of(experiment.deck)
+        model = OfflineModel(machine=machine, application=application, ranks=ranks, pulse_s=pulse_s)
+        cost = CheckpointCost.of_machine(machine, CELL_BYTES)
+    return CycleAdvisor(
+        time_limit_s=experiment.time_limit_s,
+        mtbf_s=experiment.mtbf_s,
+        saves=experiment.checkpoint is not None,
+        model=model,
+        cost=cost,
+    )
 
 
 def next_work(kernel: Kernel, iterations: float, communicator: Any) -> Work:

@@ -9,10 +9,9 @@ from pathlib import Path
 
 from hindmost.errors import DataError, UsageError
 from hindmost.harness.adaptive.checkpoint import read_setting
-from hindmost.harness.adaptive.cycle_advisor import DecisionOptions
 from hindmost.harness.adaptive.decks import DECKS, Deck, find_deck, parse_base, parse_deck
 from hindmost.harness.adaptive.interference import RULE, Schedule
-from hindmost.harness.adaptive.kernel import THRESHOLD
+from hindmost.harness.adaptive.mesh.mesh import THRESHOLD
 from hindmost.harness.adaptive.run import AdaptiveExperiment
 from hindmost.harness.runfile.machine_file import read_machine
 from hindmost.harness.verbs.campaign import (
@@ -149,11 +148,8 @@ def experiment_of(arguments: argparse.Namespace) -> AdaptiveExperiment:
         repeats=arguments.repeats,
         base=parse_base(arguments.base) if arguments.base else None,
         threshold=THRESHOLD if threshold is None else threshold,
-        orders=DecisionOptions(
-            time_limit_s=seconds_of("--time-limit", arguments.time_limit),
-            mtbf_s=seconds_of("--mtbf", arguments.mtbf),
-            saves=arguments.checkpoint is not None,
-        ),
+        time_limit_s=seconds_of("--time-limit", arguments.time_limit),
+        mtbf_s=seconds_of("--mtbf", arguments.mtbf),
         machine=read_machine(arguments.machine) if arguments.machine else None,
         interfere=Schedule.parse(arguments.interfere) if arguments.interfere else None,
         blocks=arguments.blocks,

@@ -1,14 +1,14 @@
 """Run-time prediction of an adaptive code: machine, work, predictors, and what they decide.
 
-`Predictor` predicts any loop, and `Panel` compares several predictors. `OfflineModel` computes the
-time of a cycle from machine and application.
+`Predictor` predicts any loop, by several methods side by side if asked to. `OfflineModel` computes
+the time of a cycle from machine and application.
 """
 
 from hindmost.models.adaptive.checkpoints import CheckpointCost
 from hindmost.models.adaptive.interference import CycleKind, CycleVerdict
 from hindmost.models.adaptive.machine import Machine
 from hindmost.models.adaptive.offline import Application, Count, Exchange, OfflineModel
-from hindmost.models.adaptive.predictor import Panel, Predictor
+from hindmost.models.adaptive.predictor import Predictor
 from hindmost.models.adaptive.predictors import PREDICTORS
 from hindmost.models.adaptive.work import PHASES, Spent, Work
 
@@ -23,7 +23,6 @@ __all__ = [
     "Exchange",
     "Machine",
     "OfflineModel",
-    "Panel",
     "Predictor",
     "Spent",
     "Work",

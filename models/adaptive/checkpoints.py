@@ -149,26 +149,6 @@ class CheckpointDecision:
         )
 
 
-def decide(
-    *, since_s: float, next_s: float, checkpoint_s: float, mtbf_s: float
-) -> CheckpointDecision:
-    """Decide before a cycle, with the interval of least waste at the current cost of a checkpoint.
-
-    Raises
-    ------
-    UsageError
-        An invalid time.
-    """
-    tau_s = optimum_s(checkpoint_s, mtbf_s)
-    return CheckpointDecision(
-        due=math.isfinite(next_s) and due(since_s, next_s, tau_s),
-        tau_s=tau_s,
-        since_s=since_s,
-        next_s=next_s,
-        checkpoint_s=checkpoint_s,
-    )
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckpointPlan:
     """The checkpoints of a run.

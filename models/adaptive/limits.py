@@ -6,7 +6,7 @@ The risk comes from one-step-ahead ratios, measured over predicted, which give i
 from __future__ import annotations
 
 import math
-from bisect import bisect_left, bisect_right, insort
+from bisect import bisect_right
 from collections import deque
 from dataclasses import dataclass
 
@@ -23,33 +23,18 @@ TAIL = 0.1
 
 
 class Ratios:
-    """The last ratios of measured over predicted times.
+    """The last ratios of measured over predicted times."""
 
-    Parameters
-    ----------
-    window : int
-        Number of ratios kept.
-    """
-
-    __slots__ = ("_order", "_recent", "_window")
-
-    def __init__(self, window: int = WINDOW) -> None:
-        self._window = window
-        self._recent: deque[float] = deque()
-        self._order: list[float] = []
+    def __init__(self) -> None:
+        self._recent: deque[float] = deque(maxlen=WINDOW)  # logarithms
 
     def __len__(self) -> int:
-        return len(self._order)
+        return len(self._recent)
 
     def observe(self, ratio: float) -> None:
         """Observe measured over predicted, above 0; others are ignored."""
-        if not 0.0 < ratio < math.inf:
-            return
-        place = math.log(ratio)
-        self._recent.append(place)
-        insort(self._order, place)
-        if len(self._recent) > self._window:
-            del self._order[bisect_left(self._order, self._recent.popleft())]
+        if 0.0 < ratio < math.inf:
+            self._recent.append(math.log(ratio))
 
     def interval(self, level: float) -> tuple[float, float]:
         """Return the interval in which the next ratio lies with this probability.
@@ -57,8 +42,8 @@ class Ratios:
         A conformal interval: if n past ratios are exchangeable with the next one, the next is below
         the k-th smallest with probability k / (n + 1). If n is too small, the fitted tail is used.
         """
-        beyond, mirrored = 0.5 * (1.0 - level), [-place for place in reversed(self._order)]
-        return 1.0 / bound(mirrored, beyond), bound(self._order, beyond)
+        beyond, mirrored = 0.5 * (1.0 - level), sorted(-place for place in self._recent)
+        return 1.0 / bound(mirrored, beyond), self.quantile(beyond)
 
     def predict(self, seconds: float, level: float = LEVEL) -> Prediction:
         """Return a predicted time with its interval from these ratios.
@@ -76,7 +61,7 @@ class Ratios:
 
     def quantile(self, risk: float) -> float:
         """Return the ratio that the next one exceeds with at most this probability."""
-        return bound(self._order, risk)
+        return bound(sorted(self._recent), risk)
 
     def exceedance(self, ratio: float) -> float:
         """Return the probability that the next ratio exceeds this one."""
@@ -84,7 +69,7 @@ class Ratios:
             return 1.0
         if ratio == math.inf:
             return 0.0
-        place, order = math.log(ratio), self._order
+        place, order = math.log(ratio), sorted(self._recent)
         n = len(order)
         if n and place < order[-1]:
             return (n - bisect_right(order, place) + 1) / (n + 1)
@@ -170,17 +155,13 @@ FAR = 100.0
 """If so many predicted cycles fit before the limit, the next one is no risk."""
 
 
-class TimeLimit:
+class RiskBudget:
     """Keeps the risk of an overrun over the whole run within a given bound.
 
     Parameters
     ----------
-    limit_s : float
-        Measured from the start of the run.
     risk : float
         Accepted probability that the run overruns, in all its cycles together.
-    margin_s : float
-        Time to keep free for the end of the job.
 
     Notes
     -----
@@ -192,49 +173,41 @@ class TimeLimit:
     long, and past cycles do not predict that.
     """
 
-    def __init__(self, limit_s: float, *, risk: float = 0.01, margin_s: float = 0.0) -> None:
-        if not (math.isfinite(limit_s) and limit_s > 0.0):
-            raise UsageError(f"A time limit of {limit_s:g} s; it must be a finite time above 0.")
+    def __init__(self, risk: float = 0.01) -> None:
         if not 0.0 < risk < 1.0:
             raise UsageError(f"A risk of {risk:g}; it must lie between 0 and 1, as 0.01.")
-        self.limit_s, self.risk, self.margin_s = float(limit_s), risk, margin_s
-        self.spent = 0.0
+        self.risk, self.spent = risk, 0.0
 
     def decide(
         self,
         *,
-        elapsed_s: float,
+        left_s: float,
         predicted_s: float,
         ratios: Ratios,
-        checkpoint_s: float = 0.0,
-        before_s: float = 0.0,
+        reserved_s: float = 0.0,
         unknown_s: float = 0.0,
     ) -> LimitDecision:
         """Decide on a cycle before it starts; if it may start, its risk is spent.
 
         Parameters
         ----------
-        elapsed_s : float
-            Time since the start of the run.
+        left_s : float
+            Time until the limit.
         predicted_s : float
             Of the cycle; if unknown (NaN), it may start if more than ``unknown_s`` remains.
         ratios : Ratios
             One-step-ahead ratios of all cycles so far.
-        checkpoint_s : float
-            Time of the checkpoint that follows it.
-        before_s : float
-            Time of what precedes it, as a checkpoint that is due.
+        reserved_s : float
+            Time of what precedes and follows the cycle, and what is kept free at the end.
         unknown_s : float
             Assumed time of a cycle without a prediction; 0 lets it start while any time remains.
         """
-        left_s = self.limit_s - float(elapsed_s)  # a numpy number would make numpy booleans
-        beside_s = float(before_s) + float(checkpoint_s) + self.margin_s
-        free_s = left_s - beside_s
+        free_s = left_s - reserved_s
         if not math.isfinite(predicted_s):
             return LimitDecision(
-                start=free_s > float(unknown_s),
+                start=free_s > unknown_s,
                 left_s=left_s,
-                needed_s=beside_s + float(unknown_s),
+                needed_s=reserved_s + unknown_s,
                 risk=1.0,
                 known=False,
             )
@@ -249,5 +222,5 @@ class TimeLimit:
             self.spent += risk
         upper = ratios.quantile(rest) if rest > 0.0 else math.inf
         return LimitDecision(
-            start=start, left_s=left_s, needed_s=upper * predicted_s + beside_s, risk=risk
+            start=start, left_s=left_s, needed_s=upper * predicted_s + reserved_s, risk=risk
         )

@@ -1,162 +1,22 @@
-"""Predictions and decisions while a loop runs: several predictors at once, or one for your loop."""
+"""Predictions and decisions while a loop runs, by one predictor or by several side by side."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from array import array
 from typing import SupportsFloat
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import UsageError
-from hindmost.models.adaptive.checkpoints import CheckpointCost, CheckpointDecision, decide
+from hindmost.models.adaptive.checkpoints import CheckpointCost, CheckpointDecision, due, optimum_s
 from hindmost.models.adaptive.interference import CycleJudge, CycleVerdict
-from hindmost.models.adaptive.limits import LimitDecision, Ratios, TimeLimit
+from hindmost.models.adaptive.limits import LimitDecision, Ratios, RiskBudget
 from hindmost.models.adaptive.offline import OfflineModel
-from hindmost.models.adaptive.predictors import PREDICTORS, make
+from hindmost.models.adaptive.predictors import make
 from hindmost.models.adaptive.work import Spent, Work
 from hindmost.models.results import LEVEL, Prediction
-
-
-class Panel:
-    """Predictions of every cycle by every predictor, and the measured times.
-
-    Parameters
-    ----------
-    names : sequence of str, optional
-        Names in `PREDICTORS`; by default all that are available.
-    model : OfflineModel, optional
-        Of a probed machine.
-
-    Attributes
-    ----------
-    names : tuple of str
-    decides : str
-        The predictor for decisions.
-    ratios : Ratios
-        Its one-step-ahead ratios, for intervals and for `TimeLimit`.
-    verdicts : list of CycleVerdict
-        One per observed cycle.
-
-    Notes
-    -----
-    A row contains what was predicted before its cycle ran: `predict` adds row k, and `observe`
-    cycle k. They must alternate.
-    """
-
-    def __init__(
-        self, names: Sequence[str] | None = None, *, model: OfflineModel | None = None
-    ) -> None:
-        if names is None:
-            names = [name for name in PREDICTORS if name != "offline" or model is not None]
-        if not names:
-            raise UsageError("A panel needs at least one predictor, but none was given.")
-        self.names = tuple(names)
-        self._predictors = [make(name, model) for name in self.names]
-        self.decides = "shape-level" if "shape-level" in self.names else self.names[0]
-        self.column = self.names.index(self.decides)
-        self.ratios, self._judge = Ratios(), CycleJudge(model)
-        self._rows: list[tuple[float, ...]] = []
-        self._works: list[Work] = []
-        self._measured: list[float] = []
-        self.verdicts: list[CycleVerdict] = []
-
-    @property
-    def predicted(self) -> NDArray[np.float64]:
-        """Predictions, float64 array, shape (cycle, predictor), seconds; NaN if there was none."""
-        return np.array(self._rows, float).reshape(len(self._rows), len(self.names))
-
-    @property
-    def usual(self) -> float:
-        """Current estimate of measured over baseline on the undisturbed machine."""
-        return self._judge.usual
-
-    @property
-    def last(self) -> tuple[float, ...]:
-        """The last row, in the order of `names`, in seconds; empty before the first."""
-        return self._rows[-1] if self._rows else ()
-
-    def decider_s(self, work: Work) -> float:
-        """Return the time of a cycle by the predictor for decisions, without adding a row."""
-        return self._predictors[self.column].predict_s(work)
-
-    def predict(self, work: Work) -> tuple[float, ...]:
-        """Add the next row and return it, in the order of `names`, in seconds.
-
-        Raises
-        ------
-        UsageError
-            The previous row has not been observed yet.
-        """
-        if len(self._rows) != len(self._measured):
-            raise UsageError(
-                f"Cycle {len(self._measured)} is predicted already, but not observed yet; "
-                "call observe before the next predict."
-            )
-        row = tuple([predictor.predict_s(work) for predictor in self._predictors])
-        self._rows.append(row)
-        self._works.append(work)
-        return row
-
-    def forecast(self, level: float = LEVEL) -> Prediction:
-        """Return the last prediction for decisions, with its interval.
-
-        Raises
-        ------
-        UsageError
-            Nothing was predicted yet.
-        """
-        if not self._rows:
-            raise UsageError("Nothing was predicted yet; call predict first.")
-        return self.ratios.predict(self.last[self.column], level)
-
-    def observe(self, spent: Spent) -> CycleVerdict:
-        """Observe the cycle that was predicted last, and return the verdict.
-
-        Raises
-        ------
-        UsageError
-            The cycle was not predicted first.
-        """
-        k = len(self._measured)
-        if len(self._rows) != k + 1:
-            raise UsageError(f"Cycle {k} was not predicted; call predict before observe.")
-        self._measured.append(spent.seconds)
-        self.verdicts.append(self.learn(spent, self._works[k], self.last[self.column]))
-        return self.verdicts[-1]
-
-    def learn(self, spent: Spent, work: Work, predicted_s: float) -> CycleVerdict:
-        """Learn from a cycle that was predicted to take so long, without keeping its row."""
-        if predicted_s > 0.0:  # not NaN: something was predicted
-            self.ratios.observe(spent.seconds / predicted_s)
-        verdict = self._judge.observe(spent, work)
-        for predictor in self._predictors:
-            predictor.observe(spent, work)
-            if verdict.change:
-                predictor.restart(verdict.keep)
-        return verdict
-
-    def errors_percent(self, skip: int = 1, last: int | None = None) -> dict[str, float]:
-        """Return the mean absolute error of each predictor over the cycles that it predicted.
-
-        Parameters
-        ----------
-        skip : int
-            Number of first cycles to leave out; the first cannot be predicted from data.
-        last : int, optional
-            Number of last cycles to use at most; by default all.
-        """
-        done = len(self._measured)
-        if last is not None:
-            skip = max(skip, done - last)
-        predicted = np.array(self._rows[skip:done], float).reshape(-1, len(self.names))
-        measured = np.array(self._measured[skip:], float)
-        errors = 100.0 * np.abs(predicted - measured[:, None]) / measured[:, None]
-        return {
-            name: float(np.nanmean(errors[:, k])) if np.isfinite(errors[:, k]).any() else np.nan
-            for k, name in enumerate(self.names)
-        }
 
 
 class Predictor:
@@ -184,8 +44,12 @@ class Predictor:
 
     Attributes
     ----------
-    panel : Panel
-        The predictors.
+    names : tuple of str
+        The methods.
+    decides : str
+        The one that predicts and decides; ``column`` is its place in `names`.
+    ratios : Ratios
+        Its one-step-ahead ratios, measured over predicted.
     elapsed_s, since_checkpoint_s : float
         Total time of all observed cycles and checkpoints, and time computed since the last one.
 
@@ -215,17 +79,42 @@ class Predictor:
             raise UsageError(f"An interval at the level {level:g}; it must lie between 0 and 1.")
         if mtbf_s is not None and not mtbf_s > 0.0:
             raise UsageError(f"A mean time between failures of {mtbf_s:g} s; it must be above 0.")
-        self.panel = Panel(methods or ("shape-level",), model=model)
+        if time_limit_s is not None and not 0.0 < time_limit_s < math.inf:
+            raise UsageError(
+                f"A time limit of {time_limit_s:g} s; it must be a finite time above 0."
+            )
+        self.names = methods or ("shape-level",)
+        self._predictors = [make(name, model) for name in self.names]
+        self.decides = "shape-level" if "shape-level" in self.names else self.names[0]
+        self.column = self.names.index(self.decides)
+        self.ratios, self._judge = Ratios(), CycleJudge(model)
+        self._budget = RiskBudget(risk)
         self._level, self._mtbf_s = level, mtbf_s
+        self._limit_s, self._margin_s = time_limit_s, margin_s
         self._checkpoint = CheckpointCost() if checkpoint is None else checkpoint
-        self._limit = None
-        if time_limit_s is not None:
-            self._limit = TimeLimit(time_limit_s, risk=risk, margin_s=margin_s)
+        self._rows, self._measured = array("d"), array("d")
         self.elapsed_s = self.since_checkpoint_s = 0.0
+
+    @property
+    def predicted(self) -> NDArray[np.float64]:
+        """What was predicted of each observed cycle, before learning from it.
+
+        Float64 array, shape (cycle, predictor), seconds; NaN if nothing was known.
+        """
+        return np.array(self._rows).reshape(-1, len(self.names))
+
+    @property
+    def usual(self) -> float:
+        """Current estimate of measured over baseline on the undisturbed machine."""
+        return self._judge.usual
+
+    def row(self, work: Work | SupportsFloat) -> tuple[float, ...]:
+        """Return the time of a cycle by each of `names`, in seconds; NaN if unknown."""
+        return tuple([predictor.predict_s(as_work(work)) for predictor in self._predictors])
 
     def predict(self, work: Work | SupportsFloat) -> Prediction:
         """Predict the time of a cycle with this work; a number is a number of cells."""
-        return self.panel.ratios.predict(self.panel.decider_s(as_work(work)), self._level)
+        return self.ratios.predict(self._next_s(as_work(work)), self._level)
 
     def observe(self, spent: Spent | SupportsFloat, work: Work | SupportsFloat) -> CycleVerdict:
         """Observe the time of a cycle, in seconds or as `Spent`, and return the verdict.
@@ -239,10 +128,39 @@ class Predictor:
             spent = Spent(seconds=float(spent))
         if not (math.isfinite(spent.seconds) and spent.seconds > 0.0):
             raise UsageError(f"A cycle took {spent.seconds:g} s; it must be finite and above 0.")
+        done = as_work(work)
+        row = self.row(done)
+        self._rows.extend(row)
+        self._measured.append(spent.seconds)
         self.elapsed_s += spent.seconds
         self.since_checkpoint_s += spent.seconds
-        done = as_work(work)
-        return self.panel.learn(spent, done, self.panel.decider_s(done))
+        if row[self.column] > 0.0:  # not NaN: something was predicted
+            self.ratios.observe(spent.seconds / row[self.column])
+        verdict = self._judge.observe(spent, done)
+        for predictor in self._predictors:
+            predictor.observe(spent, done)
+            if verdict.change:
+                predictor.restart(verdict.keep)
+        return verdict
+
+    def errors_percent(self, skip: int = 1, last: int | None = None) -> dict[str, float]:
+        """Return the mean absolute error of each predictor over the cycles that it predicted.
+
+        Parameters
+        ----------
+        skip : int
+            Number of first cycles to leave out; the first cannot be predicted from data.
+        last : int, optional
+            Number of last cycles to use at most; by default all.
+        """
+        if last is not None:
+            skip = max(skip, len(self._measured) - last)
+        measured = np.array(self._measured)[skip:, None]
+        errors = 100.0 * np.abs(self.predicted[skip:] - measured) / measured
+        return {
+            name: float(np.nanmean(each)) if np.isfinite(each).any() else np.nan
+            for name, each in zip(self.names, errors.T, strict=True)
+        }
 
     def observe_checkpoint(self, seconds: float, work: Work | SupportsFloat) -> None:
         """Observe the time of a checkpoint; the time since the last one restarts."""
@@ -251,16 +169,15 @@ class Predictor:
         self.since_checkpoint_s = 0.0
 
     def checkpoint_due(
-        self,
-        work: Work | SupportsFloat,
-        *,
-        checkpoint_s: float | None = None,
+        self, work: Work | SupportsFloat, *, checkpoint_s: float = 0.0
     ) -> CheckpointDecision:
         """Decide whether to write a checkpoint before a cycle with this work.
 
+        The interval is that of least waste at the current cost of a checkpoint.
+
         Parameters
         ----------
-        checkpoint_s : float, optional
+        checkpoint_s : float
             Its assumed time until one was observed.
 
         Raises
@@ -274,11 +191,15 @@ class Predictor:
                 "given; pass mtbf_s to Predictor."
             )
         done = as_work(work)
-        return decide(
+        next_s = self._next_s(done)
+        cost_s = self._checkpoint.predict_s(saved_cells(done), default_s=checkpoint_s)
+        tau_s = optimum_s(cost_s, self._mtbf_s)
+        return CheckpointDecision(
+            due=math.isfinite(next_s) and due(self.since_checkpoint_s, next_s, tau_s),
+            tau_s=tau_s,
             since_s=self.since_checkpoint_s,
-            next_s=self.panel.decider_s(done),
-            checkpoint_s=self._checkpoint_s(done, checkpoint_s),
-            mtbf_s=self._mtbf_s,
+            next_s=next_s,
+            checkpoint_s=cost_s,
         )
 
     def time_left_for(
@@ -286,7 +207,7 @@ class Predictor:
         work: Work | SupportsFloat,
         *,
         elapsed_s: float | None = None,
-        checkpoint_s: float | None = None,
+        checkpoint_s: float = 0.0,
         before_s: float = 0.0,
         unknown_s: float = 0.0,
     ) -> LimitDecision:
@@ -298,7 +219,7 @@ class Predictor:
         ----------
         elapsed_s : float, optional
             Time since the start of the run, if more passed than was observed.
-        checkpoint_s : float, optional
+        checkpoint_s : float
             Assumed time of a checkpoint until one was observed; 0 for none.
         before_s : float
             Time of what precedes the cycle, as a checkpoint that is due.
@@ -310,20 +231,20 @@ class Predictor:
         UsageError
             No time limit was given to this object.
         """
-        if self._limit is None:
+        if self._limit_s is None:
             raise UsageError("There is no time limit to keep; pass time_limit_s to Predictor.")
         done = as_work(work)
-        return self._limit.decide(
-            elapsed_s=self.elapsed_s if elapsed_s is None else elapsed_s,
-            predicted_s=self.panel.decider_s(done),
-            ratios=self.panel.ratios,
-            checkpoint_s=self._checkpoint_s(done, checkpoint_s),
-            before_s=before_s,
-            unknown_s=unknown_s,
+        after_s = self._checkpoint.predict_s(saved_cells(done), default_s=checkpoint_s)
+        return self._budget.decide(
+            left_s=self._limit_s - float(self.elapsed_s if elapsed_s is None else elapsed_s),
+            reserved_s=float(before_s + after_s + self._margin_s),
+            predicted_s=self._next_s(done),
+            ratios=self.ratios,
+            unknown_s=float(unknown_s),
         )
 
-    def _checkpoint_s(self, work: Work, assumed_s: float | None) -> float:
-        return self._checkpoint.predict_s(saved_cells(work), default_s=assumed_s or 0.0)
+    def _next_s(self, work: Work) -> float:
+        return self._predictors[self.column].predict_s(work)
 
 
 def as_work(work: Work | SupportsFloat) -> Work:

@@ -16,7 +16,7 @@ import hindmost
 from hindmost.models.adaptive.checkpoints import young_s
 from hindmost.models.adaptive.machine import Machine
 from hindmost.models.adaptive.network import fit_link
-from hindmost.models.adaptive.predictor import Panel
+from hindmost.models.adaptive.predictor import Predictor
 from hindmost.models.synthetic.cycles import CycleLaw, draw_cycles
 
 CALM = CycleLaw(
@@ -74,10 +74,9 @@ def test_checkpoints_come_after_cycles_27_and_43(tmp_path: Path) -> None:
 @holds("Adaptive fig. 5")
 def test_interference_moves_the_online_model_and_not_the_offline_one(tmp_path: Path) -> None:
     cycles = draw_cycles(CALM, 1, slowdown=np.where(np.arange(CALM.cycles) < 50, 1.0, 2.0))
-    panel = Panel(("online-all", "online-1"))
+    panel = Predictor("online-all", "online-1")
     for work, spent in zip(cycles.work, cycles.spent, strict=True):
-        panel.predict(work)
-        panel.observe(spent)
+        panel.observe(spent, work)
     online, last = (panel.predicted / cycles.denoised[:, None]).T
     # (a) a window back to the first cycle catches up as 50 + 2 * 149 over 2 * 199
     assert online[51] == pytest.approx(0.5, rel=0.03)

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.harness.adaptive.mesh.part import Columns, MeshPart
+from hindmost.harness.adaptive.mesh.order import Cells
 from hindmost.harness.adaptive.mesh.patch import Exchange, Patch
 from hindmost.models.compiled import compiled
 
+RAISED, DIVIDED, COMBINED, OWNED = range(4)
+"""Indices of the counts."""
 
-def wished(cells: Columns, levels: int, flags: NDArray[np.int8], most: int) -> NDArray[np.int8]:
+
+def wished(cells: Cells, levels: int, flags: NDArray[np.int8], most: int) -> NDArray[np.int8]:
     """Return the target levels by flags, int8, shape (owned,); four siblings combine together.
 
     Flags are limited to `most`, which is 0 if no cell may divide.
     """
     level = cells.level
     target = np.minimum(level + np.clip(flags, 0, most), levels).astype(np.int8)
-    child = cells.key >> 2 * (levels - level.astype(np.int64)) & 3
-    first = np.flatnonzero((level > 0) & (child == 0))
+    first = np.flatnonzero((level > 0) & (flags < 0) & (cells.child() == 0))
     four = first[first + 3 < level.size, None] + np.arange(4)
     alike = (level[four] == level[four[:, :1]]).all(axis=1)
     together = four[alike & (flags[four] < 0).all(axis=1)]
@@ -30,13 +30,10 @@ def wished(cells: Columns, levels: int, flags: NDArray[np.int8], most: int) -> N
 
 def settle_loop(
     owned: int,
-    levels: int,
     level: NDArray[np.int8],
-    key: NDArray[np.int64],
+    child: NDArray[np.int64],
     lower: NDArray[np.int32],
     upper: NDArray[np.int32],
-    other_lower: NDArray[np.int32],
-    other_upper: NDArray[np.int32],
     target: NDArray[np.int8],
     counts: NDArray[np.int64],
 ) -> None:
@@ -49,27 +46,23 @@ def settle_loop(
     while raising:
         raising = False
         apart = False
-        for axis in range(2):
-            low = lower if axis == 0 else other_lower
-            high = upper if axis == 0 else other_upper
-            for face in range(len(low)):
-                a, b = low[face], high[face]
-                if target[a] > target[b] + 1:
-                    if b < owned:
-                        apart = apart or target[b] < level[b]
-                        target[b] = target[a] - 1
-                        counts[0] += 1
-                        raising = True
-                elif target[b] > target[a] + 1 and a < owned:
-                    apart = apart or target[a] < level[a]
-                    target[a] = target[b] - 1
+        for face in range(len(lower)):
+            a, b = lower[face], upper[face]
+            if target[a] > target[b] + 1:
+                if b < owned:
+                    apart = apart or target[b] < level[b]
+                    target[b] = target[a] - 1
                     counts[0] += 1
                     raising = True
+            elif target[b] > target[a] + 1 and a < owned:
+                apart = apart or target[a] < level[a]
+                target[a] = target[b] - 1
+                counts[0] += 1
+                raising = True
         if apart:  # siblings of a cell that cannot combine cannot either
             for c in range(owned):
                 if target[c] < level[c]:
-                    shift = 2 * (levels - level[c])
-                    first = c - ((key[c] >> shift) & 3)
+                    first = c - child[c]
                     for sibling in range(first, first + 4):
                         if target[sibling] >= level[sibling]:
                             target[c] = level[c]
@@ -86,101 +79,60 @@ def settle_loop(
 
 
 def rewritten(
-    cells: Columns, levels: int, target: NDArray[np.int8], state: NDArray[np.float64]
-) -> tuple[Columns, NDArray[np.float64]]:
+    cells: Cells, target: NDArray[np.int8], state: NDArray[np.float64]
+) -> tuple[Cells, NDArray[np.float64]]:
     """Return the cells and their state: four for one that divides, one for four that combine.
 
     Children get their parent's state, a parent the mean of its children's. States are densities, so
     that sums are conserved; the order of summation is fixed, so that all ranks get the same result.
     """
-    level = cells.level.astype(np.int64)
+    level = cells.level
     divides, combines = target > level, target < level
-    child = cells.key >> 2 * (levels - level) & 3
-    count = np.where(divides, 4, np.where(combines & (child > 0), 0, 1))
+    count = np.where(divides, 4, np.where(combines & (cells.child() > 0), 0, 1))
     old = np.repeat(np.arange(level.size), count)
-    born, merged = divides[old], combines[old]
-    which = (np.arange(old.size) - np.repeat(np.cumsum(count) - count, count))[born]
-    i, j, key = cells.i[old], cells.j[old], cells.key[old]
+    begin = np.cumsum(count) - count
+    born = (begin[divides][:, None] + np.arange(4)).ravel()
+    merged = begin[combines & (count == 1)]
+    i, j, written = cells.i[old], cells.j[old], state[old]
+    which = np.tile(np.arange(4, dtype=np.int32), born.size // 4)
     i[born], j[born] = 2 * i[born] + (which & 1), 2 * j[born] + (which >> 1)
     i[merged] >>= 1
     j[merged] >>= 1
-    key[born] += which << 2 * (levels - level[old[born]] - 1)
-    written, first = state[old], old[merged]
+    first = old[merged]
     low, high = state[first] + state[first + 1], state[first + 2] + state[first + 3]
     written[merged] = 0.25 * (low + high)
-    return Columns(i, j, target[old], key), written
-
-
-RAISED, DIVIDED, COMBINED, OWNED = range(4)
-"""Indices of the counts."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Adapted:
-    """The result of a call of `Mesh.adapt` on this rank.
-
-    Attributes
-    ----------
-    divided : int
-        Number of cells that were divided.
-    combined : int
-        Number of cells that result from combining four.
-    held : bool
-        Whether `most_cells` prevented division, on all ranks.
-    """
-
-    divided: int
-    combined: int
-    held: bool
-
-
-def adapted(
-    part: MeshPart,
-    patch: Patch,
-    exchange: Exchange,
-    flags: NDArray[np.int8],
-    state: NDArray[np.float64],
-    most_cells: int | None,
-) -> tuple[NDArray[np.float64], Adapted]:
-    """Adapt the cells of a part, which is marked as changed if any rank's cells did. Collective."""
-    target = np.empty((patch.owned + patch.ghosts, 1), np.int8)
-    here, total = settled(part, patch, exchange, flags, target, most=1)
-    grown = int(total[OWNED] + 3 * total[DIVIDED] - 3 * total[COMBINED])
-    held = most_cells is not None and grown > most_cells and bool(total[DIVIDED] > 0)
-    if held:
-        here, total = settled(part, patch, exchange, flags, target, most=0)
-    divided, combined = int(here[DIVIDED]), int(here[COMBINED])
-    if total[DIVIDED] or total[COMBINED]:
-        part.changed = True
-    if divided or combined:
-        levels = target[: part.owned, 0]
-        part.columns, state = rewritten(part.columns, part.levels, levels, state)
-        part.owned = state.shape[0]
-    return state[: part.owned], Adapted(divided=divided, combined=combined, held=held)
+    return Cells(i=i, j=j, level=target[old]), written
 
 
 def settled(
-    part: MeshPart,
+    cells: Cells,
+    levels: int,
     patch: Patch,
     exchange: Exchange,
     flags: NDArray[np.int8],
-    target: NDArray[np.int8],
-    *,
-    most: int,
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Fill target levels, shape (row, 1); return the counts of this rank and of all."""
+    most_cells: int | None,
+) -> tuple[NDArray[np.int8], NDArray[np.int64], NDArray[np.int64]]:
+    """Return the levels that owned cells will have, and the counts of this rank and of all.
+
+    If all ranks together would exceed `most_cells`, no cell divides. Collective.
+    """
+    target = np.empty((patch.owned + patch.ghosts, 1), np.int8)
+    own, child = target.reshape(-1), cells.child()
     here, total = np.zeros(4, np.int64), np.zeros(4, np.int64)
-    cells, levels = part.columns, target.reshape(-1)
-    levels[: part.owned] = wished(cells, part.levels, flags, most)
-    while True:
-        exchange.fill(target)
-        here[RAISED] = 0
-        compiled(settle_loop)(
-            part.owned, part.levels, cells.level, cells.key,
-            patch.x_faces.lower, patch.x_faces.upper, patch.y_faces.lower, patch.y_faces.upper,
-            levels, here,
-        )  # fmt: skip
-        part.communicator.Allreduce(here, total)
-        # Levels raised on one rank may require changes on another.
-        if total[RAISED] == 0 or part.communicator.size == 1:
-            return here, total
+    for most in (1, 0):
+        own[: patch.owned] = wished(cells, levels, flags, most)
+        total[RAISED] = 1
+        while total[RAISED]:
+            exchange.fill(target)
+            here[RAISED] = 0
+            compiled(settle_loop)(
+                patch.owned, cells.level, child, patch.faces.lower, patch.faces.upper, own, here
+            )
+            exchange.communicator.Allreduce(here, total)
+            # Levels raised on one rank may require changes on another.
+            if exchange.communicator.size == 1:
+                break
+        grown = int(total[OWNED] + 3 * total[DIVIDED] - 3 * total[COMBINED])
+        if most_cells is None or grown <= most_cells or not total[DIVIDED]:
+            break
+    return own[: patch.owned], here, total

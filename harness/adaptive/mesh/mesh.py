@@ -1,4 +1,8 @@
-"""The adaptive mesh of a rank: adapt, balance, connect."""
+"""The adaptive mesh of a rank: adapt, balance, connect.
+
+All cells within a base cell are on one rank: therefore siblings are on one rank at all levels, and
+combining does not depend on the ranks.
+"""
 
 from __future__ import annotations
 
@@ -7,25 +11,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.errors import DataError, UsageError
-from hindmost.harness.adaptive.mesh.adapt import Adapted, adapted
+from hindmost.errors import UsageError
+from hindmost.harness.adaptive.mesh.adapt import COMBINED, DIVIDED, rewritten, settled
 from hindmost.harness.adaptive.mesh.connection import connected
-from hindmost.harness.adaptive.mesh.order import (
-    Cells,
-    base_part,
-    check_cells,
-    check_order,
-    tables_of,
-)
-from hindmost.harness.adaptive.mesh.part import MeshPart
+from hindmost.harness.adaptive.mesh.order import Cells, base_part, check_tiling, tables_of
 from hindmost.harness.adaptive.mesh.patch import Exchange, Patch
 from hindmost.harness.runfile.contents import Edges
 from hindmost.harness.runfile.cycles import BlockEdges, Blocks
 
 State = NDArray[np.float64]
+THRESHOLD = 1.02
+"""Load imbalance, maximum over mean of cells, above which cells are moved."""
 
 
-class Mesh(MeshPart):
+class Mesh:
     """A mesh of square cells; each rank owns consecutive cells along a curve.
 
     A cycle calls `adapt`, `balance` and `connect`, in this order; until `connect`, `patch` and
@@ -48,6 +47,8 @@ class Mesh(MeshPart):
 
     Attributes
     ----------
+    cells : Cells
+        The current ones, also before they are connected.
     patch, exchange : Patch, Exchange
         The rank's part and the exchange of ghosts, as of the last `connect`.
     epoch : int
@@ -68,22 +69,25 @@ class Mesh(MeshPart):
         base: tuple[int, int],
         levels: int,
         *,
-        threshold: float = 1.02,
+        threshold: float = THRESHOLD,
         most_cells: int | None = None,
         cells: Cells | None = None,
     ) -> None:
-        tables, ranks = tables_of(base, levels), communicator.size
+        self._tables, ranks = tables_of(base, levels), communicator.size
         if ranks > base[0] * base[1]:
             raise UsageError(
                 f"{ranks} ranks for a base mesh of {base[0]} x {base[1]} cells; a rank needs at "
                 f"least one base cell: start at most {base[0] * base[1]}, or choose a larger mesh."
             )
-        own = base_part(tables, communicator.rank, ranks) if cells is None else cells
-        super().__init__(communicator, tables, levels, own)
-        self.base, self.threshold, self.most_cells = base, threshold, most_cells
-        self.epoch = -1
+        self.communicator, self.base, self.levels = communicator, base, levels
+        self.threshold, self.most_cells = threshold, most_cells
+        self._changed, self.epoch = True, -1
         if cells is None:
-            self._renew()
+            self._take(base_part(self._tables, levels, communicator.rank, ranks))
+            self.connect(np.empty((self.owned, 1)))
+        else:
+            check_tiling(communicator, cells, self._tables, levels)
+            self._take(cells)
 
     @classmethod
     def from_cells(
@@ -114,15 +118,21 @@ class Mesh(MeshPart):
         DataError
             The cells do not tile the domain along the curve, or neighbours differ by two levels.
         """
-        check_cells(communicator, cells, base, levels)
         mesh = cls(communicator, base, levels, cells=cells, **options)
-        check_order(communicator, mesh.columns.key, mesh.columns.level, levels)
-        counts = mesh.counts()
-        splits = np.concatenate([[0], np.cumsum(counts)]) if keep else mesh.split()
-        state, _ = mesh.move(np.ascontiguousarray(state, np.float64), counts, splits)
+        if not keep:
+            state, _ = mesh._move(np.ascontiguousarray(state), mesh._counts(), mesh._split())
         return mesh, mesh.connect(state)
 
-    def adapt(self, flags: NDArray[np.int8], state: State) -> tuple[State, Adapted]:
+    @property
+    def owned(self) -> int:
+        """The current number of cells of this rank."""
+        return self.cells.level.size
+
+    def _take(self, cells: Cells) -> None:
+        """Have these cells, which are not connected yet."""
+        self.cells, self._key = cells, cells.keys(self._tables, self.levels)
+
+    def adapt(self, flags: NDArray[np.int8], state: State) -> tuple[State, int, int]:
         """Divide and combine cells as flagged, within the limits set by neighbours. Collective.
 
         Neighbours across a face may differ by at most one level. More cells are divided, and fewer
@@ -138,24 +148,18 @@ class Mesh(MeshPart):
         Returns
         -------
         float64 array, shape (owned cell now, column)
-        Adapted
-
-        Raises
-        ------
-        DataError
-            Flags or state of another mesh, or the mesh was adapted but not connected.
+        int, int
+            Cells of this rank that were divided, and that result from combining four.
         """
-        owned = self.owned
-        flags = np.ascontiguousarray(flags, np.int8)
-        state = np.ascontiguousarray(state, np.float64)
-        if flags.shape != (owned,) or state.ndim != 2 or state.shape[0] < owned:
-            raise DataError(
-                f"Flags of shape {flags.shape} and a state of shape {state.shape} for {owned} "
-                "cells; flags are (owned,) and a state is (at least owned, columns)."
-            )
-        if self.changed:
-            raise DataError("The mesh has changed and its faces are unknown; call connect first.")
-        return adapted(self, self.patch, self.exchange, flags, state, self.most_cells)
+        level, here, total = settled(
+            self.cells, self.levels, self.patch, self.exchange, flags, self.most_cells
+        )
+        if total[DIVIDED] or total[COMBINED]:
+            self._changed = True
+        if here[DIVIDED] or here[COMBINED]:
+            cells, state = rewritten(self.cells, level, state)
+            self._take(cells)
+        return state[: self.owned], int(here[DIVIDED]), int(here[COMBINED])
 
     def balance(self, state: State) -> tuple[State, int]:
         """Split the order again if the load imbalance exceeds the threshold. Collective.
@@ -170,12 +174,11 @@ class Mesh(MeshPart):
         int
             Number of cells that this rank sent away.
         """
-        state = np.ascontiguousarray(state, np.float64)
-        counts, moved = self.counts(), 0
+        counts, moved = self._counts(), 0
         if counts.max() > self.threshold * counts.mean():
-            splits = self.split()
+            splits = self._split()
             if (np.diff(splits) != counts).any():
-                state, moved = self.move(state, counts, splits)
+                state, moved = self._move(np.ascontiguousarray(state), counts, splits)
         return state[: self.owned], moved
 
     def connect(self, state: State) -> State:
@@ -190,8 +193,12 @@ class Mesh(MeshPart):
         float64 array, shape (owned + ghosts, column)
             The ghosts are not filled yet.
         """
-        if self.changed:
-            self._renew()
+        if self._changed:
+            self.patch, self.exchange = connected(
+                self.communicator, self._tables, self.levels, self.cells, self._key
+            )
+            self._changed = False
+            self.epoch += 1
         rows = self.patch.owned + self.patch.ghosts
         if state.shape[0] == rows and state.flags.c_contiguous:
             return state
@@ -199,25 +206,81 @@ class Mesh(MeshPart):
         wider[: self.owned] = state[: self.owned]
         return wider
 
-    def _renew(self) -> None:
-        """Connect the cells."""
-        self.patch, self.exchange = connected(self)
-        self.changed = False
-        self.epoch += 1
+    def _counts(self) -> NDArray[np.int64]:
+        """Return the cells of every rank. Collective."""
+        counts = np.empty(self.communicator.size, np.int64)
+        self.communicator.Allgather(np.array([self.owned], np.int64), counts)
+        return counts
 
-    def cells(self) -> Cells:
-        """Return the cells of this rank, in order."""
-        own = self.columns
-        return Cells(i=own.i, j=own.j, level=own.level)
+    def _begins(self) -> NDArray[np.int64]:
+        """Return the rows at which base cells begin."""
+        within = (1 << 2 * self.levels) - 1
+        return np.flatnonzero((self._key & within) == 0)
+
+    def _split(self) -> NDArray[np.int64]:
+        """Return the first cell of each rank's part, for parts of nearly equal size. Collective.
+
+        Parts begin with base cells: an even split is moved to the nearest begin of one.
+
+        Returns
+        -------
+        int64 array, shape (rank + 1,)
+            From 0 to the number of all cells, strictly ascending.
+        """
+        communicator, counts = self.communicator, self._counts()
+        ranks, total = counts.size, int(counts.sum())
+        begins = self._begins() + counts[: communicator.rank].sum()
+        edges = np.append(np.concatenate(communicator.allgather(begins)), total)
+        splits = np.zeros(ranks + 1, np.int64)
+        at = 0
+        for rank in range(1, ranks):
+            close = nearest(edges, total * rank // ranks)
+            at = min(max(close, at + 1), edges.size - 1 - (ranks - rank))
+            splits[rank] = edges[at]
+        splits[-1] = total
+        return splits
+
+    def _move(
+        self, state: State, counts: NDArray[np.int64], splits: NDArray[np.int64]
+    ) -> tuple[State, int]:
+        """Send and receive the cells between old and new splits. Collective.
+
+        Parameters
+        ----------
+        counts : int64 array, shape (rank,)
+            Previous number of cells of all ranks.
+        splits : int64 array, shape (rank + 1,)
+            First cell of each rank's new part, and the number of all cells.
+
+        Returns
+        -------
+        float64 array, shape (owned cell now, column)
+        int
+            Number of cells that this rank sent away.
+        """
+        rank, old = self.communicator.rank, np.concatenate([[0], np.cumsum(counts)])
+        sent = overlaps(old[rank : rank + 2], splits)
+        received = overlaps(splits[rank : rank + 2], old)
+
+        def moved(before: NDArray[Any]) -> NDArray[Any]:
+            wide = int(np.prod(before.shape[1:]))
+            after = np.empty((int(received.sum()), *before.shape[1:]), before.dtype)
+            self.communicator.Alltoallv([before, wide * sent], [after, wide * received])
+            return after
+
+        own = self.cells
+        self._take(Cells(i=moved(own.i), j=moved(own.j), level=moved(own.level)))
+        self._changed = True
+        return moved(state[: sent.sum()]), int(sent.sum() - sent[rank])
 
     def edges(self, columns: int, epoch: int) -> Edges:
         """Return who sends to this rank in one exchange of `columns` numbers per cell."""
-        mirrors = self.exchange.mirrors
-        peers = mirrors.peers.size
+        exchange = self.exchange
+        peers = exchange.peers.size
         return Edges(
-            source=mirrors.peers,
+            source=exchange.peers,
             target=np.full(peers, self.communicator.rank, np.int32),
-            bytes=8 * columns * np.diff(mirrors.received),
+            bytes=8 * columns * np.diff(exchange.received),
             messages=np.ones(peers, np.int32),
             epoch=np.full(peers, epoch, np.int32),
         )
@@ -227,7 +290,7 @@ class Mesh(MeshPart):
 
         A cell that two base cells need counts for both, also where one rank has both.
         """
-        patch, own, begin = self.patch, self.columns, self.begins()
+        patch, own, begin = self.patch, self.cells, self._begins()
         level = own.level[begin]
         of_begin = (own.j[begin] >> level).astype(np.int64) * self.base[0] + (own.i[begin] >> level)
         load = np.diff(begin, append=self.owned).astype(np.float64)
@@ -235,12 +298,11 @@ class Mesh(MeshPart):
         total = self.base[0] * self.base[1]
         i, j = patch.i >> patch.level, patch.j >> patch.level
         place = j.astype(np.int64) * self.base[0] + i
-        cell, needs = [], []
-        for faces in (patch.x_faces, patch.y_faces):
-            for here, there in ((faces.lower, faces.upper), (faces.upper, faces.lower)):
-                across = (place[here] != place[there]) & (here < patch.owned)
-                cell.append(here[across].astype(np.int64))
-                needs.append(place[there[across]])
+        cell, needs, faces = [], [], patch.faces
+        for here, there in ((faces.lower, faces.upper), (faces.upper, faces.lower)):
+            across = (place[here] != place[there]) & (here < patch.owned)
+            cell.append(here[across].astype(np.int64))
+            needs.append(place[there[across]])
         # A cell goes once to each block that needs it, over however many faces.
         once = np.unique(np.concatenate(cell) * total + np.concatenate(needs))
         row, target = np.divmod(once, total)
@@ -259,3 +321,21 @@ class Mesh(MeshPart):
                 epoch=np.full(pair.size, epoch, np.int32),
             ),
         )
+
+
+def overlaps(part: NDArray[np.int64], splits: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return how many of a range of cells every part has.
+
+    Parameters
+    ----------
+    part : int64 array, shape (2,)
+    splits : int64 array, shape (rank + 1,)
+    """
+    low, high = np.maximum(part[0], splits[:-1]), np.minimum(part[1], splits[1:])
+    return np.asarray(np.maximum(high - low, 0))
+
+
+def nearest(edges: NDArray[np.int64], wanted: int) -> int:
+    """Return the index of the nearest edge of a place, the lower of two equally near ones."""
+    above = min(max(int(np.searchsorted(edges, wanted)), 1), edges.size - 1)
+    return above - 1 if wanted - edges[above - 1] <= edges[above] - wanted else above

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 SIDES = ("x low", "x high", "y low", "y high")
 """Sides of the domain, in the order of `Walls.side`."""
+Fill = Callable[[NDArray[Any]], None]
+"""Fills the ghost rows of a field, shape (at least owned + ghosts, column), contiguous; collective
+over neighbours."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Faces:
-    """Faces between two cells across one axis, each once.
+    """Faces between two cells, each once: first those across x, then those across y.
 
     The faces of a cell have the same order on any number of ranks, so that sums over them are
     bitwise identical.
@@ -25,11 +29,14 @@ class Faces:
         Rows of the cells on the lower and the upper side; at least one is owned.
     level : int8 array, shape (face,)
         Level of the finer cell; the length of the face is ``spacing / 2**level``.
+    across_x : int
+        Number of faces across x.
     """
 
     lower: NDArray[np.int32]
     upper: NDArray[np.int32]
     level: NDArray[np.int8]
+    across_x: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +67,7 @@ class Patch:
     i, j : int32 array, shape (owned + ghosts,)
     level : int8 array, shape (owned + ghosts,)
         0 for cells of the base mesh.
-    x_faces, y_faces : Faces
+    faces : Faces
     walls : Walls
     """
 
@@ -69,70 +76,56 @@ class Patch:
     i: NDArray[np.int32]
     j: NDArray[np.int32]
     level: NDArray[np.int8]
-    x_faces: Faces
-    y_faces: Faces
+    faces: Faces
     walls: Walls
-
-
-class HaloExchange(Protocol):
-    """Fills ghosts from their owners; collective over neighbours."""
-
-    def fill(self, field: NDArray[np.float64]) -> None:
-        """Fill the ghost rows of a field, shape (at least owned + ghosts, columns), contiguous."""
 
 
 EXCHANGE_TAG = 71
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mirrors:
-    """The rows that each peer needs.
+class Exchange:
+    """Rows that peers need are packed and sent; ghosts arrive where they belong.
 
     Attributes
     ----------
+    communicator : MPI communicator
     peers : int32 array, shape (peer,)
         Ranks; numbers of rows sent and received may differ.
     row : int32 array, shape (mirror,)
         Owned rows that peers need, peer by peer.
     sent, received : int64 arrays, shape (peer + 1,)
-        Begin of each peer's mirrors in `row`, and of its ghosts after the owned rows.
+        Begin of each peer's rows in `row`, and of its ghosts after the owned rows.
     owned : int
     """
 
+    communicator: Any
     peers: NDArray[np.int32]
     row: NDArray[np.int32]
     sent: NDArray[np.int64]
     received: NDArray[np.int64]
     owned: int
 
-
-class Exchange:
-    """Rows that peers need are packed and sent; ghosts arrive where they belong."""
-
-    def __init__(self, communicator: Any, mirrors: Mirrors) -> None:
-        self.communicator, self.mirrors = communicator, mirrors
-
     @property
     def messages(self) -> int:
         """Number of messages that this rank sends in one exchange."""
-        return int(self.mirrors.peers.size)
+        return int(self.peers.size)
 
     def bytes_sent(self, columns: int) -> int:
         """Return the bytes that this rank sends in one exchange of `columns` numbers per cell."""
-        return 8 * columns * int(self.mirrors.row.size)
+        return 8 * columns * int(self.row.size)
 
     def fill(self, field: NDArray[Any]) -> None:
         """Fill the ghost rows of a field, shape (at least owned + ghosts, columns), contiguous."""
-        mirrors = self.mirrors
-        if mirrors.peers.size == 0:
+        if self.peers.size == 0:
             return
         from mpi4py import MPI
 
-        packed, ghosts = field[mirrors.row], field[mirrors.owned :]
+        packed, ghosts = field[self.row], field[self.owned :]
         requests = []
-        for at, peer in enumerate(mirrors.peers.tolist()):
-            theirs = ghosts[mirrors.received[at] : mirrors.received[at + 1]]
-            mine = packed[mirrors.sent[at] : mirrors.sent[at + 1]]
+        for at, peer in enumerate(self.peers.tolist()):
+            theirs = ghosts[self.received[at] : self.received[at + 1]]
+            mine = packed[self.sent[at] : self.sent[at + 1]]
             requests.append(self.communicator.Irecv(theirs, source=peer, tag=EXCHANGE_TAG))
             requests.append(self.communicator.Isend(mine, dest=peer, tag=EXCHANGE_TAG))
         MPI.Request.Waitall(requests)

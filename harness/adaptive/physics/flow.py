@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.harness.adaptive.decks import Deck
-from hindmost.harness.adaptive.mesh.patch import HaloExchange, Patch
+from hindmost.harness.adaptive.mesh.patch import Fill, Patch
 
 LEVELS = 32
 """More levels than int32 indices allow."""
@@ -75,17 +75,15 @@ class Hydro:
             Its ghosts are filled.
         dt : float
         """
-        patch, walls, x, y = self.patch, self.patch.walls, self.patch.x_faces, self.patch.y_faces
+        patch, walls, faces = self.patch, self.patch.walls, self.patch.faces
         self._loops.step(
             state, patch.owned, patch.level,
-            x.lower, x.upper, x.level, y.lower, y.upper, y.level, walls.cell, walls.side,
+            faces.lower, faces.upper, faces.level, faces.across_x, walls.cell, walls.side,
             self._length, dt * self._per_width**2, self.gamma, self._gas, self._work, self._change,
         )  # fmt: skip
 
 
-def refinement_flags(
-    deck: Deck, patch: Patch, state: State, *, exchange: HaloExchange
-) -> NDArray[np.int8]:
+def refinement_flags(deck: Deck, patch: Patch, state: State, *, fill: Fill) -> NDArray[np.int8]:
     """Flag owned cells by jumps of density, pressure and, if the deck conducts heat, temperature.
 
     The jump of a and b is ``|a - b| / min(a, b)``. A cell divides above ``deck.divide`` and may
@@ -99,7 +97,7 @@ def refinement_flags(
     patch : Patch
     state : float64 array, shape (at least owned + ghosts, 4)
         Its ghosts are filled.
-    exchange : HaloExchange
+    fill : callable
         Fills the ghosts of jumps, once for each ring.
 
     Returns
@@ -116,14 +114,11 @@ def refinement_flags(
     values[:, 1] = (deck.gamma - 1.0) * (energy - 0.5 * (mx * mx + my * my) / rho)
     if deck.heat:
         values[:, 2] = values[:, 1] / rho
-    jump = np.zeros((rows, 1))
-    for faces in (patch.x_faces, patch.y_faces):
-        largest_jumps(faces.lower, faces.upper, values, jump.ravel())
+    jump, faces = np.zeros((rows, 1)), patch.faces
+    largest_jumps(faces.lower, faces.upper, values, jump.ravel())
     for _ in range(deck.buffer):
-        exchange.fill(jump)
-        before = jump.copy()
-        for faces in (patch.x_faces, patch.y_faces):
-            spread(faces.lower, faces.upper, before.ravel(), jump.ravel())
+        fill(jump)
+        spread(faces.lower, faces.upper, jump.ravel().copy(), jump.ravel())
     largest, level = jump[: patch.owned, 0], patch.level[: patch.owned]
     flags = np.zeros(patch.owned, np.int8)
     flags[(largest > deck.divide) & (level < deck.levels)] = 1

@@ -250,22 +250,25 @@ def update(state: Array, change: Array, owned: int, level: Levels, per_area: Arr
 @vectors
 def step(
     state: Array, owned: int, level: Levels,
-    x_lower: Rows, x_upper: Rows, x_level: Levels,
-    y_lower: Rows, y_upper: Rows, y_level: Levels,
+    lower: Rows, upper: Rows, face_level: Levels, across_x: int,
     wall_cell: Rows, wall_side: Levels,
     length: Array, per_area: Array, gamma: float, gas: Array, work: Array, change: Array,
 ) -> None:  # fmt: skip
     """Advance the owned rows by one step; see the loops above for the arrays."""
     primitive(state, level.size, gamma, gas, change)
-    add_fluxes(gas, x_lower, x_upper, x_level, length, 1, gamma, work, change)
-    add_fluxes(gas, y_lower, y_upper, y_level, length, 2, gamma, work, change)
+    for normal in (1, 2):  # the faces across x come first
+        begin, end = (0, across_x) if normal == 1 else (across_x, lower.size)
+        add_fluxes(
+            gas, lower[begin:end], upper[begin:end], face_level[begin:end],
+            length, normal, gamma, work, change,
+        )  # fmt: skip
     add_walls(gas, wall_cell, wall_side, level, length, gamma, change)
     update(state, change, owned, level, per_area)
 
 
 @vectors
 def largest_jumps(lower: Rows, upper: Rows, values: Array, jump: Array) -> None:
-    """Raise each cell's jump to the largest of its faces across one axis.
+    """Raise each cell's jump to the largest of its faces.
 
     The jump of a and b is ``|a - b| / min(a, b)``.
 
@@ -289,7 +292,7 @@ def largest_jumps(lower: Rows, upper: Rows, values: Array, jump: Array) -> None:
 
 @vectors
 def spread(lower: Rows, upper: Rows, before: Array, jump: Array) -> None:
-    """Raise each cell's jump to the largest previous jump of its neighbours across one axis."""
+    """Raise each cell's jump to the largest previous jump of its neighbours."""
     for face in range(lower.size):
         low = np.uint64(lower[face])
         high = np.uint64(upper[face])

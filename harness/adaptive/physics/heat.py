@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import DataError
-from hindmost.harness.adaptive.mesh.patch import Faces, HaloExchange, Patch
+from hindmost.harness.adaptive.mesh.patch import Fill, Patch
 from hindmost.harness.adaptive.physics.flow import LEVELS, State
 
 AllSum = Callable[[NDArray[Any]], NDArray[Any]]
@@ -40,7 +40,8 @@ class Conduction:
     spacing : float
         Width of a cell of the base mesh.
     conductivity, specific_heat : float
-    exchange : HaloExchange
+    fill : callable
+        Fills ghosts; see `hindmost.harness.adaptive.mesh.patch.Fill`.
     allsum : callable
         Sums arrays over all ranks, in place.
     tolerance : float
@@ -50,7 +51,7 @@ class Conduction:
     temperature, capacity, inverse : float64 array, shape (owned + ghosts, 1)
         Temperature, C, and one over the diagonal of the matrix; see `freeze`.
     faces : tuple
-        Lower and upper rows and weights of the faces across x, then across y.
+        Lower and upper rows and weights of the faces.
     """
 
     def __init__(
@@ -60,13 +61,13 @@ class Conduction:
         spacing: float,
         conductivity: float,
         specific_heat: float,
-        exchange: HaloExchange,
+        fill: Fill,
         allsum: AllSum,
         tolerance: float = 1e-8,
     ) -> None:
         from hindmost.harness.adaptive.physics import heat_loops
 
-        self.patch, self.exchange = patch, exchange
+        self.patch, self._fill = patch, fill
         self.conductivity, self.specific_heat = conductivity, specific_heat
         self.tolerance, self._allsum = tolerance, allsum
         self._loops, self._pair = heat_loops, np.empty(2)
@@ -74,12 +75,10 @@ class Conduction:
         rows = (patch.owned + patch.ghosts, 1)
         self.temperature, self.capacity, self.inverse = (np.empty(rows) for _ in range(3))
         self._u, self._r, self._w, self._p, self._s = (np.empty(rows) for _ in range(5))
-        x, y = patch.x_faces, patch.y_faces
-        self._x_ratio, self._y_ratio = ratios(x, patch.level), ratios(y, patch.level)
-        self.faces = (
-            x.lower, x.upper, np.empty(x.lower.size),
-            y.lower, y.upper, np.empty(y.lower.size),
-        )  # fmt: skip
+        lower, upper = patch.faces.lower, patch.faces.upper
+        # The length of faces over the distance of their cells' centres.
+        self._ratio = np.where(patch.level[lower] == patch.level[upper], 1.0, 2.0 / 3.0)
+        self.faces = (lower, upper, np.empty(lower.size))
 
     def step(self, state: State, dt: float) -> int:
         """Advance heat by one time step.
@@ -106,14 +105,12 @@ class Conduction:
 
     def freeze(self, state: State, dt: float) -> None:
         """Set temperatures and coefficients from a state, and fill the ghosts of temperatures."""
-        scale = dt * self.conductivity
-        np.multiply(self._x_ratio, scale, out=self.faces[2])
-        np.multiply(self._y_ratio, scale, out=self.faces[5])
+        np.multiply(self._ratio, dt * self.conductivity, out=self.faces[2])
         self._loops.freeze(
             state, self.patch.owned, self.patch.level, self._area, self.specific_heat, *self.faces,
             self.temperature.ravel(), self.capacity.ravel(), self.inverse.ravel(),
         )  # fmt: skip
-        self.exchange.fill(self.temperature)
+        self._fill(self.temperature)
 
     def solve(self) -> int:
         """Solve for the temperatures; return the iterations."""
@@ -130,7 +127,7 @@ class Conduction:
         s[:] = 0.0
         alpha = beta = before = 0.0
         for iteration in range(MOST_ITERATIONS):
-            self.exchange.fill(self._u)
+            self._fill(self._u)
             loops.product(*self.faces, capacity, u, w)
             size, curvature = self._dots(r, w, u)
             if size <= goal:
@@ -149,7 +146,7 @@ class Conduction:
 
     def deposit(self, state: State) -> None:
         """Move energy according to the temperatures, after filling their ghosts."""
-        self.exchange.fill(self.temperature)
+        self._fill(self.temperature)
         self._loops.deposit(
             state, self.patch.owned, self.patch.level, 1.0 / self._area, *self.faces,
             self.temperature.ravel(), self._r.ravel(),
@@ -162,8 +159,3 @@ class Conduction:
         self._loops.two_dots(a, b, c, self.patch.owned, self._pair)
         first, second = self._allsum(self._pair)
         return float(first), float(second)
-
-
-def ratios(faces: Faces, level: NDArray[np.int8]) -> NDArray[np.float64]:
-    """Return the length of faces over the distance of their cells' centres, shape (face,)."""
-    return np.where(level[faces.lower] == level[faces.upper], 1.0, 2.0 / 3.0)

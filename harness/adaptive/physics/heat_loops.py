@@ -13,7 +13,7 @@ from hindmost.harness.adaptive.physics.flow_loops import Array, Levels, Rows, ve
 @vectors
 def freeze(
     state: Array, owned: int, level: Levels, area: Array, specific_heat: float,
-    x_lower: Rows, x_upper: Rows, x_weight: Array, y_lower: Rows, y_upper: Rows, y_weight: Array,
+    lower: Rows, upper: Rows, weight: Array,
     temperature: Array, capacity: Array, inverse: Array,
 ) -> None:  # fmt: skip
     """Compute temperatures, heat capacities and the inverse diagonal of the operator.
@@ -34,8 +34,9 @@ def freeze(
         capacity[row] = 0.0
     for row in range(level.size):
         inverse[row] = capacity[row]
-    add_weights(x_lower, x_upper, x_weight, inverse)
-    add_weights(y_lower, y_upper, y_weight, inverse)
+    for face in range(lower.size):
+        inverse[np.uint64(lower[face])] += weight[face]
+        inverse[np.uint64(upper[face])] += weight[face]
     for row in range(owned):
         inverse[row] = 1.0 / inverse[row]
     for row in range(owned, level.size):  # finite, though never used
@@ -43,18 +44,10 @@ def freeze(
 
 
 @vectors
-def add_weights(lower: Rows, upper: Rows, weight: Array, diagonal: Array) -> None:
-    """Add the weights of faces to both their cells."""
-    for face in range(lower.size):
-        diagonal[np.uint64(lower[face])] += weight[face]
-        diagonal[np.uint64(upper[face])] += weight[face]
-
-
-@vectors
 def add_passing(
     lower: Rows, upper: Rows, weight: Array, values: Array, sign: float, result: Array
 ) -> None:
-    """Add the fluxes of the faces across one axis; with sign 1, the receiving cell gains."""
+    """Add the fluxes of the faces; with sign 1, the receiving cell gains."""
     for face in range(lower.size):
         low = np.uint64(lower[face])
         high = np.uint64(upper[face])
@@ -64,10 +57,7 @@ def add_passing(
 
 
 @vectors
-def residual(
-    x_lower: Rows, x_upper: Rows, x_weight: Array, y_lower: Rows, y_upper: Rows, y_weight: Array,
-    temperature: Array, r: Array,
-) -> None:  # fmt: skip
+def residual(lower: Rows, upper: Rows, weight: Array, temperature: Array, r: Array) -> None:
     """Compute the residual of the old temperatures: the fluxes across faces.
 
     Parameters
@@ -76,20 +66,15 @@ def residual(
     """
     for row in range(r.size):
         r[row] = 0.0
-    add_passing(x_lower, x_upper, x_weight, temperature, 1.0, r)
-    add_passing(y_lower, y_upper, y_weight, temperature, 1.0, r)
+    add_passing(lower, upper, weight, temperature, 1.0, r)
 
 
 @vectors
-def product(
-    x_lower: Rows, x_upper: Rows, x_weight: Array, y_lower: Rows, y_upper: Rows, y_weight: Array,
-    capacity: Array, u: Array, w: Array,
-) -> None:  # fmt: skip
+def product(lower: Rows, upper: Rows, weight: Array, capacity: Array, u: Array, w: Array) -> None:
     """Apply the operator: w = (capacity + conduction) u; only owned rows are valid."""
     for row in range(w.size):
         w[row] = capacity[row] * u[row]
-    add_passing(x_lower, x_upper, x_weight, u, -1.0, w)
-    add_passing(y_lower, y_upper, y_weight, u, -1.0, w)
+    add_passing(lower, upper, weight, u, -1.0, w)
 
 
 @vectors
@@ -131,8 +116,7 @@ def two_dots(a: Array, b: Array, c: Array, owned: int, sums: Array) -> None:
 @vectors
 def deposit(
     state: Array, owned: int, level: Levels, per_area: Array,
-    x_lower: Rows, x_upper: Rows, x_weight: Array, y_lower: Rows, y_upper: Rows, y_weight: Array,
-    temperature: Array, heat: Array,
+    lower: Rows, upper: Rows, weight: Array, temperature: Array, heat: Array,
 ) -> None:  # fmt: skip
     """Move energy across the faces according to the new temperatures.
 
@@ -143,6 +127,6 @@ def deposit(
     heat : float64 array, shape (row,)
         Work array.
     """
-    residual(x_lower, x_upper, x_weight, y_lower, y_upper, y_weight, temperature, heat)
+    residual(lower, upper, weight, temperature, heat)
     for row in range(owned):
         state[row, 3] += heat[row] * per_area[np.uint64(level[row])]

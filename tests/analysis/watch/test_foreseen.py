@@ -14,7 +14,7 @@ from tests.analysis.watch.feeds import MS, frame, head
 from hindmost.analysis.watch.feed_history import FeedHistory
 from hindmost.analysis.watch.progress_text import line
 from hindmost.analysis.watch.screen import screen
-from hindmost.harness.adaptive.cycle_advisor import CycleAdvisor, DecisionOptions
+from hindmost.harness.adaptive.cycle_advisor import CycleAdvisor
 from hindmost.harness.runfile.feed import FeedPrediction
 from hindmost.models.adaptive.work import Spent, Work
 
@@ -79,11 +79,10 @@ def test_the_screen_has_a_line_for_it() -> None:
 
 def test_foresight_tells_what_it_has_seen() -> None:
     """Cycles of 1 ms a cell whose mesh has 100, 100, 200 cells: all predictors know the next."""
-    foresight = CycleAdvisor(DecisionOptions())
+    foresight = CycleAdvisor()
     for number, cells in enumerate((100.0, 100.0, 200.0)):
         work = Work(cells=cells, total=cells, steps=1)
-        foresight.before(work, 0.0)
-        told = foresight.foreseen(number + 1, 10 - number)
+        told = foresight.foreseen(work, number + 1, 10 - number)
         assert told.cycle == number + 1
         if number == 0:
             assert told.next_s == (None, None, None)
@@ -99,22 +98,20 @@ def test_foresight_tells_what_it_has_seen() -> None:
         assert read.next_s == pytest.approx(told.next_s)
         assert read.interval_s == pytest.approx(told.interval_s)
         assert read.rest_s == pytest.approx(told.rest_s)
-        foresight.after(Spent(seconds=1e-3 * cells))
-    foresight.before(Work(cells=200.0, total=200.0, steps=1), 0.0)
-    errors = foresight.foreseen(4, 1).error_percent
+        foresight.after(Spent(seconds=1e-3 * cells), work)
+    errors = foresight.foreseen(work, 4, 1).error_percent
     assert errors == pytest.approx((0.0, 0.0, 0.0), abs=1e-9)
 
 
 def test_errors_are_those_of_the_last_cycles() -> None:
     """Each cycle takes what the one before took, but for one that is twice as long, long ago."""
-    foresight = CycleAdvisor(DecisionOptions())
+    foresight = CycleAdvisor()
     work = Work(cells=1.0, total=1.0, steps=1)
     seen: list[float | None] = []
     for seconds in (1.0, 1.0, 2.0, *(2.0,) * 12):
-        foresight.before(work, 0.0)
-        _, error, _ = foresight.foreseen(1, 1).error_percent  # of online-1
+        _, error, _ = foresight.foreseen(work, 1, 1).error_percent  # of online-1
         seen.append(error)
-        foresight.after(Spent(seconds=seconds))
+        foresight.after(Spent(seconds=seconds), work)
     assert seen[:2] == [None, None]
     assert seen[2:5] == pytest.approx([0.0, 25.0, 50.0 / 3])  # half of it was foreseen, once
     assert seen[12] == pytest.approx(5.0)  # one of ten

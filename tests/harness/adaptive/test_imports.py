@@ -10,7 +10,7 @@ ROOMS = (
     "physics.flow",
     "physics.heat",
     "mesh.mesh",
-    "compiling",
+    "kernel",
 )
 
 

@@ -13,7 +13,6 @@ from hindmost.models.adaptive.checkpoints import (
     CheckpointCost,
     CheckpointPlan,
     best_plan,
-    decide,
     due,
     optimum_s,
     plan,
@@ -159,14 +158,6 @@ def test_the_cost_of_a_checkpoint_is_learnt() -> None:
     for _ in range(3):
         known.observe(0.4, 10_000)
     assert known.predict_s(20_000) == pytest.approx(0.6)
-
-
-def test_a_decision_says_why() -> None:
-    decision = decide(since_s=110.0, next_s=10.0, checkpoint_s=10.0, mtbf_s=600.0)
-    assert decision
-    assert decision.explain().startswith("Checkpoint now: 110 s")
-    assert not decide(since_s=20.0, next_s=10.0, checkpoint_s=10.0, mtbf_s=600.0)
-    assert not decide(since_s=200.0, next_s=math.nan, checkpoint_s=10.0, mtbf_s=600.0)
 
 
 def test_plans_refuse_nonsense() -> None:

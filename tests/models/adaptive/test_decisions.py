@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from hindmost.errors import UsageError
-from hindmost.models.adaptive.checkpoints import CheckpointCost
-from hindmost.models.adaptive.limits import Ratios, TimeLimit
+from hindmost.models.adaptive.checkpoints import CheckpointCost, CheckpointDecision
+from hindmost.models.adaptive.limits import Ratios, RiskBudget
 from hindmost.models.adaptive.offline import OfflineModel
 from hindmost.models.adaptive.predictor import Predictor
 from hindmost.models.adaptive.work import Spent
@@ -58,6 +58,13 @@ def test_200_limits_at_one_percent(law: CycleLaw, probed: bool, model_of: Model)
     assert np.mean([unused for over, unused in ends if not over]) <= 1.5
 
 
+def of_ones(count: int = 400) -> Ratios:
+    ratios = Ratios()
+    for _ in range(count):
+        ratios.observe(1.0)
+    return ratios
+
+
 def test_a_cycle_at_the_bound_overruns_as_often_as_stated() -> None:
     random = np.random.default_rng(1)
     over = 0
@@ -66,10 +73,9 @@ def test_a_cycle_at_the_bound_overruns_as_often_as_stated() -> None:
         for ratio in np.exp(0.1 * random.standard_normal(60)):
             ratios.observe(float(ratio))
         bound_s = 1.0001 * ratios.quantile(0.05)
-        assert TimeLimit(bound_s, risk=0.05).decide(elapsed_s=0.0, predicted_s=1.0, ratios=ratios)
-        assert not TimeLimit(0.99 * bound_s, risk=0.05).decide(
-            elapsed_s=0.0, predicted_s=1.0, ratios=ratios
-        )
+        for left_s, starts in ((bound_s, True), (0.99 * bound_s, False)):
+            found = RiskBudget(0.05).decide(left_s=left_s, predicted_s=1.0, ratios=ratios)
+            assert found.start is starts
         over += math.exp(0.1 * random.standard_normal()) > bound_s
     assert over / 2000 == pytest.approx(0.05, abs=0.013)
 
@@ -78,81 +84,68 @@ def test_the_risks_of_all_cycles_are_taken_together() -> None:
     ratios = Ratios()
     for ratio in np.exp(0.1 * np.random.default_rng(2).standard_normal(400)):
         ratios.observe(float(ratio))
-    limit = TimeLimit(100.0, risk=0.05)
-    close_s = 100.0 - ratios.quantile(0.03)
-    assert limit.decide(elapsed_s=10.0, predicted_s=1.0, ratios=ratios).risk < 1e-9
-    assert limit.decide(elapsed_s=close_s, predicted_s=1.0, ratios=ratios)
-    assert not limit.decide(elapsed_s=close_s, predicted_s=1.0, ratios=ratios)
-    assert limit.spent == pytest.approx(0.03, abs=0.005)
+    budget, close_s = RiskBudget(0.05), ratios.quantile(0.03)
+    assert budget.decide(left_s=90.0, predicted_s=1.0, ratios=ratios).risk < 1e-9
+    assert budget.decide(left_s=close_s, predicted_s=1.0, ratios=ratios)
+    assert not budget.decide(left_s=close_s, predicted_s=1.0, ratios=ratios)
+    assert budget.spent == pytest.approx(0.03, abs=0.005)
 
 
-def test_a_limit_reserves_the_checkpoint_and_the_margin() -> None:
-    ratios = Ratios()
-    for _ in range(400):
-        ratios.observe(1.0)
-    for reserve in ({}, {"checkpoint_s": 5.0}):
-        limit = TimeLimit(100.0, margin_s=2.0)
-        free = 98.0 - sum(reserve.values())
-        assert limit.decide(elapsed_s=free - 11.0, predicted_s=10.0, ratios=ratios, **reserve)
-        stop = limit.decide(elapsed_s=free - 9.9, predicted_s=10.0, ratios=ratios, **reserve)
-        assert not stop
-        assert stop.explain().startswith("Stop: ")
-        assert stop.needed_s == pytest.approx(12.0 + sum(reserve.values()), rel=0.02)
+def test_many_short_noisy_cycles_do_not_use_up_the_risk() -> None:
+    random = np.random.default_rng(5)
+    budget, ratios, elapsed = RiskBudget(), Ratios(), 0.0
+    while budget.decide(left_s=10.0 - elapsed, predicted_s=1e-3, ratios=ratios):
+        took = 1e-3 * math.exp(0.8 * random.standard_normal())
+        ratios.observe(took / 1e-3)
+        elapsed += took
+    assert 9.9 < elapsed < 10.0
 
 
-def test_what_comes_before_the_cycle_is_counted() -> None:
-    ratios = Ratios()
-    for _ in range(400):
-        ratios.observe(1.0)
-    ask: dict[str, Any] = {
-        "elapsed_s": 85.0,
-        "predicted_s": 10.0,
-        "ratios": ratios,
-        "checkpoint_s": 2.0,
-    }
-    assert TimeLimit(100.0).decide(**ask)
-    late = TimeLimit(100.0).decide(**ask, before_s=5.0)
-    assert not late
-    assert late.needed_s == pytest.approx(17.0, rel=0.02)
-    predictor = Predictor(time_limit_s=100.0)
-    for _ in range(8):
-        predictor.observe(10.0, 100)
-    assert predictor.time_left_for(100)
-    assert not predictor.time_left_for(100, before_s=10.5)
+@pytest.mark.parametrize(
+    "reserve", [{}, {"margin_s": 2.0}, {"checkpoint_s": 5.0}, {"before_s": 7.0}]
+)
+def test_a_limit_reserves_the_margin_and_checkpoints_around_the_cycle(
+    reserve: dict[str, float],
+) -> None:
+    margin_s = reserve.pop("margin_s", 0.0)
+    free_s = 100.0 - margin_s - sum(reserve.values())
+    for late_s, starts in ((11.0, True), (9.9, False)):
+        predictor = Predictor(time_limit_s=100.0, margin_s=margin_s)
+        for _ in range(400):
+            predictor.observe(10.0, 100)
+        found = predictor.time_left_for(100, elapsed_s=free_s - late_s, **reserve)
+        assert found.start is starts
+    assert found.explain().startswith("Stop: ")
+    assert found.needed_s == pytest.approx(110.0 - free_s, rel=0.02)
 
 
 def test_a_cycle_of_which_nothing_is_known_needs_what_it_may_take() -> None:
-    ask: dict[str, Any] = {"predicted_s": math.nan, "ratios": Ratios(), "checkpoint_s": 2.0}
-    assert TimeLimit(100.0).decide(elapsed_s=97.9, **ask)
-    stop = TimeLimit(100.0).decide(elapsed_s=97.9, unknown_s=5.0, **ask)
-    assert not stop
-    assert (stop.known, stop.needed_s) == (False, 7.0)
+    ask: dict[str, Any] = {"predicted_s": math.nan, "ratios": Ratios(), "reserved_s": 2.0}
+    assert RiskBudget().decide(left_s=2.1, **ask)
+    stop = RiskBudget().decide(left_s=2.1, unknown_s=5.0, **ask)
+    assert (stop.start, stop.known, stop.needed_s) == (False, False, 7.0)
     assert stop.explain() == (
         "Stop: 2.10 s left; the time of a cycle is not known yet, so one starts only with more "
         "than 7.00 s left."
     )
-    assert TimeLimit(100.0).decide(elapsed_s=92.9, unknown_s=5.0, **ask)
-    predictor = Predictor(time_limit_s=1e-3)
-    assert predictor.time_left_for(100)
-    assert not predictor.time_left_for(100, unknown_s=1.0)
+    assert RiskBudget().decide(left_s=7.1, unknown_s=5.0, **ask)
 
 
 def test_decisions_are_told_without_powers_of_ten() -> None:
-    ratios = Ratios()
-    for _ in range(40):
-        ratios.observe(1.0)
+    ratios = of_ones(40)
     for left_s in (1e-9, 0.5, 0.99, 1.001, 1.1, 12345.0, 1e9):
-        limit = TimeLimit(2e9, risk=0.3)
-        words = limit.decide(elapsed_s=2e9 - left_s, predicted_s=1.0, ratios=ratios).explain()
+        words = RiskBudget(0.3).decide(left_s=left_s, predicted_s=1.0, ratios=ratios).explain()
         assert not re.search(r"\de\+?\d|nan|inf", words)
         assert words.endswith(").")
     assert [probability(risk) for risk in (1.0, 0.996, 0.5, 0.0123, 1e-7, 0.0)] == [
         "100 %", "above 99 %", "50 %", "1.2 %", "below 0.01 %", "below 0.01 %"
     ]  # fmt: skip
-    limit = TimeLimit(10.0, risk=0.3)
-    limit.spent = 0.3
-    words = limit.decide(elapsed_s=9.5, predicted_s=1.0, ratios=ratios).explain()
+    budget = RiskBudget(0.3)
+    budget.spent = 0.3
+    words = budget.decide(left_s=0.5, predicted_s=1.0, ratios=ratios).explain()
     assert "the accepted risk is used up" in words
+    decision = CheckpointDecision(due=True, tau_s=9.0, since_s=110, next_s=10, checkpoint_s=1)
+    assert decision.explain().startswith("Checkpoint now: 110 s")
 
 
 def test_few_ratios_bound_widely() -> None:

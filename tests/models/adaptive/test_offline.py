@@ -15,7 +15,6 @@ from hindmost.models.adaptive.offline import (
     OfflineModel,
     slab_surface,
 )
-from hindmost.models.adaptive.predictor import Panel
 from hindmost.models.adaptive.predictors import Offline
 from hindmost.models.adaptive.work import PHASES, Spent, Work
 
@@ -101,7 +100,7 @@ def test_heat_is_iterations_and_solves() -> None:
     first, usual_s = Work(cells=10_000, iterations=math.nan), 1e4 * (280 * 2e-9 + 40 * 2e-8)
     assert phases(model, first)["heat"] == pytest.approx(usual_s)
     assert phases(model, Work(cells=10_000))["heat"] == 0.0
-    assert Panel(["offline"], model=model).predict(first)[0] == model.cycle_s(first, math.nan)
+    assert Offline(model).predict_s(first) == model.cycle_s(first, math.nan)
     without = replace(PLAIN, grind=tuple(each for each in PLAIN.grind if each.phase != "heat"))
     with pytest.raises(DataError, match="no grind curve of the phase 'heat'; it has: adaption, hy"):
         on(machine=without, application=deck)

@@ -9,7 +9,7 @@ import pytest
 
 from hindmost.errors import UsageError
 from hindmost.models.adaptive.offline import OfflineModel
-from hindmost.models.adaptive.predictor import Panel
+from hindmost.models.adaptive.predictor import Predictor
 from hindmost.models.adaptive.predictors import PREDICTORS, IterationForecast, Online, make
 from hindmost.models.adaptive.work import Spent, Work, iterations_done
 from hindmost.models.synthetic.cycles import CycleLaw, Cycles, draw_cycles
@@ -30,11 +30,15 @@ LAWS = {
 }
 
 
-def filled(panel: Panel, cycles: Cycles) -> Panel:
+def of_all(model: OfflineModel | None) -> Predictor:
+    """Return the predictor by every method that there is without or with probes."""
+    return Predictor(*(each for each in PREDICTORS if each != "offline" or model), model=model)
+
+
+def filled(predictor: Predictor, cycles: Cycles) -> Predictor:
     for work, spent in zip(cycles.work, cycles.spent, strict=True):
-        panel.predict(work)
-        panel.observe(spent)
-    return panel
+        predictor.observe(spent, work)
+    return predictor
 
 
 @pytest.mark.parametrize(("window", "back"), [(None, 99), (10, 10), (3, 3), (1, 1)])
@@ -70,12 +74,11 @@ def test_a_true_0_of_iterations_is_not_unknown(model_of: Model) -> None:
     assert iterations_done(Spent(seconds=1.0), replace(expected, iterations=math.nan)) == 0.0
     model = model_of(CycleLaw())
     hydro_s = model.phases_s(expected, 0.0)
-    panel = Panel(model=model)
+    predictor = Predictor(model=model)
     for _ in range(12):  # what was expected to solve did not: the time of hydro alone is as usual
-        panel.predict(expected)
         spent = Spent(seconds=sum(hydro_s), phases_s=hydro_s, iterations=0.0)
-        assert panel.observe(spent).factor == pytest.approx(1.0)
-    assert panel.predict(expected)[panel.names.index("shape-level")] == pytest.approx(sum(hydro_s))
+        assert predictor.observe(spent, expected).factor == pytest.approx(1.0)
+    assert predictor.predict(expected).seconds == pytest.approx(sum(hydro_s))
 
 
 def test_a_first_cycle_of_unknown_iterations_is_as_the_usual_one(model_of: Model) -> None:
@@ -112,7 +115,7 @@ def test_shape_times_level_is_near_the_floor(law: CycleLaw, probed: bool, model_
     for seed in range(3):
         cycles = draw_cycles(law, seed)
         # A machine file whose pace is off by a tenth, as another state of load makes it.
-        panel = filled(Panel(model=model_of(law, pace=1.1) if probed else None), cycles)
+        panel = filled(of_all(model_of(law, pace=1.1) if probed else None), cycles)
         errors = panel.errors_percent(5)
         raw.append(errors["shape-level"])
         online.append(min(errors[name] for name in ("online-all", "online-1")))
@@ -135,7 +138,7 @@ def test_without_phases_cycles_with_adaption_stand_apart(model_of: Model) -> Non
         denoised=cycles.denoised,
     )
     for model in (None, model_of(law, pace=1.1)):
-        errors = filled(Panel(model=model), whole).errors_percent(10)
+        errors = filled(of_all(model), whole).errors_percent(10)
         assert errors["shape-level"] < 3.0
         assert errors["online-all"] > 8.0
 
@@ -143,40 +146,27 @@ def test_without_phases_cycles_with_adaption_stand_apart(model_of: Model) -> Non
 def test_an_offline_model_that_is_right_predicts_the_first_cycle(model_of: Model) -> None:
     law = CycleLaw(noise=0.0, phase_noise=0.0, spikes=0.0, drift=0.0, wander=0.0)
     cycles = draw_cycles(law, 0)
-    panel = Panel(model=model_of(law))
-    row = panel.predict(cycles.work[0])
+    panel = of_all(model_of(law))
+    row = panel.row(cycles.work[0])
     for name in ("offline", "shape-level"):
         assert row[panel.names.index(name)] == pytest.approx(cycles.denoised[0], rel=1e-9)
     assert math.isnan(row[panel.names.index("online-all")])
 
 
-def test_a_row_stands_before_its_cycle() -> None:
-    panel = Panel()
-    work = Work(cells=10.0)
-    with pytest.raises(UsageError, match="Cycle 0 was not predicted"):
-        panel.observe(Spent(seconds=1.0))
-    panel.predict(work)
-    with pytest.raises(UsageError, match="Cycle 0 is predicted already"):
-        panel.predict(work)
-    panel.observe(Spent(seconds=1.0))
-    with pytest.raises(UsageError, match="Cycle 1 was not predicted"):
-        panel.observe(Spent(seconds=1.0))
-
-
-def test_a_panel_decides_by_one_of_its_predictors() -> None:
-    panel = Panel(("online-all", "online-1"))
-    with pytest.raises(UsageError, match="Nothing was predicted"):
-        panel.forecast()
+def test_rows_are_predictions_before_their_cycles() -> None:
+    predictor = Predictor("online-all", "online-1", level=0.8)
     for seconds in (1.0, 3.0, 2.0):
-        row = panel.predict(Work(cells=10.0))
-        forecast = panel.forecast(0.8)
-        panel.observe(Spent(seconds=seconds))
+        row, forecast = predictor.row(10.0), predictor.predict(10.0)
+        predictor.observe(seconds, 10.0)
+        np.testing.assert_array_equal(predictor.predicted[-1], row)
     assert forecast.seconds == row[0] == pytest.approx(2.0)
     assert forecast.low_s < 2.0 < forecast.high_s
-    assert len(panel.ratios) == 2  # the first cycle was not predicted
-    assert Panel().decides == "shape-level"
-    with pytest.raises(UsageError, match="at least one predictor"):
-        Panel(())
+    assert len(predictor.ratios) == 2  # the first cycle was not predicted
+    assert predictor.errors_percent() == pytest.approx({"online-all": 100 / 3, "online-1": 175 / 3})
+    assert (predictor.decides, Predictor("online-1", "shape-level").decides) == (
+        "online-all",
+        "shape-level",
+    )
 
 
 @pytest.mark.parametrize("probed", [False, True])
@@ -190,8 +180,9 @@ def test_predictors_recover_within_three_cycles(name: str, probed: bool, model_o
     kinds: list[str] = []
     for seed in range(8):
         cycles = draw_cycles(law, seed, slowdown=slowdown)
-        panel = filled(Panel(model=model_of(law) if probed else None), cycles)
-        kinds += [str(verdict.kind) for verdict in panel.verdicts if verdict.change]
+        panel = of_all(model_of(law) if probed else None)
+        verdicts = [panel.observe(*each) for each in zip(cycles.spent, cycles.work, strict=True)]
+        kinds += [str(verdict.kind) for verdict in verdicts if verdict.change]
         for k, column in enumerate(panel.names):
             if column in ("online-1", "shape-level"):
                 off = np.abs(panel.predicted[:, k] - cycles.denoised) / cycles.denoised

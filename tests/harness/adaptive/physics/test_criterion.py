@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.harness.adaptive.meshes import NoExchange, two_levels, uniform
+from tests.harness.adaptive.meshes import no_ghosts, two_levels, uniform
 
 from hindmost.harness.adaptive.decks import DECKS, Deck
 from hindmost.harness.adaptive.mesh.patch import Patch
@@ -31,7 +31,7 @@ def criterion(**changed: Any) -> Deck:
 
 
 def flags(mesh: Patch, state: NDArray[np.float64], deck: Deck) -> list[int]:
-    result: list[int] = refinement_flags(deck, mesh, state, exchange=NoExchange()).tolist()
+    result: list[int] = refinement_flags(deck, mesh, state, fill=no_ghosts).tolist()
     return result
 
 

@@ -10,17 +10,11 @@ import pytest
 import scipy.sparse
 import scipy.sparse.linalg
 from numpy.typing import NDArray
-from tests.harness.adaptive.meshes import (
-    NoExchange,
-    areas,
-    centres,
-    two_levels,
-    uniform,
-)
+from tests.harness.adaptive.meshes import across, areas, centres, no_ghosts, two_levels, uniform
 
 from hindmost.errors import DataError
-from hindmost.harness.adaptive.mesh.patch import HaloExchange, Patch
-from hindmost.harness.adaptive.physics.heat import AllSum, Conduction
+from hindmost.harness.adaptive.mesh.patch import Patch
+from hindmost.harness.adaptive.physics.heat import Conduction
 
 State = NDArray[np.float64]
 
@@ -35,8 +29,6 @@ def heat(
     *,
     conductivity: float = 1.0,
     specific_heat: float = 1.0,
-    exchange: HaloExchange | None = None,
-    allsum: AllSum = alone,
     **how: Any,
 ) -> Conduction:
     return Conduction(
@@ -44,8 +36,8 @@ def heat(
         spacing=spacing,
         conductivity=conductivity,
         specific_heat=specific_heat,
-        exchange=exchange or NoExchange(),
-        allsum=allsum,
+        fill=no_ghosts,
+        allsum=alone,
         **how,
     )
 
@@ -70,8 +62,8 @@ def matrix(mesh: Patch, state: State, spacing: float, scale: float) -> Any:
     width = spacing / 2.0**mesh.level
     diagonal = state[:, 0] * width**2
     rows, columns, values = [np.arange(mesh.owned)], [np.arange(mesh.owned)], [diagonal]
-    for faces, place in ((mesh.x_faces, x), (mesh.y_faces, y)):
-        low, high = faces.lower, faces.upper
+    for which, place in zip(across(mesh), (x, y), strict=True):
+        low, high = mesh.faces.lower[which], mesh.faces.upper[which]
         weight = scale * np.minimum(width[low], width[high]) / (place[high] - place[low])
         rows += [low, high, low, high]
         columns += [low, high, high, low]
