@@ -83,13 +83,12 @@ def prepare_checkpoint(path: Path, deck: str) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         os.close(create(part))
         part.unlink()
-        taken = path.exists()
     except OSError as error:
         raise UsageError(
             f"--checkpoint {path}: cannot write checkpoints there ({error.strerror}); choose a "
             "file in a writable folder."
         ) from error
-    if not taken:
+    if not path.exists():
         return
     try:
         found = parse_toml(read_setting(path).deck)["name"]

@@ -11,8 +11,9 @@ import pytest
 from tests.harness.adaptive.meshes import uniform
 from tests.harness.adaptive.physics.riemann import Gas, exact_solution
 
+from hindmost.documents import parse_document
 from hindmost.errors import UsageError
-from hindmost.harness.adaptive.decks import DECKS, Deck, find_deck, parse_base, parse_deck
+from hindmost.harness.adaptive.decks import DECKS, Deck, deck_of, find_deck, parse_base
 
 LEAST = """\
 name = "mine"
@@ -25,6 +26,10 @@ spacing = 0.1
 levels = 1
 steps = 5
 """
+
+
+def parse_deck(text: str, source: str) -> Deck:
+    return deck_of(parse_document(text, source, UsageError))
 
 
 @pytest.mark.parametrize("name", DECKS.names)
@@ -53,14 +58,8 @@ def test_fields_that_are_not_named_are_filled_in(tmp_path: Path) -> None:
     [
         ("steps = 5", "step = 5", r"mine: step is unknown; did you mean steps.*name, .*st"),
         ("steps = 5", "steps = 0", r"mine: steps is 0; allowed: a whole number from 1 to"),
-        ("steps = 5", "steps = 5.0", r"mine: steps is 5.0; allowed: a whole number"),
-        ("steps = 5", "steps = true", r"mine: steps is true; allowed: a whole number"),
-        ("steps = 5", "", r"mine: steps is missing"),
-        ("steps = 5", "steps = = 5", r"mine: not TOML: Invalid value"),
-        ("steps = 5", "steps = 5\n[heat]\non = 1", r"mine: heat is .*allowed: true or false"),
         ('"mine"', '"my deck/1"', r'mine: name is "my deck/1"; allowed: letters, digits'),
         ("= 0.1", "= nan", r"mine: spacing is NaN; allowed: a finite number above 0"),
-        ("= 0.1", "= inf", r"spacing is Infinity; allowed: a finite number above 0"),
         ("levels = 1", "levels = 11", r"mine: levels is 11; allowed: a whole number from"),
         ("rows = 4", "rows = 40000", r"rows is 40000; allowed: a whole number from 1 to 32768"),
         ("levels = 1", "levels = 1\ncfl = 1.5", r"mine: cfl is 1.5; allowed: a finite number"),
