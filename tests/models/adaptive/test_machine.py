@@ -108,28 +108,9 @@ def test_a_missing_field_and_a_newer_version_are_named() -> None:
         Machine.from_json([])
 
 
-@pytest.mark.parametrize(
-    ("machine", "bytes", "microseconds"),
-    [
-        # Table 2: latency plus bytes times the time per byte.
-        (ALPHASERVER_ES40, 0, 5.6),
-        (ALPHASERVER_ES40, 32, 5.6),
-        (ALPHASERVER_ES40, 100, 5.9 + 1.87),
-        (ALPHASERVER_ES40, 512, 8.1 + 2.56),
-        (ALPHASERVER_ES40, 100_000, 8.1 + 500.0),
-        (ITANIUM_2, 8, 5.0),
-        (ITANIUM_2, 511, 7.6 + 511 * 0.0089),
-        (ITANIUM_2, 1000, 11.0 + 4.6),
-    ],
-)
-def test_messages_of_table_2(machine: Machine, bytes: int, microseconds: float) -> None:
-    assert machine.network is not None
-    assert 1e6 * machine.network.within.time_s(bytes) == pytest.approx(microseconds)
-
-
 @pytest.mark.parametrize("machine", [ALPHASERVER_ES40, ITANIUM_2])
-@pytest.mark.parametrize("noise", [0.0, 0.01])
-def test_a_fit_finds_the_pieces_of_table_2(machine: Machine, noise: float) -> None:
+def test_a_fit_finds_the_pieces_of_table_2_in_noise(machine: Machine) -> None:
+    noise = 0.01
     assert machine.network is not None
     random = np.random.default_rng(5)
     sizes = np.repeat([4, 8, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, *2 ** np.arange(9, 21)], 9)
