@@ -19,7 +19,6 @@ from hindmost.text import unit_for
 
 ROOM = 1.08
 """Top of an axis over the highest of what is shown."""
-NS = 1e9
 NAMES = {
     "online-all": "online, all cycles",
     "online-1": "online, last cycle",
@@ -120,7 +119,7 @@ def time_per_cell(run: AdaptiveRun, machine: Machine | None = None) -> Chart:
         Its curves are drawn for one rank, and for as many as the run had on a node.
     """
     cells = run.cells.astype(np.float64)
-    each = NS * run.hydro_s / (cells * run.steps)
+    each = 1e9 * run.hydro_s / (cells * run.steps)
     curves, highest = [], worth_showing(each)[1]
     if machine is not None:
         for on_node in sorted({1, min(run.ranks, machine.ranks_per_node)}):
@@ -131,7 +130,7 @@ def time_per_cell(run: AdaptiveRun, machine: Machine | None = None) -> Chart:
                     name=f"probed with {on_node} {ranks} at work",
                     look="line",
                     x=np.exp(found.log_cells),
-                    y=NS * np.asarray(found.seconds),
+                    y=1e9 * np.asarray(found.seconds),
                 )
                 curves.append(probed)
                 highest = max(highest, float(probed.y.max()))

@@ -36,10 +36,8 @@ COLUMNS = 4
 """Numbers of a cell's state."""
 SCALARS = ("cycle", "time", "deck")
 """Attributes of one value."""
-MOST_BASE = 1 << 20
-"""Columns or rows of the base mesh, so that cells of the finest level have numbers of 32 bits."""
 Count = Annotated[int, Meta(ge=0)]
-Side = Annotated[int, Meta(ge=1, le=MOST_BASE)]
+Side = Annotated[int, Meta(ge=1, le=1 << 20)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

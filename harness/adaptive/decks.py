@@ -24,7 +24,6 @@ from hindmost.records import RecordError, from_document, to_toml
 from hindmost.registry import Registry
 from hindmost.text import choose
 
-MOST_LEVELS = 10
 DOUBLE, STATE_BYTES = 8, 32
 CELL_BYTES = STATE_BYTES + 9
 """Of a cell that moves or is kept: its state, two indices and a level."""
@@ -88,7 +87,7 @@ class Deck:
     columns: Share
     rows: Share
     spacing: Positive
-    levels: Annotated[int, Meta(ge=0, le=MOST_LEVELS)]
+    levels: Annotated[int, Meta(ge=0, le=10)]
     steps: Annotated[int, Meta(ge=1, le=1_000_000)]
     heat: bool = False
     heats: int = 1

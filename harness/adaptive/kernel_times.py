@@ -24,15 +24,10 @@ STEPS_A_SOLVE = 10
 WARM = 2
 """Cycles that do not count: the mesh grows in them, and finds memory for it."""
 CYCLES = 3
-FITS = 4
-"""Rounds in which a base mesh is found that the deck refines to the cells that are wanted."""
-CLOSE = 0.03
 LEAST = 1e-3
 """Of an iteration: what stands for a part that noise makes vanish."""
 FEW, MANY = 1e-2, 1e-11
 """Tolerances of the solver."""
-PAIRS = 5
-"""Solves of either sort."""
 
 
 def measure(cells: int, communicator: Any) -> CellTimes:
@@ -118,13 +113,13 @@ def kernel_of(cells: int, communicator: Any, clock: PhaseClock) -> Kernel:
     solves = max(1, round(CELL_STEPS / cells / STEPS_A_SOLVE))
     steps = solves * min(STEPS_A_SOLVE, max(1, CELL_STEPS // cells))
     side = max(2, round(math.sqrt(cells)))
-    for _ in range(FITS):
+    for _ in range(4):  # until the deck refines a base mesh to about the cells that are wanted
         deck = replace(
             DECKS[DECK], columns=side, rows=side, steps=steps, heats=solves, spacing=1.0 / side
         )
         kernel = start_kernel(deck, deck.base(communicator.size), communicator, clock)
         here = communicator.allreduce(kernel.mesh.owned) / communicator.size
-        if abs(math.log(here / cells)) < CLOSE:
+        if abs(math.log(here / cells)) < 0.03:
             break
         side = max(2, round(side * math.sqrt(cells / here)))
     return kernel
@@ -150,7 +145,7 @@ def iteration_s(kernel: Kernel, clock: PhaseClock, dt: float) -> float:
     assert heat is not None  # the deck has heat
     seconds: dict[float, list[float]] = {FEW: [], MANY: []}
     iterations = dict.fromkeys(seconds, 0)
-    for _ in range(PAIRS):
+    for _ in range(5):
         for heat.tolerance, found in seconds.items():
             state[:] = kernel.state
             clock.take()
