@@ -2,7 +2,7 @@
 #
 #   make demo              set up what is missing, run the demonstration on 2 ranks
 #   make test              set up what is missing, run every check and test
-#   make test-slow         more draws and data of what the tests try already (ten minutes)
+#   make test-slow         more draws and data of what the tests try already, an installation (ten minutes)
 #   make papers            every figure and table of the papers, small, held to known values (a minute, 2 ranks)
 #   make test-recorder     only the tests of set-up, of the recorder and of the kernel on ranks
 #   make test-blas         the tests of ranks and models with other BLAS libraries and processors (half an hour);
@@ -69,23 +69,23 @@ setup-demo:
 	@$(PYTHON) setup --stack $(STACK) --extras plot,loops
 
 setup-test:
-	@$(PYTHON) setup --stack $(STACK) --extras dev --slurm if-possible
+	@$(PYTHON) setup --stack $(STACK) --extras dev slurm
 
 setup-blas:
-	@$(PYTHON) setup --stack $(STACK) --extras dev --blas
+	@$(PYTHON) setup --stack $(STACK) --extras dev blas
 
 setup-slurm:
-	@$(PYTHON) setup --stack $(STACK) --extras dev --slurm accounts
+	@$(PYTHON) setup --stack $(STACK) --extras dev accounts
 
 setup-pbs:
 	@test -n "$(OPENPBS)" || { echo "Name an installed OpenPBS or its sources: make test-pbs OPENPBS=FOLDER"; exit 2; }
 	@$(PYTHON) setup --stack $(STACK) --extras dev --openpbs "$(OPENPBS)"
 
 setup-programs:
-	@$(PYTHON) setup --stack $(STACK) --extras dev --programs
+	@$(PYTHON) setup --stack $(STACK) --extras dev programs
 
 setup-docs:
-	@$(PYTHON) setup --docs
+	@$(PYTHON) setup docs
 
 demo: setup-demo
 	@rm -f demo/*.h5 demo/*.part demo/*.png demo/*.html
@@ -109,7 +109,7 @@ test-recorder: setup-test
 	@$(PYTEST) -n 2 --dist loadgroup $(ON_STACKS)
 
 test-blas: setup-blas
-	@PYTHONDONTWRITEBYTECODE= $(BIN)/python setup/blas.py $(if $(filter other,$(BLAS)),tests/mpi,--all)
+	@PYTHONDONTWRITEBYTECODE= $(BIN)/python setup/blas.py $(if $(filter other,$(BLAS)),tests/mpi)
 
 test-slurm: setup-slurm
 	@$(BIN)/python -m pytest tests/jobs/slurm -m slurm_slow
@@ -230,7 +230,7 @@ docs: setup-docs
 	@echo "Look at build/docs/index.html in a browser."
 
 wheel:
-	@$(PYTHON) setup --wheel
+	@$(PYTHON) setup wheel
 
 check: lint types contracts
 

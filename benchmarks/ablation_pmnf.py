@@ -20,7 +20,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.models.compiled import part
 from hindmost.models.pmnf import detect_segments, fit
 from hindmost.models.pmnf.models import ScalingModels
 from hindmost.models.pmnf.noise import NoiseKind
@@ -156,12 +155,7 @@ MECHANISMS = (
     *(
         Mechanism(part=SEVERAL, name=name, at=at, off=off)
         for name, at, off in (
-            ("other exponents (exchange)", "several.exchange:STARTS", lambda _: 0),
-            (
-                "one term for each parameter",
-                "several.combine:offer_partitions",
-                lambda _: part(lambda axes, chosen, table, target, best, room: None),
-            ),
+            ("other exponents", "several.search:MOST_STEPS", lambda _: 0),
             ("average over hypotheses", "predictive:LEAST_SHARE", lambda _: 0.999),
             ("widened as outermost points need", "several.held_out:LEAST_LEFT", lambda _: NEVER),
         )

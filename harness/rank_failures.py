@@ -22,7 +22,6 @@ GRACE_S = 1.0
 """How long a failed rank waits for the others to fail as well."""
 STAGGER_S = 0.02
 """Delay between the messages of failed ranks, so that the first one ends the rest."""
-LONGEST_STAGGER_S = 3.0
 LAUNCHER_S = 4.0
 """How long a launcher may take to end the other ranks when one has ended with an error."""
 READING_S = 0.2
@@ -181,7 +180,7 @@ def end_alone(rank: int, error: BaseException) -> int:
 
 def await_turn(rank: int) -> None:
     """Let the ranks of lower numbers speak first: the first one that does ends the rest."""
-    time.sleep(min(STAGGER_S * rank, LONGEST_STAGGER_S))
+    time.sleep(min(STAGGER_S * rank, LAUNCHER_S))
 
 
 def _abort(communicator: Any, status: int) -> NoReturn:

@@ -1,4 +1,4 @@
-"""Set hindmost up: ``python3 setup [--stack auto|site|system|source] [--extras plot,dev]``.
+"""Set hindmost up: ``python3 setup [--stack STACK] [--extras plot,dev] [PART ...]``.
 
 Chooses a stack of MPI and PETSc, makes an environment for it in ``.venvs/STACK``, lets ``.venv``
 stand for that, and installs hindmost there. What is done already is not done again, so that an
@@ -24,41 +24,39 @@ from progress import say
 from wheel import make_wheel
 
 PREPARE = {"site": ownsite.prepare, "system": system.prepare, "source": source.prepare}
+ONLY = {"docs": prepare_docs, "wheel": make_wheel}
+PARTS = {
+    "slurm": "a Slurm for tests, if possible",
+    "accounts": "a Slurm with all that keeps accounts",
+    "programs": "programs of others that tests record",
+    "blas": "the reference BLAS and OpenBLAS, for make test-blas",
+    "docs": "only what builds the documentation, in .venvs/docs",
+    "wheel": "only a wheel and an sdist, in dist/, installed once",
+}
 PROGRAMS = {"system": system.install_programs, "source": source.install_programs}
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="setup", description=(__doc__ or "").split("\n\n")[0])
+    parser.add_argument(
+        "parts",
+        nargs="*",
+        metavar="PART",
+        help=f"what else to set up: {'; '.join(f'{name}, {what}' for name, what in PARTS.items())}",
+    )
     parser.add_argument("--stack", default="auto", help="auto, site, system or source")
     parser.add_argument("--extras", default="plot", help="what else to install: plot, dev")
     parser.add_argument(
-        "--slurm",
-        choices=("no", "if-possible", "accounts"),
-        default="no",
-        help="a Slurm for tests: no, if-possible, or with all that keeps accounts",
-    )
-    parser.add_argument(
         "--openpbs", metavar="FOLDER", help="an OpenPBS for tests: installed there, or its sources"
     )
-    parser.add_argument(
-        "--programs", action="store_true", help="programs of others that tests record"
-    )
-    parser.add_argument(
-        "--blas", action="store_true", help="the reference BLAS and OpenBLAS, for make test-blas"
-    )
-    parser.add_argument(
-        "--docs", action="store_true", help="only what builds the documentation, in .venvs/docs"
-    )
-    parser.add_argument(
-        "--wheel", action="store_true", help="only a wheel and an sdist, in dist/, installed once"
-    )
     arguments = parser.parse_args()
+    parts = set(arguments.parts)
+    if unknown := sorted(parts - PARTS.keys()):
+        parser.error(f"unknown part {unknown[0]}; choose from {', '.join(PARTS)}")
     try:
-        if arguments.docs:
-            prepare_docs()
-            return 0
-        if arguments.wheel:
-            make_wheel()
+        if parts & ONLY.keys():
+            for name in sorted(parts & ONLY.keys()):
+                ONLY[name]()
             return 0
         choice = choose(arguments.stack or "auto", established())
         say(f"{choice.stack} stack: {choice.why}")
@@ -68,12 +66,13 @@ def main() -> int:
         install_hindmost(environment, arguments.extras)
         if "dev" in arguments.extras.split(","):
             system.prepare_tests(environment)
-        system.prepare_slurm(environment, arguments.slurm)
+        if parts & {"slurm", "accounts"}:
+            system.prepare_slurm(environment, "accounts" if "accounts" in parts else "if-possible")
         if arguments.openpbs:
             openpbs.prepare(environment, arguments.openpbs)
-        if arguments.blas:
+        if "blas" in parts:
             blas.prepare(environment)
-        if arguments.programs:
+        if "programs" in parts:
             if choice.stack not in PROGRAMS:
                 raise SetupError(
                     "Programs to record come with the system and the source stack: "

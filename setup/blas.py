@@ -1,7 +1,7 @@
 """Tests under other BLAS libraries, processors and threads: ``.venv/bin/python setup/blas.py``.
 
 What passes here and fails there hangs on rounding: it needs another problem, or a bound with a
-reason. ``python3 setup --blas`` fetches the libraries, ``LD_LIBRARY_PATH`` chooses one: the machine
+reason. ``python3 setup blas`` fetches the libraries, ``LD_LIBRARY_PATH`` chooses one: the machine
 keeps its own. Without ``--all`` only the BLAS that the machine does not use is tried (the reference
 one where it uses another).
 """
@@ -66,7 +66,7 @@ def blas(kind: str) -> dict[str, str]:
     """Let programs find one of the libraries first."""
     folder = LIBRARIES / kind
     if not (folder / "libblas.so.3").exists():
-        raise SystemExit(f"no {folder / 'libblas.so.3'}: python3 setup --extras dev --blas")
+        raise SystemExit(f"no {folder / 'libblas.so.3'}: python3 setup --extras dev blas")
     before = os.environ.get("LD_LIBRARY_PATH")
     return {"LD_LIBRARY_PATH": f"{folder}:{before}" if before else str(folder)}
 
@@ -99,15 +99,21 @@ def settings(*, every: bool) -> dict[str, dict[str, str]]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="other_blas", description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--all", action="store_true", help="every library, processor and thread")
-    parser.add_argument("tests", nargs="*", default=TESTS, help="files or folders of tests")
+    parser.add_argument(
+        "tests",
+        nargs="*",
+        help="of the library that is not the default (all)",
+    )
     arguments = parser.parse_args()
     failed = []
-    for name, variables in settings(every=arguments.all).items():
+    for name, variables in settings(every=not arguments.tests).items():
         print(f"== {name}: {variables}", flush=True)
         command = [sys.executable, "-m", "pytest", "-n", "2", "--dist", "loadgroup"]
         process = subprocess.run(
-            [*command, *arguments.tests], cwd=ROOT, env=os.environ | variables, check=False
+            [*command, *(arguments.tests or TESTS)],
+            cwd=ROOT,
+            env=os.environ | variables,
+            check=False,
         )
         if process.returncode != 0:
             failed.append(name)

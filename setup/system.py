@@ -47,8 +47,6 @@ def prepare_slurm(environment: Environment, wanted: str) -> None:
 
     Without a configuration in ``/etc`` the distribution's own services of Slurm do not start.
     """
-    if wanted == "no":
-        return
     packages = SLURM_PACKAGES + (SLURM_ACCOUNT_PACKAGES if wanted == "accounts" else ())
     without = "no Slurm for tests, which are skipped without"
     if missing(packages) and not is_debian():

@@ -112,25 +112,19 @@ def add_acknowledgement(path: Path, new: Acknowledgement) -> tuple[Acknowledgeme
     DataError
         The file cannot be read or written.
     """
-    old = read_acknowledgements(path) if path.exists() else ()
+    return replace_acknowledgement(path, new, [new])
+
+
+def replace_acknowledgement(
+    path: Path, old: Acknowledgement, new: Sequence[Acknowledgement] = ()
+) -> tuple[Acknowledgement, ...]:
+    """Replace an entry of a file, or remove it; see `add_acknowledgement`."""
+    entries = read_acknowledgements(path) if path.exists() else ()
     head = comments_of(read_text(path)) if path.exists() else HEAD
-    same = [each for each in old if place(each) != place(new)]
-    everything = tuple(sorted([*same, new]))
+    same = [each for each in entries if place(each) != place(old)]
+    everything = tuple(sorted([*same, *new]))
     replace_file(path, head + to_toml(everything))
     return everything
-
-
-def remove_acknowledgement(path: Path, gone: Acknowledgement) -> tuple[Acknowledgement, ...]:
-    """Remove an entry from a file, and return the remaining ones.
-
-    Raises
-    ------
-    DataError
-        The file cannot be read or written.
-    """
-    left = tuple(each for each in read_acknowledgements(path) if place(each) != place(gone))
-    replace_file(path, comments_of(path.read_text(encoding="utf-8")) + to_toml(left))
-    return left
 
 
 def place(entry: Acknowledgement) -> tuple[str, ...]:

@@ -1,4 +1,7 @@
-"""Groups of changes that may have the same cause: a night, its commits, and a timer hierarchy."""
+"""Groups of changes that may have the same cause: a night, its commits, and a timer hierarchy.
+
+A drift is grouped like a change, with those of other timers of its case.
+"""
 
 from __future__ import annotations
 
@@ -7,24 +10,25 @@ from dataclasses import dataclass
 
 from hindmost.analysis.history.judged_series import JudgedSeries
 from hindmost.analysis.history.study import HistoryStudy
-from hindmost.models.changepoint import ChangePoint
+from hindmost.models.changepoint import Trend
+from hindmost.models.changepoint.changes import Finding
 from hindmost.models.changepoint.verdicts import VERDICTS, worst
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeriesChange:
-    """A change of a series, with the changes of the timers that are its parts.
+    """A change or drift of a series, with those of the timers that are its parts.
 
     Attributes
     ----------
     judged : JudgedSeries
-    change : ChangePoint
+    change : ChangePoint or Trend
     within : tuple of SeriesChange
         Changes of the timers below it, of the same case and group.
     """
 
     judged: JudgedSeries
-    change: ChangePoint
+    change: Finding
     within: tuple[SeriesChange, ...] = ()
 
     @property
@@ -45,7 +49,7 @@ class SeriesChange:
 
     @property
     def date(self) -> str:
-        """The date of the first observation of the new level."""
+        """The date of the first observation of the new level, or of the drift."""
         return self.judged.labels[self.change.index]
 
     @property
@@ -149,9 +153,11 @@ def weight(finding: SeriesChange) -> tuple[int, float]:
 
 def belongs(finding: SeriesChange, leading: SeriesChange) -> bool:
     """Tell whether a change may have the same cause as the leading one."""
-    mine, theirs = (each.judged.series for each in (finding, leading))
-    elsewhere = mine.name.machine != theirs.name.machine
-    if elsewhere and not commits_of(finding) & commits_of(leading):
+    mine, theirs = (each.judged.series.name for each in (finding, leading))
+    drifts = [isinstance(each.change, Trend) for each in (finding, leading)]
+    if any(drifts) and not (all(drifts) and mine.case == theirs.case):
+        return False
+    if mine.machine != theirs.machine and not commits_of(finding) & commits_of(leading):
         return False
     return lies_in(finding, leading) or lies_in(leading, finding)
 
@@ -216,7 +222,7 @@ def ancestors(timer: str, parents: Mapping[str, str]) -> Iterator[str]:
         yield timer
 
 
-def commit_range(judged: JudgedSeries, change: ChangePoint) -> str:
+def commit_range(judged: JudgedSeries, change: Finding) -> str:
     """Return the commits between which a change lies; empty where none are known.
 
     The first is that of the last observation that certainly has the old level, the second that of

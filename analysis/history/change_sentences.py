@@ -6,12 +6,11 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from hindmost.analysis.history.change_groups import ChangeGroup, SeriesChange, open_before
+from hindmost.analysis.history.change_groups import ChangeGroup, SeriesChange, open_before, weight
 from hindmost.analysis.history.dates import SECONDS_A_DAY, date_of
-from hindmost.analysis.history.judged_series import JudgedSeries
 from hindmost.analysis.history.study import HistoryStudy
 from hindmost.analysis.history.terms import FEW, MANY, more, named, signed, timer_name, worse_noun
-from hindmost.models.changepoint import Trend
+from hindmost.models.changepoint import ChangePoint, Trend
 from hindmost.models.changepoint.verdicts import VERDICTS
 from hindmost.models.significance import p_words
 from hindmost.text import counted, percent, plural, quantity, signed_percent
@@ -19,15 +18,8 @@ from hindmost.text import counted, percent, plural, quantity, signed_percent
 
 def group_lines(groups: Sequence[ChangeGroup], most: int = MANY) -> Iterator[str]:
     """Yield the lines on groups of changes; of many, the worst and largest."""
-    everything = [finding for group in groups for finding in group.findings]
-    order = sorted(
-        everything, key=lambda each: (VERDICTS.index(each.badge), -abs(each.change.effect))
-    )
-    selected = {id(finding) for finding in order[:most]}
-    for group in groups:
-        shown = [finding for finding in group.findings if id(finding) in selected]
-        if not shown:
-            continue
+    chosen = worst_of(groups, most)
+    for group, shown in chosen:
         yield f"{group_heading(group)}"
         for finding in shown:
             own = finding.judged.verdict_on(finding.change)
@@ -35,9 +27,21 @@ def group_lines(groups: Sequence[ChangeGroup], most: int = MANY) -> Iterator[str
             yield from (f"        {line}" for line in details_of(finding))
         if len(shown) < len(group.findings):
             yield f"        and {len(group.findings) - len(shown)} more"
-    left = sum(not any(id(each) in selected for each in group.findings) for group in groups)
+    left = len(groups) - len(chosen)
     if left:
         yield f"{left} more {plural(left, 'group')} of smaller changes; --json lists all"
+
+
+def worst_of(
+    groups: Sequence[ChangeGroup], most: int = MANY
+) -> list[tuple[ChangeGroup, list[SeriesChange]]]:
+    """Return the groups with the worst and largest changes, and these."""
+    everything = [finding for group in groups for finding in group.findings]
+    selected = {id(finding) for finding in sorted(everything, key=weight)[:most]}
+    chosen = [
+        (group, [each for each in group.findings if id(each) in selected]) for group in groups
+    ]
+    return [(group, shown) for group, shown in chosen if shown]
 
 
 def group_heading(group: ChangeGroup) -> str:
@@ -50,12 +54,15 @@ def change_sentence(finding: SeriesChange) -> str:
     """Return what changed, by how much, and how certain that is."""
     change, series = finding.change, finding.judged.series
     first, last = finding.dates
-    when = "" if first == last else f" ({first} to {last})"
+    when = f"on {finding.date}" + ("" if first == last else f" ({first} to {last})")
+    if isinstance(change, Trend):
+        goes_on = change.stop == finding.judged.detection.observations
+        when = "in a drift " + (f"since {first}" if goes_on else f"from {first} to {last}")
     return (
         f"{named(series.name)}: {quantity(change.before, series.unit)} -> "
         f"{quantity(change.after, series.unit)}, "
         f"{signed_percent(change.effect, change.effect_interval)}, "
-        f"{p_words(change.p_value, 1)}, on {finding.date}{when}"
+        f"{p_words(change.p_value, 1)}, {when}"
     )
 
 
@@ -67,7 +74,7 @@ def details_of(finding: SeriesChange) -> Iterator[str]:
         yield f"acknowledged: {note.reason}"
     elif judged.is_worse(change) and judged.is_undone(change):
         yield "has recovered since"
-    elif judged.is_worse(change) and not change.confirmed:
+    elif isinstance(change, ChangePoint) and judged.is_worse(change) and not change.confirmed:
         yield f"not confirmed yet: found on {change.seen} of {change.needed} consecutive nights"
     yield from worse_within(finding)
     inside = list(finding.descendants())
@@ -96,80 +103,24 @@ def worse_within(finding: SeriesChange) -> Iterator[str]:
 
 def open_lines(study: HistoryStudy, most: int = FEW) -> Iterator[str]:
     """Yield the changes for the worse from before the last days that are still open."""
-    changed = [(each, change) for each in study.judged for change in each.open_before(study.since)]
-    drifted = [(each, trend) for each in study.judged for trend in each.open_drifts(study.since)]
-    opened = [each for each, _ in (*changed, *drifted)]
+    opened = [each for each in study.judged for _ in each.open_before(study.since)]
     if not opened:
         return
     cases = {(each.series.name.machine, each.series.name.case) for each in opened}
     noun = worse_noun({each.series.unit for each in opened})[len(opened) > 1]
-    # Size, first date that includes it, words.
-    rows = [
-        (abs(math.log1p(finding.change.effect)), finding.date, change_sentence(finding))
-        for group in open_before(study)
-        for finding in group.findings
-    ]
-    rows += [
-        (
-            abs(math.log1p(trend.effect)),
-            each.labels[trend.stop - 1],
-            drift_sentence(each, trend),
-        )
-        for each, trend in drifted
-    ]
-    rows.sort(key=lambda row: row[0], reverse=True)
-    shown = rows[:most]
+    found = [each for group in open_before(study) for each in group.findings]
+    found.sort(key=lambda each: -abs(math.log1p(each.change.effect)))
+    shown = found[:most]
+    since = min(each.judged.labels[each.change.last] for each in shown)[:10]
     yield (
         f"open: {len(opened)} older {noun} in {counted(len(cases), 'case')}, neither recovered nor "
-        f"acknowledged; --since {min(date for _, date, _ in shown)[:10]} includes "
+        f"acknowledged; --since {since} includes "
         f"{'it' if len(opened) == 1 else 'those listed'}"
     )
-    for _, _, words in shown:
-        yield f"  {words}"
-    if len(rows) > most:
+    for each in shown:
+        yield f"  {change_sentence(each)}"
+    if len(found) > most:
         yield f"  and {len(opened) - most} more, smaller or parts of these; --json lists all"
-
-
-def ended_drift_lines(study: HistoryStudy) -> Iterator[str]:
-    """Yield the drifts for the worse from before the last days that are still open."""
-    for each in study.judged:
-        for trend in each.open_drifts(study.since):
-            yield f"open: {drift_sentence(each, trend)}"
-
-
-def drift_sentence(judged: JudgedSeries, trend: Trend) -> str:
-    """Return by how much a series drifted, and when."""
-    before, after = judged.detection.levels_of(trend)
-    unit = judged.series.unit
-    return (
-        f"{named(judged.series.name)}: {quantity(before, unit)} -> {quantity(after, unit)}, "
-        f"{signed_percent(trend.effect, trend.effect_interval)}, in a drift from "
-        f"{judged.labels[trend.start]} to {judged.labels[trend.stop - 1]}"
-    )
-
-
-def drift_lines(study: HistoryStudy) -> Iterator[str]:
-    """Yield the drifts that go on, those for the worse first, and those that ended recently."""
-    drifting = [
-        (each, trend) for each in study.judged if (trend := each.drift(study.since)) is not None
-    ]
-    drifting.sort(key=lambda row: -row[1].effect * (1 if row[0].series.smaller_is_better else -1))
-    for each, trend in drifting[:FEW]:
-        note = each.drift_note(trend)
-        known = "" if note is None else f"; acknowledged: {note.reason}"
-        yield (
-            f"drifts: {named(each.series.name)}: "
-            f"{signed_percent(trend.effect, trend.effect_interval)} "
-            f"since {each.labels[trend.start]}{known}"
-        )
-    if len(drifting) > FEW:
-        yield f"drifts:{more(len(drifting) - FEW)}"
-    ended = [(each, trend) for each in study.judged for trend in each.recent_drifts(study.since)]
-    ended.sort(key=lambda row: -abs(row[1].effect))
-    for each, trend in ended[:FEW]:
-        yield f"drifted: {drift_sentence(each, trend)}"
-    if len(ended) > FEW:
-        yield f"drifted:{more(len(ended) - FEW)}"
 
 
 def revision_lines(study: HistoryStudy, most: int) -> Iterator[str]:

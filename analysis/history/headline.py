@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterator
 
 import numpy as np
@@ -12,6 +11,7 @@ from hindmost.analysis.history.dates import SECONDS_A_DAY, date_of, newest
 from hindmost.analysis.history.study import HistoryStudy
 from hindmost.analysis.history.terms import FEW, more, named, worse_noun
 from hindmost.analysis.readers.remarks import stands_for
+from hindmost.models.changepoint import ChangePoint, Trend
 from hindmost.models.changepoint.verdicts import FAIL, WARN
 from hindmost.text import counted, plural, quantity, signed_percent
 
@@ -25,59 +25,62 @@ OLD_DAYS = 3.0
 
 def headline(study: HistoryStudy) -> str:
     """Return the verdict in one line."""
-    changes = [(each, change) for each in study.judged for change in each.recent(study.since)]
-    badges = Counter(each.verdict_on(change) for each, change in changes)
-    known = sum(each.acknowledgement(change) is not None for each, change in changes)
+    found = [(each, one) for each in study.judged for one in each.recent(study.since)]
     failing = [case for case, badge in study.by_case().items() if badge == FAIL]
 
-    def worse(badge: str) -> str:
-        units = {each.series.unit for each, change in changes if each.verdict_on(change) == badge}
-        one, several = worse_noun(units)
-        return f"{badges[badge]} {one if badges[badge] == 1 else several}"
+    def worse(badge: str, how: str) -> str:
+        units = [
+            each.series.unit
+            for each, one in found
+            if isinstance(one, ChangePoint) and each.verdict_on(one) == badge
+        ]
+        return f"{len(units)} {worse_noun(set(units))[len(units) > 1]} {how}" if units else ""
 
-    phrases = []
-    if badges[FAIL]:
-        phrases.append(f"{worse(FAIL)} confirmed in {counted(len(failing), 'case')}")
-    if badges[WARN]:
-        phrases.append(f"{worse(WARN)} not yet confirmed")
+    phrases = [
+        worse(FAIL, f"confirmed in {counted(len(failing), 'case')}"),
+        worse(WARN, "not yet confirmed"),
+    ]
     suspected = sum(each.is_suspected(study.since) for each in study.judged)
     if suspected:
         phrases.append(f"{counted(suspected, 'series')} with a suspected change")
-    drifting = [(each, trend) for each in study.judged if (trend := each.drift(study.since))]
-    noted = sum(each.drift_note(trend) is not None for each, trend in drifting)
-    bad = sum(each.drifts_badly(study.since) for each, _ in drifting)
-    if bad:
-        phrases.append(f"{bad} series {'drifts' if bad == 1 else 'drift'} for the worse")
-    ended = sum(bool(each.recent_drifts(study.since)) for each in study.judged)
-    if ended:
-        phrases.append(f"{ended} series drifted for the worse and stayed there")
+    drifts = sum(isinstance(one, Trend) and each.is_open(one) for each, one in found)
+    if drifts:
+        phrases.append(f"{counted(drifts, 'drift')} for the worse")
     failed = study.failed_cases(study.since)
     if failed:
         runs = counted(failed.total(), "failed run")
         phrases.append(f"{runs} in {counted(len(failed), 'case')}")
-    others = len(changes) - badges[FAIL] - badges[WARN] - known
-    if others:
-        phrases.append(f"{counted(others, 'change')} for the better or recovered")
-    if known:
-        phrases.append(f"{known} acknowledged {plural(known, 'change')}")
-    if noted:
-        phrases.append(f"{counted(noted, 'series')} with an acknowledged drift")
-    if len(drifting) > bad + noted:
-        phrases.append(f"{len(drifting) - bad - noted} series with another drift")
-    left_out = len(study.silent()) + len(study.too_short()) + len(study.unjudged())
+    for kind, noun, others in (
+        (ChangePoint, "change", "change for the better or recovered"),
+        (Trend, "drift", "other drift"),
+    ):
+        closed = [
+            each.is_known(one)
+            for each, one in found
+            if isinstance(one, kind) and not each.is_open(one)
+        ]
+        if not all(closed):
+            words = f"{closed.count(False)} {others}"
+            phrases.append(
+                words if closed.count(False) == 1 else words.replace(noun, f"{noun}s", 1)
+            )
+        if any(closed):
+            phrases.append(f"{sum(closed)} acknowledged {plural(sum(closed), noun)}")
+    phrases = list(filter(None, phrases))
+    left_out = len(study.silent()) + len(study.unjudged())
     current = len(study.judged) - left_out
     if not phrases and current:
         least = f" of {100.0 * study.least:.2g} % or more" if study.least > 0.0 else ""
-        phrases.append(f"no change{least} in {counted(current, 'series')}")
+        days = f"the last {study.last_days:.3g} days"
+        phrases.append(f"no change{least} in {days} in {counted(current, 'series')}")
     return f"{study.status()}: {', '.join([*phrases, *not_judged(study)]) or 'no series'}"
 
 
 def not_judged(study: HistoryStudy) -> Iterator[str]:
     """Yield how many series have no verdict, or not a full one, and why."""
-    if study.too_short():
-        yield f"{counted(len(study.too_short()), 'series')} too short to judge"
     if study.unjudged():
-        yield f"{counted(len(study.unjudged()), 'series')} that cannot be judged yet"
+        few = "with too few nights or too many outliers to judge"
+        yield f"{counted(len(study.unjudged()), 'series')} {few}"
     if study.silent():
         days = f"{study.last_days:.3g} days"
         yield f"{counted(len(study.silent()), 'series')} without a result in the last {days}"
@@ -111,22 +114,16 @@ def age_line(study: HistoryStudy, now: float) -> str:
         Seconds since 1970, UTC.
     """
     latest = newest(study.history)
-    if latest > study.until:
+    if latest > study.until or latest > now + SECONDS_A_DAY:
         return (
-            f"A result is dated {date_of(latest)}, in the future. Correct its date; it does not "
-            f"count as the newest: the last {study.last_days:.3g} days are counted back from "
-            f"{date_of(study.until)}."
+            f"A result is dated {date_of(latest)}, in the future. Correct its date: the last "
+            f"{study.last_days:.3g} days are counted back from {date_of(study.until)}."
         )
     days = (now - study.until) / SECONDS_A_DAY
     if days > OLD_DAYS:
         return (
             f"The newest result is {days:.0f} days old ({date_of(study.until)}); the last "
             f"{study.last_days:.3g} days are counted back from it."
-        )
-    if days < -1.0:
-        return (
-            f"The newest result is dated {date_of(study.until)}, in the future. Correct its date: "
-            "the last days are counted back from it."
         )
     return ""
 
@@ -184,9 +181,8 @@ def renamed(study: HistoryStudy, case: tuple[str, str]) -> str:
     """Say which later case of the machine has the levels of a silent one; empty if none has."""
     old = {each.series.name.timer: each.series for each in study.of_case(case)}
     last = max(each.times[-1] for each in old.values())
-    for later in study.cases:
+    for later, (begun_s, _) in study.spans().items():
         new = {each.series.name.timer: each.series for each in study.of_case(later)}
-        begun_s = min(each.times[0] for each in new.values())
         if later[0] != case[0] or begun_s <= last or not old.keys() & new.keys():
             continue
         ratios = [

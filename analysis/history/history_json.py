@@ -7,74 +7,36 @@ from typing import Any
 
 from hindmost.analysis.history.dates import date_of, moment
 from hindmost.analysis.history.judged_series import JudgedSeries
-from hindmost.analysis.history.study import WARN, HistoryStudy
+from hindmost.analysis.history.study import HistoryStudy
 from hindmost.analysis.readers.history import SeriesName
 from hindmost.models.changepoint import ChangePoint, Regime, Trend, effective_settings
 
 
 @dataclass(frozen=True, slots=True)
-class Dated:
-    """What was found in a series, with the first and the last date."""
+class DatedRegime:
+    """Observations between two changes, with the first and the last date."""
 
     of: JudgedSeries
-    found: Regime | Trend
+    found: Regime
 
     JSON = "dates **found"
 
-    @property
     def dates(self) -> tuple[str, str]:
-        """The first and the last date."""
+        """Return the first and the last date."""
         return self.of.labels[self.found.start], self.of.labels[self.found.stop - 1]
 
 
 @dataclass(frozen=True, slots=True)
-class DatedRegime(Dated):
-    """Observations between two changes."""
-
-    found: Regime
-
-
-@dataclass(frozen=True, slots=True)
-class DatedTrend(Dated):
-    """A drift."""
-
-    found: Trend
-
-
-@dataclass(frozen=True, slots=True)
-class OpenDrift(DatedTrend):
-    """An old drift for the worse that neither recovered nor was acknowledged."""
-
-    JSON = "**of.series.name date dates before after **found badge"
-
-    def date(self) -> str:
-        """Return the first date."""
-        return self.dates[0]
-
-    def before(self) -> float:
-        """Return the level at the begin."""
-        return self.of.detection.levels_of(self.found)[0]
-
-    def after(self) -> float:
-        """Return the level at the end."""
-        return self.of.detection.levels_of(self.found)[1]
-
-    def badge(self) -> str:
-        """Return the verdict."""
-        return WARN
-
-
-@dataclass(frozen=True, slots=True)
-class DatedChange:
-    """A change with its dates, verdict, acknowledgement and commits."""
+class DatedFinding:
+    """A change or drift with its dates, verdict, acknowledgement and commits."""
 
     of: JudgedSeries
-    found: ChangePoint
+    found: ChangePoint | Trend
 
     JSON = "date dates **found badge open known commits"
 
     def date(self) -> str:
-        """Return the first date of the new level."""
+        """Return the first date of the new level, or of the drift."""
         return self.of.labels[self.found.index]
 
     def dates(self) -> tuple[str, str]:
@@ -101,8 +63,29 @@ class DatedChange:
 
 
 @dataclass(frozen=True, slots=True)
+class DatedChange(DatedFinding):
+    """A change of the level."""
+
+    found: ChangePoint
+
+
+@dataclass(frozen=True, slots=True)
+class DatedTrend(DatedFinding):
+    """A drift."""
+
+    found: Trend
+
+
+@dataclass(frozen=True, slots=True)
 class OpenChange(DatedChange):
     """An old slowdown that neither recovered nor was acknowledged."""
+
+    JSON = "**of.series.name date dates **found badge"
+
+
+@dataclass(frozen=True, slots=True)
+class OpenDrift(DatedTrend):
+    """An old drift for the worse that neither recovered nor was acknowledged."""
 
     JSON = "**of.series.name date dates **found badge"
 
@@ -194,8 +177,9 @@ def history_json(study: HistoryStudy) -> dict[str, Any]:
         "least_change_percent": 100.0 * study.least,
         "settings": effective_settings(study.method, study.settings),
         "open": [
-            *(OpenChange(each, found) for each in judged for found in each.open_before(since)),
-            *(OpenDrift(each, found) for each in judged for found in each.open_drifts(since)),
+            OpenDrift(each, found) if isinstance(found, Trend) else OpenChange(each, found)
+            for each in judged
+            for found in each.open_before(since)
         ],
         "silent_cases": [
             SilentCase(*name, date_of(time)) for name, time in study.silent_cases(since).items()

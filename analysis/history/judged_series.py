@@ -10,8 +10,8 @@ from typing import ClassVar
 from hindmost.analysis.history.acknowledgements import Acknowledgement
 from hindmost.analysis.history.dates import SECONDS_A_DAY
 from hindmost.analysis.readers.history import NightlySeries
-from hindmost.models.changepoint import ChangePoint, Event, Trend
-from hindmost.models.changepoint.changes import WITHIN
+from hindmost.models.changepoint import ChangePoint, Event
+from hindmost.models.changepoint.changes import WITHIN, Finding
 from hindmost.models.changepoint.verdicts import Verdicts
 
 
@@ -46,38 +46,42 @@ class JudgedSeries(Verdicts):
         times: Sequence[float] = self.series.times  # type: ignore[assignment]
         return times
 
-    def is_known(self, change: ChangePoint) -> bool:
-        """Tell whether a change is acknowledged."""
-        return self.acknowledgement(change) is not None
+    def is_known(self, finding: Finding) -> bool:
+        """Tell whether a change or drift is acknowledged."""
+        return self.acknowledgement(finding) is not None
 
-    def is_known_drift(self, trend: Trend) -> bool:
-        """Tell whether a drift is acknowledged."""
-        return self.drift_note(trend) is not None
+    def acknowledgement(self, finding: Finding) -> Acknowledgement | None:
+        """Return the acknowledgement of a change or drift, if there is one."""
+        return next((note for note in self.known if self.meant(note) == finding), None)
 
-    def acknowledgement(self, change: ChangePoint) -> Acknowledgement | None:
-        """Return the acknowledgement of a change, if there is one."""
-        return next((note for note in self.known if self.meant(note) == change), None)
+    def meant(self, note: Acknowledgement) -> Finding | None:
+        """Return what an acknowledgement matches, if it concerns this series.
 
-    def meant(self, note: Acknowledgement) -> ChangePoint | None:
-        """Return the change that an acknowledgement matches: the nearest that may lie there."""
+        The nearest of the changes that may lie at its date, else the drift that contains it.
+        """
         noted = date.fromisoformat(note.date)
-        may = [
-            change
-            for change in self.detection.changes
-            if note.covers(*(self.labels[place] for place in self.places_of(change)))
-        ]
-        return min(
-            may,
+        changes = (each for each in self.detection.changes if self.may_be(note, each))
+        nearest = min(
+            changes,
             key=lambda change: abs(date.fromisoformat(self.labels[change.index][:10]) - noted),
             default=None,
         )
+        drifts = (each for each in self.detection.trends if self.may_be(note, each))
+        return next(drifts, None) if nearest is None else nearest
 
-    def places_of(self, change: ChangePoint) -> tuple[int, int]:
+    def may_be(self, note: Acknowledgement, finding: Finding) -> bool:
+        """Tell whether the date of an acknowledgement lies in a change or drift."""
+        first, last = finding.interval
+        if isinstance(finding, ChangePoint):
+            first, last = self.places_of(finding)
+        return note.covers(self.labels[first], self.labels[last])
+
+    def places_of(self, finding: Finding) -> tuple[int, int]:
         """Return the observations between which a change may lie, also after it has moved."""
         last = len(self.labels) - 1
         return (
-            max(min(change.interval[0], change.index) - WITHIN, 0),
-            min(max(change.interval[1], change.index) + WITHIN, last),
+            max(min(finding.interval[0], finding.index) - WITHIN, 0),
+            min(max(finding.interval[1], finding.index) + WITHIN, last),
         )
 
     @property
@@ -85,15 +89,7 @@ class JudgedSeries(Verdicts):
         """The number of nights with a result."""
         return len({label[:10] for label in self.labels})
 
-    def drift_note(self, trend: Trend) -> Acknowledgement | None:
-        """Return the acknowledgement whose date lies in a drift, and that matches no change."""
-        first, last = self.labels[trend.start], self.labels[trend.stop - 1]
-        return next(
-            (note for note in self.known if note.covers(first, last) and self.meant(note) is None),
-            None,
-        )
-
-    def commits_of(self, change: ChangePoint) -> list[str]:
+    def commits_of(self, change: Finding) -> list[str]:
         """Return the commits of the last observation before a change and of the first after it.
 
         They belong to the ends of its interval: the change lies between them.

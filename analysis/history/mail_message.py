@@ -12,11 +12,10 @@ from hindmost.analysis.history.change_groups import ChangeGroup, SeriesChange
 from hindmost.analysis.history.change_sentences import (
     change_sentence,
     details_of,
-    drift_lines,
-    ended_drift_lines,
     group_heading,
     group_lines,
     open_lines,
+    worst_of,
 )
 from hindmost.analysis.history.dates import date_of
 from hindmost.analysis.history.headline import (
@@ -113,8 +112,6 @@ def remarks_of(study: HistoryStudy, plan: MailPlan | None, at: float) -> list[st
             f"{counted(plan.still_open, 'open change')} {verb} mailed before; the next digest is "
             f"due on {plan.next_digest}. Use 'hindmost history ack' to acknowledge a change."
         )
-    if plan.digest:
-        lines += ended_drift_lines(study)
     return [line for line in lines if line]
 
 
@@ -134,11 +131,11 @@ def text_of(
 
 
 def last_lines(study: HistoryStudy, plan: MailPlan | None) -> list[str]:
-    """Return drifts and failed runs, if there is news, and remarks on the data."""
+    """Return the failed runs, if there is news, and remarks on the data."""
     data = [f"Data: {line}" for line in data_remarks(study)]
     if plan is not None and not plan.others and not plan.digest:
         return data
-    return [*(line for line in (*drift_lines(study), failure_line(study)) if line), *data]
+    return [*filter(None, [failure_line(study)]), *data]
 
 
 def told_headline(study: HistoryStudy) -> str:
@@ -159,14 +156,7 @@ def html_of(
     study: HistoryStudy, groups: Sequence[ChangeGroup], plan: MailPlan | None, at: float
 ) -> str:
     """Return the mail as HTML."""
-    shown = [finding for group in groups for finding in group.findings]
-    shown.sort(key=lambda each: (VERDICTS.index(each.badge), -abs(each.change.effect)))
-    selected = {id(finding) for finding in shown[:MANY]}
-    left = len(shown) - MANY
-    parts = [
-        (group_heading(group), [cells_of(each) for each in group.findings if id(each) in selected])
-        for group in groups
-    ]
+    left = sum(len(group.findings) for group in groups) - MANY
     return rendered(
         "history/mail.html",
         "mail",
@@ -174,7 +164,10 @@ def html_of(
         headline=told_headline(study),
         colour=COLOURS[study.status()],
         remarks=remarks_of(study, plan, at),
-        groups=[(heading, rows) for heading, rows in parts if rows],
+        groups=[
+            (group_heading(group), [cells_of(each) for each in shown])
+            for group, shown in worst_of(groups)
+        ],
         left=counted(left, "smaller change") if left > 0 else "",
         quiet=plan is not None and not groups,
         cases=[(badge, COLOURS[badge], named) for badge, named in cases_by_badge(study).items()],

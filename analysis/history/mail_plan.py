@@ -22,6 +22,7 @@ from hindmost.analysis.history.mail_record import (
 )
 from hindmost.analysis.history.study import HistoryStudy
 from hindmost.models.changepoint import ChangePoint
+from hindmost.models.changepoint.changes import Finding
 from hindmost.models.changepoint.revisions import WITHDRAWN
 from hindmost.models.changepoint.verdicts import FAIL, PASS, VERDICTS, WARN
 from hindmost.text import signed_percent
@@ -39,7 +40,7 @@ class MailPlan:
     news : tuple of ChangeGroup
         Changes that were not mailed, or only with a milder verdict.
     others : int
-        Failed runs, drifts for the worse and silent machines that were not mailed.
+        Failed runs and silent machines that were not mailed.
     again : tuple of ChangeGroup
         Open changes that were mailed before: a digest lists them. In the first mail, those older
         than the last days.
@@ -138,31 +139,14 @@ def withdrawal(study: HistoryStudy, item: MailedItem) -> str:
 
 def is_recent(finding: SeriesChange, study: HistoryStudy) -> bool:
     """Tell whether a change is of the last days."""
-    return finding.change.time > study.since / SECONDS_A_DAY
+    return finding.judged.times[finding.change.last] > study.since
 
 
 def items_of(study: HistoryStudy, now: float) -> Iterator[tuple[MailedItem, SeriesChange | None]]:
     """Yield all items that could be mailed: changes with their findings, and the others."""
     for judged in study.judged:
-        name = judged.series.name
         for change in (*judged.recent(study.since), *judged.open_before(study.since)):
             yield change_item(judged, change, now), SeriesChange(judged=judged, change=change)
-        going = judged.drift(study.since) if judged.drifts_badly(study.since) else None
-        for trend in (*([] if going is None else [going]), *judged.recent_drifts(study.since)):
-            times = judged.series.times
-            yield (
-                MailedItem(
-                    kind=DRIFT,
-                    machine=name.machine,
-                    case=name.case,
-                    timer=name.timer,
-                    first=float(times[trend.start]),
-                    last=float(times[trend.stop - 1]),
-                    rises=trend.effect > 0.0,
-                    mailed=now,
-                ),
-                None,
-            )
     for failure in study.history.failures:
         if failure.time > study.since:
             item = MailedItem(
@@ -178,12 +162,12 @@ def items_of(study: HistoryStudy, now: float) -> Iterator[tuple[MailedItem, Seri
         yield MailedItem(kind=SILENCE, machine=machine, first=at, last=at, mailed=now), None
 
 
-def change_item(judged: JudgedSeries, change: ChangePoint, now: float) -> MailedItem:
-    """Return a change as an item; its place is its interval, widened by some observations."""
+def change_item(judged: JudgedSeries, change: Finding, now: float) -> MailedItem:
+    """Return a change or drift as an item; with some observations around it."""
     name, times = judged.series.name, judged.series.times
     first, last = judged.places_of(change)
     return MailedItem(
-        kind=CHANGE,
+        kind=CHANGE if isinstance(change, ChangePoint) else DRIFT,
         machine=name.machine,
         case=name.case,
         timer=name.timer,

@@ -91,9 +91,8 @@ class HistoryStudy:
         Machines without any for `SILENT_DAYS` before that are left out.
         """
         last: dict[str, float] = {}
-        for each in self.judged:
-            machine = each.series.name.machine
-            last[machine] = max(last.get(machine, 0.0), float(each.series.times[-1]))
+        for (machine, _), (_, time) in self.spans().items():
+            last[machine] = max(last.get(machine, time), time)
         for failure in self.history.failures:
             if failure.machine in last:
                 last[failure.machine] = max(last[failure.machine], failure.time)
@@ -105,23 +104,31 @@ class HistoryStudy:
 
         A case that failed after the time is not silent.
         """
-        last: dict[tuple[str, str], float] = {}
-        for each in self.judged:
-            case = (each.series.name.machine, each.series.name.case)
-            last[case] = max(last.get(case, 0.0), float(each.series.times[-1]))
         failed, machines = self.failed_cases(since), self.silent_machines(since)
         earliest = since - SILENT_DAYS * SECONDS_A_DAY
         return {
             case: time
-            for case, time in last.items()
+            for case, (_, time) in self.spans().items()
             if earliest < time <= since and case not in failed and case[0] not in machines
         }
 
-    @property
-    def cases(self) -> tuple[tuple[str, str], ...]:
-        """The machine and name of each case."""
-        names = [each.series.name for each in self.judged]
-        return tuple(dict.fromkeys((n.machine, n.case) for n in names))
+    def new_cases(self, since: float) -> dict[tuple[str, str], float]:
+        """Return the cases that began after a time, and when, on machines that ran others before.
+
+        A single timer that begins is no new case.
+        """
+        first = {case: time for case, (time, _) in self.spans().items()}
+        known = {machine for (machine, _), time in first.items() if time <= since}
+        return {case: time for case, time in first.items() if time > since and case[0] in known}
+
+    def spans(self) -> dict[tuple[str, str], tuple[float, float]]:
+        """Return the times of the first and the last result of each case of a machine."""
+        found: dict[tuple[str, str], tuple[float, float]] = {}
+        for each in self.judged:
+            times, case = each.series.times, (each.series.name.machine, each.series.name.case)
+            first, last = found.get(case, (math.inf, -math.inf))
+            found[case] = min(first, float(times[0])), max(last, float(times[-1]))
+        return found
 
     def of_case(self, case: tuple[str, str]) -> list[JudgedSeries]:
         """Return the series of a case of a machine."""
@@ -131,36 +138,17 @@ class HistoryStudy:
             if (each.series.name.machine, each.series.name.case) == case
         ]
 
-    def new_cases(self, since: float) -> dict[tuple[str, str], float]:
-        """Return the cases that began after a time, and when, on machines that ran others before.
-
-        A single timer that begins is no new case.
-        """
-        first = {
-            case: min(float(each.series.times[0]) for each in self.of_case(case))
-            for case in self.cases
-        }
-        known = {machine for (machine, _), time in first.items() if time <= since}
-        return {case: time for case, time in first.items() if time > since and case[0] in known}
-
     def silent(self) -> tuple[JudgedSeries, ...]:
         """Return the series without a result in the last days."""
         return tuple(each for each in self.judged if each.is_silent(self.since))
-
-    def too_short(self) -> tuple[JudgedSeries, ...]:
-        """Return the series with a result in the last days that are too short to judge."""
-        return tuple(
-            each
-            for each in self.judged
-            if each.detection.too_short and not each.is_silent(self.since)
-        )
 
     def unjudged(self) -> tuple[JudgedSeries, ...]:
         """Return the series with a result in the last days that cannot be judged yet."""
         return tuple(
             each
             for each in self.judged
-            if each.is_unjudged(self.since) and not each.is_silent(self.since)
+            if (each.detection.too_short or each.is_unjudged(self.since))
+            and not each.is_silent(self.since)
         )
 
     def ranked(self) -> tuple[JudgedSeries, ...]:

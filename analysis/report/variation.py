@@ -20,16 +20,14 @@ from hindmost.analysis.runs.check_bodies import named, read_body_times, read_wor
 from hindmost.analysis.runs.conclusion import Certainty, Conclusion, Link
 from hindmost.analysis.runs.configuration import injected_noise
 from hindmost.analysis.runs.cores import core_wait
-from hindmost.analysis.runs.finding import OF_MODELS, Topic
-from hindmost.analysis.runs.stretches import extra_words
+from hindmost.analysis.runs.finding import OF_MODELS, WORTH_SAYING, Topic
+from hindmost.analysis.runs.stretches import extra_words, growth_words
 from hindmost.analysis.whatif.gains import INTERRUPTED
 from hindmost.analysis.whatif.typical_work import WorkOfRank, work_of_rank
 from hindmost.harness.runfile.bodies import INJECTED
 from hindmost.harness.runfile.reader import Run
 from hindmost.text import seconds
 
-MOSTLY = 0.9
-"""Share of the iterations from which on a rank is last in nearly all."""
 CONSPICUOUS = 2.0
 """Work of one iteration over the median iteration, from which on it is named."""
 VARIATION = "Variation of iterations"
@@ -40,8 +38,6 @@ IN_WORDS = {
     "post": "starts of collectives",
     "unclassified": "other MPI calls",
 }
-SAME = 0.02
-"""Difference of the typical and the mean work of a rank up to which one of them says both."""
 AT_STAKE = 0.05
 """Share of the time lost to slower ranks up to which none of them is named."""
 OTHER = "Other variation of iterations"
@@ -129,7 +125,7 @@ def most_work(looked: LookedAt) -> str:
 
 
 def why_most(looked: LookedAt) -> str:
-    """Say how often the rank with most work is last, and why it may have most."""
+    """Say how often the rank with most work is last, and whether it always has most."""
     ranks, own, noise_s = looked.ranks, own_time(looked.ranks), metric_of(looked.ranks, INJECTED)
     rank, mean, late = int(own.argmax()), float(own.mean()), looked.ranks.lateness
     if late is None or ranks.withheld:
@@ -139,23 +135,18 @@ def why_most(looked: LookedAt) -> str:
             f", and one of its ranks is the slowest in "
             f"{how_often(int(late.node_last[node]), late.bodies)}."
         )
-    last = int(late.last[rank]) / max(late.bodies, 1)
-    one = looked.busiest
     said = f" and is the slowest in {how_often(int(late.last[rank]), late.bodies)}."
     if own[rank] > mean and noise_s[rank] - noise_s.mean() > 0.5 * (own[rank] - mean):
         return f"{said} Most of the difference is injected noise."
-    if one is None:
-        throughout = " It is slower throughout: more work, or a slower core."
-        return f"{said}{throughout if last >= MOSTLY else ''}"
-    typical = f"its median iteration has {one.typical_times:.2f} times the mean work"
-    if one.systematic:
-        throughout = f"{said} It is slower throughout, by more work or a slower core"
-        known = abs(one.typical_times / one.times - 1.0) < SAME
-        return f"{throughout}." if known else f"{throughout}: {typical}."
-    if one.every:
-        often = f"One in {one.every} of its iterations, at equal distances, is longer"
-        return f"{said} {often}; {typical}."
-    return f"{said} It is slower in some iterations, by noise or more work in them; {typical}."
+    grown = growth_words(looked.run, ranks.stretches, WORTH_SAYING * looked.balance.whole_s)
+    one = looked.busiest
+    typical = (
+        f" Its median iteration works {one.typical_times:.2f} times as long as that of the mean "
+        "rank."
+        if one
+        else ""
+    )
+    return f"{said}{typical}{grown and f' {grown}'}"
 
 
 def injected(looked: LookedAt) -> Iterator[Conclusion]:
@@ -287,12 +278,6 @@ def cause_of_variation(looked: LookedAt, cost_s: float) -> str:
     cost_s : float
         What that costs.
     """
-    one = looked.busiest
-    if one is not None and one.every and not one.systematic:
-        return (
-            f"one in {one.every} iterations of rank {looked.ranks.numbers[one.rank]}, at equal "
-            "distances, is longer, by the program's own work or by regular noise"
-        )
     waited = core_wait(looked.run)
     if waited is None:
         return "the cause is noise, or more work of the program in these iterations"

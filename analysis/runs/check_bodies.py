@@ -48,8 +48,6 @@ class WorkCourse:
     ----------
     ranks : int array, shape (rank,)
         Those that were looked at.
-    quarters_s : float64 array, shape (2, rank), seconds
-        The median work of an iteration in the first and in the last quarter.
     growth : float64 array, shape (rank,)
         The change of the median work from the first quarter to the last, relative to its place in
         the restart cycle, as a share.
@@ -58,7 +56,6 @@ class WorkCourse:
     """
 
     ranks: NDArray[np.intp]
-    quarters_s: NDArray[np.float64]
     growth: NDArray[np.float64]
     recurring: tuple[Recurring, ...] = ()
 
@@ -89,12 +86,10 @@ class WorkCourseTally:
         """Return the course of the work."""
         ranks = np.asarray(self._run.kept_ranks, np.intp)[self._columns]
         if not self._work:
-            nothing = np.zeros((2, ranks.size))
-            return WorkCourse(ranks=ranks, quarters_s=nothing, growth=nothing[0])
+            return WorkCourse(ranks=ranks, growth=np.zeros(ranks.size))
         work, place = np.concatenate(self._work), places_of(self._run)
         return WorkCourse(
             ranks=ranks,
-            quarters_s=quarters_of(work),
             growth=growth_of(work, place),
             recurring=find_recurring(work, place),
         )
@@ -166,8 +161,7 @@ def whose_drift(work: WorkCourse | None, drift: float) -> str:
         return f"; no rank's own work {verb} by over {percent(MATTERS, 0)}, so time in MPI did"
     order = changed[np.argsort(-np.abs(work.growth[changed]), kind="stable")]
     each = ", ".join(
-        f"rank {work.ranks[at]} by {percent(abs(float(work.growth[at])), 0)} "
-        f"({seconds(float(work.quarters_s[0, at]))} to {seconds(float(work.quarters_s[1, at]))})"
+        f"rank {work.ranks[at]} by {percent(abs(float(work.growth[at])), 0)}"
         for at in order[:MOST_NAMED]
     )
     more = f" and {changed.size - MOST_NAMED} more" if changed.size > MOST_NAMED else ""
@@ -371,7 +365,7 @@ def find_outliers(times: BodyTimes) -> Iterator[Finding]:
         code="outliers",
         severity="error" if share > SPOILS else "note",
         text=f"{counted(count, 'iteration')} last{'s' if count == 1 else ''} over "
-        f"{LONG:.0f} times the median, {percent(share)} of the time",
+        f"{LONG:.0f} times the median; what exceeds the median is {percent(share)} of the time",
         advice="something delayed them, or they do more (one-time work at first, output, a "
         "checkpoint): 'hindmost plot' shows when and where; warm up longer, or repeat on a quiet "
         "machine",

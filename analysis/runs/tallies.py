@@ -25,13 +25,14 @@ from hindmost.analysis.runs.reduced_input import edges_of_columns
 from hindmost.errors import HindmostError
 from hindmost.harness.runfile.reader import Run, check_values
 from hindmost.harness.runfile.schema import VARIABLE
+from hindmost.models.events import EventKind
 from hindmost.models.simulation.blocks import (
     EventBlock,
     Neighbours,
     absent_ranks,
     whole_bodies,
 )
-from hindmost.models.simulation.exchanges import exchanges_meet, with_silent
+from hindmost.models.simulation.exchanges import exchanges_meet
 
 
 class Block:
@@ -104,12 +105,16 @@ class Block:
 
     @property
     def group(self) -> NDArray[np.int32] | None:
-        """Who stands for those of a collective, see `EventBlock`: compiled loops rely on it."""
-        if not self.run.has("event_group"):
-            return None
-        group = self.variable("event_group")
-        check_values(self.run.path, VARIABLE["event_group"], group, self.run.columns)
-        return group
+        """Whom ranks need at events, see `EventBlock`: compiled loops rely on it."""
+        group, needs = None, None
+        if self.run.has("event_group"):
+            group = self.variable("event_group")
+            check_values(self.run.path, VARIABLE["event_group"], group, self.run.columns)
+        if self.run.has("event_needs"):
+            needs = self.variable("event_needs")
+        if group is None or needs is None:
+            return needs if group is None else group
+        return np.where(self.variable("event_kind")[:, None, :] == EventKind.RECEIVE, needs, group)
 
 
 def clock_uncertainty(run: Run) -> float:
@@ -137,15 +142,9 @@ def exchanges_meet_in(run: Run) -> bool:
 
 
 def neighbours_in(run: Run) -> Neighbours:
-    """Return whose halos the columns of a run with events wait for, by event.
-
-    As with `exchanges_meet_in`, the first bodies stand for all.
-    """
-    edges, block = edges_of_columns(run), first_bodies(run)
-    neighbours = Neighbours.of_edges(run.columns, edges.source, edges.target)
-    if not edges.source.size:
-        return neighbours
-    return with_silent(block.start, block.events, neighbours, clock_uncertainty(run))
+    """Return whose halos the columns of a run wait for."""
+    edges = edges_of_columns(run)
+    return Neighbours.of_edges(run.columns, edges.source, edges.target)
 
 
 def first_bodies(run: Run) -> Block:

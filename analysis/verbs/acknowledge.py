@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import date
 from pathlib import Path
 
@@ -13,18 +13,20 @@ from hindmost.analysis.history.acknowledgements import (
     add_acknowledgement,
     place,
     read_acknowledgements,
-    remove_acknowledgement,
+    replace_acknowledgement,
 )
+from hindmost.analysis.history.change_groups import SeriesChange
+from hindmost.analysis.history.change_sentences import change_sentence
 from hindmost.analysis.history.judged_series import JudgedSeries
 from hindmost.analysis.history.name_patterns import ANY, NEAREST, fits, suggested
 from hindmost.analysis.history.study import HistoryStudy, judge_history
-from hindmost.analysis.history.terms import more, named
+from hindmost.analysis.history.terms import more
 from hindmost.analysis.readers.read import read_history
 from hindmost.errors import DataError, UsageError
-from hindmost.models.changepoint import ChangePoint, Trend
+from hindmost.models.changepoint.changes import Finding
 from hindmost.output import write_lines
 from hindmost.records import from_document
-from hindmost.text import counted, signed_percent
+from hindmost.text import counted
 
 MOST = 20
 KEYS = ("machine", "case", "timer")
@@ -42,8 +44,6 @@ def known_changes(
 def notes_beside(file: str) -> Path:
     """Return the file of acknowledgements that belongs to a file or folder of results."""
     path = Path(file)
-    if path.suffix == ".toml":
-        return path
     return (path if path.is_dir() else path.parent) / FILE_NAME
 
 
@@ -53,38 +53,26 @@ def acknowledge(arguments: argparse.Namespace) -> int:
         raise UsageError("'hindmost history ack' needs one folder or file of results.")
     if arguments.list and arguments.undo:
         raise UsageError("--list and --undo exclude each other.")
-    if arguments.ack:
-        raise UsageError(
-            f"'hindmost history ack' uses {FILE_NAME} next to the data. To use another file, name "
-            "it instead of the data, without --ack."
-        )
-    target = arguments.file[1]
-    path = notes_beside(target)
-    if not path.parent.is_dir():
-        raise UsageError(
-            f"{path.parent} does not exist: name the data, or the file of acknowledgements."
-        )
+    if len(arguments.ack or ()) > 1:
+        raise UsageError("'hindmost history ack' writes one file: give --ack once.")
+    data = Path(arguments.file[1])
+    path = arguments.ack[0] if arguments.ack else notes_beside(arguments.file[1])
     if arguments.list:
         if arguments.date or arguments.reason:
             raise UsageError("--list shows all acknowledgements: omit --date and --reason.")
-        return list_notes(path, judged_data(arguments, path))
+        return list_notes(path, judged_data(arguments, data, path))
     if arguments.undo:
         return undo(path, wanted_note(arguments, "undone"), arguments)
     if not arguments.date or not arguments.reason:
         raise UsageError("'hindmost history ack' needs --date and --reason.")
     note = wanted_note(arguments, arguments.reason)
-    study = judged_data(arguments, path)
-    covered = None if study is None else covered_by(study, note)
-    if study is not None and not covered:
+    study = judged_data(arguments, data, path)
+    covered = covered_by(study, note)
+    if not covered:
         raise UsageError(why_nothing(study, note))
     everything = add_acknowledgement(path, note)
     write_lines(f"{path}: {counted(len(everything), 'acknowledgement')}")
-    if covered is None:
-        write_lines("'hindmost history ack DATA --list' shows which changes it matches.")
-    for each in (covered or [])[:MOST]:
-        write_lines(f"  acknowledged: {each}")
-    if covered and len(covered) > MOST:
-        write_lines(f" {more(len(covered) - MOST)}")
+    write_covered(covered, "acknowledged: ")
     return 0
 
 
@@ -100,18 +88,15 @@ def wanted_note(arguments: argparse.Namespace, reason: str) -> Acknowledgement:
         raise UsageError(f"The acknowledgement: {error}") from error
 
 
-def judged_data(arguments: argparse.Namespace, path: Path) -> HistoryStudy | None:
-    """Judge the data, with the state if one is given; None if only acknowledgements are named."""
-    target = Path(arguments.file[1])
-    if target == path:
-        return None
+def judged_data(arguments: argparse.Namespace, data: Path, path: Path) -> HistoryStudy:
+    """Judge the data, with the state if one is given, and a file of acknowledgements."""
     state = None
     if arguments.state:
         from hindmost.analysis.history.state_file import read_state
 
         state = read_state(arguments.state)
     return judge_history(
-        read_history(target, format=arguments.format),
+        read_history(data, format=arguments.format),
         state=state,
         acknowledged=read_acknowledgements(path) if path.exists() else (),
     )
@@ -119,36 +104,14 @@ def judged_data(arguments: argparse.Namespace, path: Path) -> HistoryStudy | Non
 
 def covered_by(study: HistoryStudy, note: Acknowledgement) -> list[str]:
     """Return in words the changes and drifts, ended or not, that an acknowledgement matches."""
-    covered = []
-    for each in study.judged:
-        if not note.concerns(each.series.name):
-            continue
-        change = each.meant(note)
-        if change is not None:
-            covered.append(change_words(each, change))
-            continue
-        covered += [
-            drift_words(each, trend)
-            for trend in each.detection.trends
-            if note.covers(each.labels[trend.start], each.labels[trend.stop - 1])
-        ]
-    return covered
+    concerned = [each for each in study.judged if note.concerns(each.series.name)]
+    matched = [(each, each.meant(note)) for each in concerned]
+    return [words_on(each, finding) for each, finding in matched if finding is not None]
 
 
-def drift_words(judged: JudgedSeries, trend: Trend) -> str:
-    """Return series, size and dates of a drift."""
-    first, last = judged.labels[trend.start], judged.labels[trend.stop - 1]
-    goes_on = trend.stop == judged.detection.observations
-    when = f"since {first}" if goes_on else f"from {first} to {last}"
-    return f"{named(judged.series.name)}: drift of {signed_percent(trend.effect)} {when}"
-
-
-def change_words(judged: JudgedSeries, change: ChangePoint) -> str:
-    """Return series, size and date of a change."""
-    return (
-        f"{named(judged.series.name)}: {signed_percent(change.effect)} on "
-        f"{judged.labels[change.index]}"
-    )
+def words_on(judged: JudgedSeries, finding: Finding) -> str:
+    """Return series, sizes and dates of a change or drift."""
+    return change_sentence(SeriesChange(judged=judged, change=finding))
 
 
 def why_nothing(study: HistoryStudy, note: Acknowledgement) -> str:
@@ -168,15 +131,8 @@ def why_nothing(study: HistoryStudy, note: Acknowledgement) -> str:
     for each in left:
         days = [date.fromisoformat(label[:10]).toordinal() for label in each.labels]
         found += [
-            (abs(days[change.index] - noted), change_words(each, change))
-            for change in each.detection.changes
-        ]
-        found += [
-            (
-                min(abs(days[end] - noted) for end in (trend.start, trend.stop - 1)),
-                drift_words(each, trend),
-            )
-            for trend in each.detection.trends
+            (min(abs(days[place] - noted) for place in (one.index, one.last)), words_on(each, one))
+            for one in each.detection.findings
         ]
     where = f"{counted(len(left), 'matching series')}"
     if not found:
@@ -189,20 +145,22 @@ def why_nothing(study: HistoryStudy, note: Acknowledgement) -> str:
     )
 
 
-def list_notes(path: Path, study: HistoryStudy | None) -> int:
+def list_notes(path: Path, study: HistoryStudy) -> int:
     """Print every acknowledgement, and what it matches now."""
     notes = read_acknowledgements(path) if path.exists() else ()
     write_lines(f"{path}: {counted(len(notes), 'acknowledgement')}")
     for note in notes:
         write_lines(f"{note_words(note)}: {note.reason}")
-        if study is None:
-            continue
-        covered = covered_by(study, note)
-        for line in covered[:MOST] or ["No detected change matches this acknowledgement."]:
-            write_lines(f"  {line}")
-        if len(covered) > MOST:
-            write_lines(f" {more(len(covered) - MOST)}")
+        none = "No detected change matches this acknowledgement."
+        write_covered(covered_by(study, note) or [none])
     return 0
+
+
+def write_covered(covered: Sequence[str], before: str = "") -> None:
+    """Print what an acknowledgement matches."""
+    write_lines(*(f"  {before}{each}" for each in covered[:MOST]))
+    if len(covered) > MOST:
+        write_lines(f" {more(len(covered) - MOST)}")
 
 
 def note_words(note: Acknowledgement) -> str:
@@ -229,7 +187,7 @@ def undo(path: Path, wanted: Acknowledgement, arguments: argparse.Namespace) -> 
             f"{len(found)} acknowledgements match {note_words(wanted)}: choose one with --machine, "
             f"--case and --timer. They are: {'; '.join(map(note_words, found))}."
         )
-    left = remove_acknowledgement(path, found[0])
+    left = replace_acknowledgement(path, found[0])
     write_lines(f"{path}: removed {note_words(found[0])}: {found[0].reason}")
     write_lines(f"{path}: {counted(len(left), 'acknowledgement')}")
     return 0

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from hindmost.analysis.history.change_groups import ChangeGroup, group_changes
 from hindmost.analysis.history.change_sentences import (
-    drift_lines,
     group_lines,
     open_lines,
     revision_lines,
@@ -136,7 +135,7 @@ def study_of(arguments: argparse.Namespace) -> HistoryStudy:
 def report(study: HistoryStudy, groups: tuple[ChangeGroup, ...]) -> None:
     """Print what changed, and the table of the series."""
     write_lines(scope(study), headline(study), *open_lines(study), *silence_lines(study))
-    write_lines(*group_lines(groups), *drift_lines(study), *revision_lines(study, MANY))
+    write_lines(*group_lines(groups), *revision_lines(study, MANY))
     write_lines(*filter(None, (newest_line(study), failure_line(study))), "")
     table = series_table(study)
     if table.rows:

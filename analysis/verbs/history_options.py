@@ -72,7 +72,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         metavar="FILE",
         action="append",
-        help=f"read acknowledged changes from FILE ({FILE_NAME} next to the data)",
+        help=f"acknowledged changes ({FILE_NAME} next to the data); 'ack' writes them there",
     )
     telling = parser.add_argument_group("what to report")
     telling.add_argument(

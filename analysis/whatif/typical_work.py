@@ -8,9 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.analysis.runs.tallies import Block, Wanted, tallied
-from hindmost.harness.runfile.all_ranks import columns_of
 from hindmost.harness.runfile.reader import Run
-from hindmost.models.recurring import find_recurring
 
 MOST_SAMPLES = 1 << 23
 """Work of all iterations and ranks that is looked at; beyond, that of every nth iteration."""
@@ -29,14 +27,11 @@ class WorkOfRank:
         Its mean work over the mean of all ranks.
     typical_times : float
         Its median work over the mean of the medians.
-    every : int
-        Iterations that come back longer do so after so many; 0 if none do.
     """
 
     rank: int
     times: float
     typical_times: float
-    every: int
 
     @property
     def systematic(self) -> bool:
@@ -52,13 +47,10 @@ class WorkOfRanks:
     ----------
     mean_s, median_s : float64 array, shape (rank,), seconds
         Of an iteration.
-    whole : bool
-        Whether they are of all iterations, not of every nth.
     """
 
     mean_s: NDArray[np.float64]
     median_s: NDArray[np.float64]
-    whole: bool
 
 
 def typical_work(run: Run) -> WorkOfRanks:
@@ -90,7 +82,6 @@ class WorkTally:
         return WorkOfRanks(
             mean_s=work.mean(axis=0),
             median_s=np.asarray(np.median(work, axis=0), np.float64),
-            whole=len(work) == self._run.bodies,
         )
 
 
@@ -106,12 +97,4 @@ def work_of_rank(run: Run, rank: int) -> WorkOfRank | None:
         rank=rank,
         times=float(mean[rank] / mean.mean()),
         typical_times=float(median[rank] / median.mean()),
-        every=often_longer(run, rank) if work.whole else 0,
     )
-
-
-def often_longer(run: Run, rank: int) -> int:
-    """Return after how many iterations the costliest recurring ones of a rank come; 0: none do."""
-    work = run.own_work(columns_of(run, "phase_duration", np.array([rank])))
-    found = find_recurring(work, run.position)
-    return found[0].rule.every if found else 0

@@ -1,6 +1,6 @@
 /* Heat in a rod, by explicit steps, with names for hindmost. The same binary runs without it.
  *
- *   mpicc -O2 -I$(hindmost attach --print-include) -o heat heat.c
+ *   mpicc -O2 -I$(hindmost attach --print include) -o heat heat.c
  *   mpiexec -n 2 hindmost attach --out runs -- ./heat 500
  *   hindmost show runs
  */

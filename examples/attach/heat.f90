@@ -1,6 +1,6 @@
 ! Heat in a rod, by explicit steps, with names for hindmost. The same binary runs without it.
 !
-!   mpifort -O2 -o heat_fortran $(hindmost attach --print-include)/hindmost.f90 heat.f90
+!   mpifort -O2 -o heat_fortran $(hindmost attach --print include)/hindmost.f90 heat.f90
 !   mpiexec -n 2 hindmost attach --out runs -- ./heat_fortran
 !   hindmost show runs
 program heat

@@ -13,9 +13,9 @@ run() {
   sh -c "$1" 2>&1
 }
 {
-  run 'mpicc -O2 -I$(hindmost attach --print-include) -o heat heat.c -lm'
+  run 'mpicc -O2 -I$(hindmost attach --print include) -o heat heat.c -lm'
   run 'mpiexec -n 2 hindmost attach --out runs -- ./heat 500'
-  run 'mpifort -O2 -o heat_fortran $(hindmost attach --print-include)/hindmost.f90 heat.f90'
+  run 'mpifort -O2 -o heat_fortran $(hindmost attach --print include)/hindmost.f90 heat.f90'
   run 'mpiexec -n 2 hindmost attach --out runs -- ./heat_fortran'
   run 'mpiexec -n 2 hindmost attach --out runs -- python poisson.py -rod_ksp_type pgmres -rod_pc_type jacobi'
   run 'hindmost show runs' | sed '/^runs/,$d' # without the details of each run

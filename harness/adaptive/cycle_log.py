@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,8 +13,8 @@ from hindmost.harness.adaptive.cycle_advisor import OF_MODELS
 from hindmost.harness.adaptive.mesh.mesh import Mesh
 from hindmost.harness.adaptive.phases import NAMES, Phase, PhaseClock
 from hindmost.harness.probes.pulse import PulseReader
-from hindmost.harness.recorder.clock import CommonClock, read_clock
 from hindmost.harness.recorder.library import NS
+from hindmost.harness.recorder.recording import Stretch, rank_run
 from hindmost.harness.runfile import provenance
 from hindmost.harness.runfile.bodies import BodyKind, RankBodies
 from hindmost.harness.runfile.contents import Edges, RankRun
@@ -50,17 +49,16 @@ class CycleLog:
         self._communicator, self._keeps_blocks = communicator, blocks
         self._epoch, self._mesh = -1, -1
         self._clock, self._reader = clock, pulses
-        self._load_before = provenance.load_of_host()
+        self._stretch = Stretch(communicator)
         # Of each cycle: begin, wall and processor time by phase, counts, number of the mesh, pulse.
         self._rows: list[tuple[int, list[int], list[int], tuple[int, ...], int, float]] = []
         self._edges: list[Edges] = []
         self._blocks: list[Blocks] = []
-        self._before = read_clock(communicator)
         communicator.Barrier()
-        self._begin_ns, _, _ = clock.take()
-        self._at_ns = self._begin_ns
-        self._switches = self._first_switches = provenance.involuntary_switches()
-        self._core_wait_s = -provenance.core_wait_s()
+        self._stretch.begin()
+        self._at_ns, _, _ = clock.take()
+        self._stretch.begin_ns = self._begin_ns = self._at_ns
+        self._switches = provenance.involuntary_switches()
 
     @property
     def cycles(self) -> int:
@@ -115,8 +113,8 @@ class CycleLog:
     def rank_run(self, predictions: Predictions) -> RankRun:
         """Return everything as it goes into the run file; collective."""
         end_ns, _, _ = self._clock.take()
-        zero = self._communicator.bcast(self._begin_ns)
-        clock = CommonClock(before=self._before, after=read_clock(self._communicator), zero_ns=zero)
+        self._stretch.end()
+        recording = self._stretch.recording()
         count = self.cycles
         begins, walls, cpus, rows, epochs, pulses = (
             [row[column] for row in self._rows] for column in range(6)
@@ -125,9 +123,10 @@ class CycleLog:
             np.array(each, np.float64).reshape(count, len(NAMES)) * NS for each in (walls, cpus)
         )
         counts = np.array(rows, np.int64).reshape(count, len(COUNTS))
-        return RankRun(
-            bodies=RankBodies(
-                start=clock.since_zero(np.array(begins, np.int64)),
+        return rank_run(
+            [recording],
+            RankBodies(
+                start=recording.clock.since_zero(np.array(begins, np.int64)),
                 duration=wall.sum(axis=1),
                 phase_duration=wall.astype(np.float32),
                 phases=NAMES,
@@ -138,18 +137,7 @@ class CycleLog:
                 lead_out_s=(end_ns - self._at_ns) * NS,
                 solve_time_s=(end_ns - self._begin_ns) * NS,
             ),
-            residual_norm=np.full(count, np.nan),
             incoming=Edges.together(self._edges) if self._edges else Edges.none(),
-            mpi_other_s=0.0,
-            context_switches=self._switches - self._first_switches,
-            core_wait_s=self._core_wait_s + provenance.core_wait_s(),
-            cpu=provenance.current_cpu(),
-            cpuset=provenance.cpuset(),
-            load_before=self._load_before,
-            load_after=provenance.load_of_host(),
-            host=socket.gethostname(),
-            clock_offset_s=clock.offset_s,
-            clock_uncertainty_s=clock.uncertainty_s,
             cycles=RankCycles(
                 counts={name: counts[:, place] for place, name in enumerate(COUNTS)},
                 phase_cpu=cpu.astype(np.float32),

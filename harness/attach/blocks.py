@@ -15,12 +15,10 @@ from typing import Generic, TypeVar
 from hindmost.harness.attach.raw import RawProgram
 from hindmost.harness.attach.sections import Matched
 from hindmost.harness.recorder.library import RECORD
+from hindmost.harness.runfile.writer import BLOCK_BYTES
 from hindmost.output import ProgressLine
 
 T = TypeVar("T")
-
-BLOCK_BYTES = 64 << 20
-"""Records of the ranks of a block, if it is not a single rank."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,16 +15,17 @@ from numpy.typing import NDArray
 
 from hindmost.errors import UnknownPatternError
 from hindmost.harness.attach.blocks import Blocks
-from hindmost.harness.attach.iterations import Iterations
 from hindmost.harness.attach.raw import Frame, RawRank, RawSection
+from hindmost.harness.attach.raw_json import LOOP
 from hindmost.harness.attach.sections import Matched
 from hindmost.harness.krylov.recorded import CommonMarks, SolveMarks, residual_norms
 from hindmost.harness.krylov.solvers import solver_named
-from hindmost.harness.recorder.bodies import Recording
 from hindmost.harness.recorder.clock import ClockReading, CommonClock, significant
 from hindmost.harness.recorder.events import MOST_CELLS
 from hindmost.harness.recorder.library import NOTED, NS, RECORD
 from hindmost.harness.recorder.pattern import MONITOR
+from hindmost.harness.recorder.recording import Recording, no_records
+from hindmost.harness.runfile.attributes import Attached
 from hindmost.harness.runfile.bodies import INJECTED, PHASES, RankBodies, RankEvents
 
 FINDING = "finding iterations"
@@ -81,7 +82,7 @@ def recording_of(
     each: RawSection,
     raw: RawRank,
     clock: CommonClock,
-    numbers: NDArray[np.uint32],
+    numbers: NDArray[np.uint32] | None,
     *,
     seen: bool,
     injecting: bool = False,
@@ -91,15 +92,15 @@ def recording_of(
     Parameters
     ----------
     numbers : uint32 array, shape (context,)
-        In the table of all ranks, the numbers of this rank's contexts.
+        In the table of all ranks, the numbers of this rank's contexts; None: without its records.
     seen : bool
         Whether the recorder saw the program's MPI calls.
     injecting : bool
         Whether noise was injected into any rank.
     """
     facts = each.facts
-    records = each.array(Frame.RECORDS)[: facts.kept]
-    if raw.contexts.known:
+    records = no_records() if numbers is None else each.array(Frame.RECORDS)[: facts.kept]
+    if numbers is not None and raw.contexts.known:
         noted = np.empty(records.size, NOTED)
         for name in RECORD.names or ():
             noted[name] = records[name]
@@ -108,7 +109,6 @@ def recording_of(
     monitored = records["end_ns"][records["what"] == ord(MONITOR)]
     return Recording(
         records=records,
-        counts=np.empty((0, 2), np.int64),
         call_classes=tuple(name.lower() for name in raw.program.call_classes),
         begin_ns=facts.begin_ns,
         end_ns=facts.end_ns,
@@ -122,6 +122,13 @@ def recording_of(
         clock=clock,
         mpi_seen=seen,
         injecting=injecting,
+        sources=tuple(each.array(Frame.SOURCES).tolist()),
+        polls=facts.polls if facts.what == LOOP else 0,
+        host=raw.program.host,
+        cpu=raw.program.cpu,
+        cpuset=raw.program.cpuset,
+        load_before=facts.load_before,
+        load_after=facts.load_after,
     )
 
 
@@ -141,8 +148,8 @@ class Agreed:
         Why there are no bodies although there were iterations; empty otherwise.
     cut : bool
         Whether some rank has iterations that others do not have.
-    iterations : Iterations or None
-        Where no marks were made: what the iterations are.
+    iterations : Attached or None
+        Where no marks were made: what the file says of the iterations.
     work : float or None
         What the program counted on all ranks; None if it counts nothing.
     """
@@ -152,7 +159,7 @@ class Agreed:
     generic: str = ""
     why_none: str = ""
     cut: bool = False
-    iterations: Iterations | None = None
+    iterations: Attached | None = None
     work: float | None = None
 
 
@@ -308,6 +315,7 @@ def joined_events(parts: Sequence[RankBodies]) -> tuple[RankEvents | None, str]:
     shape = (bodies, width)
     kind, work, duration = np.zeros(shape, np.uint8), np.zeros(shape, "f4"), np.zeros(shape, "f4")
     group, context = np.full(shape, -1, np.int32), np.zeros(shape, np.uint32)
+    needs, sources = group.copy(), tuple(dict.fromkeys(r for each in known for r in each.sources))
     at = 0
     for each in known:
         rows, columns = each.kind.shape
@@ -316,6 +324,8 @@ def joined_events(parts: Sequence[RankBodies]) -> tuple[RankEvents | None, str]:
         duration[at : at + rows, :columns] = each.duration
         if each.group is not None:
             group[at : at + rows, :columns] = each.group
+        if (needed := each.needs_by(sources)) is not None:
+            needs[at : at + rows, :columns] = needed
         if each.context is not None:
             context[at : at + rows, :columns] = each.context
         at += rows
@@ -324,5 +334,7 @@ def joined_events(parts: Sequence[RankBodies]) -> tuple[RankEvents | None, str]:
         work=work,
         duration=duration,
         group=group if any(each.group is not None for each in known) else None,
+        needs=needs if any(each.needs is not None for each in known) else None,
+        sources=sources,
         context=context if any(each.context is not None for each in known) else None,
     ), ""

@@ -1,27 +1,24 @@
-"""Turn what an attached program left into run files.
+"""Turn what attached programs left into run files, when they have ended or later.
 
-A raw folder is removed when all of its run files are written. What has been written is noted in it,
-so that a conversion that was interrupted goes on where it stopped: a launcher kills its ranks while
-one converts, if another rank of the program ended with an error.
+A raw folder is locked while it is converted, and removed when all of its run files are written.
+What has been written is noted in it, so that a conversion that was interrupted goes on where it
+stopped: a launcher kills its ranks while one converts, if another rank of the program ended with an
+error.
 """
 
 from __future__ import annotations
 
+import fcntl
+import os
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
-from hindmost.errors import DataError
-from hindmost.harness.attach.folder import (
-    JOURNAL,
-    Journal,
-    Report,
-    UnusableError,
-    locked,
-    note_unusable,
-    remove,
-    torn,
-)
-from hindmost.harness.attach.header import LOOP, origins_of
+from hindmost.errors import DataError, HindmostError
+from hindmost.files import matching, read_text, write_atomically
+from hindmost.harness.attach.header import KIND, origins_of
 from hindmost.harness.attach.iterations import UnsureError
 from hindmost.harness.attach.missing_marks import (
     advice,
@@ -30,15 +27,22 @@ from hindmost.harness.attach.missing_marks import (
     why_no_loop,
     why_nothing,
 )
-from hindmost.harness.attach.raw import RawProgram, read_program
-from hindmost.harness.attach.section_group import SectionGroup
+from hindmost.harness.attach.outcome import Recorded
+from hindmost.harness.attach.raw import PATTERN, SUFFIX, RawProgram, RawRank, read_program
+from hindmost.harness.attach.raw_json import LOOP
+from hindmost.harness.attach.section_group import JOURNAL, Journal, Report, SectionGroup
 from hindmost.harness.attach.sections import how_killed, sections_of
-from hindmost.harness.attach.settings import FIND
+from hindmost.harness.attach.settings import FIND, iteration_call
 from hindmost.harness.attach.stopped import where_ranks_stood
 from hindmost.harness.runfile.provenance import Origins
-from hindmost.output import ProgressLine
-from hindmost.printable import shell_word
-from hindmost.text import counted
+from hindmost.harness.runfile.reader import open_run
+from hindmost.output import ProgressLine, warn, warn_lines
+from hindmost.printable import one_line, shell_word
+from hindmost.processes import ENDED, STATE, stat_fields
+from hindmost.text import counted, first_of
+
+UNUSABLE = "unusable.txt"
+"""In a raw folder that cannot be converted: why. Verbs that open the folder above say so once."""
 
 
 def convert(
@@ -160,3 +164,234 @@ def tell_unused(program: RawProgram, report: Report) -> None:
         if said.mark_call:
             why = "--iterate-at says where iterations end"
         report(f"{program.folder.name}: {counted(unused, 'mark')} of iterations not kept: {why}")
+
+
+def torn(program: RawProgram) -> Iterator[str]:
+    """Say which ranks left less than they recorded."""
+    broken = {rank: raw.torn for rank, raw in program.ranks.items() if raw.torn}
+    if broken:
+        rank, why = next(iter(broken.items()))
+        others = f", and of {counted(len(broken) - 1, 'other rank')}" if len(broken) > 1 else ""
+        yield f"{program.folder.name}: the records of rank {rank}{others} end early: {why}"
+    if len(program.ranks) < program.size:
+        missing = program.size - len(program.ranks)
+        yield f"{program.folder.name}: {counted(missing, 'rank')} left no file"
+
+
+class BusyError(DataError):
+    """Another process converts the folder."""
+
+
+class UnusableError(DataError):
+    """Nothing in a raw folder can ever become a run file."""
+
+    def __init__(self, folder: Path, why: str) -> None:
+        super().__init__(
+            f"{folder}: nothing in it can be used. {why} Delete it: rm -r {shell_word(folder)}"
+        )
+
+
+def note_unusable(folder: Path, why: str) -> None:
+    """Note why a raw folder cannot be converted, so that verbs do not try again."""
+    with suppress(OSError):
+        write_atomically(folder / UNUSABLE, f"{why}\n")
+
+
+def why_unusable(folder: Path) -> str:
+    """Return why a raw folder cannot be converted; empty if nobody found so."""
+    with suppress(OSError, UnicodeDecodeError):
+        return one_line(read_text(folder / UNUSABLE).strip())
+    return ""
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Let one process convert a folder at a time."""
+    try:
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError as error:
+        raise DataError(f"{folder} cannot be read: {error.strerror}.") from error
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise BusyError(f"{folder} is being converted by another process.") from None
+        except OSError:
+            pass  # some file systems have no locks
+        yield
+    finally:
+        os.close(handle)
+
+
+def remove(folder: Path, report: Report) -> None:
+    """Remove the files that hindmost wrote to a raw folder, and the folder if it is then empty."""
+    try:
+        notes = (folder / JOURNAL, folder / UNUSABLE)
+        for path in (*folder.glob(PATTERN), *notes):
+            path.unlink(missing_ok=True)
+        folder.rmdir()
+    except OSError as error:
+        report(f"{folder} is converted, but cannot be removed: {error.strerror}")
+
+
+def raw_folders(folder: Path) -> list[Path]:
+    """Return the raw folders in a folder, or the folder itself if it is one."""
+    if folder.name.endswith(SUFFIX) and folder.is_dir():
+        return [folder]
+    return [path for path in matching(folder, f"*{SUFFIX}") if path.is_dir()]
+
+
+def runs_still(program: RawProgram) -> bool:
+    """Tell whether a process of a program runs on this machine."""
+    return any(
+        raw.end is None and is_here(raw) and is_alive(raw.program.pid)
+        for raw in program.ranks.values()
+    )
+
+
+def is_over(program: RawProgram) -> bool:
+    """Tell whether all processes of a program are known to have ended."""
+    return len(program.ranks) == program.size and all(
+        raw.end or (is_here(raw) and not is_alive(raw.program.pid))
+        for raw in program.ranks.values()
+    )
+
+
+def is_here(raw: RawRank) -> bool:
+    """Tell whether a rank ran on this machine."""
+    return raw.program.host == socket.gethostname()
+
+
+def is_alive(pid: int) -> bool:
+    """Tell whether a process runs; one that has ended may wait for its parent."""
+    try:
+        fields = stat_fields(pid)
+    except OSError:
+        return False
+    return bool(fields) and fields[STATE] not in ENDED
+
+
+def convert_finished(folder: Path, report: Report) -> list[Path]:
+    """Convert the raw folders in a folder whose programs have finished.
+
+    Parameters
+    ----------
+    report : callable
+        Takes a sentence on each that is left as it is, and on what is left out.
+
+    Returns
+    -------
+    list of Path
+        The new run files.
+    """
+    files: list[Path] = []
+    for raw in raw_folders(folder):
+        if why_unusable(raw):  # it was said when it was found
+            continue
+        try:
+            program = read_program(raw)
+            if not is_over(program):
+                report(why_not(program))
+                continue
+            if not os.access(raw.parent, os.W_OK):
+                report(f"{raw} is not converted: its folder cannot be written")
+                continue
+            files += convert(raw, raw.parent, report=report)
+        except DataError as error:
+            report(str(error))
+    return files
+
+
+def why_not(program: RawProgram) -> str:
+    """Say why a raw folder is not converted by itself."""
+    if runs_still(program):
+        return f"{program.folder} is not converted: its program is still running"
+    return (
+        f"{program.folder} is not converted: some rank did not write its end. If the program "
+        f"has ended: hindmost attach --convert {program.folder.parent}"
+    )
+
+
+def convert_all(
+    folder: Path,
+    out: Path,
+    report: Report = lambda _: None,
+    iterate_at: tuple[str, int] | None = None,
+) -> tuple[Path, ...]:
+    """Convert all raw folders in a folder, also those whose programs ended early.
+
+    Raises
+    ------
+    DataError
+        There is none, a program is still running, or nothing in a raw folder can be used.
+    """
+    if not folder.is_dir():
+        raise DataError(f"{folder}: no such folder; name the one that was given to --out.")
+    raws = raw_folders(folder)
+    if not raws:
+        raise DataError(
+            f"{folder} has no raw folder (NAME{SUFFIX}), so there is nothing to convert."
+        )
+    files: list[Path] = []
+    first: DataError | None = None
+    for raw in raws:
+        try:
+            if runs_still(read_program(raw)):
+                raise DataError(f"{raw} cannot be converted: its program is still running.")
+            files += convert(raw, out, report=report, iterate_at=iterate_at)
+        except DataError as error:
+            if len(raws) > 1:
+                report(str(error))
+            first = first or error
+    if first is not None and not files:
+        raise first
+    return tuple(files)
+
+
+def convert_ended(process: Recorded, out: Path, iterate_at: str) -> None:
+    """Convert what a program left and say what was recorded, or why it is not.
+
+    Parameters
+    ----------
+    process : Recorded
+        Its first rank.
+    iterate_at : str
+        As `AttachRequest` has it.
+    """
+    is_loop = iterate_at and not iterate_at.startswith("MPI_")
+    call = iteration_call(iterate_at) if is_loop else None
+    try:
+        files = convert(process.folder, out, report=warn, iterate_at=call)
+    except BusyError:
+        return
+    except UnusableError as error:
+        warn(str(error))
+        return
+    except HindmostError as error:
+        if process.folder.exists():
+            warn(f"{process.folder} is kept, but no run file was written: {error}")
+        return
+    for file in files:
+        tell_recorded(file)
+
+
+def tell_recorded(file: Path) -> None:
+    """Name a run file, what it contains, and why it is incomplete if it is."""
+    try:
+        run = open_run(file)
+    except DataError as error:
+        warn(str(error))
+        return
+    said, header = run.header.spec[KIND], run.header
+    bodies = counted(header.iterations, "iteration")
+    what = (
+        ", ".join(filter(None, (bodies, header.iteration_is)))
+        if header.solver == LOOP
+        else f"{counted(said['solves'], 'solve')}, {bodies}"
+    )
+    warn_lines(f"hindmost: recorded {file}: {what}")
+    others = header.loops()
+    if others:
+        warn(f"Other loops: {first_of(others, '; ')}.")  # 'show --loops' has all
+    if not header.complete:
+        warn(f"{file} is INCOMPLETE: {header.spec.get('failure', 'records were lost')}")

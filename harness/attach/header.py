@@ -9,20 +9,19 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
-from hindmost.harness.attach.iterations import Iterations
 from hindmost.harness.attach.missing_marks import why_different
 from hindmost.harness.attach.raw import RawProgram
-from hindmost.harness.attach.raw_json import Inner, Section
+from hindmost.harness.attach.raw_json import LOOP, Inner, Section
 from hindmost.harness.attach.sections import Matched, how_killed
 from hindmost.harness.attach.settings import FIND
 from hindmost.harness.attach.stopped import where_ranks_stood
 from hindmost.harness.krylov.solvers import solver_named
 from hindmost.harness.recorder.library import RECORD
-from hindmost.harness.runfile.attributes import OBJECTS, Json
+from hindmost.harness.runfile.attributes import OBJECTS, Attached, Json
 from hindmost.harness.runfile.bodies import INJECTED, PHASES, BodyKind, RankBodies
 from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.ending import KEY, REACHED, Ending
@@ -30,15 +29,11 @@ from hindmost.harness.runfile.provenance import Origins
 from hindmost.records import from_document, to_document
 from hindmost.text import counted
 
+T = TypeVar("T")
 NORMS = {0: "none", 1: "preconditioned", 2: "unpreconditioned", 3: "natural"}
 """PETSc's names of norms, by number."""
-LOOP = "loop"
 MOST_NAME = 60
 """Characters of a program's name in the name of a file."""
-MOST_INNER = 20
-"""Kinds of inner solves that are listed, those that take longest."""
-MOST_RANKS = 1000
-"""Ranks that are listed, where a run is not of all of them."""
 MOST_WORDS = 10_000
 """Characters of a part of a header: an attribute of HDF5 has 64 KiB."""
 KIND = "attached"
@@ -98,14 +93,14 @@ def is_writable(name: str, value: Any) -> bool:
 
 def limited(words: Sequence[str]) -> list[str]:
     """Return the first words of a command line, as many as a header has room for."""
-    kept: list[str] = []
-    room = MOST_WORDS
-    for word in words:
-        room -= len(json.dumps(word)) + 2
-        if room < 0:
-            return [*kept, "..."]
-        kept.append(word)
-    return kept
+    kept = within_room(words)
+    return kept if len(kept) == len(words) else [*kept, "..."]
+
+
+def within_room(values: Sequence[T]) -> list[T]:
+    """Return the first values, as many as a header has room for."""
+    ends = np.cumsum([len(json.dumps(each)) + 2 for each in values])
+    return list(values[: int(np.searchsorted(ends, MOST_WORDS, side="right"))])
 
 
 def limited_options(options: Mapping[str, str]) -> dict[str, str]:
@@ -124,7 +119,7 @@ def header_of(
     failure: str,
     seen: bool,
     origins: Origins,
-    iterations: Iterations | None = None,
+    iterations: Attached | None = None,
     phase: int = 0,
     work: int | None = None,
 ) -> Header:
@@ -144,8 +139,8 @@ def header_of(
         Why the run is incomplete; empty if it is complete.
     seen : bool
         Whether the recorder saw MPI calls.
-    iterations : Iterations, optional
-        What they are, where no marks were made.
+    iterations : Attached, optional
+        What the file says of them, where no marks were made.
     phase : int
         Of several loops that the program does one after the other, which: the first has the name
         of the program, others that of their function, too.
@@ -184,9 +179,11 @@ def header_of(
     noise = program.first.program
     if noise.injected:
         spec |= {INJECTED: noise.injected, "seed": noise.injection_seed}
+    workload = workload_of(program, facts)
+    if phase and iterations and "loop" in iterations:
+        workload += f"-{file_name(iterations['loop']['name'].partition(' (')[0])}"
     header = origins.header(
-        workload=workload_of(program, facts)
-        + (f"-{file_name(iterations.option.partition(' (')[0])}" if phase and iterations else ""),
+        workload=workload,
         solver=(file_name(facts.type) or "unknown") if is_solve else LOOP,
         ranks=len(group[0].ranks),
         iterations=done,
@@ -239,7 +236,7 @@ def attached_of(
     program: RawProgram,
     group: Sequence[Matched],
     none: int,
-    iterations: Iterations | None,
+    iterations: Attached | None,
     work: int | None,
 ) -> Json:
     """Return what is said of the program and of the solves of a run."""
@@ -259,17 +256,8 @@ def attached_of(
     if facts[0].what == LOOP:
         del said["solves"], said["prefix"]
         said["work"] = work
-        if iterations is not None and iterations.call:
-            said["iterate_at"] = {"call": iterations.call, "calls": iterations.every}
-        elif iterations is not None:
-            said["loop"] = {
-                "name": iterations.option,
-                "iterations": iterations.count,
-                "share": iterations.share,
-                "few": iterations.few,
-                "by_code": iterations.by_code,
-                "loops": [to_document(each) for each in iterations.loops],
-            }
+        if iterations is not None:
+            said |= iterations
         elif first.mark_call and first.mark_call != FIND:
             said["iterate_at"] = {"call": first.mark_call, "calls": first.mark_nth}
         said["marks_differ"] = why_different(program, group) or None
@@ -284,7 +272,7 @@ def attached_of(
             "scalar": first.scalar,
         }
     if group[0].ranks != tuple(range(program.size)):
-        said["ranks"] = list(group[0].ranks[:MOST_RANKS])
+        said["ranks"] = within_room(group[0].ranks)
         said["of_ranks"] = program.size
     if end is not None:
         said |= {"solves_seen": end.solves_seen, "solves_skipped": solves_not_recorded(program)}
@@ -329,8 +317,8 @@ def inner_of(facts: Sequence[Section]) -> list[Json]:
             key = (inner.prefix[:MOST_NAME], inner.type[:MOST_NAME])
             before = sums.get(key, Inner(type=key[1], prefix=key[0]))
             sums[key] = replace(before, count=before.count + inner.count, ns=before.ns + inner.ns)
-    longest = sorted(sums.values(), key=lambda inner: -inner.ns)[:MOST_INNER]
-    return [
+    longest = sorted(sums.values(), key=lambda inner: -inner.ns)
+    said: list[Json] = [
         {
             "prefix": each.prefix,
             "type": each.type,
@@ -339,6 +327,7 @@ def inner_of(facts: Sequence[Section]) -> list[Json]:
         }
         for each in longest
     ]
+    return within_room(said)
 
 
 def failure_of(

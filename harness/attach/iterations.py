@@ -31,10 +31,11 @@ from hindmost.harness.loops.choice import (
 from hindmost.harness.loops.code import Functions
 from hindmost.harness.loops.names import place_of_loop, places_of
 from hindmost.harness.loops.tree import ContextCalls, Loop, every_kth, loops_of
-from hindmost.harness.recorder.bodies import Recording
 from hindmost.harness.recorder.library import NS, Flag
+from hindmost.harness.recorder.recording import Recording
+from hindmost.harness.runfile.attributes import Attached, LoopOfProgram, LoopSeen
 from hindmost.harness.runfile.contexts import PYTHON, CallContexts
-from hindmost.text import counted, percent
+from hindmost.text import counted, first_of, percent
 
 POLLS = frozenset(
     (
@@ -44,73 +45,10 @@ POLLS = frozenset(
 )
 """Classes of calls whose number depends on when messages arrive."""
 FILES = frozenset(("files", "file_requests"))
-MOST_NAMED = 4
 
 
 class UnsureError(DataError):
     """No loop of the program can be chosen."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoopSeen:
-    """A loop of a program.
-
-    Attributes
-    ----------
-    name : str
-    role : str
-        ``measured``, ``around`` or ``inside`` the measured one, another ``phase`` of the program;
-        empty if it is none of these.
-    depth : int
-        How many loops that iterate are around it.
-    iterations : int
-        The fewest on any rank.
-    seconds : float
-        Of an iteration, in the mean of rank 0.
-    share : float
-        Of the recorded time, on the rank where it is least.
-    """
-
-    name: str
-    role: str
-    depth: int
-    iterations: int
-    seconds: float
-    share: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Iterations:
-    """What the iterations of a program without marks are.
-
-    Attributes
-    ----------
-    option : str
-        The value of ``--iterate-at`` for them: a loop, or a call and how many of it.
-    call : str
-        The call of MPI at which they end; empty if they are those of a loop.
-    every : int
-        Calls, or passes of the loop, in an iteration.
-    count : int
-    share : float
-        Of the recorded time, on the rank where it is least; 0 if a person named the call.
-    few : bool
-        Whether the loop iterates less often than a sure one.
-    by_code : bool
-        Whether the loops are those of the program's code; else those that the order of its calls
-        shows.
-    loops : tuple of LoopSeen
-        All loops of the program that have enough of its time, each before those in it.
-    """
-
-    option: str
-    call: str = ""
-    every: int = 1
-    count: int
-    share: float = 0.0
-    few: bool = False
-    by_code: bool = True
-    loops: tuple[LoopSeen, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -232,7 +170,7 @@ def chosen_loops(
     whole_s: float,
     *,
     cut: bool,
-) -> list[tuple[Chosen, Iterations]]:
+) -> list[tuple[Chosen, Attached]]:
     """Choose the loops of a program that are measured, with what their iterations are.
 
     Parameters
@@ -252,8 +190,9 @@ def chosen_loops(
 
     Returns
     -------
-    list of tuple of Chosen, Iterations
-        Loops that the program does one after the other, each worth a run file.
+    list of tuple of Chosen, Attached
+        Loops that the program does one after the other, each worth a run file, with what it says of
+        them.
 
     Raises
     ------
@@ -289,14 +228,15 @@ def chosen_loops(
     return [
         (
             chosen,
-            Iterations(
-                option=option_of(chosen, names),
-                every=chosen.every,
-                count=chosen.iterations,
-                share=min(chosen.share, 1.0),
-                few=chosen.few,
-                by_code=not any(part[0][-1] in without_code for part in chosen.parts),
-                loops=tuple(loops_seen(chosen, found, names, candidates, whole_s)),
+            Attached(
+                loop=LoopOfProgram(
+                    name=option_of(chosen, names),
+                    iterations=chosen.iterations,
+                    share=min(chosen.share, 1.0),
+                    few=chosen.few,
+                    by_code=not any(part[0][-1] in without_code for part in chosen.parts),
+                    loops=list(loops_seen(chosen, found, names, candidates, whole_s)),
+                )
             ),
         )
         for chosen in phases_of(found)
@@ -418,11 +358,12 @@ def names_of(
 def _listed(names: Mapping[Signature, str], candidates: Mapping[Signature, Candidate]) -> str:
     """Name loops, those with most of the time first."""
     several = [each for each in candidates.values() if each.iterates]
-    return "; ".join(
+    loops = [
         f"'{names[each.signature]}' {each.iterations:,} x, {percent(each.share, 0)} of the time"
         + ("" if each.equal else f" (up to {each.most:,} on other ranks)")
-        for each in sorted(several, key=lambda each: -each.share)[:MOST_NAMED]
-    )
+        for each in sorted(several, key=lambda each: -each.share)
+    ]
+    return first_of(loops, "; ")
 
 
 def _why_none(

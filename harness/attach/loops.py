@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from hindmost.harness.attach.blocks import Blocks
 from hindmost.harness.attach.bodies import FINDING, Agreed, Found, joined, none_of
 from hindmost.harness.attach.iterations import (
-    Iterations,
     RankLoops,
     borders_at_call,
     calls_of,
@@ -22,10 +21,11 @@ from hindmost.harness.attach.iterations import (
 )
 from hindmost.harness.attach.raw import RawSection
 from hindmost.harness.attach.sections import Matched
-from hindmost.harness.recorder.bodies import Recording
+from hindmost.harness.recorder.bodies import bodies_of_loop
 from hindmost.harness.recorder.library import NS
-from hindmost.harness.recorder.loop_bodies import bodies_of_loop
 from hindmost.harness.recorder.pattern import MONITOR
+from hindmost.harness.recorder.recording import Recording
+from hindmost.harness.runfile.attributes import Attached
 from hindmost.harness.runfile.bodies import INJECTED, PHASES, RankBodies
 from hindmost.harness.runfile.contexts import CallContexts
 
@@ -179,15 +179,13 @@ class LoopOfRanks:
         without = without_pauses if self.ends is None else with_pauses_in_calls
         return without(self.recorded(rank))
 
-    def ways(self) -> list[tuple[Callable[[int], Spans], Iterations | None]]:
+    def ways(self) -> list[tuple[Callable[[int], Spans], Attached | None]]:
         """Return, of each loop, what finds its spans on a rank, and what its iterations are."""
         ends = self.ends
         if ends is None:
             return [(self.at_marks, None)]
         if ends.at in ends.names:
-            count = self.at_calls(0)[0].size - 1
-            option = ends.at if ends.every == 1 else f"{ends.at}:{ends.every}"
-            said = Iterations(option=option, call=ends.at, every=ends.every, count=count)
+            said = Attached(iterate_at={"call": ends.at, "calls": ends.every})
             return [(self.at_calls, said)]
 
         cut = not self.section.whole
@@ -229,7 +227,7 @@ class LoopOfRanks:
         return (borders_at_call(recording, self.ends.names, self.ends.at, self.ends.every),)
 
     def agreed_on(
-        self, seen: SpansSeen, spans: Callable[[int], Spans], iterations: Iterations | None
+        self, seen: SpansSeen, spans: Callable[[int], Spans], iterations: Attached | None
     ) -> Agreed:
         """Return how the iterations of each rank are found, by what all ranks have."""
         parts = self.section.parts
@@ -271,7 +269,9 @@ def measured(bodies: RankBodies) -> Found:
     Set-up is not in it, nor how long a rank waited for one that had failed.
     """
     spent_s = float(bodies.duration.sum())
-    alone = replace(bodies, lead_out_s=0.0, solve_time_s=spent_s, injected_outside_s=0.0)
+    alone = replace(
+        bodies, lead_in_s=0.0, lead_out_s=0.0, solve_time_s=spent_s, injected_outside_s=0.0
+    )
     return Found(bodies=alone, norms=np.full(bodies.duration.size, np.nan), seconds=spent_s)
 
 

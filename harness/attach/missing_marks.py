@@ -11,10 +11,8 @@ from hindmost.harness.attach.raw import Frame, RawProgram, RawRank
 from hindmost.harness.attach.sections import Matched, how_killed
 from hindmost.harness.attach.settings import FIND
 from hindmost.harness.recorder.pattern import MONITOR
-from hindmost.text import counted
+from hindmost.text import counted, first_of
 
-MOST_CALLS = 8
-"""Calls that are listed as a choice."""
 NO_MARKS_FROM = ("Comm", "Win", "Request", "Group", "Type", "File", "Cart", "Graph", "Dist")
 """What the names of calls begin with that no iteration would end at: they make and free things."""
 
@@ -84,13 +82,9 @@ def calls_listed(program: RawProgram) -> str:
     choices = calls_to_mark(program)
     if not choices:
         return ""
-    listed = [f"{call} {count:,}" for call, count in list(choices.items())[:MOST_CALLS]]
-    more = f" and {len(choices) - MOST_CALLS} others" if len(choices) > MOST_CALLS else ""
+    listed = first_of([f"{call} {count:,}" for call, count in choices.items()], most=8)
     where = "on each rank" if program.size > 1 else "in all"
-    return (
-        f"Calls that can end iterations, as often as they were made {where}: {', '.join(listed)}"
-        f"{more}."
-    )
+    return f"Calls that can end iterations, as often as they were made {where}: {listed}."
 
 
 def calls_to_mark(program: RawProgram) -> dict[str, int]:

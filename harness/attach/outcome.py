@@ -133,13 +133,13 @@ def problem(found: Outcome, program: str) -> str:
     if not found.loaded:
         return (
             f"Nothing was recorded: {program} did not load the recorder. It is statically linked: "
-            "link it dynamically, or link the recorder into it (hindmost attach --print-link). Or "
+            "link it dynamically, or link the recorder into it (hindmost attach --print link). Or "
             "it runs with other rights (setuid): such programs cannot be recorded."
         )
     if not found.processes:
         return (
             f"Nothing was recorded: {program} made no call of MPI_Init that hindmost sees. It is "
             "not an MPI program, or MPI is linked statically into it: link libmpi dynamically, or "
-            "link the recorder into the program as well: hindmost attach --print-link."
+            "link the recorder into the program as well: hindmost attach --print link."
         )
     return ""

@@ -25,6 +25,7 @@ from hindmost.errors import DamagedFileError, DataError
 from hindmost.files import matching, open_regular, reason
 from hindmost.harness.attach.raw_json import ADDRESS, End, Program, Section
 from hindmost.harness.recorder.library import RECORD
+from hindmost.harness.runfile.checksum import BLOCK_BYTES
 from hindmost.harness.runfile.contexts import CallContexts, Module, PythonCode
 from hindmost.output import ProgressLine
 from hindmost.parsing import parse_json
@@ -45,14 +46,8 @@ NORM = np.dtype("<f8")
 HEAD = struct.Struct("<4sIQIIII")
 """Magic, kind, bytes of the payload, number of the frame among those of its rank, rank, nothing,
 and the CRC-32 of these and of the payload."""
-CHECKED = HEAD.size - 4
-"""Bytes of the head before its checksum."""
 BACK = struct.Struct("<I")
 MAGIC = b"HMRN"
-
-
-READ_BYTES = 16 << 20
-"""Of a file, which are read before the memory that they take is given back."""
 
 
 class Frame(IntEnum):
@@ -81,6 +76,8 @@ class Frame(IntEnum):
     """By context, the calls that found nothing."""
     BACK = 19
     """The rank takes its frames back from a number on."""
+    SOURCES = 20
+    """Ranks whose messages receipts of the section need, by bit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,7 +115,7 @@ def frames_of(data: mmap.mmap) -> dict[int, Frames]:
     lost = ""  # why something that may be of any rank cannot be read
     at = released = 0
     while 0 <= at < len(data):
-        if at - released > READ_BYTES:
+        if at - released > BLOCK_BYTES:  # give back the memory that it took
             data.madvise(mmap.MADV_DONTNEED)
             released = at
         rank, number, kind, span, why = frame_at(data, at)
@@ -176,7 +173,7 @@ def frame_at(data: mmap.mmap, at: int) -> tuple[int | None, int, int, Span, str]
     begin = at + HEAD.size
     if length > len(data) - begin:
         return rank, number, 0, Span(), "is cut off"
-    before = zlib.crc32(data[at : at + CHECKED])
+    before = zlib.crc32(data[at : begin - 4])
     with memoryview(data) as view, view[begin : begin + length] as payload:
         good = zlib.crc32(payload, before) == checksum
     why = "" if good else "does not have its checksum"
@@ -222,6 +219,7 @@ ARRAYS = {
     Frame.CONTEXTS: np.dtype("<u4"),
     Frame.NORMS: NORM,
     Frame.EDGES: EDGE,
+    Frame.SOURCES: np.dtype("<i4"),
 }
 """Frames that hold arrays of the section before them."""
 KNOWN = frozenset(Frame) - {Frame.BACK}

@@ -20,6 +20,8 @@ DOLFINx names its solvers so: ``dolfinx_solve_140230483910``.
 """
 
 
+LOOP = "loop"
+"""What a section is that is no solve."""
 Count = Annotated[int, Meta(ge=0, le=1 << 53)]
 Unsure = Annotated[int, Meta(ge=-1, le=1 << 53)]
 """A count that is -1 where it is unknown."""

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.files import make_folder
+from hindmost.files import append_line, make_folder, read_text
 from hindmost.harness.attach.blocks import Blocks, PerBlock
 from hindmost.harness.attach.bodies import (
     Agreed,
@@ -21,16 +24,14 @@ from hindmost.harness.attach.bodies import (
     on_common_clock,
     recording_of,
 )
-from hindmost.harness.attach.folder import Journal, Report
-from hindmost.harness.attach.header import LOOP, failure_of, header_of
+from hindmost.harness.attach.header import failure_of, header_of
 from hindmost.harness.attach.loops import Ends, LoopOfRanks
-from hindmost.harness.attach.raw import Frame, RawProgram, RawRank
-from hindmost.harness.attach.raw_json import Section
+from hindmost.harness.attach.raw import Frame, RawProgram, RawRank, RawSection
+from hindmost.harness.attach.raw_json import LOOP, Section
 from hindmost.harness.attach.sections import Matched
 from hindmost.harness.attach.settings import FIND
 from hindmost.harness.loops.names import places_of
-from hindmost.harness.recorder.bodies import Recording
-from hindmost.harness.recorder.library import NS
+from hindmost.harness.recorder.recording import Recording, rank_run
 from hindmost.harness.runfile.bodies import INJECTED, PHASES
 from hindmost.harness.runfile.contents import Edges, RankRun, SolveOfBody
 from hindmost.harness.runfile.contexts import CallContexts, merged
@@ -39,7 +40,13 @@ from hindmost.harness.runfile.provenance import Origins
 from hindmost.harness.runfile.writer import write_run_as
 from hindmost.harness.solo import Solo
 from hindmost.output import ProgressLine
+from hindmost.parsing import is_plain_name, parse_json
 from hindmost.text import counted
+
+Report = Callable[[str], None]
+"""Takes a sentence for the person."""
+JOURNAL = "converted.jsonl"
+"""In the raw folder: the run files that were written from it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,11 +202,22 @@ class SectionGroup:
 
         def run_of(rank: int) -> RankRun:
             found = [each.of(rank) for each in chosen.agreed]
-            mine = rank_run(raws[rank], rank, chosen.group, found, seen=seen)
-            if not contexts.table.known:
-                return mine
-            polls = contexts.polls_of(rank, raws[rank])
-            return replace(mine, contexts=contexts.table, polls_by_context=polls)
+            bodies, norms = joined(found)
+            raw, parts = raws[rank], [each.parts[rank] for each in chosen.group]
+            more: dict[str, Any] = {}
+            if contexts.table.known:
+                polls = contexts.polls_of(rank, raw)
+                more |= {"contexts": contexts.table, "polls_by_context": polls}
+            if parts[0].facts.what != LOOP and not rank:
+                more["solves"] = solves_of([each.facts for each in parts], found)
+            return rank_run(
+                [recording_of(each, raw, clock_of(raw, 0), None, seen=seen) for each in parts],
+                bodies,
+                norms=norms,
+                incoming=edges_of(parts, rank, bodies.duration.size),
+                seen=seen,
+                **more,
+            )
 
         made = blocks.once(run_of)
         first = made(0).bodies
@@ -262,43 +280,6 @@ def kind_of(agreed: Agreed) -> tuple[bool, tuple[str, ...]]:
     return bool(agreed.generic), agreed.phases
 
 
-def rank_run(
-    raw: RawRank, rank: int, group: Sequence[Matched], found: Sequence[Found], *, seen: bool
-) -> RankRun:
-    """Return what a rank brings to a run file.
-
-    Parameters
-    ----------
-    rank : int
-        In the run.
-    found : sequence of Found
-        Of each section.
-    """
-    facts = [each.parts[rank].facts for each in group]
-    bodies, norms = joined(found)
-    other_s = sum(sum(each.other_ns.values()) for each in facts) * NS
-    clock = clock_of(raw, 0)
-    is_loop = facts[0].what == LOOP
-    return RankRun(
-        bodies=bodies,
-        residual_norm=norms,
-        incoming=edges_of(group, rank, bodies.duration.size),
-        mpi_other_s=min(other_s, bodies.solve_time_s) if seen else bodies.solve_time_s,
-        context_switches=sum(each.switches for each in facts),
-        core_wait_s=sum(each.core_wait_s for each in facts),
-        foreign_calls=sum(each.foreign_calls for each in facts),
-        polls=sum(each.polls for each in facts) if is_loop else 0,
-        cpu=raw.program.cpu,
-        cpuset=raw.program.cpuset,
-        host=raw.program.host,
-        load_before=facts[0].load_before,
-        load_after=facts[-1].load_after,
-        clock_offset_s=clock.offset_s,
-        clock_uncertainty_s=clock.uncertainty_s,
-        solves=None if is_loop or rank else solves_of(facts, found),
-    )
-
-
 def solves_of(facts: Sequence[Section], found: Sequence[Found]) -> SolveOfBody:
     """Return which solve each body is of."""
     counts = [0 if each.bodies is None else each.bodies.duration.size for each in found]
@@ -312,10 +293,41 @@ def solves_of(facts: Sequence[Section], found: Sequence[Found]) -> SolveOfBody:
     )
 
 
-def edges_of(group: Sequence[Matched], rank: int, bodies: int) -> Edges:
+def edges_of(parts: Sequence[RawSection], rank: int, bodies: int) -> Edges:
     """Return to whom a rank sent, with the mean messages and bytes of a body."""
-    sent = [each.parts[rank].array(Frame.EDGES) for each in group]
+    sent = [each.array(Frame.EDGES) for each in parts]
     to, messages, sizes = (
         np.concatenate([each[name] for each in sent]) for name in ("peer", "messages", "bytes")
     )
     return Edges.sent(rank, to, messages, sizes, bodies)
+
+
+class Journal:
+    """Which run files were written from a raw folder.
+
+    Parameters
+    ----------
+    path : Path
+    out : Path
+        Where the run files are.
+    """
+
+    def __init__(self, path: Path, out: Path) -> None:
+        self._path, self._out = path, out
+        self._files: dict[str, str] = {}
+        with suppress(OSError, UnicodeDecodeError):
+            for line in read_text(path).splitlines():
+                with suppress(ValueError):
+                    entry = parse_json(line)
+                    if isinstance(entry, dict) and isinstance(entry.get("file"), str):
+                        self._files[str(entry.get("run"))] = entry["file"]
+
+    def written(self, run: str) -> Path | None:
+        """Return the file of a run, None if it has none yet."""
+        name = self._files.get(run, "")
+        path = self._out / name
+        return path if is_plain_name(name) and path.is_file() else None
+
+    def note(self, run: str, path: Path) -> None:
+        """Note that a run has a file."""
+        append_line(self._path, json.dumps({"run": run, "file": path.name}))

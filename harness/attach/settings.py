@@ -25,8 +25,6 @@ TIME_STEP_EVENT = "TSStep"
 DEFAULT_MEMORY = "256MB"
 FIND = "auto"
 """Of ``--iterate-at``: record all calls, and find the loop that iterates."""
-LEAST_MEMORY = 1 << 20
-MOST_MEMORY = 1 << 36
 LAWS = {
     "exponential": Law.EXPONENTIAL,
     "fixed": Law.FIXED,
@@ -219,8 +217,8 @@ def memory_bytes(text: str) -> int:
     if not found or found[2] not in SIZES:
         raise UsageError(f"--memory {text}: write a size as 256MB or 1GiB.")
     size = float(found[1]) * SIZES[found[2]]
-    if not LEAST_MEMORY <= size <= MOST_MEMORY:
-        raise UsageError(f"--memory {text}: give a size from 1MiB to 64GiB for each rank.")
+    if not 1 << 20 <= size <= MOST_COUNT:
+        raise UsageError(f"--memory {text}: give at least 1MiB for each rank.")
     return int(size)
 
 

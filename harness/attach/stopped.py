@@ -6,10 +6,7 @@ from hindmost.harness.attach.raw import RawProgram, RawRank
 from hindmost.harness.attach.raw_json import End
 from hindmost.harness.recorder.library import NS
 from hindmost.harness.runfile.contexts import PYTHON
-from hindmost.text import named_ranks, seconds
-
-MOST_PLACES = 4
-"""Places that are named, those with the fewest ranks first: they hold the others up."""
+from hindmost.text import first_of, named_ranks, seconds
 
 
 def where_ranks_stood(program: RawProgram) -> str:
@@ -30,9 +27,8 @@ def where_ranks_stood(program: RawProgram) -> str:
         f"{seconds(max(spent for _, spent in ranks))}"
         for (what, where), ranks in sorted(places.items(), key=lambda each: len(each[1]))
     ]
-    more = len(said) - MOST_PLACES
-    text = "; ".join([*said[:MOST_PLACES], *([f"and so on at {more} places"] if more > 0 else [])])
-    return f"{text}{waiting(places, program.size)}"
+    # Places with the fewest ranks come first: they hold the others up.
+    return f"{first_of(said, '; ')}{waiting(places, program.size)}"
 
 
 def what_it_did(end: End) -> str:

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import socket
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 import numpy as np
 
 from hindmost.harness.campaign import no_garbage_collection
 from hindmost.harness.collectives.alignment import AlignedCall, Alignment
-from hindmost.harness.recorder.clock import CommonClock, read_clock
 from hindmost.harness.recorder.library import NS
-from hindmost.harness.runfile import provenance
+from hindmost.harness.recorder.recording import Recording, Stretch, rank_run
 from hindmost.harness.runfile.bodies import PHASES, BodyKind, RankBodies
-from hindmost.harness.runfile.contents import Edges, RankRun
+from hindmost.harness.runfile.contents import RankRun
 
 WAIT = PHASES.index("wait")
 TRIES = 4
@@ -63,51 +60,27 @@ def record_block(
     calls, warmup : int
         Recorded calls, and those before them.
     """
-    load_before = provenance.load_of_host()
-    before = read_clock(aligning)
-    alignment = Alignment(aligning, before)
+    stretch = Stretch(aligning)
+    assert stretch.clock is not None
+    alignment = Alignment(aligning, stretch.clock)
     with no_garbage_collection():
         if warmup:
             alignment.calls(call, warmup, warmup)
         aligning.Barrier()
-        switches, core_wait_s = -provenance.involuntary_switches(), -provenance.core_wait_s()
-        began = datetime.now(UTC)
-        begin_ns = time.monotonic_ns()
+        stretch.begin()
         made = alignment.calls(call, calls, TRIES * calls)
-        end_ns = time.monotonic_ns()
-        switches += provenance.involuntary_switches()
-        core_wait_s += provenance.core_wait_s()
-    clock = CommonClock(
-        before=before, after=read_clock(aligning), zero_ns=communicator.bcast(begin_ns)
-    )
-    none = np.empty(0, np.int32)
-    rank = RankRun(
-        bodies=bodies_of(made, begin_ns, end_ns, clock),
-        residual_norm=np.full(calls, np.nan),
-        incoming=Edges(source=none, target=none, bytes=np.empty(0, np.int64)),
-        mpi_other_s=0.0,
-        context_switches=switches,
-        core_wait_s=core_wait_s,
-        cpu=provenance.current_cpu(),
-        cpuset=provenance.cpuset(),
-        host=socket.gethostname(),
-        load_before=load_before,
-        load_after=provenance.load_of_host(),
-        clock_offset_s=clock.offset_s,
-        clock_uncertainty_s=clock.uncertainty_s,
-    )
+        stretch.end()
+    recording = stretch.recording()
     return Block(
-        rank=rank,
-        began=began,
+        rank=rank_run([recording], bodies_of(made, recording)),
+        began=stretch.began,
         late=sum(call.late for call in made),
         left_out=alignment.left_out,
         margin_s=alignment.margin_ns * NS,
     )
 
 
-def bodies_of(
-    made: list[AlignedCall], begin_ns: int, end_ns: int, clock: CommonClock
-) -> RankBodies:
+def bodies_of(made: list[AlignedCall], recording: Recording) -> RankBodies:
     """Return calls as bodies: all of a body is waiting, and what lies between two is a restart.
 
     In the words of a run file a collective restarts after every body, so that meetings, windows and
@@ -118,13 +91,13 @@ def bodies_of(
     phases = np.zeros((begin.size, len(PHASES)), np.float32)
     phases[:, WAIT] = (end - begin) * NS
     return RankBodies(
-        start=clock.since_zero(begin),
+        start=recording.clock.since_zero(begin),
         duration=(end - begin) * NS,
         phase_duration=phases,
         position=np.zeros(begin.size, np.int32),
         kind=np.full(begin.size, BodyKind.REGULAR, np.uint8),
         restart_duration=(begin[1:] - end[:-1]) * NS,
-        lead_in_s=float(begin[0] - begin_ns) * NS,
-        lead_out_s=float(end_ns - end[-1]) * NS,
-        solve_time_s=float(end_ns - begin_ns) * NS,
+        lead_in_s=float(begin[0] - recording.begin_ns) * NS,
+        lead_out_s=float(recording.end_ns - end[-1]) * NS,
+        solve_time_s=float(recording.end_ns - recording.begin_ns) * NS,
     )

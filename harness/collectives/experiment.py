@@ -8,6 +8,7 @@ from typing import Any
 from hindmost.errors import UsageError
 from hindmost.harness import mpi
 from hindmost.harness.campaign import (
+    LARGEST,
     CampaignRun,
     MeasuredExperiment,
     RecordedRun,
@@ -27,8 +28,6 @@ from hindmost.harness.recorder.library import load
 from hindmost.text import choose
 
 WORKLOAD = "collectives"
-LARGEST_BYTES = 2**31 - 8
-"""What MPI's counts can express for every type."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,10 +96,10 @@ class CollectivesExperiment(MeasuredExperiment[CollectiveCase]):
             if len(set(given)) < len(given):
                 raise UsageError(f"{what}: a duplicate; use --repeats for more runs of each.")
         for size in self.sizes:
-            if not 0 < size <= LARGEST_BYTES or size % ITEM_BYTES:
+            if not 0 < size <= LARGEST or size % ITEM_BYTES:
                 raise UsageError(
                     f"--bytes {size}: a size must be a positive multiple of {ITEM_BYTES} (the "
-                    f"bytes of a double), at most {LARGEST_BYTES:,}."
+                    f"bytes of a double), at most {LARGEST:,}."
                 )
         check_count("calls", self.calls)
 

@@ -22,7 +22,7 @@ from hindmost.harness.campaign import (
 )
 from hindmost.harness.krylov.problems import PROBLEMS
 from hindmost.harness.krylov.problems.problem import SystemRequest
-from hindmost.harness.krylov.solve import RecordedSolver, Tolerance
+from hindmost.harness.krylov.solve import RecordedSolver
 from hindmost.harness.krylov.solvers import SOLVERS, check_types, paired, solver_named
 from hindmost.harness.live.feed import LiveFeed
 from hindmost.harness.memory import check_memory
@@ -39,7 +39,6 @@ RESERVED = {
     "-ksp_type": "--solver",
     "-ksp_max_it": "--iterations",
     "-ksp_rtol": "--rtol",
-    "-ksp_atol": "--atol",
 }
 """PETSc options for which hindmost has its own."""
 LEAST_ROW_BYTES = 60
@@ -65,8 +64,8 @@ class KrylovExperiment(MeasuredExperiment[str]):
         Positive.
     petsc_options : tuple of str
         As on a command line.
-    rtol, atol : float or None
-        Tolerances at which solves end; ``iterations`` is then the maximum.
+    rtol : float or None
+        Tolerance at which solves end; ``iterations`` is then the maximum.
     activities : bool
         Split the local work of every iteration into activities.
     injection : Injection or None
@@ -79,7 +78,6 @@ class KrylovExperiment(MeasuredExperiment[str]):
     system: SystemRequest = field(default_factory=SystemRequest)
     petsc_options: tuple[str, ...] = ()
     rtol: float | None = None
-    atol: float | None = None
     activities: bool = False
     pair: bool = False
     injection: Injection | None = None
@@ -88,13 +86,6 @@ class KrylovExperiment(MeasuredExperiment[str]):
     def workload_name(self) -> str:
         """The workload in headers and file names."""
         return self.workload
-
-    @property
-    def tolerance(self) -> Tolerance | None:
-        """Where solves end; None if they do all their iterations."""
-        if self.rtol is None and self.atol is None:
-            return None
-        return Tolerance(rtol=self.rtol or 0.0, atol=self.atol or 0.0)
 
     def cases(self) -> tuple[str, ...]:
         """Return the solvers."""
@@ -117,14 +108,14 @@ class KrylovExperiment(MeasuredExperiment[str]):
         check_count("iterations", self.iterations)
         if self.rtol is not None and not 0.0 < self.rtol < 1.0:
             raise UsageError(f"--rtol {self.rtol:g}: it must lie between 0 and 1, as 1e-8.")
-        if self.atol is not None and not 0.0 < self.atol < math.inf:
-            raise UsageError(f"--atol {self.atol:g}: it must be above 0, as 1e-8.")
         for before, option in pairwise(("", *self.petsc_options)):
             if not option.startswith("-") and not before.startswith("-"):
                 raise UsageError(
                     f"'{option}' after '--' is neither a PETSc option, which begins with a dash, "
                     "nor the value of one."
                 )
+            if option == "-ksp_atol" and self.rtol is None:
+                raise UsageError("-ksp_atol after '--' ends solves only with --rtol; add it.")
             if option in RESERVED:
                 raise UsageError(f"{option} after '--': use {RESERVED[option]} instead.")
 
@@ -187,7 +178,7 @@ class KrylovSolves:
                     preconditioner=problem.preconditioner,
                     parallel=parallel,
                     counting=counters.open and counters.quick,
-                    tolerance=experiment.tolerance,
+                    rtol=experiment.rtol,
                     activities=experiment.activities,
                     options=problem.options_for(name),
                 )
@@ -224,7 +215,6 @@ class KrylovSolves:
             else ""
         )
         generic = ending.generic.removeprefix(f"{name}: ")
-        tolerances = {"rtol": experiment.rtol, "atol": experiment.atol}
         return RecordedRun(
             name=name,
             rank=solve.rank,
@@ -239,7 +229,7 @@ class KrylovSolves:
             spec={
                 **self._spec,
                 "petsc_options": list(experiment.petsc_options),
-                **{option: value for option, value in tolerances.items() if value is not None},
+                **({} if experiment.rtol is None else {"rtol": experiment.rtol}),
                 **({} if injection is None else {INJECTED: str(injection)}),
                 KEY: to_document(ending),
             },

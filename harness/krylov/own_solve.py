@@ -21,14 +21,10 @@ from numpy.typing import NDArray
 
 from hindmost.errors import UsageError
 from hindmost.harness.krylov.recorded import (
-    bodies_of_all,
+    RecordedSolve,
     converged_reason,
-    counted_apart,
     incoming_edges,
     norm_type,
-    residual_norms,
-    run_of_rank,
-    synchronisation_of,
 )
 from hindmost.harness.krylov.solvers import solver_named
 from hindmost.harness.petsc import nonzeros_of, scalar_spec
@@ -39,11 +35,9 @@ from hindmost.harness.recorder.arguments import (
     load_if_possible,
     refuse_different,
 )
-from hindmost.harness.recorder.bodies import Recording
 from hindmost.harness.recorder.library import loaded, refuse_second_recording
 from hindmost.harness.recorder.petsc_recorder import Recorder, add_monitor, libpetsc
 from hindmost.harness.runfile import provenance
-from hindmost.harness.runfile.bodies import BodyKind, RankBodies
 from hindmost.harness.runfile.contents import Edges, Header
 from hindmost.harness.runfile.ending import KEY, Ending
 from hindmost.harness.runfile.part_file import RunName
@@ -51,12 +45,10 @@ from hindmost.harness.runfile.writer import write_run_as
 from hindmost.output import warn
 from hindmost.records import to_document
 
-RECORDS_PER_ITERATION = 2000
 MOST_RECORDS = 1 << 23
 """Room for records of a solve that nobody has measured; only what is used takes memory."""
 TOUCHED_RECORDS = 1 << 17
 """Of these the memory is made ready before the solve."""
-LONGEST_HISTORY = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,10 +153,9 @@ class KSPRecorder:
             ksp.setUp()
             self._most = int(ksp.getTolerances()[3])
             if ksp.getAttr("__history__") is None:  # the program keeps none itself
-                length = min(2 * self._most + 100, LONGEST_HISTORY)
+                length = min(2 * self._most + 100, MOST_RECORDS)
                 ksp.setConvergenceHistory(length=length, reset=True)
             self._recorder = on_all(comm, self._make_recorder)
-            self._load_before = provenance.load_of_host()
             self._end: SolveEnd | None = None
             self._recorder.await_solve(comm, self._read_end)
         except BaseException:
@@ -194,7 +185,7 @@ class KSPRecorder:
         return Recorder(
             self._ksp,
             self._solver.pattern,
-            min(RECORDS_PER_ITERATION * (self._most + 1), MOST_RECORDS),
+            MOST_RECORDS,
             activities=self._activities and self.mpi_seen,
             touched=TOUCHED_RECORDS,
         )
@@ -241,24 +232,19 @@ class KSPRecorder:
                 f"The solve ended before its first iteration ({end.reason or 'reason unknown'}), "
                 "so there is nothing to write."
             )
-        lost = comm.allreduce(recording.lost)
-        bodies, generic = bodies_of_all(recording, self._solver, iterations, comm, lost=lost > 0)
-        norms = residual_norms(bodies, end.history, iterations)
-        run = run_of_rank(recording, bodies, norms, self._incoming(), self._load_before)
-        ending = replace(
-            Ending.of_petsc(
-                asked=end.most,
-                done=int(np.count_nonzero(bodies.kind != BodyKind.FILL)),
-                reason=end.reason,
-                rtol=end.rtol,
-                atol=end.atol,
-                norm=end.norm,
-                generic=generic,
-            ),
-            counted=counted_apart(bodies, generic, iterations, lost=lost > 0),
+        ending = Ending.of_petsc(
+            asked=end.most,
+            done=0,
+            reason=end.reason,
+            rtol=end.rtol,
+            atol=end.atol,
+            norm=end.norm,
+            generic="",
         )
-        header = self._header(recording, bodies, ending, lost, solves)
-        write_run_as(self._name, header, [[run]], comm)
+        solve = RecordedSolve.of(
+            recording, self._solver, ending, iterations, end.history, self._incoming(), comm
+        )
+        write_run_as(self._name, self._header(solve, solves), [[solve.rank]], comm)
 
     def _incoming(self) -> Edges:
         """Return the halos of a product with the operator, none where its rows are not stored."""
@@ -269,24 +255,22 @@ class KSPRecorder:
             matrix, self._communicator.rank, np.dtype(self._petsc.ScalarType).itemsize
         )
 
-    def _header(
-        self, recording: Recording, bodies: RankBodies, ending: Ending, lost: int, solves: int
-    ) -> Header:
+    def _header(self, solve: RecordedSolve, solves: int) -> Header:
         """Say everything of the run but its times; collective."""
-        comm, ksp = self._communicator, self._ksp
+        ksp, ending = self._ksp, solve.ending
         options = {str(name): str(text) for name, text in self._petsc.Options().getAll().items()}
         restarts = self._solver.restart_option and not ending.generic
         return self._origins.header(
             workload=self._title,
             solver=self._solver.name,
-            ranks=comm.size,
+            ranks=self._communicator.size,
             iterations=ending.done,
-            began=datetime.fromtimestamp(recording.begin_utc_ns * 1e-9, UTC),
+            began=datetime.fromtimestamp(solve.begin_utc_ns * 1e-9, UTC),
             restart=restart_length(ksp) if restarts else 0,
-            synchronisation=synchronisation_of(self._solver, bodies, comm),
+            synchronisation=solve.synchronisation,
             lag=self._solver.lag,
-            complete=lost == 0,
-            records_lost=lost,
+            complete=solve.records_lost == 0,
+            records_lost=solve.records_lost,
             petsc_options=options,
             spec={
                 **of_operator(ksp, self._petsc),

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import ctypes
-import socket
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -15,7 +14,6 @@ from hindmost.errors import UnknownPatternError
 from hindmost.harness.krylov.problems.problem import LinearSystem
 from hindmost.harness.krylov.solvers import Solver
 from hindmost.harness.recorder.bodies import (
-    Recording,
     bodies_between,
     find_marked,
     generic_bodies,
@@ -23,47 +21,86 @@ from hindmost.harness.recorder.bodies import (
 )
 from hindmost.harness.recorder.pattern import Marked
 from hindmost.harness.recorder.petsc_recorder import libpetsc
+from hindmost.harness.recorder.recording import Recording, rank_run
 from hindmost.harness.runfile.bodies import PHASES, BodyKind, RankBodies
 from hindmost.harness.runfile.contents import Edges, RankRun
-from hindmost.harness.runfile.ending import with_cause
-from hindmost.harness.runfile.provenance import cpuset, current_cpu, load_of_host
+from hindmost.harness.runfile.ending import Ending, with_cause
 from hindmost.text import counted as counted_words
 
 
-def run_of_rank(
-    recording: Recording,
-    bodies: RankBodies,
-    norms: NDArray[np.float64],
-    incoming: Edges,
-    load_before: float,
-) -> RankRun:
-    """Return what this rank brings to the run file.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedSolve:
+    """One recorded solve.
 
-    Parameters
+    Attributes
     ----------
-    norms : float64 array, shape (body,)
-    incoming : Edges
-        The halos that this rank receives.
-    load_before : float
-        Load of the host before the solve.
+    rank : RankRun
+        What this rank noted.
+    records_lost : int
+        Records of all ranks that did not fit into memory.
+    begin_utc_ns : int
+        When the barrier before the solve was left, since 1970.
+    ending : Ending
+    synchronisation : str
+        ``blocking`` or ``pipelined``.
     """
-    unclassified_s = sum(recording.other_s.values())
-    return RankRun(
-        bodies=bodies,
-        residual_norm=norms,
-        incoming=incoming,
-        mpi_other_s=unclassified_s if recording.mpi_seen else bodies.solve_time_s,
-        context_switches=recording.switches,
-        core_wait_s=recording.core_wait_s,
-        foreign_calls=recording.foreign_calls,
-        cpu=current_cpu(),
-        cpuset=cpuset(),
-        load_before=load_before,
-        load_after=load_of_host(),
-        host=socket.gethostname(),
-        clock_offset_s=recording.clock.offset_s,
-        clock_uncertainty_s=recording.clock.uncertainty_s,
-    )
+
+    rank: RankRun
+    records_lost: int
+    begin_utc_ns: int
+    ending: Ending
+    synchronisation: Literal["blocking", "pipelined"]
+
+    @classmethod
+    def of(
+        cls,
+        recording: Recording,
+        solver: Solver,
+        ending: Ending,
+        iterations: int,
+        history: NDArray[np.float64],
+        incoming: Edges,
+        communicator: Any,
+    ) -> RecordedSolve:
+        """Return what was recorded of a solve; collective.
+
+        Parameters
+        ----------
+        ending : Ending
+            As PETSc tells it, before its bodies are known.
+        iterations : int
+            As PETSc counts them.
+        history : float64 array, shape (iteration + 1,)
+            PETSc's residual history.
+        incoming : Edges
+            The halos that this rank receives.
+
+        Raises
+        ------
+        UnknownPatternError
+            Records were lost before one body was whole.
+        """
+        lost = communicator.allreduce(recording.lost)
+        bodies, generic = bodies_of_all(recording, solver, iterations, communicator, lost=lost > 0)
+        apart = bool(generic) and not lost and bodies.duration.size != iterations
+        return cls(
+            rank=rank_run(
+                [recording],
+                bodies,
+                norms=residual_norms(bodies, history, iterations),
+                incoming=incoming,
+                seen=recording.mpi_seen,
+            ),
+            records_lost=lost,
+            begin_utc_ns=recording.begin_utc_ns,
+            ending=replace(
+                ending,
+                done=int(np.count_nonzero(bodies.kind != BodyKind.FILL)),
+                generic=generic,
+                counted=iterations if apart else 0,
+            ),
+            synchronisation=synchronisation_of(solver, bodies, communicator),
+        )
 
 
 def bodies_of_all(
@@ -242,12 +279,6 @@ def synchronisation_of(
     if not solver.known and any(communicator.allgather(posts)):
         return "pipelined"
     return solver.synchronisation
-
-
-def counted_apart(bodies: RankBodies, generic: str, iterations: int, *, lost: bool) -> int:
-    """Return PETSc's count of iterations if generic bodies are more or fewer; else 0."""
-    apart = bool(generic) and not lost and bodies.duration.size != iterations
-    return iterations if apart else 0
 
 
 def residual_norms(

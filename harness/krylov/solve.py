@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -13,28 +12,21 @@ from hindmost.harness.campaign import LARGEST
 from hindmost.harness.krylov.problems.problem import LinearSystem
 from hindmost.harness.krylov.recorded import (
     NOT_FINITE,
-    bodies_of_all,
+    RecordedSolve,
     converged_reason,
-    counted_apart,
     incoming_edges,
     norm_type,
-    residual_norms,
-    run_of_rank,
-    synchronisation_of,
     true_residual,
     why_nothing,
 )
 from hindmost.harness.krylov.solvers import Solver
 from hindmost.harness.memory import check_memory
 from hindmost.harness.petsc import Parallel
-from hindmost.harness.recorder.bodies import Recording
 from hindmost.harness.recorder.injection import RankInjection
 from hindmost.harness.recorder.library import RECORD
 from hindmost.harness.recorder.petsc_recorder import Recorder, add_monitor
-from hindmost.harness.runfile.bodies import BodyKind
-from hindmost.harness.runfile.contents import RankRun
+from hindmost.harness.recorder.recording import Recording
 from hindmost.harness.runfile.ending import Ending
-from hindmost.harness.runfile.provenance import load_of_host
 
 FORCED = {
     "ksp_rtol": "0",
@@ -47,46 +39,6 @@ FORCED = {
 ROOM = 1.1
 """Memory for records, as a multiple of what the warm-up needed."""
 SPARE_RECORDS = 1000
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tolerance:
-    """The tolerances of a solve; PETSc's ``rtol`` and ``atol``, 0 for none.
-
-    Attributes
-    ----------
-    rtol : float
-        Of the norm of the residual over that of the right side.
-    atol : float
-        Of the norm of the residual.
-    """
-
-    rtol: float = 0.0
-    atol: float = 0.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecordedSolve:
-    """One recorded solve.
-
-    Attributes
-    ----------
-    rank : RankRun
-        What this rank noted.
-    records_lost : int
-        Records of all ranks that did not fit into memory.
-    begin_utc_ns : int
-        When the barrier before the solve was left, since 1970.
-    ending : Ending
-    synchronisation : str
-        ``blocking`` or ``pipelined``.
-    """
-
-    rank: RankRun
-    records_lost: int
-    begin_utc_ns: int
-    ending: Ending
-    synchronisation: Literal["blocking", "pipelined"]
 
 
 class RecordedSolver:
@@ -106,8 +58,9 @@ class RecordedSolver:
         PETSc's name, unless the options name another.
     counting : bool
         Whether instructions and cycles are counted; their counters are open.
-    tolerance : Tolerance or None
-        None: the solve goes on until its iterations are done.
+    rtol : float or None
+        Of the norm of the residual over that of the right side, where a solve ends; None: it
+        goes on until its iterations are done.
     activities : bool
         Whether the local work is divided into activities.
     options : mapping of str to str, optional
@@ -123,7 +76,7 @@ class RecordedSolver:
         preconditioner: str,
         parallel: Parallel,
         counting: bool = False,
-        tolerance: Tolerance | None = None,
+        rtol: float | None = None,
         activities: bool = False,
         options: Mapping[str, str] | None = None,
     ) -> None:
@@ -135,21 +88,20 @@ class RecordedSolver:
         self._parallel = parallel
         self.records_needed = 0
         database = parallel.PETSc.Options()
-        set_defaults(database, {**({} if tolerance else FORCED), "pc_type": preconditioner})
+        set_defaults(database, {**({} if rtol else FORCED), "pc_type": preconditioner})
         ksp = parallel.PETSc.KSP().create(comm=system.matrix.getComm())
         ksp.setOperators(system.matrix)
         ksp.setType(solver.name)
-        wanted = tolerance or Tolerance()
-        ksp.setTolerances(rtol=wanted.rtol, atol=wanted.atol, max_it=iterations)
+        ksp.setTolerances(rtol=rtol or 0.0, atol=0.0, max_it=iterations)
         real_bytes = np.dtype(parallel.PETSc.RealType).itemsize
         add_monitor(ksp, real_bytes, first=True)  # before those of options
-        self._own_options = {} if tolerance else {**solver.options, **(options or {})}
+        self._own_options = {} if rtol else {**solver.options, **(options or {})}
         # Other solvers of the same database are to know nothing of them.
         self._own_options = set_defaults(database, self._own_options)
         ksp.setFromOptions()
         for name in self._own_options:
             database.delValue(name)
-        self._refuse_other(ksp, wanted)
+        self._refuse_other(ksp, rtol)
         scalar_bytes = np.dtype(parallel.PETSc.ScalarType).itemsize
         # PETSc's integers may have 32 bits.
         ksp.setConvergenceHistory(length=min(2 * iterations + 100, LARGEST), reset=True)
@@ -158,7 +110,7 @@ class RecordedSolver:
         self.ksp = ksp
         self._incoming = incoming_edges(system.matrix, parallel.communicator.rank, scalar_bytes)
 
-    def _refuse_other(self, ksp: Any, wanted: Tolerance) -> None:
+    def _refuse_other(self, ksp: Any, wanted: float | None) -> None:
         """Raise a UsageError if PETSc's options changed the solver."""
         name, iterations = self.solver.name, self.iterations
         rtol, atol, _, most = ksp.getTolerances()
@@ -168,15 +120,13 @@ class RecordedSolver:
                 f"with {iterations} iterations to {ksp.getType()} with {most}; use --solver and "
                 "--iterations instead."
             )
-        given = wanted.rtol > 0.0 or wanted.atol > 0.0
-        if given and not np.allclose((rtol, atol), (wanted.rtol, wanted.atol), rtol=1e-6, atol=0):
+        if wanted is not None and not np.isclose(rtol, wanted, rtol=1e-6, atol=0):
             raise UsageError(
-                f"A PETSc option (in PETSC_OPTIONS, in a .petscrc) changed rtol {wanted.rtol:g} "
-                f"and atol {wanted.atol:g} to {rtol:g} and {atol:g}; use --rtol and --atol "
-                "instead."
+                f"A PETSc option (in PETSC_OPTIONS, in a .petscrc) changed rtol {wanted:g} to "
+                f"{rtol:g}; use --rtol instead."
             )
         skipped = self._parallel.PETSc.Options().getString("ksp_convergence_test", "") == "skip"
-        self._tolerance = Tolerance() if skipped else Tolerance(rtol=rtol, atol=atol)
+        self._rtol, self._atol = (0.0, 0.0) if skipped else (float(rtol), float(atol))
 
     @property
     def petsc_options(self) -> dict[str, str]:
@@ -220,36 +170,28 @@ class RecordedSolver:
                 communicator,
             )
         detours = 0 if injection is None else self.iterations + 1
-        load_before = load_of_host()
         recording = self._solve(needed + detours + SPARE_RECORDS, injection)
         self._refuse_nothing()
-        lost = communicator.allreduce(recording.lost)
-        iterations = self.ksp.getIterationNumber()
-        bodies, generic = bodies_of_all(
-            recording, self.solver, iterations, communicator, lost=lost > 0
-        )
-        norms = residual_norms(bodies, self.ksp.getConvergenceHistory(), iterations)
         residual = true_residual(self._system)
         finite = residual is None or bool(np.isfinite(residual))
-        run = run_of_rank(recording, bodies, norms, self._incoming, load_before)
         ending = Ending(
             asked=self.iterations,
-            done=int(np.count_nonzero(bodies.kind != BodyKind.FILL)),
+            done=0,
             reason=converged_reason(self.ksp),
-            rtol=self._tolerance.rtol,
-            atol=self._tolerance.atol,
+            rtol=self._rtol,
+            atol=self._atol,
             norm=norm_type(self.ksp),
             true_residual=residual if finite else None,
-            generic=generic,
             flaw="" if finite else NOT_FINITE,
-            counted=counted_apart(bodies, generic, iterations, lost=lost > 0),
         )
-        return RecordedSolve(
-            rank=run,
-            records_lost=lost,
-            begin_utc_ns=recording.begin_utc_ns,
-            ending=ending,
-            synchronisation=synchronisation_of(self.solver, bodies, communicator),
+        return RecordedSolve.of(
+            recording,
+            self.solver,
+            ending,
+            self.ksp.getIterationNumber(),
+            self.ksp.getConvergenceHistory(),
+            self._incoming,
+            communicator,
         )
 
     def _refuse_nothing(self) -> None:

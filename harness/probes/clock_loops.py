@@ -21,14 +21,13 @@ clock_gettime: Any = types.ExternalFunction(
 )
 MONOTONIC = int(getattr(time, "CLOCK_MONOTONIC_RAW", time.CLOCK_MONOTONIC))
 """A clock that the time service does not slew, if the system has one."""
-GIGA = 1_000_000_000
 
 
 @part
 def now(spec: NDArray[np.int64]) -> int:
     """Return the clock in nanoseconds; ``spec`` has room for seconds and nanoseconds."""
     clock_gettime(MONOTONIC, spec.ctypes)
-    return spec[0] * GIGA + spec[1]  # type: ignore[no-any-return]
+    return spec[0] * 1_000_000_000 + spec[1]  # type: ignore[no-any-return]
 
 
 @part
@@ -44,7 +43,7 @@ def work(units: int, seed: int) -> int:
 
 def least_gap(spec: NDArray[np.int64], readings: int) -> int:
     """Return the least time between two readings of the clock in a loop, nanoseconds."""
-    least = GIGA
+    least = 1_000_000_000
     before = now(spec)
     for _ in range(readings):
         this = now(spec)

@@ -26,10 +26,8 @@ from hindmost.text import percent, seconds
 
 FACTOR = 9
 """Factor over the smallest gap above which a gap is a detour."""
-READINGS = 100_000
-"""Readings of the clock, to find the smallest gap."""
 ROOM = 500_000
-"""Largest number of detours per rank."""
+"""Largest number of detours per rank, and readings of the clock to find the smallest gap."""
 QUANTILES = (0.5, 0.9, 0.99, 1.0)
 RAW_RANKS = 64
 """Number of ranks with raw values, evenly spaced; all ranks have summaries."""
@@ -136,7 +134,7 @@ def find_detours(duration_s: float) -> Detours:
     spec = np.zeros(2, np.int64)
     start, gap = (np.zeros(ROOM, np.int64) for _ in range(2))
     start[:], gap[:] = 1, 1  # pages are there before the loop writes to them
-    least = max(compiled(loops.least_gap)(spec, READINGS), 1)
+    least = max(compiled(loops.least_gap)(spec, ROOM), 1)
     found, elapsed, begin = compiled(loops.find_detours)(
         spec, FACTOR * least, round(duration_s * 1e9), start, gap
     )

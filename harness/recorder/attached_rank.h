@@ -364,5 +364,7 @@ static void end_section(struct text *text, MPI_Comm communicator, int64_t writte
     edges[i].bytes = bytes[i];
   }
   if (count >= 0) raw_frame(RAW_EDGES, edges, (size_t)count * sizeof edges[0]);
+  int32_t from[SOURCES];
+  if (count >= 0) raw_frame(RAW_SOURCES, from, (size_t)hindmost_sources(PMPI_Comm_c2f(communicator), from) * sizeof from[0]);
   attached.sections++;
 }

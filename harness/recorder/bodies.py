@@ -1,85 +1,31 @@
-"""One rank's recorded solve: its bodies with their times and phases."""
+"""The bodies of one rank's recorded solve or loop, with their times, phases and events.
+
+A solve's bodies lie between the marks of its pattern, those of a loop between its borders. A loop
+may have phases of its own. Time in one named ``halo``, ``wait`` or ``post`` is never work, even
+outside MPI calls: it counts to the events of the calls in it, or is an event itself if there are
+none.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.harness.recorder.clock import CommonClock
 from hindmost.harness.recorder.events import events_of_bodies
 from hindmost.harness.recorder.library import NS
+from hindmost.harness.recorder.library import PHASES as MPI_PHASES
 from hindmost.harness.recorder.pattern import MONITOR, Marked, MarkPattern, borders
+from hindmost.harness.recorder.recording import Recording
 from hindmost.harness.runfile.bodies import INJECTED, PHASES, BodyKind, RankBodies
 
 DETOUR = 0
 """What a record of an injected detour is."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Recording:
-    """What the recorder noted of one solve on one rank.
-
-    Attributes
-    ----------
-    records : structured array, shape (record,)
-        See `hindmost.harness.recorder.library.RECORD`.
-    call_classes : tuple of str
-        Classes of MPI calls, by their number in the records.
-    counts : int64 array, shape (mark, 2)
-        Instructions and cycles at each mark, -1 where they were not counted; empty if never.
-    begin_ns, end_ns : int
-        After the barrier before the solve, and after the solve.
-    begin_utc_ns : int
-        The begin since 1970, by the system's calendar.
-    switches : int
-        Involuntary context switches of the process during the solve.
-    core_wait_s : float
-        How long the recorded thread was ready to run during the solve and had no core; NaN where
-        the kernel does not tell.
-    foreign_calls : int
-        MPI calls of other threads during the solve, which were not recorded.
-    lost : int
-        Records for which there was no room.
-    iterations : int
-        The last that the solver reported to its monitors.
-    other_s : dict of str to float
-        Seconds in MPI calls of no known kind, by call.
-    clock : CommonClock
-        Of this rank, for instants that other ranks are to understand.
-    mpi_seen : bool
-        Whether the recorder intercepts MPI calls; if not, nothing is known of phases.
-    activity_names : tuple of str
-        Parts of the local work, the last for the rest; empty if not asked for.
-    activity_ns : int64 array, shape (mark, activity)
-        Their totals at each mark; empty if not asked for.
-    injecting : bool
-        Whether noise was injected into any rank: then there is a phase for it.
-    """
-
-    records: NDArray[np.void]
-    counts: NDArray[np.int64]
-    call_classes: tuple[str, ...]
-    begin_ns: int
-    end_ns: int
-    begin_utc_ns: int
-    switches: int
-    core_wait_s: float
-    foreign_calls: int
-    lost: int
-    iterations: int
-    other_s: dict[str, float]
-    clock: CommonClock
-    mpi_seen: bool = True
-    activity_names: tuple[str, ...] = ()
-    activity_ns: NDArray[np.int64] = field(default_factory=lambda: np.empty((0, 0), np.int64))
-    injecting: bool = False
-
-    @property
-    def marks(self) -> NDArray[np.void]:
-        """The instants among the records: structured array, shape (mark,)."""
-        return self.records[self.records["what"] > 0]
+WHOLE = ("halo", "wait", "post")
+"""Phases that count as a whole, MPI or not."""
 
 
 def find_bodies(
@@ -175,7 +121,7 @@ def times_of_bodies(
     position: NDArray[np.int32],
     restart_duration: NDArray[np.float64],
 ) -> RankBodies:
-    """Return bodies with their times, phases and events.
+    """Return the bodies of a solve with their times, phases and events.
 
     Parameters
     ----------
@@ -186,24 +132,98 @@ def times_of_bodies(
     """
     calls = recording.records[recording.records["what"] < 0]
     phases = phases_of_bodies(begin, end, calls)
-    events, why_not = events_of_bodies(begin, end, calls, recording.call_classes)
     if not recording.mpi_seen:
         # MPI and work cannot be separated, so nothing counts as work.
         phases[:] = 0.0
         phases[:, PHASES.index("unclassified")] = (end - begin) * NS
-        events, why_not = None, "MPI calls were not seen"
-    bodies = RankBodies(
-        start=recording.clock.since_zero(begin),
-        duration=(end - begin) * NS,
+    return assembled(
+        recording,
+        begin,
+        end,
+        calls,
+        recording.call_classes,
         phase_duration=phases,
-        position=position,
         kind=kind,
+        position=position,
         restart_duration=restart_duration,
+    )
+
+
+def bodies_of_loop(
+    border: NDArray[np.int64],
+    regions: NDArray[np.int64],
+    called: Sequence[str],
+    recording: Recording,
+    names: Sequence[str],
+    paused_ns: NDArray[np.int64] | int = 0,
+) -> RankBodies:
+    """Return the bodies of a loop between borders on a rank.
+
+    Parameters
+    ----------
+    border : int64 array, shape (body + 1,), nanoseconds
+    regions : int64 array, shape (region, 2), nanoseconds
+        Begin and end of phases of the program, in the order of time, side by side.
+    called : sequence of str, one a region
+    names : sequence of str
+        The program's own phases, those of all ranks, besides `PHASES`.
+    paused_ns : int64 array, shape (body,), nanoseconds
+        To be added to the begin of each body for the time of day.
+    """
+    begin, end = border[:-1], border[1:]
+    calls = recording.records[recording.records["what"] < 0]
+    inside = (regions[:, 0] >= begin[0]) & (regions[:, 1] <= end[-1])
+    regions = regions[inside]
+    called = [name for name, kept in zip(called, inside.tolist(), strict=True) if kept]
+    whole = np.array([name in WHOLE for name in called], np.bool_)
+    classes = recording.call_classes
+    return assembled(
+        recording,
+        begin,
+        end,
+        with_regions(calls, regions[whole], len(classes)),
+        (*classes, "targets"),
+        start=recording.clock.since_zero(begin + paused_ns),
+        phase_duration=phases_of_loop(begin, end, calls, regions, called, names),
+        phases=(*PHASES, *names),
+        kind=np.full(begin.size, BodyKind.REGULAR, np.uint8),
+        position=np.arange(begin.size, dtype=np.int32),
+        restart_duration=np.empty(0),
+    )
+
+
+def assembled(
+    recording: Recording,
+    begin: NDArray[np.int64],
+    end: NDArray[np.int64],
+    calls: NDArray[np.void],
+    classes: tuple[str, ...],
+    **known: Any,
+) -> RankBodies:
+    """Return bodies with their times, events and injected detours.
+
+    Parameters
+    ----------
+    begin, end : int64 array, shape (body,), nanoseconds
+    calls : structured array, shape (call,)
+        MPI intervals, for the events.
+    classes : tuple of str
+        Of MPI calls, by their number in these records.
+    known
+        What else is known of them; see `RankBodies`.
+    """
+    events, why_not = events_of_bodies(begin, end, calls, classes, recording.sources)
+    if not recording.mpi_seen:
+        events, why_not = None, "MPI calls were not seen"
+    known.setdefault("start", recording.clock.since_zero(begin))
+    bodies = RankBodies(
+        duration=(end - begin) * NS,
         lead_in_s=float(begin[0] - recording.begin_ns) * NS,
         lead_out_s=float(recording.end_ns - end[-1]) * NS,
         solve_time_s=float(recording.end_ns - recording.begin_ns) * NS,
         events=events,
         events_left_out=why_not,
+        **known,
     )
     return with_detours(bodies, recording, begin, end) if recording.injecting else bodies
 
@@ -279,3 +299,105 @@ def phases_of_bodies(
     sums = sums.reshape(begin.size, len(PHASES))
     sums[:, PHASES.index("local")] = (end - begin) - sums.sum(axis=1)
     return (sums * NS).astype(np.float32)
+
+
+def phases_of_loop(
+    begin: NDArray[np.int64],
+    end: NDArray[np.int64],
+    calls: NDArray[np.void],
+    regions: NDArray[np.int64],
+    called: Sequence[str],
+    names: Sequence[str],
+) -> NDArray[np.float32]:
+    """Return the time of the program's own phases as well.
+
+    A phase named halo, wait or post counts as a whole. A phase of another name counts without its
+    MPI time. Of a phase that ends in a later iteration, the part in its first one counts.
+
+    Parameters
+    ----------
+    begin, end : int64 array, shape (body,), nanoseconds
+        One body after the other.
+    calls : structured array, shape (call,)
+    regions : int64 array, shape (region, 2), nanoseconds
+        In the order of time.
+    called : sequence of str, one a region
+    names : sequence of str
+        The phases besides `PHASES`, in the order of the result.
+
+    Returns
+    -------
+    float32 array, shape (body, phase), seconds
+    """
+    every = (*PHASES, *names)
+    plain = phases_of_bodies(begin, end, calls).astype(np.float64)
+    phases = np.concatenate([plain, np.zeros((begin.size, len(names)))], axis=1)
+    if not len(regions):
+        return np.asarray(phases, np.float32)
+    body = np.searchsorted(begin, regions[:, 0], side="right") - 1
+    until = np.minimum(regions[:, 1], end[body])
+    # Time in MPI inside each region, by the phase of the call: it counts by the call, not twice.
+    region = np.searchsorted(regions[:, 0], calls["begin_ns"], side="right") - 1
+    inside = (region >= 0) & (calls["begin_ns"] < until[np.maximum(region, 0)])
+    kinds = len(MPI_PHASES)
+    in_mpi = np.bincount(
+        region[inside] * kinds + calls["phase"][inside],
+        weights=(calls["end_ns"] - calls["begin_ns"])[inside],
+        minlength=len(regions) * kinds,
+    ).reshape(-1, kinds)
+    alone = np.maximum((until - regions[:, 0]) - in_mpi.sum(axis=1), 0.0)
+    local = PHASES.index("local")
+    for name in dict.fromkeys(called):
+        if name not in every or name == "local":
+            continue
+        at, here = every.index(name), np.array([each == name for each in called])
+        spent = np.bincount(body[here], weights=alone[here], minlength=begin.size) * NS
+        phases[:, at] += spent
+        phases[:, local] -= spent
+        if name in WHOLE:
+            for kind, phase in enumerate(MPI_PHASES):
+                moved = np.bincount(body[here], weights=in_mpi[here, kind], minlength=begin.size)
+                phases[:, PHASES.index(phase)] -= moved * NS
+                phases[:, at] += moved * NS
+    return np.asarray(np.maximum(phases, 0.0), np.float32)  # rounding may leave less than nothing
+
+
+def with_regions(
+    records: NDArray[np.void], regions: NDArray[np.int64], no_call: int
+) -> NDArray[np.void]:
+    """Return records that fill the regions in which they lie, and one for each that has none.
+
+    Parameters
+    ----------
+    records : structured array, shape (record,)
+        MPI calls, in the order of time.
+    regions : int64 array, shape (region, 2), nanoseconds
+        In the order of time, side by side.
+    no_call : int
+        Number of the call that stands for a region without calls.
+
+    Returns
+    -------
+    structured array, shape (record,)
+        In the order of time.
+    """
+    if not len(regions):
+        return records
+    records = records.copy()
+    begins, ends = regions[:, 0], regions[:, 1]
+    region = np.searchsorted(begins, records["begin_ns"], side="right") - 1
+    inside = (region >= 0) & (records["begin_ns"] < ends[np.maximum(region, 0)])
+    place, within = np.flatnonzero(inside), region[inside]
+    first, last = np.ones(place.size, np.bool_), np.ones(place.size, np.bool_)
+    first[1:] = last[:-1] = within[1:] != within[:-1]
+    before = np.append(0, records["end_ns"][place[:-1]]) if place.size else place
+    records["begin_ns"][place] = np.where(first, begins[within], before)
+    records["end_ns"][place[last]] = ends[within[last]]
+    empty = regions[np.setdiff1d(np.arange(len(regions)), within)]
+    alone = np.zeros(len(empty), records.dtype)
+    alone["begin_ns"], alone["end_ns"] = empty[:, 0], empty[:, 1]
+    alone["phase"] = MPI_PHASES.index("halo")
+    alone["what"] = -1 - no_call
+    both: NDArray[np.void] = np.concatenate([records, alone])
+    ordered: NDArray[np.void] = both[np.argsort(both["begin_ns"], kind="stable")]
+    return ordered

@@ -52,6 +52,7 @@ def events_of_bodies(
     end: NDArray[np.int64],
     calls: NDArray[np.void],
     classes: tuple[str, ...],
+    sources: tuple[int, ...] = (),
 ) -> tuple[RankEvents | None, str]:
     """Find the events of every body.
 
@@ -62,6 +63,8 @@ def events_of_bodies(
         MPI intervals in the order of time; perhaps with a ``context`` each.
     classes : tuple of str
         Of MPI calls, by their number in the records.
+    sources : tuple of int
+        Ranks whose messages receipts need, by bit.
 
     Returns
     -------
@@ -122,17 +125,34 @@ def events_of_bodies(
     works[body_of, number] = ((ends - since) - spent_in) * NS
     durations[body_of, number] = spent_in * NS
     group = None
-    if (grouped := (calls["flags"][call] & Flag.GROUP) != 0).any():
+    named, receipt = (calls["flags"][call] & Flag.GROUP) != 0, kind == EventKind.RECEIVE
+    if (grouped := named & ~np.isin(kind, (NO_EVENT, *MERGED))).any():
         at = event[grouped]
         group = np.full(shape, NO_GROUP, np.int32)
         group[body_of[at], number[at]] = calls["count"][call[grouped]]
+    needs = None
+    if sources and (named & receipt).any():
+        # All calls of a receipt must say whose messages they need.
+        of = np.where(kind_of == EventKind.RECEIVE, 0, -1).astype(np.int32)
+        said = np.where(named, calls["count"][call], -1).astype(np.int32)
+        np.bitwise_or.at(of, event[receipt], said[receipt])
+        needs = np.full(shape, -1, np.int32)
+        needs[body_of, number] = np.where(of >> len(sources) == 0, of, -1)
     context = None
     if "context" in (calls.dtype.names or ()):
         at, of = np.flatnonzero(kind != NO_EVENT)[::-1], np.zeros(body_of.size, np.uint32)
         of[event[at]] = calls["context"][call[at]]  # that of its first call comes last
         context = np.zeros(shape, np.uint32)
         context[body_of, number] = of
-    return RankEvents(kind=kinds, work=works, duration=durations, group=group, context=context), ""
+    return RankEvents(
+        kind=kinds,
+        work=works,
+        duration=durations,
+        group=group,
+        needs=needs,
+        sources=sources,
+        context=context,
+    ), ""
 
 
 def among(

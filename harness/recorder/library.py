@@ -117,6 +117,7 @@ def _open(mode: int) -> ctypes.CDLL:
     ]
     library.hindmost_record_cost_ns.restype = ctypes.c_double
     library.hindmost_count_memory.argtypes = [ctypes.c_void_p, ctypes.c_int64]
+    library.hindmost_sources.argtypes = [ctypes.c_int, ctypes.c_void_p]
     library.hindmost_peers.argtypes = [ctypes.c_int, ctypes.c_int, *[ctypes.c_void_p] * 3]
     return library
 

@@ -11,14 +11,13 @@ that spends it, even inside a phase of another name. Only a phase named ``halo``
 
 from __future__ import annotations
 
+import ctypes
 import os
-import socket
 import time
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
-from datetime import UTC, datetime
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -34,21 +33,25 @@ from hindmost.harness.recorder.arguments import (
     load_if_possible,
     refuse_different,
 )
-from hindmost.harness.recorder.bodies import Recording
-from hindmost.harness.recorder.clock import CommonClock, own_clock, read_clock
+from hindmost.harness.recorder.bodies import WHOLE, bodies_of_loop
 from hindmost.harness.recorder.library import NS, RECORD, State, refuse_second_recording
-from hindmost.harness.recorder.library import PHASES as MPI_PHASES
-from hindmost.harness.recorder.loop_bodies import WHOLE, bodies_of_loop
-from hindmost.harness.recorder.loop_notes import LoopNotes, missing_iterations
-from hindmost.harness.recorder.loop_records import LoopRecords
+from hindmost.harness.recorder.recording import Recording, Stretch, no_records, rank_run
 from hindmost.harness.runfile import provenance
 from hindmost.harness.runfile.attributes import MOST_NAME, Json
-from hindmost.harness.runfile.bodies import PHASES
+from hindmost.harness.runfile.bodies import MOST_SOURCES, PHASES
 from hindmost.harness.runfile.contents import Edges, Header, RankRun
 from hindmost.harness.runfile.part_file import RunName
 from hindmost.harness.runfile.writer import write_run_as
 from hindmost.harness.solo import Solo
 from hindmost.output import warn
+from hindmost.text import named_ranks
+
+MOST_RAISED = 100
+"""Iterations that raised that the file names; a sentence names the first five."""
+PIECE = 1 << 22
+"""Records of a piece of memory, at least: 100 MB, of which only what is used is taken."""
+MOST_RECORDS = 1 << 24
+"""From which on no piece is added: a loop of days must not take the memory of the program."""
 
 
 class LoopRecorder:
@@ -176,7 +179,7 @@ class LoopRecorder:
             self._library, self.mpi_seen = None, False
         if self._with_mpi and not self.mpi_seen and self._communicator.rank == 0:
             warn(f"hindmost does not see waiting in MPI: {self.why_not}")
-        self._before = read_clock(self._communicator) if self._library else None
+        self._stretch = Stretch(self._communicator, common=bool(self._library))
         self._communicator.Barrier()
         if self.mpi_seen and self._library:
             self._state = State(self._library)
@@ -184,11 +187,7 @@ class LoopRecorder:
             self._library.hindmost_count_memory(None, 0)
             self._library.hindmost_activity_memory(None, 0, 0)
             self._library.hindmost_arm(self._communicator.py2f())
-        self._load_before = provenance.load_of_host()
-        self._switches = -provenance.involuntary_switches()
-        self._core_wait_s = -provenance.core_wait_s()
-        self._began = datetime.now(UTC)
-        self._begin_ns = time.monotonic_ns()
+        self._stretch.begin()
         return self
 
     def __exit__(
@@ -198,9 +197,7 @@ class LoopRecorder:
         trace: TracebackType | None,
     ) -> None:
         """Write the run file, unless the loop failed on some rank; collective."""
-        end_ns = time.monotonic_ns()
-        self._switches += provenance.involuntary_switches()
-        self._core_wait_s += provenance.core_wait_s()
+        self._stretch.end()
         if self.mpi_seen and self._library:
             self._library.hindmost_disarm()
         failed = first_failed(self._communicator, error)
@@ -208,16 +205,16 @@ class LoopRecorder:
             if error is None:
                 raise UsageError(f"The loop failed on rank {failed}, so no run file is written.")
             return
-        self._write(end_ns)
+        self._write()
         if self._with_mpi:
             self._communicator.Free()
 
-    def _write(self, end_ns: int) -> None:
+    def _write(self) -> None:
         """Write the run file; collective."""
         communicator, notes = self._communicator, self._notes
         finished = communicator.allgather(notes.numbers)
         raised, why = missing_iterations(finished, communicator.allgather(notes.raised))
-        calls, whole, lost = np.empty(0, RECORD), notes.numbers, 0
+        calls, whole, lost = no_records(), notes.numbers, 0
         if self._records is not None:
             calls, lost = self._records.calls(), self._records.lost
             whole = notes.numbers[: bisect_right(notes.ends, self._records.until_ns)]
@@ -234,89 +231,49 @@ class LoopRecorder:
             )
         if why and communicator.rank == 0:
             warn(f"{why}; the run is marked incomplete")
-        clock = own_clock(self._begin_ns)
-        if self._before is not None:
-            zero = communicator.bcast(self._begin_ns)
-            clock = CommonClock(before=self._before, after=read_clock(communicator), zero_ns=zero)
+        recording = self._stretch.recording(records=calls, mpi_seen=self.mpi_seen, **self._counts())
         # Phases of all ranks, in the order in which they first came.
         every = communicator.allgather(list(self._names))
         names = list(dict.fromkeys(name for own in every for name in own))[len(PHASES) :]
-        run = self._rank_run(end_ns, clock, kept, names, calls)
+        run = self._rank_run(recording, kept, names)
         lacks = {"failure": why, "raised": raised} if why else {}
         write_run_as(self._name, self._header(len(kept), lacks, lost), [[run]], communicator)
 
-    def _rank_run(
-        self,
-        end_ns: int,
-        clock: CommonClock,
-        kept: list[int],
-        names: list[str],
-        calls: NDArray[np.void],
-    ) -> RankRun:
+    def _counts(self) -> dict[str, Any]:
+        """Return what the recorder counted in the loop; nothing where it sees no MPI calls."""
+        if not self.mpi_seen:
+            return {}
+        state = self._state
+        return {
+            "call_classes": state.call_classes,
+            "foreign_calls": int(state["foreign_calls"]),
+            "polls": state.polls(),
+            "sources": () if self._records is None else self._records.sources(self._communicator),
+            "other_s": dict(zip(state.call_names, (state["other_ns"] * NS).tolist(), strict=True)),
+        }
+
+    def _rank_run(self, recording: Recording, kept: list[int], names: list[str]) -> RankRun:
         """Return what this rank recorded.
 
         Parameters
         ----------
-        end_ns : int
-            When the loop ended, by this rank's clock.
         kept : list of int
             Iterations that all ranks finished.
         names : list of str
             The program's own phases, those of all ranks.
-        calls : structured array, shape (call,)
         """
-        notes, border = self._notes, self._notes.borders(kept)
-        recording = Recording(
-            records=calls,
-            counts=np.empty((0, 2), np.int64),
-            call_classes=self._state.call_classes if self.mpi_seen else (),
-            begin_ns=self._begin_ns,
-            end_ns=end_ns,
-            begin_utc_ns=round(self._began.timestamp() * 1e9),
-            switches=self._switches,
-            core_wait_s=self._core_wait_s,
-            foreign_calls=int(self._state["foreign_calls"]) if self.mpi_seen else 0,
-            lost=0,
-            iterations=len(kept),
-            other_s={},
-            clock=clock,
-            mpi_seen=self.mpi_seen,
-        )
+        notes = self._notes
         regions = np.array(notes.regions, np.int64).reshape(-1, 2)
-        bodies = bodies_of_loop(border, regions, notes.called, recording, names)
+        bodies = bodies_of_loop(notes.borders(kept), regions, notes.called, recording, names)
         sent = None
         if self._records is not None:
             sent = self._records.sent(self._communicator, len(kept))
             if sent is None:
                 why_not = "a rank sends to too many others to count them"
                 bodies = replace(bodies, events=None, events_left_out=why_not)
-        bodies = replace(
-            bodies,
-            lead_in_s=float(border[0] - self._begin_ns) * NS,
-            lead_out_s=float(end_ns - border[-1]) * NS,
-            solve_time_s=float(end_ns - self._begin_ns) * NS,
-            events_left_out=bodies.events_left_out if self._with_mpi else "",
-        )
-        other_ns = (
-            int(self._state["phase_ns"][MPI_PHASES.index("unclassified")]) if self.mpi_seen else 0
-        )
-        return RankRun(
-            bodies=bodies,
-            residual_norm=np.full(len(kept), np.nan),
-            incoming=sent if sent is not None else Edges.none(),
-            mpi_other_s=other_ns * NS,
-            context_switches=self._switches,
-            core_wait_s=self._core_wait_s,
-            foreign_calls=recording.foreign_calls,
-            polls=self._state.polls() if self.mpi_seen else 0,
-            cpu=provenance.current_cpu(),
-            cpuset=provenance.cpuset(),
-            load_before=self._load_before,
-            load_after=provenance.load_of_host(),
-            host=socket.gethostname(),
-            clock_offset_s=clock.offset_s,
-            clock_uncertainty_s=clock.uncertainty_s,
-        )
+        if not self._with_mpi:
+            bodies = replace(bodies, events_left_out="")
+        return rank_run([recording], bodies, incoming=sent)
 
     def _header(self, iterations: int, lacks: Json, lost: int) -> Header:
         return self._origins.header(
@@ -324,7 +281,7 @@ class LoopRecorder:
             solver="loop",
             ranks=self._communicator.size,
             iterations=iterations,
-            began=self._began,
+            began=self._stretch.began,
             complete=not lacks,
             records_lost=lost,
             spec={
@@ -334,3 +291,170 @@ class LoopRecorder:
                 **lacks,
             },
         )
+
+
+@dataclass(slots=True, kw_only=True)
+class LoopNotes:
+    """What one rank notes while its loop runs.
+
+    Attributes
+    ----------
+    begins, ends : list of int
+        Nanoseconds, of every finished iteration.
+    numbers : list of int
+        Of every finished iteration, counted from 0 among those that began.
+    raised : dict of int to str
+        Iterations that raised, and the error.
+    regions : list of (int, int)
+        Nanoseconds at begin and end of the phases of finished iterations.
+    called : list of str
+        The name of each.
+    """
+
+    begins: list[int] = field(default_factory=list)
+    ends: list[int] = field(default_factory=list)
+    numbers: list[int] = field(default_factory=list)
+    raised: dict[int, str] = field(default_factory=dict)
+    regions: list[tuple[int, int]] = field(default_factory=list)
+    called: list[str] = field(default_factory=list)
+
+    def borders(self, kept: list[int]) -> NDArray[np.int64]:
+        """Return where iterations begin, and where the last one ends.
+
+        The time of any other iteration counts to the one before it; before the first and after the
+        last one it lies outside all iterations.
+
+        Parameters
+        ----------
+        kept : list of int
+            Iterations that all ranks finished, ascending.
+
+        Returns
+        -------
+        int64 array, shape (iteration + 1,), nanoseconds
+        """
+        at = np.searchsorted(self.numbers, kept)
+        return np.append(np.array(self.begins)[at], self.ends[at[-1]])
+
+
+def missing_iterations(
+    finished: list[list[int]], raised_on: list[dict[int, str]]
+) -> tuple[list[Json], str]:
+    """Return which iterations are not in the file, and why.
+
+    Parameters
+    ----------
+    finished : list of list of int
+        Iterations that each rank finished, counted from 0.
+    raised_on : list of dict of int to str
+        Iterations that raised on each rank, and the errors.
+
+    Returns
+    -------
+    list of dict
+        Number, ranks and errors of those that raised, as the header keeps them.
+    str
+        Why iterations are missing; empty if none is.
+    """
+    raised: list[Json] = [
+        {
+            "iteration": number,
+            "ranks": [rank for rank, each in enumerate(raised_on) if number in each],
+            "errors": sorted({each[number] for each in raised_on if number in each}),
+        }
+        for number in sorted(set().union(*raised_on))
+    ]
+    clauses = [
+        f"iteration {each['iteration']} raised {', '.join(each['errors'])} on "
+        f"{named_ranks(each['ranks'], len(raised_on))}"
+        for each in raised[:5]
+    ]
+    if len(raised) > 5:
+        clauses.append(f"{len(raised) - 5} further iterations raised")
+    begun = [len(done) + len(each) for done, each in zip(finished, raised_on, strict=True)]
+    if min(begun) < max(begun):
+        clauses.append(f"the ranks began {min(begun)} to {max(begun)} iterations")
+    sentence = ""
+    if clauses:
+        sentence = f"{'; '.join(clauses)}; iterations that all ranks finished are kept"
+    return raised[:MOST_RAISED], sentence
+
+
+class LoopRecords:
+    """Collects what the recorder notes of a loop, from arming to disarming.
+
+    Memory is added between iterations only, one piece at a time, up to 0.5 GB on a rank. Iterations
+    after that are not kept.
+
+    Attributes
+    ----------
+    lost : int
+        Records for which there was no room: the loop is too long, or an iteration had very many
+        more than those before it.
+    until_ns : int
+        When the last record before these ended.
+    """
+
+    def __init__(self, library: Any, state: State) -> None:
+        self._library, self._state = library, state
+        self._pieces: list[NDArray[np.void]] = []
+        self._seen = self._most = self._kept = 0
+        self.lost, self.until_ns = 0, (1 << 63) - 1
+        self._memory = np.empty(PIECE, RECORD)
+        library.hindmost_memory_for(self._memory.ctypes.data, PIECE, min(PIECE, 1 << 16))
+
+    def next_body(self) -> None:
+        """Begin an iteration: add a piece of memory if it may need one."""
+        self._library.hindmost_next_body()
+        seen = int(self._state["seen"])
+        self._most = max(self._most, seen - self._seen)
+        self._seen = seen
+        enough = self._memory.size - seen >= max(2 * self._most, PIECE // 4)
+        if enough or self._kept >= MOST_RECORDS:
+            return
+        self._take()
+        self._memory = np.empty(max(PIECE, 4 * self._most), RECORD)
+        self._library.hindmost_more_memory(self._memory.ctypes.data, self._memory.size)
+        self._seen = 0
+
+    def _take(self) -> None:
+        """Keep what was noted in the current piece of memory."""
+        seen = int(self._state["seen"])
+        kept = min(seen, self._memory.size)
+        if seen > kept and not self.lost and kept:
+            self.until_ns = int(self._memory["end_ns"][kept - 1])
+        self.lost += seen - kept
+        self._kept += kept
+        self._pieces.append(self._memory[:kept])
+        self._memory = self._memory[:0]
+
+    def calls(self) -> NDArray[np.void]:
+        """Return the MPI calls of the loop, after it: structured array, shape (call,)."""
+        self._take()
+        records = np.concatenate(self._pieces)
+        self._pieces.clear()
+        calls: NDArray[np.void] = records[records["what"] < 0]  # a solve in it may leave marks
+        return calls
+
+    def sources(self, communicator: Any) -> tuple[int, ...]:
+        """Return the ranks whose messages receipts need, by bit; see `RankEvents`."""
+        ranks = np.empty(MOST_SOURCES, np.int32)
+        count = self._library.hindmost_sources(communicator.py2f(), ranks.ctypes.data)
+        return tuple(ranks[:count].tolist())
+
+    def sent(self, communicator: Any, bodies: int) -> Edges | None:
+        """Return the ranks to which this rank sent in the loop, None if there were too many.
+
+        Parameters
+        ----------
+        bodies : int
+            Divides the number of messages.
+        """
+        room = communicator.size
+        ranks = np.empty(room, np.int32)
+        messages, sizes = np.empty(room, np.int64), np.empty(room, np.int64)
+        arrays = [ctypes.c_void_p(array.ctypes.data) for array in (ranks, messages, sizes)]
+        count = self._library.hindmost_peers(communicator.py2f(), room, *arrays)
+        if count < 0:
+            return None
+        return Edges.sent(communicator.rank, ranks[:count], messages[:count], sizes[:count], bodies)

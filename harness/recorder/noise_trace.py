@@ -166,8 +166,6 @@ USUAL, MIDDLE = 0.1, 0.5
 CLEAR = 5.0
 """Jitters that a quantum must be over the usual one, to have a detour."""
 LEAST_DETOUR_NS = 500.0
-HEAD_BYTES = 8
-MOST_RANKS = 1 << 22
 
 
 def columns_of(text: str, about: str) -> Lane:
@@ -273,14 +271,11 @@ def osnoise_of(raw: bytes, about: str) -> tuple[Lane, ...] | None:
     Its layout: two int32, ranks and steps; then for every rank float32 seconds of all computations,
     and of all steps.
     """
-    if len(raw) <= HEAD_BYTES:
+    if len(raw) < 8 or len(raw) % 8:
         return None
-    ranks, steps = np.frombuffer(raw, np.int32, 2).tolist()
-    if not (1 <= ranks <= MOST_RANKS and steps >= 1):
+    (ranks, steps), values = np.frombuffer(raw, np.int32)[:2], np.frombuffer(raw, np.float32)[2:]
+    if ranks < 1 or steps < 1 or values.size != 2 * int(ranks) * int(steps):
         return None
-    if len(raw) != HEAD_BYTES + 8 * ranks * steps:
-        return None
-    values: NDArray[Any] = np.frombuffer(raw, np.float32, offset=HEAD_BYTES)
     seconds = values.reshape(ranks, 2, steps).astype(np.float64)
     if not (np.isfinite(seconds).all() and (seconds >= 0.0).all() and seconds.sum() < MOST_NS):
         raise DataError(f"{about}: a file of osnoise with times that cannot be.")

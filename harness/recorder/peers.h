@@ -55,21 +55,49 @@ static int rank_in(MPI_Comm from, int to, MPI_Comm into) {
   return rank;
 }
 
-/* The recorded rank of a rank of a communicator; -1 if it has none. Kept until the communicator is freed. */
-static int recorded_rank(MPI_Comm from, int rank) {
-  static struct { MPI_Comm from; int rank, recorded, used; } kept[64];
-  uint64_t key = (uint64_t)(uintptr_t)from * 31 + (uint64_t)(uint32_t)rank;
+/* The rank in one communicator of a rank of another; -1 if it has none. Kept until one is freed. */
+static int kept_rank(MPI_Comm from, int rank, MPI_Comm into) {
+  static struct { MPI_Comm from, into; int rank, found, used; } kept[64];
+  uint64_t key = (uint64_t)(uintptr_t)from * 31 + (uint64_t)(uintptr_t)into * 17 + (uint64_t)(uint32_t)rank;
   int at = (int)((key * 0x9E3779B97F4A7C15u) >> 58);
   if (rank == FORGET) {
     for (int i = 0; i < 64; i++)
-      if (kept[i].from == from) kept[i].used = 0;
+      if (kept[i].from == from || kept[i].into == from) kept[i].used = 0;
     return -1;
   }
-  if (kept[at].used && kept[at].from == from && kept[at].rank == rank) return kept[at].recorded;
-  int recorded = rank < 0 ? MPI_UNDEFINED : rank_in(from, rank, recorded_comm);
-  if (recorded == MPI_UNDEFINED) recorded = -1;
-  kept[at].from = from, kept[at].rank = rank, kept[at].recorded = recorded, kept[at].used = 1;
-  return recorded;
+  if (kept[at].used && kept[at].from == from && kept[at].rank == rank && kept[at].into == into) return kept[at].found;
+  int found = rank < 0 ? MPI_UNDEFINED : rank_in(from, rank, into);
+  if (found == MPI_UNDEFINED) found = -1;
+  kept[at].from = from, kept[at].into = into, kept[at].rank = rank, kept[at].found = found, kept[at].used = 1;
+  return found;
+}
+
+/* The sources of messages in MPI_COMM_WORLD, a bit each in the order in which they come; of later ones it
+ * is not told which. Requests may be older than what is recorded, so nothing is forgotten. */
+enum { SOURCES = 15, ANY_SOURCES = (1 << 16) - 1 };
+static int sources[SOURCES];
+static int sources_seen;
+
+/* Whose message a receipt needs: the bit of its source, 0 for nobody, ANY_SOURCES if that is not known. */
+static int source_of(MPI_Comm c, int from) {
+  if (from == MPI_PROC_NULL) return 0;
+  if (stretch && own_stretch != stretch) return ANY_SOURCES; /* a thread that is not recorded */
+  int rank = from < 0 ? -1 : c == MPI_COMM_WORLD ? from : kept_rank(c, from, MPI_COMM_WORLD);
+  if (rank < 0) return ANY_SOURCES;
+  for (int i = 0; i < sources_seen; i++)
+    if (sources[i] == rank) return 1 << i;
+  if (sources_seen == SOURCES) return ANY_SOURCES;
+  sources[sources_seen] = rank;
+  return 1 << sources_seen++;
+}
+
+/* Lists the ranks of the sources in a communicator, -1 for none; returns their number. */
+int hindmost_sources(MPI_Fint communicator, int32_t rank[SOURCES]) {
+  for (int i = 0; i < sources_seen; i++) {
+    int found = rank_in(MPI_COMM_WORLD, sources[i], MPI_Comm_f2c(communicator));
+    rank[i] = found == MPI_UNDEFINED ? -1 : found;
+  }
+  return sources_seen;
 }
 
 /* Finds the ranks to which a rank sends in a topology; returns their number. */

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hindmost.errors import MissingError
-from hindmost.harness.recorder.bodies import Recording
 from hindmost.harness.recorder.clock import ClockReading, CommonClock, read_clock
 from hindmost.harness.recorder.injection import RankInjection, inject_nothing
 from hindmost.harness.recorder.library import (
@@ -23,6 +22,8 @@ from hindmost.harness.recorder.library import (
     refuse_second_recording,
 )
 from hindmost.harness.recorder.pattern import MONITOR, MarkPattern
+from hindmost.harness.recorder.recording import Recording
+from hindmost.harness.runfile.provenance import load_of_host
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -203,7 +204,7 @@ class Recorder:
 
     def _prepare(self, communicator: MPI.Intracomm) -> None:
         """Give the recorder its memory and its solver, and read the clock; collective."""
-        self._before = read_clock(communicator)
+        self._load_before, self._before = load_of_host(), read_clock(communicator)
         library = self._library
         library.hindmost_watch_solver(self._ksp.handle)
         library.hindmost_memory_for(self._memory.ctypes.data, self._memory.size, self._touched)
@@ -244,6 +245,7 @@ class Recorder:
                 if ns
             },
             clock=clock,
+            load_before=self._load_before,
             injecting=self._injection is not None,
             # the rest comes last in files and tables
             activity_names=self._activity_names[1:] + self._activity_names[:1],

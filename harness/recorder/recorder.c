@@ -33,7 +33,8 @@ struct record {
   int32_t what;
   int8_t phase;
   uint8_t flags;
-  uint16_t count; /* collectives that the call started, or completed; of a GROUP, the rank that stands for it or is needed */
+  uint16_t count; /* collectives that the call started, or completed; of a GROUP, the rank that stands for it or is needed;
+                     of a GROUP of a receipt, the sources whose messages it needs, a bit each */
 };
 
 #define CLASSES(X)                                                                                  \

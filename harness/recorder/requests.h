@@ -17,6 +17,7 @@ static struct request {
   int32_t active;        /* started and not completed; some MPIs share one value between requests */
   int16_t peer;          /* of a persistent send: its slot in the table of peers, or NO_PLACE */
   int8_t kind, persistent, flags; /* flags: of a collective, those of its communicator */
+  uint16_t needs;        /* of an exchange: the sources of its messages, see peers.h */
   int64_t bytes;         /* of a persistent send */
   int64_t serial;        /* of a collective: its number in the order of starts */
 } requests[REQUEST_PLACES];
@@ -65,7 +66,7 @@ static inline void count_start(struct request *r) {
 }
 
 /* Stores a request that is active from now on. */
-static void request_started(MPI_Request request, enum request_kind kind, int flags) {
+static void request_started(MPI_Request request, enum request_kind kind, int flags, int needs) {
   int at = request_enter(request);
   if (at == NO_PLACE) return;
   struct request *r = &requests[at];
@@ -73,11 +74,13 @@ static void request_started(MPI_Request request, enum request_kind kind, int fla
   r->kind = (int8_t)kind;
   r->persistent = 0;
   r->flags = (int8_t)flags;
+  r->needs = (uint16_t)(r->active > 0 ? r->needs | needs : needs);
   count_start(r);
 }
 
 /* Stores a persistent request that is not yet started; for a send, with destination and bytes. */
-static void request_prepared(MPI_Request request, enum request_kind kind, int flags, int peer, int64_t bytes) {
+static void request_prepared(MPI_Request request, enum request_kind kind, int flags, int peer, int64_t bytes,
+                             int needs) {
   int at = request_enter(request);
   if (at == NO_PLACE) return;
   struct request *r = &requests[at];
@@ -87,6 +90,7 @@ static void request_prepared(MPI_Request request, enum request_kind kind, int fl
   r->flags = (int8_t)flags;
   r->peer = (int16_t)peer;
   r->bytes = bytes;
+  r->needs = (uint16_t)needs;
 }
 
 static void request_forgotten(MPI_Request request) {
@@ -119,8 +123,9 @@ static enum phase phase_of_requests(int64_t n, const MPI_Request q[], int room, 
 }
 
 /* Marks `done` requests as complete, those at the indices, or all if these are NULL. Returns the number
- * of collectives of several ranks among them; sets *late if an earlier one is still active. */
-static int requests_settled(const int places[], int room, int64_t done, const int *indices, int *late) {
+ * of collectives of several ranks among them; sets *late if an earlier one is still active, and adds the
+ * sources of the messages to *needs. */
+static int requests_settled(const int places[], int room, int64_t done, const int *indices, int *late, int *needs) {
   int meetings = 0;
   int64_t newest = 0;
   for (int64_t i = 0; i < done; i++) {
@@ -128,6 +133,7 @@ static int requests_settled(const int places[], int room, int64_t done, const in
     if (which < 0 || which >= room || places[which] == NO_PLACE) continue;
     struct request *r = &requests[places[which]];
     if (r->active <= 0) continue;
+    *needs |= r->needs;
     if (r->kind == MEETING && !(r->flags & ALONE)) {
       meetings++;
       meetings_active--;
@@ -140,11 +146,11 @@ static int requests_settled(const int places[], int room, int64_t done, const in
 }
 
 /* The same for a call that completes all of them, more than there are slots to store. */
-static int requests_settled_early(int64_t n, const MPI_Request q[], int *late) {
+static int requests_settled_early(int64_t n, const MPI_Request q[], int *late, int *needs) {
   int meetings = 0, place;
   for (int64_t i = 0; i < n; i++) {
     place = request_place(q[i]);
-    meetings += requests_settled(&place, 1, 1, NULL, late);
+    meetings += requests_settled(&place, 1, 1, NULL, late, needs);
   }
   return meetings;
 }

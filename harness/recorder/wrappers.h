@@ -124,33 +124,43 @@ static inline int own(MPI_Comm c, int other) {
 
 #define SENDS_(name, arguments) \
   AROUND(name, arguments, (flags = own(c, to), count_sent(recorded, c, to, n, t)), NOTHING, HALO)
-#define RECEIVES_(name, arguments) AROUND(name, arguments, flags = own(c, from), NOTHING, HALO)
+/* A receipt, or what sends and receives: of the group of those whose message it needs, if that is known. */
+static inline int receives(int recorded, int needs, int *flags) {
+  if (!recorded || needs == ANY_SOURCES) return 0;
+  *flags |= GROUP;
+  return needs;
+}
+
+#define RECEIVES_(name, arguments) \
+  AROUND(name, arguments, (flags = own(c, from), count = receives(recorded, source_of(c, from), &flags)), NOTHING, HALO)
 #define TAKES_(name, arguments) AROUND(name, arguments, NOTHING, NOTHING, HALO)
 #define LOOKS_(name, arguments) AROUND(name, arguments, NOTHING, flags = *f ? 0 : INCOMPLETE, HALO)
 #define EXCHANGES_(name, arguments) \
-  AROUND(name, arguments, (flags = own(c, to) & own(c, from), count_sent(recorded, c, to, n, t)), NOTHING, HALO)
+  AROUND(name, arguments,                                                               \
+         (flags = own(c, to) & own(c, from), count_sent(recorded, c, to, n, t),         \
+          count = receives(recorded, source_of(c, from), &flags)), NOTHING, HALO)
 #define FILLS_(name, arguments) TAKES_(name, arguments)
 #define NEIGHBOURS_(name, arguments) AROUND(name, arguments, count_neighbours(recorded, c), NOTHING, HALO)
 #define STARTS_SEND_(name, arguments) \
-  AROUND(name, arguments, (flags = own(c, to), count_sent(recorded, c, to, n, t)), request_started(*q, EXCHANGE, flags), HALO)
+  AROUND(name, arguments, (flags = own(c, to), count_sent(recorded, c, to, n, t)), request_started(*q, EXCHANGE, flags, 0), HALO)
 #define STARTS_RECEIVE_(name, arguments) \
-  AROUND(name, arguments, flags = own(c, from), request_started(*q, EXCHANGE, flags), HALO)
+  AROUND(name, arguments, flags = own(c, from), request_started(*q, EXCHANGE, flags, source_of(c, from)), HALO)
 #define STARTS_EXCHANGE_(name, arguments)                                                               \
   AROUND(name, arguments, (flags = own(c, to) & own(c, from), count_sent(recorded, c, to, n, t)),       \
-         request_started(*q, EXCHANGE, flags), HALO)
-#define STARTS_TAKING_(name, arguments) AROUND(name, arguments, NOTHING, request_started(*q, EXCHANGE, 0), HALO)
+         request_started(*q, EXCHANGE, flags, source_of(c, from)), HALO)
+#define STARTS_TAKING_(name, arguments) AROUND(name, arguments, NOTHING, request_started(*q, EXCHANGE, 0, ANY_SOURCES), HALO)
 #define STARTS_NEIGHBOURS_(name, arguments) \
-  AROUND(name, arguments, count_neighbours(recorded, c), request_started(*q, EXCHANGE, 0), HALO)
+  AROUND(name, arguments, count_neighbours(recorded, c), request_started(*q, EXCHANGE, 0, ANY_SOURCES), HALO)
 #define PREPARES_SEND_(name, arguments) \
   AROUND(name, arguments, NOTHING,      \
-         request_prepared(*q, EXCHANGE, own(c, to), peer_prepared(c, to), bytes_of(n, t)), HALO)
+         request_prepared(*q, EXCHANGE, own(c, to), peer_prepared(c, to), bytes_of(n, t), 0), HALO)
 #define PREPARES_PARTS_(name, arguments) \
   AROUND(name, arguments, NOTHING,       \
-         request_prepared(*q, EXCHANGE, 0, peer_prepared(c, to), k * bytes_of(n, t)), HALO)
+         request_prepared(*q, EXCHANGE, 0, peer_prepared(c, to), k * bytes_of(n, t), 0), HALO)
 #define PREPARES_RECEIVE_(name, arguments) \
-  AROUND(name, arguments, NOTHING, request_prepared(*q, EXCHANGE, own(c, from), NO_PEER, 0), HALO)
+  AROUND(name, arguments, NOTHING, request_prepared(*q, EXCHANGE, own(c, from), NO_PEER, 0, source_of(c, from)), HALO)
 #define PREPARES_NEIGHBOURS_(name, arguments) \
-  AROUND(name, arguments, NOTHING, request_prepared(*q, EXCHANGE, 0, peer_prepared(c, TOPOLOGY), 0), HALO)
+  AROUND(name, arguments, NOTHING, request_prepared(*q, EXCHANGE, 0, peer_prepared(c, TOPOLOGY), 0, ANY_SOURCES), HALO)
 
 /* ---- collectives ---- */
 
@@ -175,7 +185,7 @@ static int flags_of_window(int recorded, MPI_Win w) {
  * those that name the same rank for it. */
 static inline int rank_of_group(int recorded, MPI_Comm c, int rank, int *flags) {
   if (!recorded || (*flags & ALONE)) return 0;
-  int found = recorded_rank(c, rank);
+  int found = kept_rank(c, rank, recorded_comm);
   if (found < 0 || found > UINT16_MAX) {
     *flags |= PART;
     return 0;
@@ -198,10 +208,10 @@ static inline int rank_of_group(int recorded, MPI_Comm c, int rank, int *flags) 
 #define MEETS_AT_WINDOW_(name, arguments) AROUND(name, arguments, flags = flags_of_window(recorded, w), NOTHING, WAIT)
 #define FREES_WINDOW_(name, arguments) AROUND(name, arguments, flags = flags_of_window(recorded, *w), NOTHING, WAIT)
 #define FREES_(name, arguments) \
-  AROUND(name, arguments, (resolve_peers(*c, MPI_COMM_WORLD), recorded_rank(*c, FORGET)), NOTHING, WAIT)
+  AROUND(name, arguments, (resolve_peers(*c, MPI_COMM_WORLD), kept_rank(*c, FORGET, MPI_COMM_NULL)), NOTHING, WAIT)
 #define STARTS_MEETING_(name, arguments)                   \
   AROUND(name, arguments, flags = flags_of(recorded, c),   \
-         (request_started(*q, MEETING, flags), count = 1), POST)
+         (request_started(*q, MEETING, flags, 0), count = 1), POST)
 /* With a root: the one rank whose start this rank needs, itself for nobody; or all, then no GROUP. */
 static inline int rank_needed(int recorded, MPI_Comm c, int root, int at_root, int *flags) {
   int own = MPI_PROC_NULL;
@@ -212,12 +222,12 @@ static inline int rank_needed(int recorded, MPI_Comm c, int root, int at_root, i
 #define STARTS_ROOTED(name, arguments, at_root)                                                           \
   AROUND(name, arguments,                                                                                 \
          (flags = flags_of(recorded, c), count = rank_needed(recorded, c, root, at_root, &flags)),        \
-         request_started(*q, MEETING, flags), POST)
+         request_started(*q, MEETING, flags, 0), POST)
 #define STARTS_FROM_ROOT_(name, arguments) STARTS_ROOTED(name, arguments, 0)
 #define STARTS_AT_ROOT_(name, arguments) STARTS_ROOTED(name, arguments, 1)
 #define PREPARES_MEETING_(name, arguments)               \
   AROUND(name, arguments, flags = flags_of(recorded, c), \
-         request_prepared(*q, MEETING, flags, NO_PEER, 0), POST)
+         request_prepared(*q, MEETING, flags, NO_PEER, 0, 0), POST)
 
 /* ---- requests ---- */
 
@@ -257,23 +267,26 @@ static inline int room_for(int64_t n) { return n < 1 ? 1 : n > MOST_SETTLED ? MO
  * and `which` their indices, NULL for all. */
 #define COMPLETES(name, arguments, number, early, done, which)                                   \
   {                                                                                              \
-    int recorded = enter(called), unknown, whose, late = 0, room = room_for(number), places[room]; \
+    int recorded = enter(called), unknown, whose, late = 0, needs = 0;                            \
+    int room = room_for(number), places[room];                                                   \
     enum phase phase = phase_of_requests(number, q, room, places, &unknown, &whose);             \
     int count = early;                                                                           \
     int64_t begin_ns = recorded ? now() : 0;                                                     \
     int error = PMPI_##name arguments;                                                           \
     int64_t end_ns = recorded ? now() : 0, complete = error ? 0 : (done);                        \
-    count += requests_settled(places, room, complete, which, &late);                             \
+    count += requests_settled(places, room, complete, which, &late, &needs);                             \
     if (recorded) {                                                                              \
       state->unknown_requests += unknown;                                                        \
       int flags = (complete > 0 ? 0 : INCOMPLETE) | (late ? LATE : 0) | whose;                         \
+      if (phase == HALO && complete > 0 && !count && !unknown)                                   \
+        count = receives(1, needs, &flags);                                                      \
       finish(begin_ns, end_ns, called, phase, flags, count);                                    \
     }                                                                                            \
     return error;                                                                                \
   }
 #define WAITS_ONE_(name, arguments) COMPLETES(name, arguments, 1, 0, 1, NULL)
 #define WAITS_ALL_(name, arguments) \
-  COMPLETES(name, arguments, n, requests_settled_early(n - room, q + room, &late), n, NULL)
+  COMPLETES(name, arguments, n, requests_settled_early(n - room, q + room, &late, &needs), n, NULL)
 #define WAITS_ANY_(name, arguments) COMPLETES(name, arguments, n, 0, *i != MPI_UNDEFINED, i)
 #define WAITS_SOME_(name, arguments) COMPLETES(name, arguments, n, 0, *k == MPI_UNDEFINED ? 0 : *k, i)
 #define TESTS_ONE_(name, arguments) COMPLETES(name, arguments, 1, 0, *f != 0, NULL)
@@ -290,11 +303,11 @@ static inline int room_for(int64_t n) { return n < 1 ? 1 : n > MOST_SETTLED ? MO
 /* ---- one-sided, and files ---- */
 
 #define TARGETS_(name, arguments) AROUND(name, arguments, NOTHING, NOTHING, HALO)
-#define STARTS_TARGET_(name, arguments) AROUND(name, arguments, NOTHING, request_started(*q, EXCHANGE, 0), HALO)
+#define STARTS_TARGET_(name, arguments) AROUND(name, arguments, NOTHING, request_started(*q, EXCHANGE, 0, ANY_SOURCES), HALO)
 #define EXPOSES_(name, arguments) AROUND(name, arguments, count_members(recorded, group), NOTHING, HALO)
 #define ACCESSES_(name, arguments) AROUND(name, arguments, count_members(recorded, group), NOTHING, HALO)
 #define FILES_(name, arguments) AROUND(name, arguments, NOTHING, NOTHING, OTHER)
-#define STARTS_FILE_(name, arguments) AROUND(name, arguments, NOTHING, request_started(*q, FILE_ACCESS, 0), OTHER)
+#define STARTS_FILE_(name, arguments) AROUND(name, arguments, NOTHING, request_started(*q, FILE_ACCESS, 0, 0), OTHER)
 
 /* ---- the wrappers themselves ---- */
 

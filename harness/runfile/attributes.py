@@ -60,7 +60,23 @@ class CallOfIteration(TypedDict):
 
 
 class LoopSeen(TypedDict):
-    """A loop of a program."""
+    """A loop of a program.
+
+    Attributes
+    ----------
+    name : str
+    role : str
+        ``measured``, ``around`` or ``inside`` the measured one, another ``phase`` of the program;
+        empty if it is none of these.
+    depth : int
+        How many loops that iterate are around it.
+    iterations : int
+        The fewest on any rank.
+    seconds : float
+        Of an iteration, in the mean of rank 0.
+    share : float
+        Of the recorded time, on the rank where it is least.
+    """
 
     name: str
     role: str
@@ -71,7 +87,23 @@ class LoopSeen(TypedDict):
 
 
 class LoopOfProgram(TypedDict):
-    """The loop whose iterations are those of a program, and what else they could be."""
+    """The loop whose iterations are those of a program, and what else they could be.
+
+    Attributes
+    ----------
+    name : str
+        The value of ``--iterate-at`` for it.
+    iterations : int
+    share : float
+        Of the recorded time, on the rank where it is least.
+    few : bool
+        Whether it iterates less often than a sure one.
+    by_code : bool
+        Whether the loops are those of the program's code; else those that the order of its calls
+        shows.
+    loops : list of LoopSeen
+        All that have enough of the program's time, each before those in it.
+    """
 
     name: str
     iterations: Count

@@ -30,6 +30,8 @@ NOT_WORK = (*WAITING, "unclassified")
 
 NO_GROUP = -1
 """Instead of the rank that stands for the group of an event."""
+MOST_SOURCES = 31
+"""Ranks that the bits of an event may tell apart."""
 DIFFERENT = "the ranks did not take part in the same collectives in every iteration"
 
 PART = "some MPI calls were among a part of the ranks"
@@ -81,6 +83,11 @@ class RankEvents:
     group : int32 array, shape (body, event), or None
         The rank that stands for those that take part in a collective: its root, or any of them if
         it is over some ranks only; `NO_GROUP` for other events. None: all events are such.
+    needs : int32 array, shape (body, event), or None
+        Whose messages a receipt needs: bit i for ``sources[i]``; -1, as for other events, where
+        that is not known. None: it never is.
+    sources : tuple of int
+        Ranks; -1 for one that takes no part.
     context : uint32 array, shape (body, event), or None
         Context of the first call of each event, by the run's `CallContexts`; 0 where it is not
         known. None: none is.
@@ -90,6 +97,8 @@ class RankEvents:
     work: NDArray[np.float32]
     duration: NDArray[np.float32]
     group: NDArray[np.int32] | None = None
+    needs: NDArray[np.int32] | None = None
+    sources: tuple[int, ...] = ()
     context: NDArray[np.uint32] | None = None
 
     def first(self, bodies: int) -> RankEvents:
@@ -100,8 +109,23 @@ class RankEvents:
             work=self.work[:bodies],
             duration=self.duration[:bodies],
             group=None if self.group is None else self.group[:bodies],
+            needs=None if self.needs is None else self.needs[:bodies],
             context=None if self.context is None else self.context[:bodies],
         )
+
+    def needs_by(self, sources: Sequence[int]) -> NDArray[np.int32] | None:
+        """Return whose messages receipts need, bit i for another list of ranks."""
+        if self.needs is None:
+            return None
+        found = np.zeros(self.needs.shape, np.int32)
+        known = self.needs >= 0
+        for bit, rank in enumerate(self.sources):
+            needed = (self.needs >> bit) & 1 == 1
+            if rank in sources[:MOST_SOURCES]:
+                found |= needed.astype(np.int32) << sources.index(rank)
+            else:
+                known &= ~needed
+        return np.where(known, found, np.int32(-1))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

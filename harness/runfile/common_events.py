@@ -11,7 +11,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import repeat
+from itertools import islice, repeat
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -46,8 +46,10 @@ class EventsSeen:
         The bodies in which those of another rank are not the same.
     width : int
         Events of the longest body.
-    grouped, in_context : bool
-        Whether a rank knows the groups of events, and their contexts.
+    ranks : int
+        How many were looked at.
+    grouped, sourced, in_context : bool
+        Whether a rank knows the groups of events, whose messages they need, and their contexts.
     lacking : bool
         Whether a rank has no events.
     why_not : str
@@ -57,7 +59,9 @@ class EventsSeen:
     first: NDArray[np.uint8] | None = None
     differ: NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, np.bool_))
     width: int = 0
+    ranks: int = 0
     grouped: bool = False
+    sourced: bool = False
     in_context: bool = False
     lacking: bool = False
     why_not: str = ""
@@ -65,6 +69,7 @@ class EventsSeen:
     def add(self, bodies: RankBodies) -> None:
         """Look at one rank; all have as many bodies."""
         events = bodies.events
+        self.ranks += 1
         if events is None:
             self.lacking = True
             self.why_not = self.why_not or bodies.events_left_out
@@ -76,6 +81,7 @@ class EventsSeen:
             self.differ |= unlike(kind, self.first)
         self.width = max(self.width, kind.shape[1])
         self.grouped |= events.group is not None
+        self.sourced |= events.needs is not None
         self.in_context |= events.context is not None
 
     @classmethod
@@ -100,6 +106,9 @@ class CommonEvents:
         Of each rank, in each of these bodies, where its events stand.
     grouped, in_context : bool
         Whether any rank knows the groups of events, and their contexts.
+    sources : list of list of int, or None
+        Of each rank of this process, from whom it receives, if any rank knows whose messages its
+        receipts need.
     kept : int array, shape (rank,), or None
         See `common_events`.
     """
@@ -109,23 +118,28 @@ class CommonEvents:
     places: list[list[list[int]]]
     grouped: bool
     in_context: bool
+    sources: list[list[int]] | None = None
     kept: NDArray[np.integer[Any]] | None = None
 
     def in_sequence(self, rank: int, events: RankEvents) -> RankEvents:
         """Return the events of a rank of this process at their places."""
         shape, width = self.kind.shape, self.kind.shape[1]
-        group, context = events.group, events.context
+        group, needs, context = events.group, None, events.context
+        if self.sources is not None:
+            needs = events.needs_by(self.sources[rank])
+            needs = np.full(events.kind.shape, -1, np.int32) if needs is None else needs
         if group is None and self.grouped:
             group = np.full(shape, NO_GROUP, np.int32)
         if context is None and self.in_context:
             context = np.zeros(shape, np.uint32)
         if not self.rows.size and events.kind.shape == shape:
-            return replace(events, group=group, context=context)
+            return replace(events, group=group, needs=needs, context=context)
         found = RankEvents(
             kind=self.kind,
             work=widened(events.work, width),
             duration=widened(events.duration, width),
             group=None if group is None else widened(group, width, NO_GROUP),
+            needs=None if needs is None else widened(needs, width, -1),
             context=None if context is None else widened(context, width),
         )
         places = self.places[rank] if self.rows.size else ()
@@ -134,6 +148,7 @@ class CommonEvents:
                 (found.work, events.work, 0.0),
                 (found.duration, events.duration, 0.0),
                 (found.group, group, NO_GROUP),
+                (found.needs, needs, -1),
                 (found.context, context, 0),
             ):
                 if values is not None and before is not None:
@@ -220,6 +235,7 @@ def common_events(
         places=places,
         grouped=grouped,
         in_context=any(communicator.allgather(seen.in_context)),
+        sources=sources_here(seen, edges, communicator, kept),
         kept=communicator.bcast(kept) if grouped else None,
     )
     if found.kept is not None:
@@ -330,6 +346,26 @@ def unlike(one: NDArray[np.uint8], other: NDArray[np.uint8]) -> NDArray[np.bool_
     for each in (one, other):
         differ |= each[:, both:].any(axis=1)
     return np.asarray(differ)
+
+
+def sources_here(
+    seen: EventsSeen,
+    edges: Edges,
+    communicator: MPI.Intracomm,
+    kept: NDArray[np.integer[Any]] | None,
+) -> list[list[int]] | None:
+    """Return from whom each rank of this process receives, in the order of edges; collective.
+
+    None if no rank knows whose messages its receipts need, or not all ranks are kept.
+    """
+    if not any(communicator.allgather(seen.sourced)) or communicator.bcast(kept is not None):
+        return None
+    counts = communicator.gather(seen.ranks)
+    parts = None
+    if counts is not None:
+        every = iter(sources_of(edges, sum(counts), None))
+        parts = [list(islice(every, count)) for count in counts]
+    return communicator.scatter(parts)
 
 
 def sources_of(edges: Edges, ranks: int, kept: NDArray[np.integer[Any]] | None) -> list[list[int]]:

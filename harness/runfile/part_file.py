@@ -293,6 +293,7 @@ BY_ROW = (
     "event_work",
     "event_duration",
     "event_group",
+    "event_needs",
     "event_context",
     "activity_duration",
     "injected",

@@ -13,9 +13,10 @@ from hindmost.harness.runfile.contexts import NOWHERE
 from hindmost.models.events import EventKind
 
 SCHEMA = "hindmost-run"
-VERSION = 4
+VERSION = 5
 """Since 2, a file may have columns of some ranks only; since 3, ``unclassified`` is a separate
-phase; since 4, a file may have the call contexts of its events."""
+phase; since 4, a file may have the call contexts of its events; since 5, whose messages
+receipts need."""
 
 SUFFIX = ".h5"
 
@@ -228,6 +229,10 @@ VARIABLES = (
         event_group="rank that stands for those of a collective: its root, or any of them if it is "
         "over some ranks; -1 otherwise. Of a non-blocking collective with a root, the one rank "
         "that a rank needs (itself: nobody)",
+    ),
+    *declare("iteration rank event", "i4", "1", Range(-1), group="alone",
+        event_needs="whose messages a receipt needs: bit i for the rank's i-th source in the order "
+        "of edges; -1 for all of them, and for other events",
     ),
     *declare("iteration rank event", "u4", "1", COUNT, group="alone",
         event_context="context of the first call of an event; 0 where it is not known",

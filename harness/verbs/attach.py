@@ -47,11 +47,11 @@ examples:
   mpiexec -n 4 hindmost attach --out runs --iterate-at MPI_Allreduce -- ./app
   mpiexec -n 4 hindmost attach --out runs --inject exponential:mean=50us -- ./app
   hindmost attach --out runs -- mpiexec -n 4 ./app
-  eval "$(hindmost attach --print-env --out runs)"; mpiexec -n 4 ./app
+  eval "$(hindmost attach --print env --out runs)"; mpiexec -n 4 ./app
   hindmost attach --convert runs
-  mpicc -static app.c $(hindmost attach --print-link)
+  mpicc -static app.c $(hindmost attach --print link)
 
-The program must be dynamically linked, or have the recorder in it (--print-link). Of a PETSc
+The program must be dynamically linked, or have the recorder in it (--print link). Of a PETSc
 program every outermost KSPSolve is recorded; of another MPI program the loop that iterates, which
 is found in its code, or what lies between marks: MPI_Pcontrol(1), HINDMOST_ITERATION() of
 hindmost.h, or the calls of --iterate-at. The exit status is the program's; it is 4 if the program
@@ -63,7 +63,7 @@ COMMON = (
     "--only",
     "--every",
     "--most",
-    "--print-env",
+    "--print",
     "--convert",
 )
 """What --help lists; --help-all has the others."""
@@ -121,17 +121,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="compiler of the program's MPI (that of this environment)",
     )
     parser.add_argument(
-        "--print-env", action="store_true", help="print the environment for a script of your own"
-    )
-    parser.add_argument(
-        "--print-include",
-        action="store_true",
-        help="print the folder of hindmost.h and hindmost.f90",
-    )
-    parser.add_argument(
-        "--print-link",
-        action="store_true",
-        help="print what links the recorder into a program that cannot be preloaded",
+        "--print",
+        choices=("env", "include", "link"),
+        metavar="WHAT",
+        help="run nothing and print: env, the environment for a script of your own; include, the "
+        "folder of hindmost.h and hindmost.f90; link, what links the recorder into a program that "
+        "cannot be preloaded",
     )
     parser.add_argument(
         "--convert",
@@ -143,12 +138,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def perform(arguments: argparse.Namespace) -> int:
     """Record a program."""
-    if arguments.print_include:
+    if arguments.print == "include":
         from hindmost.harness import attach
 
         write_lines(str(Path(attach.__file__).resolve().parent))
         return 0
-    if arguments.print_link:
+    if arguments.print == "link":
         write_lines(" ".join(link_words(recorder_library(arguments.mpicc, OBJECT))))
         return 0
     if arguments.convert is not None:
@@ -156,9 +151,9 @@ def perform(arguments: argparse.Namespace) -> int:
     if arguments.out is None:
         raise UsageError("Give a folder for the run files with --out. See: hindmost attach --help")
     program = list(arguments.program)
-    if arguments.print_env:
+    if arguments.print == "env":
         if program:
-            raise UsageError("--print-env runs no program; remove what follows '--'.")
+            raise UsageError("--print env runs no program; remove what follows '--'.")
         return print_environment(arguments)
     if not program:
         raise UsageError("Give the program to record after '--'. See: hindmost attach --help")
@@ -189,13 +184,13 @@ def settings_text(arguments: argparse.Namespace) -> str:
 def settings_path(arguments: argparse.Namespace, rank: int) -> Path:
     """Return the file of settings, which all ranks know by their job and by what they are asked.
 
-    Without a launcher, as with ``--print-env``, the same request twice has one file. That of rank 0
+    Without a launcher, as with ``--print env``, the same request twice has one file. That of rank 0
     is for all that draw no noise of their own.
     """
     noise = (arguments.inject, arguments.seed)
     solves = (arguments.only, arguments.every, arguments.most)
     limits = (arguments.memory, arguments.most_seconds)
-    asked = (solves, limits, arguments.iterate_at, noise, arguments.mpicc, arguments.print_env)
+    asked = (solves, limits, arguments.iterate_at, noise, arguments.mpicc, arguments.print)
     job = [os.environ.get(name, "") for name in JOB]
     of_rank = f"-{rank}" if rank else ""
     digest = hashlib.sha256(repr((asked, job)).encode()).hexdigest()[:12]
@@ -290,7 +285,7 @@ def finish(found: Outcome, arguments: argparse.Namespace, program: str) -> int:
         if not process.finished:
             warn(ended_early(arguments.out, over=over))
         if process.finished or over:
-            from hindmost.harness.attach.after import convert_ended
+            from hindmost.harness.attach.convert import convert_ended
 
             convert_ended(process, arguments.out, arguments.iterate_at)
     return 0
@@ -298,7 +293,7 @@ def finish(found: Outcome, arguments: argparse.Namespace, program: str) -> int:
 
 def convert_left(folder: Path, out: Path | None, iterate_at: str) -> int:
     """Convert what programs left in a folder, also those that ended early."""
-    from hindmost.harness.attach.pending import convert_all
+    from hindmost.harness.attach.convert import convert_all
     from hindmost.harness.attach.raw import SUFFIX
     from hindmost.harness.attach.settings import iteration_call
 

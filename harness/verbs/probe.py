@@ -15,19 +15,19 @@ from hindmost.harness import mpi
 from hindmost.harness.launch import assigned_rank, check_size, crowding_warnings
 from hindmost.harness.probes.cell_times import GRIND, OWN_KERNEL, cell_counts
 from hindmost.harness.probes.checkpoint import CHECKPOINT
-from hindmost.harness.probes.machine_file import (
-    IDENTITY,
-    check_place,
-    check_same_machine,
-    updated,
-    write_document,
-)
 from hindmost.harness.probes.network import NETWORK
 from hindmost.harness.probes.noise import NOISE
 from hindmost.harness.probes.section import ProbeResult, ProbeSection, ProbeSetting
 from hindmost.harness.probes.turns import nodes_of
 from hindmost.harness.rank_failures import end_alone, on_root, perform_together, reporter
-from hindmost.harness.runfile.machine_file import read_document
+from hindmost.harness.runfile.machine_file import (
+    IDENTITY,
+    check_place,
+    check_same_machine,
+    read_document,
+    updated,
+    write_document,
+)
 from hindmost.harness.runfile.provenance import (
     environment,
     load_of_host,

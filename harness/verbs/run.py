@@ -78,6 +78,9 @@ def add_system_arguments(parser: argparse.ArgumentParser) -> None:
         "file", nargs="?", type=Path, metavar="FILE", help="the matrix of the workload 'matrix'"
     )
     parser.add_argument(
+        "rhs", nargs="?", type=Path, metavar="RHS", help="its right side (A times ones)"
+    )
+    parser.add_argument(
         "--unknowns",
         type=int,
         metavar="N",
@@ -85,9 +88,6 @@ def add_system_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--grid", type=read_grid, default=(), metavar="NxN", help="points of a grid, as 300x200"
-    )
-    parser.add_argument(
-        "--rhs", type=Path, metavar="FILE", help="right side of 'matrix' (A times ones)"
     )
     parser.add_argument(
         "--case", default="", metavar="LETTER", help="test case of 'ice-flow': A, C, X, Y or Z (A)"
@@ -133,13 +133,7 @@ def add_solver_arguments(parser: argparse.ArgumentParser) -> None:
         type=float,
         metavar="X",
         help="end each solve when the residual norm has fallen by this factor; --iterations is "
-        "then the maximum",
-    )
-    parser.add_argument(
-        "--atol",
-        type=float,
-        metavar="X",
-        help="the same for the residual norm itself: end each solve when it is below this",
+        "then the maximum; with '-- -ksp_atol X' also when it is below X",
     )
 
 
@@ -192,7 +186,6 @@ def experiment_of(arguments: argparse.Namespace) -> KrylovExperiment:
         keep=read_share(arguments.keep, "--keep"),
         live=arguments.live,
         rtol=arguments.rtol,
-        atol=arguments.atol,
         activities=arguments.activities,
         injection=None if arguments.inject == NOTHING else read_law(arguments.inject),
     )

@@ -44,8 +44,6 @@ class PlannedRun:
     split : bool
         The configurations of its block with the same allocation key, or the same number of ranks,
         are in several allocations, so they are not compared on the same nodes.
-    expected_s : float or None
-        Estimated time at a quantile; None without a similar earlier run.
     """
 
     id: str
@@ -58,12 +56,6 @@ class PlannedRun:
     limit_s: float
     allocation: str
     split: bool = False
-    expected_s: float | None = None
-
-    @property
-    def planned_s(self) -> float:
-        """Seconds that the plan gives it: as expected, else its limit."""
-        return self.limit_s if self.expected_s is None else min(self.expected_s, self.limit_s)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,22 +80,6 @@ class Allocation:
     ranks_per_node: int
     walltime_s: float
     stop_before_s: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cost:
-    """Core-hours of a plan.
-
-    Attributes
-    ----------
-    most : float
-        If every allocation takes its whole walltime.
-    expected : float
-        If every run takes what the plan gives it.
-    """
-
-    most: float
-    expected: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,16 +115,9 @@ class Plan:
     replacements: tuple[str, ...] = ()
 
     @property
-    def cost(self) -> Cost:
-        """Core-hours of all allocations: of whole nodes where they are exclusive."""
-        seconds: dict[str, float] = dict.fromkeys((each.id for each in self.allocations), 0.0)
-        for run in self.runs:
-            seconds[run.allocation] += run.planned_s
-        cores = {each.id: self.cores_of(each) for each in self.allocations}
-        return Cost(
-            most=sum(cores[each.id] * each.walltime_s for each in self.allocations) / 3600.0,
-            expected=sum(cores[name] * seconds[name] for name in cores) / 3600.0,
-        )
+    def core_hours(self) -> float:
+        """Core-hours if every allocation takes its whole walltime."""
+        return sum(self.cores_of(each) * each.walltime_s for each in self.allocations) / 3600.0
 
     def cores_of(self, allocation: Allocation) -> int:
         """Return the cores that an allocation is charged for."""

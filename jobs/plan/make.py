@@ -7,8 +7,8 @@ import json
 import math
 import random
 import re
-from collections.abc import Callable, Iterable, Mapping, MutableSequence, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, MutableSequence, Sequence
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
@@ -21,21 +21,14 @@ from hindmost.jobs.study.study import Pack, PackBy, RunOrder, Study, StudyLimits
 from hindmost.jobs.study.sweep import configurations
 from hindmost.text import choose, counted
 
-Expectation = Callable[[PlannedRun], float | None]
-"""Expected seconds of a run; None if unknown."""
 
-
-def make_plan(
-    study: Study, machine: str | None = None, *, expectation: Expectation | None = None
-) -> Plan:
+def make_plan(study: Study, machine: str | None = None) -> Plan:
     """Plan a study on a machine; nothing is run.
 
     Parameters
     ----------
     machine : str or None
         A machine of the study or the user; None for the default of `choose_machine`.
-    expectation : callable or None
-        Estimates run times; without it, every run gets its limit.
 
     Raises
     ------
@@ -47,8 +40,6 @@ def make_plan(
     refuse_crowds(chosen, max(run.ranks_per_node for run in runs))
     if len({run.id for run in runs}) < len(runs):
         raise DataError(f"{study.file}: [sweep] gives the same configuration twice.")
-    if expectation is not None:
-        runs = [replace(run, expected_s=expectation(run)) for run in runs]
     placed, allocations = pack(runs, study.pack, study.limits)
     return Plan(
         study=study.name,
@@ -233,30 +224,6 @@ START_S = 60.0
 longest walltime has room for it."""
 
 
-@dataclass(slots=True)
-class _Box:
-    """An allocation being filled."""
-
-    runs: list[PlannedRun] = field(default_factory=list)
-    before_s: float = 0.0
-    """Expected time of all runs."""
-    needed_s: float = 0.0
-    """Time until the last run could reach its limit."""
-
-    def needed_with(self, runs: Iterable[PlannedRun]) -> tuple[float, float]:
-        """Return the expected and the needed time with more runs."""
-        before, needed = self.before_s, self.needed_s
-        for run in runs:
-            needed = max(needed, before + run.limit_s)
-            before += run.planned_s
-        return before, needed
-
-    def add(self, runs: Sequence[PlannedRun]) -> None:
-        """Add runs at the end."""
-        self.before_s, self.needed_s = self.needed_with(runs)
-        self.runs += runs
-
-
 def pack(
     runs: Sequence[PlannedRun], by: Pack, limits: StudyLimits
 ) -> tuple[list[PlannedRun], list[Allocation]]:
@@ -277,9 +244,8 @@ def pack(
     list of PlannedRun
         The same, each with its allocation.
     list of Allocation
-        A walltime is what is needed for each run to be begun, with its whole limit left, if those
-        before it take what is expected of them; and the times that are kept for the start and
-        before the end.
+        A walltime is the sum of the limits of its runs, and the times that are kept for the start
+        and before the end.
     """
     by_key: dict[tuple[str, ...], list[PlannedRun]] = {}
     for run in runs:
@@ -292,9 +258,7 @@ def pack(
             number = len(allocations)
             name = f"a{number:03d}" + (f"-{label(key)}" if total > 1 and label(key) else "")
             allocations.append(allocation_of(name, box, limits))
-            placed |= {
-                run.id: replace(run, allocation=name, split=run.id in split) for run in box.runs
-            }
+            placed |= {run.id: replace(run, allocation=name, split=run.id in split) for run in box}
     return marked([placed[run.id] for run in runs]), allocations
 
 
@@ -308,29 +272,29 @@ def marked(runs: Sequence[PlannedRun]) -> list[PlannedRun]:
 
 def boxes(
     members: Sequence[PlannedRun], by: Pack, limits: StudyLimits
-) -> list[tuple[_Box, set[str]]]:
+) -> list[tuple[list[PlannedRun], set[str]]]:
     """Fill allocations with the runs of one key; return each with the ids of split runs."""
     room_s = limits.job_s - limits.stop_before_s
     most = by.runs or len(members)
-    filled = [_Box()]
+    filled: list[list[PlannedRun]] = [[]]
     split: set[str] = set()
 
     def fits(runs: Sequence[PlannedRun]) -> bool:
-        box = filled[-1]
-        return len(box.runs) + len(runs) <= most and box.needed_with(runs)[1] <= room_s
+        both = [*filled[-1], *runs]
+        return len(both) <= most and sum(run.limit_s for run in both) <= room_s
 
     for _, group in groupby(members, key=lambda run: run.block):
         block = list(group)
-        if not fits(block) and filled[-1].runs:
-            filled.append(_Box())
+        if not fits(block) and filled[-1]:
+            filled.append([])
         if fits(block):
-            filled[-1].add(block)
+            filled[-1] += block
             continue
         split.update(run.id for run in block)
         for run in block:
-            if not fits([run]) and filled[-1].runs:
-                filled.append(_Box())
-            filled[-1].add([run])
+            if not fits([run]) and filled[-1]:
+                filled.append([])
+            filled[-1].append(run)
     return [(box, split) for box in filled]
 
 
@@ -350,15 +314,15 @@ def label(key: tuple[str, ...]) -> str:
     return slug("-".join(key))[:HEAD].strip("-.")
 
 
-def allocation_of(name: str, box: _Box, limits: StudyLimits) -> Allocation:
+def allocation_of(name: str, runs: Sequence[PlannedRun], limits: StudyLimits) -> Allocation:
     """Return a filled allocation."""
     # Schedulers count walltime in minutes.
-    minutes = math.ceil((START_S + box.needed_s + limits.stop_before_s) / 60.0)
+    minutes = math.ceil((START_S + sum(run.limit_s for run in runs) + limits.stop_before_s) / 60.0)
     return Allocation(
         id=name,
-        runs=tuple(run.id for run in box.runs),
-        nodes=max(run.nodes for run in box.runs),
-        ranks_per_node=max(run.ranks_per_node for run in box.runs),
+        runs=tuple(run.id for run in runs),
+        nodes=max(run.nodes for run in runs),
+        ranks_per_node=max(run.ranks_per_node for run in runs),
         walltime_s=min(60.0 * minutes, limits.job_s),
         stop_before_s=limits.stop_before_s,
     )

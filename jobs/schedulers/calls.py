@@ -14,9 +14,6 @@ from hindmost.errors import HindmostError, MissingError, UsageError
 CALL_LIMIT_S = 60.0
 """A busy Slurm or PBS answers within seconds; after that, asking later is better."""
 
-ASK_LIMIT_S = 10.0
-"""For what a driver can do without; its nodes are idle meanwhile."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
@@ -56,17 +53,13 @@ _UNREACHED = re.compile(r"unable to contact|cannot connect|timed out", re.IGNORE
 """What sbatch and qsub say if the scheduler is down or does not answer in time."""
 
 
-def call(
-    *words: str, limit_s: float = CALL_LIMIT_S, environment: Mapping[str, str] | None = None
-) -> Answer:
+def call(*words: str, environment: Mapping[str, str] | None = None) -> Answer:
     """Run a command of a scheduler and return its answer.
 
     Parameters
     ----------
     words : str
         The command and its arguments.
-    limit_s : float
-        Time limit of the command.
     environment : dict of str to str, optional
         Of the command: `environment_of_jobs` for one that starts a job, which inherits it; by
         default that of this process without variables that change an answer, in English.
@@ -83,13 +76,13 @@ def call(
             stdin=subprocess.DEVNULL,
             encoding="utf-8",
             errors="replace",
-            timeout=limit_s,
+            timeout=CALL_LIMIT_S,
             check=False,
             env={**inherited(), "LC_ALL": "C"} if environment is None else environment,
         )
     except subprocess.TimeoutExpired:
         raise MissingError(
-            f"{words[0]} did not answer within {limit_s:g} s, so the result of "
+            f"{words[0]} did not answer within {CALL_LIMIT_S:g} s, so the result of "
             f"'{' '.join(words)[:80]}' is unknown; ask again later."
         ) from None
     except OSError as error:

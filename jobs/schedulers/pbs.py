@@ -16,7 +16,6 @@ from hindmost.errors import MissingError, UsageError
 from hindmost.harness.launch import process_age_s
 from hindmost.jobs.core.values import fill_numbers
 from hindmost.jobs.schedulers.calls import (
-    ASK_LIMIT_S,
     Answer,
     call,
     environment_of_jobs,
@@ -150,7 +149,7 @@ class Pbs:
         if not _ID.fullmatch(id):  # the driver was started by hand
             return None
         try:
-            answer = call("qstat", "-f", "-F", "json", id, limit_s=ASK_LIMIT_S)
+            answer = call("qstat", "-f", "-F", "json", id)
             told = _facts(answer, id) or {}
             limit_s = parse_duration(told["Resource_List"]["walltime"])
             used = told.get("resources_used", {}).get("walltime", "00:00:00")

@@ -15,7 +15,6 @@ from pathlib import Path
 
 from hindmost.errors import MissingError
 from hindmost.jobs.schedulers.calls import (
-    ASK_LIMIT_S,
     Answer,
     batches,
     call,
@@ -136,7 +135,7 @@ class Slurm:
             return None
         words = ("--noheader", f"--jobs={id}", "--format=%L")
         try:
-            return _seconds(call("squeue", *words, limit_s=ASK_LIMIT_S).out.strip())
+            return _seconds(call("squeue", *words).out.strip())
         except MissingError:
             return None
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hindmost.errors import UsageError
@@ -13,7 +12,6 @@ from hindmost.text import clock, counted
 
 if TYPE_CHECKING:
     from hindmost.jobs.core.plan import Plan
-    from hindmost.jobs.plan.estimate import RunTimeEstimate
     from hindmost.jobs.study.study import Study
 
 DESCRIPTION = """\
@@ -25,7 +23,6 @@ examples:
   hindmost study plan --example > study.toml
   hindmost study plan study.toml
   hindmost study plan study.toml --machine site-a --json | jq '.allocations'
-  hindmost study plan study.toml --estimate earlier/
   hindmost study plan gmres-noise --machine local --set ranks=1,2 --set repeats=3
 """
 FIRST = 12
@@ -68,26 +65,15 @@ def add_study_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=VALUE,...",
         help="replace the values of a name in the sweep, or set repeats=N; may be repeated",
     )
-    parser.add_argument(
-        "--estimate",
-        type=Path,
-        metavar="DIR",
-        help="estimate run times from the run files of earlier runs (limits.run)",
-    )
 
 
-def planned(arguments: argparse.Namespace) -> tuple[Study, Plan, RunTimeEstimate | None]:
+def planned(arguments: argparse.Namespace) -> tuple[Study, Plan]:
     """Read the study that the arguments name, and plan it."""
     from hindmost.jobs.plan.make import make_plan
     from hindmost.jobs.study.read import read_study
 
     study = read_study(arguments.study, replacements=arguments.replacements)
-    estimate = None
-    if arguments.estimate is not None:
-        from hindmost.jobs.plan.estimate import read_estimate  # reads HDF5, which a plan need not
-
-        estimate = read_estimate(arguments.estimate)
-    return study, make_plan(study, arguments.machine, expectation=estimate), estimate
+    return study, make_plan(study, arguments.machine)
 
 
 def perform(arguments: argparse.Namespace) -> int:
@@ -101,22 +87,21 @@ def perform(arguments: argparse.Namespace) -> int:
         raise UsageError(
             "Name a study file; 'hindmost study plan --example' prints one to start from."
         )
-    _, plan, estimate = planned(arguments)
-    for line in warnings(plan, estimate):
+    _, plan = planned(arguments)
+    for line in warnings(plan):
         warn(line)
     if arguments.json:
         write_json(
             **to_document(plan),
-            core_hours=plan.cost,
+            core_hours=plan.core_hours,
             scripts=[script_name(each.id) for each in plan.allocations],
-            estimate=estimate,
         )
     else:
-        write_lines(*lines_of(plan, estimate))
+        write_lines(*lines_of(plan))
     return 0
 
 
-def warnings(plan: Plan, estimate: RunTimeEstimate | None) -> list[str]:
+def warnings(plan: Plan) -> list[str]:
     """Return what may go wrong with a plan."""
     found = []
     split = sum(run.split for run in plan.runs)
@@ -124,18 +109,8 @@ def warnings(plan: Plan, estimate: RunTimeEstimate | None) -> list[str]:
         found.append(
             f"{counted(split, 'run')} in blocks too large for one allocation: their "
             "configurations are not compared on the same nodes (marked 'split'). Set a longer "
-            "limits.job, a shorter limits.run or another pack.by, or use --estimate."
+            "limits.job, a shorter limits.run, or another pack.by."
         )
-    late = [r for r in plan.runs if r.expected_s is not None and r.expected_s > r.limit_s]
-    if late:
-        found.append(
-            f"{counted(len(late), 'run')} will probably be stopped: {late[0].id} is expected to "
-            f"take {late[0].expected_s:.0f} s, but limits.run is {late[0].limit_s:.0f} s."
-        )
-    if estimate is not None:
-        found += [f"left out: {why}" for why in estimate.unreadable[:3]]
-        more = len(estimate.unreadable) - 3
-        found += [f"{more} more files left out."] if more > 0 else []
     if plan.machine.oversubscribe and plan.machine.cores_per_node < max(
         run.ranks_per_node for run in plan.runs
     ):
@@ -143,21 +118,18 @@ def warnings(plan: Plan, estimate: RunTimeEstimate | None) -> list[str]:
     return found
 
 
-def lines_of(plan: Plan, estimate: RunTimeEstimate | None) -> list[str]:
+def lines_of(plan: Plan) -> list[str]:
     """Return the lines that describe a plan."""
     machine = plan.machine
     blocks = len({run.block for run in plan.runs})
-    cost = plan.cost
     lines = [
         f"{plan.study} on {machine.name} ({machine.scheduler}, {machine.launcher}, "
         f"{machine.cores_per_node} cores a node)",
         f"{counted(len(plan.runs), 'run')}: {counted(blocks, 'block')} of "
         f"{counted(len(plan.runs) // blocks, 'configuration')}, seed {plan.seed}",
-        f"at most {cost.most:.4g} core-hours in {counted(len(plan.allocations), 'allocation')}"
-        + (f"; {cost.expected:.4g} expected" if estimate is not None else ""),
+        f"at most {plan.core_hours:.4g} core-hours in "
+        f"{counted(len(plan.allocations), 'allocation')}",
     ]
-    if estimate is not None:
-        lines += estimate_lines(estimate, len(plan.runs))
     lines += ["", "runs in order; each allocation does its runs in this order"]
     lines += table(
         [["", "run", "ranks", "nodes", "allocation", "command"]]
@@ -192,23 +164,6 @@ def lines_of(plan: Plan, estimate: RunTimeEstimate | None) -> list[str]:
     lines += more(len(plan.allocations) - FIRST)
     if plan.collect:
         lines += ["", "after all runs are collected", f"  {plan.collect}"]
-    return lines
-
-
-def estimate_lines(estimate: RunTimeEstimate, runs: int) -> list[str]:
-    """Return the lines on where the expected times come from."""
-    from hindmost.jobs.plan.estimate import QUANTILE
-
-    lines = [
-        f"times: quantile {QUANTILE:g} of {counted(len(estimate.earlier), 'earlier run')}"
-        f"; no earlier run for {estimate.without} of {counted(runs, 'run')}, "
-        "which get their limit"
-    ]
-    if estimate.from_few:
-        lines.append(
-            f"too few earlier runs for that quantile for {counted(estimate.from_few, 'run')}: "
-            "the slowest earlier run is used"
-        )
     return lines
 
 

@@ -70,7 +70,7 @@ def perform(arguments: argparse.Namespace) -> int:
 
 def submit_remaining(arguments: argparse.Namespace) -> int:
     """Submit the remaining runs of a study, as planned."""
-    given = ("machine", "replacements", "estimate", "folder", "dry_run")
+    given = ("machine", "replacements", "folder", "dry_run")
     if any(getattr(arguments, name) for name in given):
         raise UsageError(
             f"{arguments.study} is the folder of a study, whose plan is made: of the options only "
@@ -113,9 +113,9 @@ def submit_new(arguments: argparse.Namespace) -> int:
     from hindmost.jobs.study.read import find_study
     from hindmost.jobs.verbs.plan import planned, warnings
 
-    study, plan, estimate = planned(arguments)
+    study, plan = planned(arguments)
     source = find_study(arguments.study).source
-    for line in warnings(plan, estimate):
+    for line in warnings(plan):
         warn(line)
     scheduler = SCHEDULERS[plan.machine.scheduler]
     path = arguments.folder or Path(study.name)

@@ -36,10 +36,23 @@ def relative(log_difference: float) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Effect:
-    """A relative difference and its interval: 0.1 for +10 %."""
+    """A relative difference of two levels: 0.1 for +10 %.
 
+    Attributes
+    ----------
+    before, after : float, seconds
+        Levels on both sides of a step, or at both ends of a drift, as medians of lognormal noise.
+    effect : float
+        Relative.
+    effect_interval : (float, float)
+    p_value : float
+    """
+
+    before: float
+    after: float
     effect: float
     effect_interval: tuple[float, float]
+    p_value: float
 
     @property
     def effect_percent(self) -> float:
@@ -67,15 +80,9 @@ class ChangePoint(Effect):
         Contains the first observation of the new level with probability ``level``.
     level : float
         Probability of the intervals.
-    before, after : float, seconds
-        Levels on both sides, as medians of lognormal noise.
-    effect : float
-        Relative: 0.1 for +10 %.
-    effect_interval : (float, float)
-    p_value : float
-        Of the test of both levels at this place. The place was searched for: see ``p_anywhere``.
     p_anywhere : float
-        The same, times the number of places (Bonferroni).
+        The p-value of the test of both levels at this place, which was searched for, times the
+        number of places (Bonferroni).
     seen : int
         Number of the last consecutive passes that find it, up to ``needed``; older changes count as
         confirmed.
@@ -87,9 +94,6 @@ class ChangePoint(Effect):
     time: float
     interval: tuple[int, int]
     level: float
-    before: float
-    after: float
-    p_value: float
     p_anywhere: float
     seen: int
     needed: int
@@ -103,6 +107,11 @@ class ChangePoint(Effect):
     def confirmed(self) -> bool:
         """Whether enough consecutive passes find it."""
         return self.seen >= self.needed
+
+    @property
+    def last(self) -> int:
+        """The observation with which it is complete: the first of the new level."""
+        return self.index
 
     def explain(self, unit: str = "s") -> str:
         """Return it in words; a unit other than ``s`` means that the values are not times."""
@@ -194,23 +203,33 @@ class OutlierRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trend(Effect):
-    """A drift along a straight line of the logarithm.
+    """A drift along a straight line of the logarithm, from its first to its last observation.
 
     Attributes
     ----------
     start, stop : int
         The stop is not in it.
-    effect : float
-        Relative, from its first to its last observation.
-    effect_interval : (float, float)
-    p_value : float
     """
 
     start: int
     stop: int
-    p_value: float
 
-    JSON = "effect_percent effect_interval_percent p_value verdict"
+    JSON = "before after effect_percent effect_interval_percent p_value verdict"
+
+    @property
+    def index(self) -> int:
+        """Its first observation."""
+        return self.start
+
+    @property
+    def last(self) -> int:
+        """Its last observation."""
+        return self.stop - 1
+
+    @property
+    def interval(self) -> tuple[int, int]:
+        """Its first and its last observation."""
+        return self.start, self.stop - 1
 
     @property
     def verdict(self) -> str:
@@ -223,3 +242,7 @@ class Trend(Effect):
             f"Drifts by {signed_percent(self.effect, self.effect_interval)} from "
             f"observation {self.start} to {self.stop - 1}."
         )
+
+
+Finding = ChangePoint | Trend
+"""A step or a drift: what has a verdict."""

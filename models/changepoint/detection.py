@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from hindmost.models.changepoint.changes import (
     ChangePoint,
+    Finding,
     OutlierRun,
     Regime,
     Trend,
@@ -57,43 +57,29 @@ class Detection:
     too_short: int = 0
 
     @property
+    def findings(self) -> tuple[Finding, ...]:
+        """The changes, then the drifts."""
+        return (*self.changes, *self.trends)
+
+    @property
     def level_now(self) -> float:
         """The level of the last observation; for a trend, that at its end."""
         last = self.regimes[-1]
         if not last.trend or not self.trends:
             return last.mean
-        return last.mean * math.sqrt(1.0 + self.trends[-1].effect)
+        return self.trends[-1].after
 
-    def is_undone(self, change: ChangePoint) -> bool:
-        """Tell whether the level has since recovered from a change; see `has_recovered`."""
-        return self.has_recovered(change.before, change.after)
-
-    def has_recovered(self, before: float, after: float) -> bool:
-        """Tell whether the level has recovered half of a rise or fall, or more.
+    def is_undone(self, finding: Finding) -> bool:
+        """Tell whether the level has since recovered half of a change or drift, or more.
 
         After a spike, half is not enough: the level must be near that before it.
         """
+        before, after = finding.before, finding.after
         if after == before:
             return True
         kept = (self.level_now - before) / (after - before)
         ratio = self.level_now / before
         return kept <= 0.0 or (kept <= RECOVERED and max(ratio, 1.0 / ratio) < 1.0 + LASTING)
-
-    def levels_of(self, trend: Trend) -> tuple[float, float]:
-        """Return the levels at the first and the last observation of a drift."""
-        regime = next(each for each in self.regimes if each.start == trend.start)
-        half = (1.0 + trend.effect) ** 0.5
-        return regime.mean / half, regime.mean * half
-
-    def is_drift_undone(self, trend: Trend) -> bool:
-        """Tell whether the level has since recovered from a drift; see `has_recovered`."""
-        return self.has_recovered(*self.levels_of(trend))
-
-    def recent(self, last: float = RECENT) -> tuple[ChangePoint, ...]:
-        """Return the changes of the last days (of the times, or observations), newest first."""
-        from hindmost.models.changepoint.verdicts import Verdicts  # which are of detections
-
-        return Verdicts(detection=self).recent(self.times[-1] - last)
 
     def status(self, last: float = RECENT) -> str:
         """Return the verdict on the last days: "fail", "warn", "pass" or "unknown".

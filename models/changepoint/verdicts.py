@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from hindmost.models.changepoint.changes import ChangePoint, Trend
+from hindmost.models.changepoint.changes import ChangePoint, Finding
 from hindmost.models.changepoint.detection import RECENT, Detection
 
 PASS, WARN, FAIL, UNKNOWN = "pass", "warn", "fail", "unknown"
@@ -32,12 +32,17 @@ def worst(verdicts: Iterable[str]) -> str:
     return min(verdicts, key=VERDICTS.index, default=PASS)
 
 
+def newest_first(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Return changes and drifts by their last observations, the newest first."""
+    return tuple(sorted(findings, key=lambda each: each.last, reverse=True))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdicts:
     """The verdicts on the findings in a series.
 
     Times (``since``) are in the unit of `times`. A subclass with acknowledgements, or with another
-    unit of time, overrides `is_known`, `is_known_drift`, `times` and `DAY`.
+    unit of time, overrides `is_known`, `times` and `DAY`.
 
     Attributes
     ----------
@@ -59,40 +64,41 @@ class Verdicts:
         """Whether a rise is for the worse."""
         return self.detection.smaller_is_better
 
-    def is_known(self, change: ChangePoint) -> bool:
-        """Tell whether a person has acknowledged a change."""
+    def is_known(self, finding: Finding) -> bool:
+        """Tell whether a person has acknowledged a change or drift."""
         return False
 
-    def is_known_drift(self, trend: Trend) -> bool:
-        """Tell whether a person has acknowledged a drift."""
-        return False
+    def is_worse(self, finding: Finding) -> bool:
+        """Tell whether a change is for the worse: a rise where smaller is better, else a fall.
 
-    # Changes
-
-    def is_worse(self, change: ChangePoint) -> bool:
-        """Tell whether a change is for the worse: a rise where smaller is better, else a fall."""
-        return (change.effect > 0.0) == self.smaller_is_better
-
-    def is_undone(self, change: ChangePoint) -> bool:
-        """Tell whether later changes, or a drift, recovered half of a change or more."""
-        return self.detection.is_undone(change)
-
-    def verdict_on(self, change: ChangePoint) -> str:
-        """Return the verdict on a change.
-
-        "fail" for a confirmed change for the worse, "warn" for one that is not yet confirmed,
-        "pass" for all others: those for the better, those undone since, and those acknowledged.
+        A drift is where its whole interval is, by more than `DRIFT`.
         """
-        if not self.is_worse(change) or self.is_undone(change) or self.is_known(change):
+        if isinstance(finding, ChangePoint):
+            return (finding.effect > 0.0) == self.smaller_is_better
+        low, high = finding.effect_interval
+        # A loss where more is better counts as the share by which it would have to be made up.
+        return (low if self.smaller_is_better else -high / (1.0 + high)) > DRIFT
+
+    def is_undone(self, finding: Finding) -> bool:
+        """Tell whether the level recovered half of a change or drift since, or more."""
+        return self.detection.is_undone(finding)
+
+    def verdict_on(self, finding: Finding) -> str:
+        """Return the verdict on a change or drift.
+
+        "fail" for a confirmed change for the worse, "warn" for one that is not yet confirmed and
+        for a drift, "pass" for all others: those for the better, undone since, or acknowledged.
+        """
+        if not self.is_worse(finding) or self.is_undone(finding) or self.is_known(finding):
             return PASS
-        return FAIL if change.confirmed else WARN
+        return FAIL if isinstance(finding, ChangePoint) and finding.confirmed else WARN
 
-    def is_open(self, change: ChangePoint) -> bool:
-        """Tell whether a change is for the worse, not undone and not acknowledged."""
-        return self.verdict_on(change) != PASS
+    def is_open(self, finding: Finding) -> bool:
+        """Tell whether a change or drift is for the worse, not undone and not acknowledged."""
+        return self.verdict_on(finding) != PASS
 
-    def recent(self, since: float) -> tuple[ChangePoint, ...]:
-        """Return the changes after a time, the newest first.
+    def recent(self, since: float) -> tuple[Finding, ...]:
+        """Return the changes after a time, and the drifts that end after it, the newest first.
 
         A slowdown that was mostly undone after it, soon after it began, but not to the level
         before, belongs to them: without it, a spike would hide the slowdown that it leaves.
@@ -104,71 +110,23 @@ class Verdicts:
             soon = self.times[after.index] - self.times[before.index] <= RECENT * self.DAY
             if soon and not self.is_worse(after) and self.is_open(before):
                 first -= 1
-        return tuple(reversed(changes[first:]))
+        drifts = [each for each in self.detection.trends if self.times[each.last] > since]
+        return newest_first([*changes[first:], *drifts])
 
-    def open_before(self, since: float) -> tuple[ChangePoint, ...]:
-        """Return the open changes up to a time, the newest first; none of a series given up."""
+    def open_before(self, since: float) -> tuple[Finding, ...]:
+        """Return the open changes and drifts up to a time, the newest first.
+
+        A series given up has none.
+        """
         if self.was_given_up(since):
             return ()
-        return tuple(
-            change
-            for change in reversed(self.detection.changes)
-            if self.times[change.index] <= since
-            and self.is_open(change)
-            and change not in self.recent(since)
-        )
+        recent = self.recent(since)
+        older = (each for each in self.detection.findings if each not in recent)
+        return newest_first(filter(self.is_open, older))
 
     def is_suspected(self, since: float) -> bool:
         """Tell whether the method suspects a change after a time."""
         return any(self.times[place] > since for place in self.detection.suspects)
-
-    # Drifts
-
-    def drift(self, since: float) -> Trend | None:
-        """Return the drift that goes on after a time; None if there is none."""
-        trends = self.detection.trends
-        if not trends or self.is_silent(since):
-            return None
-        return trends[-1] if trends[-1].stop == self.detection.observations else None
-
-    def is_bad(self, trend: Trend) -> bool:
-        """Tell whether a drift is for the worse by more than `DRIFT` in its whole interval."""
-        low, high = trend.effect_interval
-        # A loss where more is better counts as the share by which it would have to be made up.
-        worse = low if self.smaller_is_better else -high / (1.0 + high)
-        return worse > DRIFT
-
-    def drifts_badly(self, since: float) -> bool:
-        """Tell whether a drift for the worse goes on that nobody has acknowledged."""
-        trend = self.drift(since)
-        return trend is not None and self.is_bad(trend) and not self.is_known_drift(trend)
-
-    def ended_drifts(self) -> tuple[Trend, ...]:
-        """Return the drifts for the worse that have ended, and are neither undone nor known."""
-        return tuple(
-            trend
-            for trend in self.detection.trends
-            if trend.stop < self.detection.observations
-            and self.is_bad(trend)
-            and not self.detection.is_drift_undone(trend)
-            and not self.is_known_drift(trend)
-        )
-
-    def recent_drifts(self, since: float) -> tuple[Trend, ...]:
-        """Return the drifts for the worse that ended after a time, the newest first."""
-        return tuple(
-            trend for trend in reversed(self.ended_drifts()) if self.times[trend.stop - 1] > since
-        )
-
-    def open_drifts(self, since: float) -> tuple[Trend, ...]:
-        """Return those that ended up to a time, the newest first; none of a series given up."""
-        if self.was_given_up(since):
-            return ()
-        return tuple(
-            trend for trend in reversed(self.ended_drifts()) if self.times[trend.stop - 1] <= since
-        )
-
-    # The series
 
     def is_silent(self, since: float) -> bool:
         """Tell whether there is no result after a time."""
@@ -192,14 +150,14 @@ class Verdicts:
     def status(self, since: float) -> str:
         """Return the worst verdict on what happened after a time.
 
-        The verdicts on its changes; "warn" for a suspected change and for a drift for the worse;
-        "unknown" for a series that is too short to judge, has no result after that time, or whose
-        last observations cannot be judged.
+        The verdicts on its changes and drifts; "warn" for a suspected change; "unknown" for a
+        series that is too short to judge, has no result after that time, or whose last observations
+        cannot be judged.
         """
         if self.detection.too_short or self.is_silent(since):
             return UNKNOWN
         verdicts = {self.verdict_on(change) for change in self.recent(since)}
-        if self.is_suspected(since) or self.drifts_badly(since) or self.recent_drifts(since):
+        if self.is_suspected(since):
             verdicts.add(WARN)
         verdict = worst(verdicts)
         return UNKNOWN if verdict == PASS and self.is_unjudged(since) else verdict

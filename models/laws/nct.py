@@ -13,7 +13,8 @@ With T = (Z + nc) / sqrt(V / df), V chi-squared, the density of T is an integral
 
 J depends on y only through m, which lies between -nc and nc, and log J is smooth. It is therefore
 integrated at a few dozen m and interpolated. No term cancels or overflows, unlike in the usual sums
-of hypergeometric functions.
+of hypergeometric functions. Under the integrand as a density of v, the slope of log J in m is the
+mean of v - m, and that in df the mean of log v.
 """
 
 from __future__ import annotations
@@ -187,6 +188,7 @@ def search(sample: Sample, start: NDArray[np.float64], spread: Spread, *, steps:
         negative_log_likelihood,
         start,
         args=(point, weight),
+        jac=True,
         method="L-BFGS-B",
         bounds=(
             (float(np.log(DF[0])), float(np.log(DF[1]))),
@@ -200,8 +202,8 @@ def search(sample: Sample, start: NDArray[np.float64], spread: Spread, *, steps:
 
 def negative_log_likelihood(
     place: NDArray[np.float64], x: NDArray[np.float64], weight: NDArray[np.float64]
-) -> float:
-    """Return the negative log-likelihood per value at a point of the search.
+) -> tuple[float, NDArray[np.float64]]:
+    """Return the negative log-likelihood per value at a point of the search, and its slopes.
 
     Parameters
     ----------
@@ -211,32 +213,49 @@ def negative_log_likelihood(
         The weights sum to 1.
     """
     law = law_at(place)
-    value = log_density((x - law.loc) / law.scale, law.df, law.nc)
-    return float(np.log(law.scale) - np.dot(weight, value))
+    df, nc = law.df, law.nc
+    y = (x - law.loc) / law.scale
+    value, *slopes = log_density_and_slopes(y, df, nc)
+    mean = float(np.dot(weight, value))
+    in_y, in_df, in_nc = (np.dot(weight, each) for each in slopes)
+    in_log_scale = np.dot(weight, slopes[0] * (nc - y))  # y = (x - place[2]) / scale + nc
+    # How log df, nc and log scale change with the variables of the search.
+    steep, share = np.cosh(place[1]), 1.0 + 0.5 * nc**2 / df
+    of_log_scale = np.array([0.5 * (1.0 - 1.0 / share), -0.5 * nc * steep / (df * share), 0.0, 1.0])
+    slope = of_log_scale * (1.0 - in_log_scale)
+    slope -= [df * in_df, steep * (in_y + in_nc), -in_y / law.scale, 0.0]
+    return float(np.log(law.scale)) - mean, slope
 
 
 def log_density(y: NDArray[np.float64], df: float, nc: float) -> NDArray[np.float64]:
     """Return the logarithm of the density, shape (value,), of degrees of freedom df."""
+    return log_density_and_slopes(y, df, nc)[0]
+
+
+def log_density_and_slopes(
+    y: NDArray[np.float64], df: float, nc: float
+) -> tuple[NDArray[np.float64], ...]:
+    """Return log f and its slopes in y, df and nc, each of shape (value,)."""
     radius = np.hypot(np.sqrt(df), y)
-    m = nc * (y / radius)
+    sine, cosine = y / radius, np.sqrt(df) / radius
+    m = nc * sine
     low, high = float(m.min()) - STEP, float(m.max()) + STEP
     grid = np.linspace(low, high, max(2 * DEGREE, int((high - low) / STEP) + 2))
-    log_j = interpolate.make_interp_spline(grid, integral(df, grid), k=DEGREE)
+    found = interpolate.make_interp_spline(grid, integral(df, grid), k=DEGREE)(m)
+    log_j, in_m, in_df = np.asarray(found, np.float64).T
     constant = (
         -0.5 * np.log(2.0 * np.pi * df) - (0.5 * df - 1.0) * np.log(2.0) - special.gammaln(0.5 * df)
     )
     stretch = np.log(radius / np.sqrt(df))
-    value = (
-        constant
-        - (df + 1.0) * stretch
-        - 0.5 * df * (nc / radius) ** 2
-        + np.asarray(log_j(m), np.float64)
-    )
-    return np.asarray(value, np.float64)
+    value = constant - (df + 1.0) * stretch - 0.5 * (nc * cosine) ** 2 + log_j
+    in_y = (sine * ((nc * cosine) ** 2 - (df + 1.0)) + in_m * nc * cosine**2) / radius
+    of_constant = -0.5 * (1.0 / df + np.log(2.0) + special.digamma(0.5 * df))
+    in_df = in_df + of_constant - stretch - 0.5 * y * in_y / df
+    return value, in_y, in_df, in_m * sine - nc * cosine**2
 
 
 def integral(df: float, m: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return log J, shape (value,), by the trapezoidal rule."""
+    """Return log J and its slopes in m and df, shape (value, 3), by the trapezoidal rule."""
     root = np.sqrt(m * m + 4.0 * (df + 1.0))
     # The maximum of the integrand in log v: of two equal forms, the one that does not cancel.
     top = np.where(m > 0.0, 0.5 * (m + root), 2.0 * (df + 1.0) / (root - m))
@@ -256,5 +275,9 @@ def integral(df: float, m: NDArray[np.float64]) -> NDArray[np.float64]:
     # The upper limit: to the right of the maximum the integrand falls at least like a Gaussian.
     right = np.log(top + np.sqrt(2.0 * NEGLIGIBLE))
     log_v = low + (right - low) * np.linspace(0.0, 1.0, NODES)[:, None]
-    total = np.exp(integrand(log_v) - peak).sum(axis=0)
-    return np.asarray(peak + np.log(total * (right - low) / (NODES - 1)))
+    v = np.exp(log_v)
+    density = np.exp((df + 1.0) * log_v - 0.5 * (v - m) ** 2 - peak)
+    total = density.sum(axis=0)
+    log_j = peak + np.log(total * (right - low) / (NODES - 1))
+    means = [np.einsum("ij,ij->j", density, each) / total for each in (v, log_v)]
+    return np.stack([log_j, means[0] - m, means[1]], axis=1)

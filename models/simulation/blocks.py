@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -57,8 +57,9 @@ class EventBlock:
     group : int array, shape (iteration, rank, event), or None
         The rank that stands for those that take part in a collective: its root, or any of them if
         it is over some ranks only; `NO_GROUP` otherwise. Of a non-blocking one with a root, the one
-        rank that a rank needs, itself if none; `NO_GROUP` if all. None: all collectives are over
-        all ranks, and have no root.
+        rank that a rank needs, itself if none; `NO_GROUP` if all. Of a receipt, bit i for the i-th
+        of a rank's neighbours whose message it needs; `NO_GROUP`, which has all bits, for all.
+        None: all collectives are over all ranks and have no root, and all neighbours are needed.
     """
 
     kind: NDArray[np.uint8]
@@ -110,14 +111,10 @@ class Neighbours:
         Ranks that send, ordered by the rank that receives.
     first : int64 array, shape (rank + 1,)
         Rank p receives from ``source[first[p]:first[p + 1]]``.
-    silent : bool array, shape (event, edge)
-        Edges without a message at an event, by its place in the body, as where each direction is
-        exchanged apart. Empty if all have one at every exchange.
     """
 
     source: NDArray[np.int64]
     first: NDArray[np.int64]
-    silent: NDArray[np.bool_] = field(default_factory=lambda: np.empty((0, 0), np.bool_))
 
     @classmethod
     def of_edges(

@@ -247,7 +247,6 @@ class EventSimulator:
                 self._exchanges_meet,
                 self._neighbours.first,
                 self._neighbours.source,
-                self._neighbours.silent,
                 self.clock,
                 self._sent,
                 self._come,
@@ -278,7 +277,7 @@ def as_float64(values: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
 
 @declared(
     "(u1[:,::1], f8[:,:,::1], f8[:,:,::1], f8[:,::1], f8[:,:,::1], b1[:,:,::1], "
-    "i4[:,:,::1], b1[::1], f8[:,::1], f8[:,::1], i8, b1, b1, i8[::1], i8[::1], b1[:,::1], "
+    "i4[:,:,::1], b1[::1], f8[:,::1], f8[:,::1], i8, b1, b1, i8[::1], i8[::1], "
     "f8[::1], f8[::1], f8[::1], f8[::1], f8[:,::1], i4[:,::1], i8[::1], i8[::1], f8[:,::1], "
     "f8[:,:,::1], f8[:,::1], i4[:,::1], i8[::1], b1[:,::1], f8[:,::1])"
 )
@@ -298,7 +297,6 @@ def walk_events(
     exchanges_meet: bool,
     first: NDArray[np.int64],
     source: NDArray[np.int64],
-    silent: NDArray[np.bool_],
     clock: NDArray[np.float64],
     sent: NDArray[np.float64],
     come_to: NDArray[np.float64],
@@ -435,8 +433,9 @@ def walk_events(
                     come = clock[rank] + least
                     if noting:
                         costs[place, rank] = least
+                    needs = group[body, rank, event] if group.size else NO_GROUP
                     for edge in range(first[rank], first[rank + 1]):
-                        if silent.size and silent[event, edge]:
+                        if not (needs >> min(edge - first[rank], 31)) & 1:
                             continue
                         other = source[edge]
                         meet = exchanges_meet and sent[rank] > left[other]

@@ -8,7 +8,8 @@ Other sends, and other libraries, may be through at once.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,8 +31,6 @@ CLOCKS_S = 1e-6
 """By which the clocks of ranks may differ, if nothing larger is known."""
 MEETING = 0.75
 """Share of them that must last until the neighbours come to their own receipts."""
-EARLY = 0.05
-"""Share of exchanges that a rank leaves before a neighbour sent, which then sends it nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +49,8 @@ class Receipts:
     spent : float64 array, shape (receipt, rank), seconds
         How long it receives. A rank that takes no part in an exchange spends no time in it, and has
         no work before the send either.
+    needs : int array, shape (receipt, rank), or None
+        Of which neighbours it needs a message; see ``group`` of `EventBlock`.
     body, event : int64 array, shape (receipt,)
     """
 
@@ -57,6 +58,7 @@ class Receipts:
     sent: NDArray[np.float64]
     left: NDArray[np.float64]
     spent: NDArray[np.float64]
+    needs: NDArray[np.integer[Any]] | None
     body: NDArray[np.int64]
     event: NDArray[np.int64]
 
@@ -104,6 +106,7 @@ class Exchanges:
                 block, leave, at, start.min(axis=1) if first_s is None else first_s
             ),
             spent=block.duration[body, :, event].astype(np.float64),
+            needs=None if block.group is None else block.group[body, :, event],
             body=body,
             event=event,
         )
@@ -182,8 +185,10 @@ def latest_of_neighbours(
             left=found.left[:, source],
             exchanges_meet=exchanges_meet,
         )
-        if neighbours.silent.size:
-            there[neighbours.silent[found.event]] = -np.inf
+        if found.needs is not None:
+            place = np.arange(source.size) - np.repeat(neighbours.first[:-1], edges)
+            needs = found.needs[:, np.repeat(np.arange(edges.size), edges)]
+            there[(needs >> np.minimum(place, 31)) & 1 == 0] = -np.inf
         first = neighbours.first[receivers]
         released[:, receivers] = np.maximum.reduceat(there, first, axis=1)
     return released
@@ -207,36 +212,6 @@ def released_by(
         Of its neighbour: see `Receipts`.
     """
     return np.where(own_sent > left, come, sent) if exchanges_meet else sent
-
-
-def with_silent(
-    start: NDArray[np.float64],
-    block: EventBlock,
-    neighbours: Neighbours,
-    clock_s: float = 0.0,
-) -> Neighbours:
-    """Return the neighbours with the edges that have no message at an event.
-
-    Where a rank often leaves an exchange before a neighbour has sent anything, it waits for no
-    message of it there: each direction may be exchanged apart.
-
-    Parameters
-    ----------
-    start, block, neighbours, clock_s
-        See `exchanges_meet`.
-    """
-    edges = np.diff(neighbours.first)
-    target, source = np.repeat(np.arange(edges.size), edges), neighbours.source
-    events = block.kind.shape[1]
-    early, there = np.zeros((2, events, source.size), np.int64)
-    exchanges = Exchanges(start.shape[1])
-    for rows in slabs(len(start), max(source.size, 2 * edges.size * events)):
-        found = exchanges.advance(start[rows], block.part(rows))
-        left = (found.come + found.spent)[:, target]
-        np.add.at(early, found.event, found.sent[:, source] > left + APART_S + clock_s)
-        np.add.at(there, found.event, 1)
-    silent = early > EARLY * there
-    return replace(neighbours, silent=silent) if silent.any() else neighbours
 
 
 def count_meetings(

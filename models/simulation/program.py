@@ -32,7 +32,7 @@ from hindmost.models.simulation.blocks import (
     EventBlock,
     Neighbours,
 )
-from hindmost.models.simulation.exchanges import exchanges_meet, with_silent
+from hindmost.models.simulation.exchanges import exchanges_meet
 from hindmost.models.simulation.length import CycleCounts, SolveShape, checked, choose_bodies
 from hindmost.models.simulation.recorded import moments, releases
 from hindmost.text import percent
@@ -286,7 +286,7 @@ def recorded_program(
             "nothing can be replayed. If ranks do wait, they do so outside MPI, in threads that "
             "are not recorded, or between the iterations."
         )
-    neighbours = with_silent(start, block, Neighbours.of_edges(ranks, edge_source, edge_target))
+    neighbours = Neighbours.of_edges(ranks, edge_source, edge_target)
     come, leave = moments(start, block)
     meeting = exchanges_meet(start, block, neighbours)
     release = releases(start, block, come, leave, neighbours, exchanges_meet=meeting)

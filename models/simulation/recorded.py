@@ -140,7 +140,6 @@ def released_by(
         np.ascontiguousarray(leave),
         neighbours.first,
         neighbours.source,
-        neighbours.silent,
         receipts_send,
         exchanges_meet and not receipts_send,
         np.empty((0, 0, 0), np.bool_) if block.absent is None else block.absent,
@@ -153,7 +152,7 @@ def released_by(
 
 
 @declared(
-    "(u1[:,::1], b1[::1], f8[:,::1], f8[:,:,::1], f8[:,:,::1], i8[::1], i8[::1], b1[:,::1], b1, "
+    "(u1[:,::1], b1[::1], f8[:,::1], f8[:,:,::1], f8[:,:,::1], i8[::1], i8[::1], b1, "
     "b1, b1[:,:,::1], i4[:,:,::1], f8[:,::1], f8[:,:,::1], i4[:,:,::1])"
 )
 def find_releases(
@@ -164,7 +163,6 @@ def find_releases(
     leave: NDArray[np.float64],
     first: NDArray[np.int64],
     source: NDArray[np.int64],
-    silent: NDArray[np.bool_],
     receipts_send: bool,
     exchanges_meet: bool,
     absent: NDArray[np.bool_],
@@ -235,8 +233,9 @@ def find_releases(
                 for rank in range(ranks):
                     if missing and absent[body, rank, event]:
                         continue
+                    needs = group[body, rank, event] if group.size else NO_GROUP
                     for edge in range(first[rank], first[rank + 1]):
-                        if silent.size and silent[event, edge]:
+                        if not (needs >> min(edge - first[rank], 31)) & 1:
                             continue
                         other = source[edge]
                         there = sent[other]

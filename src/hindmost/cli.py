@@ -338,9 +338,9 @@ def convert_what_waits(arguments: argparse.Namespace) -> None:
     folders = [Path(each) for each in (given if isinstance(given, list) else [])]
     waiting = [folder for folder in folders if folder.is_dir() and any(folder.glob("*.raw"))]
     if waiting:
-        pending = importlib.import_module("hindmost.harness.attach.pending")
+        conversion = importlib.import_module("hindmost.harness.attach.convert")
         for folder in waiting:
-            pending.convert_finished(folder, warn)
+            conversion.convert_finished(folder, warn)
 
 
 def tell_compilation() -> None:

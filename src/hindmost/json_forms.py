@@ -53,9 +53,8 @@ from hindmost.analysis.whatif.traces import TraceReplay
 from hindmost.harness.verbs.doctor import Diagnosis
 from hindmost.harness.verbs.predict_adaptive import MeshChoice
 from hindmost.jobs.collection import Collected
-from hindmost.jobs.core.plan import Cost, Plan
+from hindmost.jobs.core.plan import Plan
 from hindmost.jobs.folder import Submitted
-from hindmost.jobs.plan.estimate import RunTimeEstimate
 from hindmost.jobs.state import StudyState
 from hindmost.models.adaptive.machine import SystemNoise
 from hindmost.models.adaptive.offline import Application
@@ -155,9 +154,8 @@ FORMS: dict[str, type | dict[str, Any]] = {
     },
     "study plan": {
         "**": Plan,
-        "core_hours": Cost,
+        "core_hours": float,
         "scripts": list[str],
-        "estimate": RunTimeEstimate | None,
     },
     "study submit": {
         "study": str,

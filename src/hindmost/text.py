@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
@@ -57,6 +57,12 @@ def named_ranks(ranks: Iterable[int], size: int, most: int = 4) -> str:
         return "all ranks"
     others = f" and {len(numbers) - most} others" if len(numbers) > most else ""
     return f"{plural(len(numbers), 'rank')} {', '.join(map(str, numbers[:most]))}{others}"
+
+
+def first_of(texts: Sequence[str], joint: str = ", ", most: int = 4) -> str:
+    """Write the first texts, and how many others there are: ``a; b; c; d; and 3 others``."""
+    left = len(texts) - most
+    return joint.join([*texts[:most], *([f"and {left} others"] if left > 0 else [])])
 
 
 def either(choices: Iterable[object]) -> str:

@@ -5,9 +5,10 @@ import pytest
 
 from hindmost.harness.krylov.recorded import residual_norms
 from hindmost.harness.krylov.solvers import SOLVERS
-from hindmost.harness.recorder.bodies import Recording, find_bodies
+from hindmost.harness.recorder.bodies import find_bodies
 from hindmost.harness.recorder.clock import own_clock
 from hindmost.harness.recorder.library import RECORD, Flag
+from hindmost.harness.recorder.recording import Recording
 from hindmost.harness.runfile.bodies import PHASES
 from hindmost.models.events import EventKind
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from hindmost.harness.recorder.events import events_of_bodies
+from hindmost.harness.recorder.library import RECORD, Flag
+from hindmost.harness.runfile.bodies import RankEvents
 from hindmost.harness.runfile.common_events import common_sequence, most_pending
 from hindmost.models.events import EventKind
 from hindmost.models.simulation.blocks import Neighbours
@@ -90,3 +93,39 @@ def test_collectives_of_some_ranks_have_no_common_sequence() -> None:
 )
 def test_collectives_under_way(kinds: list[list[int]], pending: int) -> None:
     assert most_pending(np.array(kinds, np.uint8)) == pending
+
+
+def test_what_a_receipt_needs_is_said_by_other_sources() -> None:
+    one = np.zeros((1, 6), np.float32)
+    events = RankEvents(
+        kind=np.full((1, 6), RECEIVE, np.uint8),
+        work=one,
+        duration=one,
+        needs=np.array([[0, 1, 2, 3, 4, -1]], np.int32),
+        sources=(7, 3, -1),
+    )
+    found = events.needs_by([3, 5, 7])
+    assert found is not None
+    # Who is not among the sources may be anyone.
+    assert found.tolist() == [[0, 4, 1, 5, -1, -1]]
+
+
+def test_calls_in_a_row_need_all_their_sources() -> None:
+    classes = ("waits_all", "starts_send")
+    calls = np.zeros(6, RECORD)
+    calls["begin_ns"] = np.arange(6) * 100
+    calls["end_ns"] = calls["begin_ns"] + 50
+    calls["what"] = [-1, -1, -2, -1, -2, -1]
+    calls["flags"] = [Flag.GROUP, Flag.GROUP, 0, Flag.GROUP, 0, Flag.GROUP]
+    calls["count"] = [1, 2, 0, 0, 0, 4]
+    begin, end = np.array([0]), np.array([600])
+    found, _ = events_of_bodies(begin, end, calls, classes, (7, 3))
+    assert found is not None
+    assert found.needs is not None
+    assert found.kind.tolist() == [[RECEIVE, SEND, RECEIVE, SEND, RECEIVE]]
+    assert found.needs.tolist() == [[3, -1, 0, -1, -1]]  # of a third source nothing is known
+    calls["flags"][1] = 0  # a call that does not say which
+    found, _ = events_of_bodies(begin, end, calls, classes, (7, 3))
+    assert found is not None
+    assert found.needs is not None
+    assert found.needs[0, 0] == -1

@@ -39,7 +39,7 @@ def test_an_earlier_file_is_read(earlier: Path, name: str) -> None:
     assert run.columns == (1 if "reduced" in name else 2)
     first = EARLIER_PHASES if name < "version-3" else PHASES
     assert run.phases[: len(first)] == first
-    assert run.contexts.count == 1
+    assert (run.contexts.count > 1) == (name > "version-4")
     work = sum(run.phase(each) for each in run.phases if each not in NOT_WORK)
     np.testing.assert_allclose(run.work, work)
     assert (run.unclassified_share >= 0.0).all()

@@ -109,7 +109,7 @@ def write_nights(folder: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("verb", COMPILED)
+@pytest.mark.parametrize("verb", [pytest.param("scale", marks=pytest.mark.slow), "history"])
 def test_a_first_command_compiles_little_and_says_so_once(verb: str, tmp_path: Path) -> None:
     path = write_experiment(tmp_path) if verb == "scale" else write_nights(tmp_path)
     first = use(tmp_path, verb, str(path), "--json")

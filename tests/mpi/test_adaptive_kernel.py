@@ -12,7 +12,7 @@ from tests.conftest import Ranks
 pytestmark = pytest.mark.mpi
 
 PROGRAM = """
-import hashlib, json, math
+import hashlib, json, math, time
 from dataclasses import replace
 from pathlib import Path
 import numpy as np
@@ -22,7 +22,7 @@ from hindmost.harness.adaptive.checkpoint import CheckpointSetting, read_setting
 from hindmost.harness.adaptive.decks import Deck
 from hindmost.harness.adaptive.phases import PhaseClock
 
-ranks = MPI.COMM_WORLD.Dup()
+world = MPI.COMM_WORLD
 BASE = (24, 16)
 FLOW = Deck(
     name="small", summary="", columns=24, rows=16, spacing=0.04,
@@ -97,39 +97,38 @@ def gone_on(which):
     return ended(kernel)
 """
 
-MANY = """
-found = {
-    "flow": told(made(FLOW), 20),
-    "rarely moved": told(made(FLOW, threshold=1.3), 20),
-    "warm": told(made(WARM), 8),
-}
-"""
-SAVE = """
-found["saved"] = {which: saved(which) for which in GOING_ON}
-"""
-GO_ON = """
-mine = [which for which, count in GOING_ON.items() if count == ranks.size]
-found["gone on"] = {which: gone_on(which) for which in mine}
-"""
-TELL = """
-if ranks.rank == 0:
-    print(json.dumps(found))
+ON_RANKS = """
+def found():
+    told_of = {
+        "flow": told(made(FLOW), 20),
+        "rarely moved": told(made(FLOW, threshold=1.3), 20),
+        "warm": told(made(WARM), 8),
+    }
+    if ranks.size == 2:
+        told_of["saved"] = {which: saved(which) for which in GOING_ON}
+    mine = [which for which, count in GOING_ON.items() if count == ranks.size]
+    return {**told_of, "gone on": {which: gone_on(which) for which in mine}}
+
+everything = {}
+for count in (2, 1, 3):
+    ranks = world.Split(world.rank < count, world.rank)
+    if world.rank < count:
+        everything[count] = found()
+    waiting = world.Ibarrier()
+    while not waiting.Test():
+        time.sleep(0.005)
+if world.rank == 0:
+    print(json.dumps(everything))
 """
 
 
 @pytest.fixture(scope="module")
 def on_ranks(module_ranks: Ranks) -> dict[int, dict[str, Any]]:
-    """Return what the kernel did on 1, 2 and 3 ranks; two save, and two and three go on."""
+    """Return what the kernel did on 1, 2 and 3 of three ranks; two save, and two and three go on."""
     numbers = f"CYCLES, SAVED_AT, GOING_ON = {CYCLES}, {SAVED_AT}, {GOING_ON_AS_IT_WAS}\n"
-    head = PROGRAM + numbers + CHECKPOINTS
-
-    def ask(count: int, *parts: str) -> dict[str, Any]:
-        done = module_ranks(count, script="".join((head, "found = {}\n", *parts, TELL)))
-        assert done.returncode == 0, done.stderr
-        told: dict[str, Any] = json.loads(done.stdout)
-        return told
-
-    return {2: ask(2, MANY, SAVE, GO_ON), 1: ask(1, MANY), 3: ask(3, MANY, GO_ON)}
+    done = module_ranks(3, script="".join((PROGRAM, numbers, CHECKPOINTS, ON_RANKS)))
+    assert done.returncode == 0, done.stderr
+    return {int(count): told for count, told in json.loads(done.stdout).items()}
 
 
 @pytest.mark.parametrize("count", [2, 3])

@@ -310,7 +310,9 @@ def test_time_in_files_is_named(
 
 
 def test_a_script_of_ones_own(loop: Path, tmp_path: Path) -> None:
-    printed = alone("--print-env", "--out", "runs", "--iterate-at", "MPI_Sendrecv", folder=tmp_path)
+    printed = alone(
+        "--print", "env", "--out", "runs", "--iterate-at", "MPI_Sendrecv", folder=tmp_path
+    )
     assert printed.returncode == 0, printed.stderr
     script = f"{printed.stdout}\n{loop} none"
     subprocess.run(["sh", "-ec", script], check=True, cwd=tmp_path, timeout=60)
@@ -324,7 +326,7 @@ def test_a_script_of_ones_own(loop: Path, tmp_path: Path) -> None:
 
 def test_the_examples(tmp_path: Path) -> None:
     examples, program = ROOT / "examples" / "attach", tmp_path / "heat"
-    include = alone("--print-include", folder=tmp_path).stdout.strip()
+    include = alone("--print", "include", folder=tmp_path).stdout.strip()
     words = (f"-I{include}", "-o", str(program), str(examples / "heat.c"), "-lm")
     subprocess.run([current_stack().mpicc, *words], check=True, timeout=120)
     heat = alone("--out", "runs", "--", program, "50", folder=tmp_path)

@@ -53,7 +53,7 @@ def test_a_loop_in_fortran(binding: str, ranks: Ranks, tmp_path: Path) -> None:
 def test_every_call_from_fortran_is_seen(binding: str, tmp_path: Path) -> None:
     source = PROGRAMS / "calls_fortran.F90"
     program = compiled_fortran(tmp_path, f"-D{binding}", source)
-    printed = alone("--print-env", "--out", "runs", folder=tmp_path)
+    printed = alone("--print", "env", "--out", "runs", folder=tmp_path)
     assert printed.returncode == 0, printed.stderr
     subprocess.run(["sh", "-ec", f"{printed.stdout}\n{program}"], check=True, cwd=tmp_path)
     (folder,) = (tmp_path / "runs").glob("*.raw")
@@ -68,7 +68,7 @@ def test_every_call_from_fortran_is_seen(binding: str, tmp_path: Path) -> None:
 
 
 def test_the_example_in_fortran(tmp_path: Path) -> None:
-    include = alone("--print-include", folder=tmp_path).stdout.strip()
+    include = alone("--print", "include", folder=tmp_path).stdout.strip()
     source = ROOT / "examples" / "attach" / "heat.f90"
     program = compiled_fortran(tmp_path, "-O2", f"{include}/hindmost.f90", source)
     heat = alone("--out", "runs", "--", program, folder=tmp_path)

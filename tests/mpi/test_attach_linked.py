@@ -41,7 +41,7 @@ int PMPI_Get_library_version(char *version, int *size) {
 @pytest.fixture(scope="module")
 def linked() -> list[str]:
     """Return the words that link the recorder into a program."""
-    return alone("--print-link", folder=ROOT).stdout.split()
+    return alone("--print", "link", folder=ROOT).stdout.split()
 
 
 def test_a_program_with_the_recorder_in_it(linked: list[str], tmp_path: Path) -> None:
@@ -65,7 +65,7 @@ def test_a_program_with_other_rights_does_not_follow_the_environment(linked: lis
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         program = compiled(folder, "loop", f"-I{ATTACH}", *linked)
-        printed = alone("--print-env", "--out", "runs", folder=folder)
+        printed = alone("--print", "env", "--out", "runs", folder=folder)
         for path, mode in ((folder, 0o755), (folder / "runs", 0o777)):
             path.chmod(mode)
         for settings in (folder / "runs").iterdir():

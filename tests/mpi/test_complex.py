@@ -40,7 +40,7 @@ def test_a_complex_petsc_runs_what_a_real_one_does(
     io.mmwrite(tmp_path / "a.mtx", sparse.coo_array(matrix), field="complex")
     io.mmwrite(tmp_path / "b.mtx", np.full((40, 1), 1.0 + 2.0j), field="complex")
     asked = {
-        "matrix": ("a.mtx", "--rhs", "b.mtx", "--solver", "gmres", "--rtol", "1e-9"),
+        "matrix": ("a.mtx", "b.mtx", "--solver", "gmres", "--rtol", "1e-9"),
         "jacobi-3d": ("--unknowns", "300"),
         "ice-flow": ("--unknowns", "2000", "--step", "1", "--solver", "gmres"),
     }  # fmt: skip

@@ -73,7 +73,7 @@ solve()
 
 def recorded(folder: Path, *words: str | Path, ranks: int = 0, status: int = 0) -> RawProgram:
     """Run a program with all of its calls recorded until it ends so; read what it left."""
-    printed = alone("--print-env", "--out", "runs", "--iterate-at", "auto", folder=folder)
+    printed = alone("--print", "env", "--out", "runs", "--iterate-at", "auto", folder=folder)
     assert printed.returncode == 0, printed.stderr
     started: list[str | Path] = ["sh", "-ec", f'{printed.stdout}\nexec "$@"', "sh", *words]
     launcher: list[str | Path] = [BIN / "mpiexec", "-n", str(ranks)] if ranks else []

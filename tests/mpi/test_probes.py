@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from tests.conftest import Ranks
 from tests.documents import as_declared
+from tests.mpi.commands import Done, run_several
 
 from hindmost.harness.runfile.machine_file import read_machine
 
@@ -130,17 +131,24 @@ ELSEWHERE: dict[str, Any] = {
 }
 
 
+@pytest.fixture(scope="module")
+def refused(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Done]]:
+    """Return a folder, and what became of bad commands in it, in one launch."""
+    folder = tmp_path_factory.mktemp("refused")
+    (folder / "stencil.py").write_text(STENCIL)
+    (folder / "elsewhere.json").write_text(json.dumps(ELSEWHERE))
+    commands = {name: ["probe", *words] for name, (words, _, _) in BAD.items()}
+    return folder, run_several(folder, 2, commands)
+
+
 @pytest.mark.parametrize("name", BAD)
-def test_bad_input_has_one_message(
-    ranks: Ranks, kernel: dict[str, str], tmp_path: Path, name: str
-) -> None:
-    words, status, word = BAD[name]
-    (tmp_path / "elsewhere.json").write_text(json.dumps(ELSEWHERE))
-    done = ranks(2, "probe", *words, environment=kernel)
+def test_bad_input_has_one_message(refused: tuple[Path, dict[str, Done]], name: str) -> None:
+    _, status, word = BAD[name]
+    folder, done = refused[0], refused[1][name]
     assert done.returncode == status, done.stderr
     assert len(messages(done.stderr)) == 1, done.stderr
     assert word in done.stderr
-    assert json.loads((tmp_path / "elsewhere.json").read_text()) == ELSEWHERE
+    assert json.loads((folder / "elsewhere.json").read_text()) == ELSEWHERE
 
 
 COLD_CACHE = """

@@ -62,7 +62,13 @@ def patterns(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def recorded(patterns: Path) -> dict[str, list[Run]]:
     """Return the runs of all cases."""
-    cases = [*KINDS, "file", "part on four", *(f"{how} found" for how in FOUND)]
+    cases = [
+        *KINDS,
+        "file",
+        "part on four",
+        "directions on four",
+        *(f"{how} found" for how in FOUND),
+    ]
     return record_all(patterns.parent, {case: program_of(patterns, case) for case in cases})
 
 
@@ -117,6 +123,19 @@ def test_collectives_of_some_ranks(recorded: dict[str, list[Run]], patterns: Pat
     assert group[5, :, 0].tolist() == [0, 0, 2, 2]
     assert group[5, :, 1].tolist() == [0, 0, 2, 2]
     assert (group[5, :, 2:] == -1).all()
+
+
+def test_each_direction_waits_for_its_own_neighbour(
+    recorded: dict[str, list[Run]], patterns: Path
+) -> None:
+    run = replayed(recorded, patterns, "directions on four")
+    edges, needs = run.edges, run.variable("event_needs")
+    assert (run.variable("event_kind") == [SEND, RECEIVE, SEND, RECEIVE]).all()
+    for rank in range(4):
+        sources = edges.source[edges.target == rank].tolist()
+        assert sorted(sources) == sorted([(rank - 1) % 4, (rank + 1) % 4])
+        wanted = [1 << sources.index((rank + way) % 4) for way in (-1, 1)]
+        assert (needs[:, rank] == [-1, wanted[0], -1, wanted[1]]).all()
 
 
 def test_access_to_files_is_not_the_network(recorded: dict[str, list[Run]], patterns: Path) -> None:

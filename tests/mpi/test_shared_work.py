@@ -8,6 +8,7 @@ import pytest
 from tests.analysis.history.planted import noise, stepped, write_nights
 from tests.analysis.scaling.experiments import TRUTH, write_text
 from tests.conftest import Ranks
+from tests.mpi.commands import run_several
 
 from hindmost.cli import main
 
@@ -44,15 +45,18 @@ def test_parts_are_done_on_other_ranks(ranks: Ranks) -> None:
 
 @pytest.mark.mpi
 def test_two_ranks_give_the_answer_of_one_to_the_bit(
-    ranks: Ranks, tmp_path: Path, run_file: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, run_file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     experiment = write_text(tmp_path / "e.txt", TRUTH, noise=0.02, repetitions=3, seed=3)
     write_nights(tmp_path / "nights", CASES, range(NIGHTS))
     replay = ["whatif", str(run_file), "--speed", "rank 1: x0.5", "--noise", "exponential:mean=1ms"]
-    commands = (["scale", str(experiment)], ["history", str(tmp_path / "nights")], replay)
-    for words in commands:
-        main([*words, "--json"])
-        assert ranks(2, *words, "--json").stdout == capsys.readouterr().out
+    asked = (["scale", str(experiment)], ["history", str(tmp_path / "nights")], replay)
+    commands = {words[0]: [*words, "--json"] for words in asked}
+    (tmp_path / "two").mkdir()
+    done = run_several(tmp_path / "two", 2, commands)
+    for verb, words in commands.items():
+        main(words)
+        assert done[verb].stdout == capsys.readouterr().out
 
 
 @pytest.mark.mpi

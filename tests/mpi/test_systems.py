@@ -228,7 +228,7 @@ def test_runs_say_which_system_they_solved(tmp_path: Path, matrices: Path) -> No
     asked = {
         "ice-flow": ("--grid", "6x5x4", "--case", "Z", "--step", "1"),
         "laplacian-3d": ("--unknowns", "1000"),
-        "matrix": (str(file), "--rhs", "b.mtx"),
+        "matrix": (str(file), "b.mtx"),
     }
     more = ("--solver", "gmres", "--iterations", "20", "--out", "runs")
     commands = {name: ("run", name, *words, *more) for name, words in asked.items()}

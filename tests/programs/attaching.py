@@ -20,7 +20,7 @@ from tests.conftest import BIN, ROOT
 
 import hindmost
 from hindmost.cli import main
-from hindmost.harness.attach.pending import convert_all
+from hindmost.harness.attach.convert import convert_all
 from hindmost.harness.runfile.reader import Run
 from hindmost.harness.stack import current_stack
 
@@ -88,7 +88,7 @@ class Program:
 
 
 def record_all(folder: Path, programs: Mapping[str, Program]) -> dict[str, list[Run]]:
-    """Record programs from one script with ``--print-env``, and convert what each left.
+    """Record programs from one script with ``--print env``, and convert what each left.
 
     `hindmost attach` starts Python for each, which takes longer than most of them.
 
@@ -100,7 +100,9 @@ def record_all(folder: Path, programs: Mapping[str, Program]) -> dict[str, list[
     lines = []
     for name, program in programs.items():
         with redirect_stdout(io.StringIO()) as said:
-            assert main(["attach", "--print-env", "--out", f"{folder / name}", *program.words]) == 0
+            assert (
+                main(["attach", "--print", "env", "--out", f"{folder / name}", *program.words]) == 0
+            )
         launcher = [BIN / "mpiexec", "-n", program.ranks] if program.ranks > 1 else []
         words = shlex.join(map(str, [*launcher, *program.command]))
         lines.append(f"({said.getvalue()}\n{words}) || true")

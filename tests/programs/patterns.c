@@ -66,6 +66,13 @@ static void exchange(const char *how, MPI_Request persistent[4], MPI_Comm ring, 
       MPI_Testsome(2, q, &count, which, MPI_STATUSES_IGNORE);
       if (!count) MPI_Waitsome(2, q, &count, which, MPI_STATUSES_IGNORE);
     }
+  } else if (!strcmp(how, "directions")) {
+    for (int way = 0; way < 2; way++) {
+      MPI_Irecv(theirs, COUNT, MPI_DOUBLE, way ? next : last, 4, MPI_COMM_WORLD, &q[0]);
+      MPI_Isend(mine, COUNT, MPI_DOUBLE, way ? last : next, 4, MPI_COMM_WORLD, &q[1]);
+      work(rank == way ? 5e-4 : 1e-4);
+      MPI_Waitall(2, q, MPI_STATUSES_IGNORE);
+    }
   } else if (!strcmp(how, "neighbours")) {
     MPI_Neighbor_allgather(mine, 1, MPI_DOUBLE, theirs, 1, MPI_DOUBLE, ring);
   } else if (!strcmp(how, "ineighbours")) {

@@ -32,7 +32,6 @@ def prepare(slurm: ModuleType, monkeypatch: pytest.MonkeyPatch, wanted: str, **a
 def test_what_is_installed(
     slurm: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert prepare(slurm, monkeypatch, "no", may_install=True) == []
     assert prepare(slurm, monkeypatch, "if-possible", may_install=True, missing=[]) == []
     assert capsys.readouterr().out == ""
     assert "slurmctld" in prepare(slurm, monkeypatch, "if-possible", may_install=True)

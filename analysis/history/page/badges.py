@@ -11,8 +11,7 @@ from hindmost.analysis.history.judged_series import JudgedSeries
 from hindmost.analysis.history.study import HistoryStudy
 from hindmost.analysis.readers.history import SeriesName
 from hindmost.analysis.show.templates import rendered
-from hindmost.models.changepoint import ChangePoint
-from hindmost.models.changepoint.changes import more_and_less
+from hindmost.models.changepoint.changes import Finding, more_and_less
 from hindmost.models.changepoint.robust.method import LEVEL
 from hindmost.models.changepoint.verdicts import FAIL, PASS, UNKNOWN, WARN
 
@@ -35,7 +34,7 @@ def interval_level(study: HistoryStudy) -> float:
     return float(study.settings.get("level", LEVEL))
 
 
-def change_badge(judged: JudgedSeries, change: ChangePoint, since: float) -> str:
+def change_badge(judged: JudgedSeries, change: Finding, since: float) -> str:
     """Return the verdict on a change; one before a time that is still there is open."""
     if judged.acknowledgement(change):
         return KNOWN
@@ -45,7 +44,7 @@ def change_badge(judged: JudgedSeries, change: ChangePoint, since: float) -> str
 def series_badge(judged: JudgedSeries, since: float) -> str:
     """Return the verdict on a series by its changes after a time (seconds since 1970, UTC)."""
     verdict = judged.status(since)
-    if verdict == PASS and (judged.open_before(since) or judged.open_drifts(since)):
+    if verdict == PASS and judged.open_before(since):
         return OPEN
     if verdict == PASS and any(judged.acknowledgement(change) for change in judged.recent(since)):
         return KNOWN

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Sequence
 
 from hindmost.analysis.history.change_groups import (
-    ChangeGroup,
     SeriesChange,
     group_changes,
     open_before,
 )
-from hindmost.analysis.history.change_sentences import change_sentence, drift_sentence
+from hindmost.analysis.history.change_sentences import change_sentence
 from hindmost.analysis.history.headline import (
     age_line,
     data_remarks,
@@ -20,7 +18,6 @@ from hindmost.analysis.history.headline import (
     newest_line,
     silence_lines,
 )
-from hindmost.analysis.history.judged_series import JudgedSeries
 from hindmost.analysis.history.page.badges import OPEN, SECTIONS, address_of, change_badge
 from hindmost.analysis.history.study import HistoryStudy
 from hindmost.analysis.history.terms import named, signed, worse_noun
@@ -29,7 +26,7 @@ from hindmost.analysis.runs.first_screen import capital
 from hindmost.analysis.show.overview import Judgement
 from hindmost.analysis.show.page import Widget
 from hindmost.analysis.show.templates import rendered
-from hindmost.models.changepoint import Trend
+from hindmost.models.changepoint import ChangePoint, Trend
 from hindmost.models.changepoint.verdicts import FAIL, PASS
 from hindmost.models.significance import p_words
 from hindmost.text import percent, quantity, signed_percent
@@ -43,24 +40,15 @@ def leading_charts(study: HistoryStudy) -> list[Widget]:
     """Return the charts of the one or two series that changed most: of late, else before."""
     recent = [each for group in group_changes(study) for each in group.findings]
     failing = [each for each in recent if each.badge == FAIL]
+    drifting = [each for each in recent if isinstance(each.change, Trend)]
     older = [each for group in open_before(study) for each in group.findings]
-    changed = [(each.change.effect, each.judged) for each in failing or older]
-    if not failing:
-        changed += [
-            (trend.effect, each) for each in study.judged for trend in drifts_of(study, each)
-        ]
+    changed = [(each.change.effect, each.judged) for each in failing or [*drifting, *older]]
     changed.sort(key=lambda each: -abs(math.log1p(each[0])))
     series = dict.fromkeys(judged.series.name for _, judged in changed)
     return [
         Widget(html=rendered(SECTIONS, "leading", number, address_of(name), named(name), HINT))
         for number, name in enumerate(list(series)[:MOST_LEADING])
     ]
-
-
-def drifts_of(study: HistoryStudy, judged: JudgedSeries) -> list[Trend]:
-    """Return the drift of a series that goes on, and those that ended and are still there."""
-    drift = judged.drift(study.since)
-    return [*([] if drift is None else [drift]), *judged.open_drifts(study.since)]
 
 
 def history_sentences(study: HistoryStudy) -> list[str]:
@@ -100,29 +88,18 @@ def worst_change(study: HistoryStudy) -> str:
 
 
 def still_open(study: HistoryStudy) -> str:
-    """Say that older changes for the worse are still there, with the largest; empty if none is.
-
-    Drifts that ended are changes as well.
-    """
-    found = [
-        (each.change.effect, each.judged.series, each.date)
-        for group in open_before(study)
-        for each in group.findings
-    ]
-    found += [
-        (trend.effect, each.series, each.labels[trend.stop - 1])
-        for each in study.judged
-        for trend in each.open_drifts(study.since)
-    ]
+    """Say that older changes for the worse are still there, with the largest; empty if none is."""
+    found = [each for group in open_before(study) for each in group.findings]
     if not found:
         return ""
-    effect, series, date = max(found, key=lambda each: abs(math.log1p(each[0])))
-    noun = worse_noun({each.unit for _, each, _ in found})[len(found) > 1]
+    most = max(found, key=lambda each: abs(math.log1p(each.change.effect)))
+    series, date = most.judged.series, most.judged.labels[most.change.last]
+    noun = worse_noun({each.judged.series.unit for each in found})[len(found) > 1]
     which = "" if len(found) == 1 else "the largest, "
     verb = "is" if len(found) == 1 else "are"
     return (
         f"{len(found)} older {noun} {verb} still there ({which}{named(series.name)}: "
-        f"{signed_percent(effect)} since {date[:10]})."
+        f"{signed_percent(most.change.effect)} since {date[:10]})."
     )
 
 
@@ -139,8 +116,11 @@ def judge_nights(study: HistoryStudy) -> Judgement:
 
 def history_conclusions(study: HistoryStudy) -> list[Conclusion]:
     """Return the changes of the last days, those of the highest timers only."""
-    changes = [each for group in group_changes(study) for each in of_group(group, study.since)]
-    return [*changes, *drift_conclusions(study)]
+    return [
+        of_change(finding, group.commits, study.since)
+        for group in group_changes(study)
+        for finding in group.findings
+    ]
 
 
 def no_change(study: HistoryStudy) -> str:
@@ -152,44 +132,17 @@ def no_change(study: HistoryStudy) -> str:
     return f"No change{least} was found in the last {study.last_days:.3g} days.{small}{last}"
 
 
-def drift_conclusions(study: HistoryStudy) -> Iterator[Conclusion]:
-    """Yield the drifts that go on, and those that ended in the last days."""
-    for judged in study.judged:
-        drift = judged.drift(study.since)
-        ended = judged.recent_drifts(study.since)
-        for trend in [*([drift] if drift is not None else []), *ended]:
-            before, after = judged.detection.levels_of(trend)
-            series = judged.series
-            yield Conclusion(
-                title=named(series.name),
-                text=f"{drift_sentence(judged, trend).removeprefix(f'{named(series.name)}: ')}.",
-                cost_s=after - before if series.unit == "s" else 0.0,
-                share=trend.effect,
-                relative=True,
-                amount=signed(after - before, series.unit),
-                certainty=Certainty.MEASURED,
-                basis=f"drift; {p_words(trend.p_value, 1)}",
-                links=(Link(anchor=address_of(series.name), text="The series"),),
-            )
-
-
-def of_group(group: ChangeGroup, since: float) -> Iterator[Conclusion]:
-    """Yield the changes of a group."""
-    for finding in group.findings:
-        yield of_change(finding, group.commits, since)
-
-
 def of_change(finding: SeriesChange, commits: str, since: float) -> Conclusion:
     """Return what a change costs."""
     judged, change = finding.judged, finding.change
     series, delta = judged.series, change.after - change.before
-    certainty = Certainty.MEASURED if change.confirmed else Certainty.OPEN
+    certainty, seen = Certainty.MEASURED, "drift"
+    if isinstance(change, ChangePoint):
+        seen = "confirmed"
+        if not change.confirmed:
+            certainty = Certainty.OPEN
+            seen = f"not confirmed: seen on {change.seen} of {change.needed} nights"
     badge = change_badge(judged, change, since)
-    seen = (
-        "confirmed"
-        if change.confirmed
-        else f"not confirmed: seen on {change.seen} of {change.needed} nights"
-    )
     return Conclusion(
         title=named(series.name),
         text=f"{change_sentence(finding).removeprefix(f'{named(series.name)}: ')}.",
@@ -200,7 +153,7 @@ def of_change(finding: SeriesChange, commits: str, since: float) -> Conclusion:
         amount=signed(delta, series.unit),
         certainty=certainty,
         basis=f"verdict {badge}; {p_words(change.p_value, 1)}; {seen}",
-        links=links_of([finding]),
+        links=(Link(anchor=address_of(series.name), text="The series"),),
     )
 
 
@@ -210,10 +163,3 @@ def commits_to_inspect(commits: str) -> str:
     if not commits:
         return ""
     return f"Commits to inspect: {commits}{f' (after {first})' if two_dots else ''}."
-
-
-def links_of(findings: Sequence[SeriesChange]) -> tuple[Link, ...]:
-    """Return links that select the series."""
-    return tuple(
-        Link(anchor=address_of(each.judged.series.name), text="The series") for each in findings
-    )

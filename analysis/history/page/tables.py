@@ -12,7 +12,7 @@ from hindmost.analysis.history.change_groups import (
     group_changes,
     open_before,
 )
-from hindmost.analysis.history.change_sentences import ended_drift_lines, open_lines
+from hindmost.analysis.history.change_sentences import open_lines
 from hindmost.analysis.history.dates import date_of
 from hindmost.analysis.history.headline import silence_lines
 from hindmost.analysis.history.page.badges import (
@@ -76,7 +76,7 @@ def summary(study: HistoryStudy) -> list[Part]:
     )
     counts = [(badge_html(badge), everything[badge]) for badge in BADGES if everything[badge]]
     return [
-        *(Paragraph(line) for line in (*islice(open_lines(study), 1), *ended_drift_lines(study))),
+        *(Paragraph(line) for line in islice(open_lines(study), 1)),
         *(Paragraph(line) for line in silence_lines(study)),
         Paragraph(rendered(SECTIONS, "counts", counted(len(study.judged), "series"), counts)),
         Folded(f"Verdicts of {counted(len(cases), 'case')}", [table]),

@@ -79,11 +79,11 @@ class Events extends Chart {
     const share = (seconds) => `${Math.round(100 * clamp(seconds / whole, 0, 1))}\u00a0%`;
     const ranked = [...on].sort((a, b) => b[1] - a[1]), named = ranked.slice(0, MOST_NAMED).filter(([, seconds]) => seconds > 0.005 * whole), others = ranked.slice(MOST_NAMED);
     const sum = (found) => found.reduce((total, each) => total + each[1], 0);
-    const said = named.map(([rank, seconds], i) => i ? `rank ${rank} ${share(seconds)}` : `rank ${rank} carries ${share(seconds)} of the time`);
-    if (sum(others) > 0.005 * whole) said.push(`${others.length} other ${others.length > 1 ? "ranks" : "rank"} ${share(sum(others))}`);
+    const said = named.map(([rank, seconds], i) => i ? `rank ${rank}: ${share(seconds)}` : `rank ${rank} carries ${share(seconds)} of the time`);
+    if (sum(others) > 0.005 * whole) said.push(`${others.length} other ${others.length > 1 ? "ranks" : "rank"}: ${share(sum(others))}`);
     const rest = [["in reductions and messages", whole - sum(ranked) - between], ["between iterations", between]]
       .filter(([, seconds]) => seconds > 0.005 * whole).map(([where, seconds]) => `${share(seconds)} is ${where}`);
-    this.pathWords.textContent = whole > 0 ? `Critical path of ${this.said.replace("I", "i")}: ${[said.join(", "), ...rest].join("; ")}.`
+    this.pathWords.textContent = whole > 0 ? `Critical path of ${this.said.replace("I", "i")}: ${[...(said.length ? [said.join(", ")] : []), ...rest].join("; ")}.`
       : "In these iterations the critical path is in a pending reduction throughout.";
   }
   rowOf(rank) { // of a rank that is not shown, between those that are

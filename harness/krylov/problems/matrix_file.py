@@ -380,9 +380,9 @@ def rows_of(matrix: Any, first: int, last: int) -> Rows:
 
 MATRIX = Problem(
     name="matrix",
-    summary="a matrix from FILE: PETSc binary or Matrix Market (.mtx, .mtx.gz); --rhs FILE",
+    summary="a matrix from FILE: PETSc binary or Matrix Market (.mtx, .mtx.gz)",
     preconditioner="jacobi",
     build=build,
-    settings=("FILE", "--rhs"),
+    settings=("FILE", "RHS"),
     check=check,
 )

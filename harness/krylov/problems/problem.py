@@ -53,7 +53,7 @@ class SystemRequest:
             "--case": self.case,
             "--step": "" if self.step is None else str(self.step),
             "FILE": "" if self.file is None else str(self.file),
-            "--rhs": "" if self.right_side is None else str(self.right_side),
+            "RHS": "" if self.right_side is None else str(self.right_side),
         }
         return {option: value for option, value in values.items() if value}
 

@@ -245,9 +245,12 @@ def trend_of(segment: Segment, level: float) -> Trend:
     """Turn a line into a trend."""
     nights, slope, error = 2.0 * segment.fit.half, segment.fit.slope, segment.slope_error
     reach = float(special.stdtrit(segment.freedom, 0.5 + 0.5 * level)) * error
+    before, after = (segment.at_end(last)[0] for last in (False, True))
     return Trend(
         start=segment.fit.begin,
         stop=segment.fit.end,
+        before=math.exp(before),
+        after=math.exp(after),
         effect=relative(slope * nights),
         effect_interval=(relative((slope - reach) * nights), relative((slope + reach) * nights)),
         p_value=float(2.0 * special.stdtr(segment.freedom, -abs(slope) / error)),

@@ -27,9 +27,9 @@ PRIOR_NIGHTS = 40.0
 """Nights that the noise counts as, in the variance of a segment."""
 WANDER = 0.2
 """Standard deviations by which a level may wander without a change."""
-SWITCHES, SWITCHES_OF_KEPT, EQUAL = 4, 6, 0.33
-"""Consecutive changes back and forth that make two modes of a regime, the same number where one of
-them was confirmed before, and the share of their distance by which levels of one mode differ."""
+SWITCHES, EQUAL = 4, 0.33
+"""Consecutive changes back and forth that make two modes of a regime, and the share of their
+distance by which levels of one mode differ."""
 MOVE = 1
 """Nights by which a confirmed change may move in one pass."""
 
@@ -198,7 +198,7 @@ def find_segments(
         bounds = pairwise([*starts.tolist(), y.size])
         fitted = np.concatenate([fit(y, begin, end, wide).values for begin, end in bounds])
         noise = noise_of_residuals(y, y - fitted, starts)
-    segments = join_switching(y, levels_and_lines(y, starts, noise, rules), noise, rules)
+    segments = join_switching(y, levels_and_lines(y, starts, noise, rules), noise)
     return drop_insignificant(y, segments, day, noise, rules), noise
 
 
@@ -252,16 +252,13 @@ def levels_and_lines(
     return segments
 
 
-def join_switching(
-    y: NDArray[np.float64], segments: list[Segment], noise: Noise, rules: Rules
-) -> list[Segment]:
+def join_switching(y: NDArray[np.float64], segments: list[Segment], noise: Noise) -> list[Segment]:
     """Join segments that alternate between two levels: two modes of a machine are one regime."""
     joined: list[Segment] = []
     s = 0
     while s < len(segments):
         last = last_switch(segments, s)
-        kept = any(rules.is_kept[each.fit.begin] for each in segments[s + 1 : last + 1])
-        if last - s >= (SWITCHES_OF_KEPT if kept else SWITCHES):
+        if last - s >= SWITCHES:
             joined.append(switching(y, segments[s].fit.begin, segments[last].fit.end, noise))
             s = last + 1
         else:

@@ -23,18 +23,6 @@ MOST_PARAMETERS = 4
 LEAST_ON_LINE = 3
 """Points of a line that say something about the shape of a term besides a constant."""
 
-TYPICAL = tuple(
-    (Fraction(power), Fraction(of_logarithm))
-    for power, of_logarithm in (
-        ("1", "0"),
-        ("0", "1"),
-        ("2", "0"),
-        ("-1", "0"),
-        ("1/2", "0"),
-        ("1", "1"),
-    )
-)
-"""Exponents from which the search sets out for a parameter that has no lines."""
 STEEPER = tuple((Fraction(power), Fraction(0)) for power in ("-3", "-5/2"))
 """Falls that are tried of several parameters, of which one may be a width: cells are h^-3."""
 MOST_ASKED = 40
@@ -126,7 +114,7 @@ def search_products(
         shares,
         axes,
         lines(points),
-        starts(space),
+        1 + space.exponents.index((Fraction(1), Fraction(0))),
         gamma=kind.gamma,
         penalties=joint_penalties(count, len(space.exponents), parameters),
         falls=powers[:, 0] < 0.0,
@@ -223,10 +211,3 @@ def lines(points: NDArray[np.float64]) -> NDArray[np.int32]:
         number[kept] = np.arange(kept.size)
         found[axis] = number[line.ravel()]
     return found
-
-
-def starts(space: SearchSpace) -> NDArray[np.int64]:
-    """Return the numbers of all terms, as rows of `space.tabulate`, the typical ones first."""
-    first = [space.exponents.index(pair) for pair in TYPICAL if pair in space.exponents]
-    others = [at for at in range(len(space.exponents)) if at not in first]
-    return np.array(first + others, np.int64) + 1

@@ -99,6 +99,32 @@ def test_the_words_say_everything_that_is_promised() -> None:
     assert f": {SOLVE} +" in text.split("parts that changed, of +")[1]
 
 
+def test_the_drift_of_a_whole_is_explained_by_that_of_its_part() -> None:
+    nights = 90
+    solve = noise(2, nights, 5.0) * np.linspace(1.0, 1.5, nights)
+    total = noise(1, nights, 4.0) + solve
+    step = stepped(3, nights=nights, step=60)
+    members = [
+        series(solve, timer=SOLVE),
+        series(total, timer=TOTAL),
+        series(step, timer=FILL),
+        series(solve, timer=SOLVE, case="sea"),
+    ]
+    study = judge_history(history(*members), last_days=40)
+    groups = group_changes(study)
+    drifts = [group for group in groups if group.leading.date == day(0)]
+    assert [each.leading.date for each in groups] == [day(60), day(0), day(0)]
+    assert headline(study).endswith("confirmed in 1 case, 3 drifts for the worse")
+    finding = next(each for group in drifts for each in group.findings if each.within)
+    assert (finding.badge, finding.judged.series.name.timer) == ("warn", TOTAL)
+    assert [each.judged.series.name.timer for each in finding.within] == [SOLVE]
+    assert finding.within[0].difference / finding.difference == pytest.approx(1.0, abs=0.1)
+    assert {each.judged.series.name.case for group in drifts for each in group.findings} == {
+        "ice",
+        "sea",
+    }
+
+
 def test_never_more_lines_than_a_person_wants() -> None:
     members = [series(stepped(seed), case=f"case {seed}") for seed in range(40)]
     study = judge_history(history(*members))

@@ -106,14 +106,14 @@ def test_the_exit_status_is_of_the_last_days_and_since_includes_older_ones(
 def test_what_was_not_judged_is_no_pass() -> None:
     short = judge_history(history(series(noise(0, 4))))
     assert short.status() == UNKNOWN
-    assert headline(short) == "unknown: 1 series too short to judge"
+    assert headline(short) == "unknown: 1 series with too few nights or too many outliers to judge"
     ended = judge_history(
         history(series(noise(0, NIGHTS)), series(noise(1, NIGHTS - 15), case="sea"))
     )
     assert ended.status() == PASS
     assert ended.by_case()["blake", "sea"] == UNKNOWN
     assert headline(ended) == (
-        "pass: no change of 2.8 % or more in 1 series, "
+        "pass: no change of 2.8 % or more in the last 10 days in 1 series, "
         "1 series without a result in the last 10 days"
     )
     silent = f"silent: blake, sea has no result since {day(NIGHTS - 16)}"
@@ -169,7 +169,7 @@ def test_one_night_far_in_the_future_does_not_push_a_slowdown_out_of_the_last_da
     assert judge_history(nights).status() == PASS
     study = judge_history(nights, now=now)
     assert (study.status(), study.until) == (FAIL, times[-2])
-    said = f"the newest: the last 10 days are counted back from {day(NIGHTS - 2)}"
+    said = f"Correct its date: the last 10 days are counted back from {day(NIGHTS - 2)}"
     assert said in age_line(study, now)
     # Without a gap before it, a night in the future may be right, and the clock wrong.
     assert judge_history(history(slower), now=now - 9 * 86400.0).until == slower.times[-1]

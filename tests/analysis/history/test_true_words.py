@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from tests.analysis.history.planted import day, history, noise, series, stepped
 
 from hindmost.analysis.history.acknowledgements import Acknowledgement
-from hindmost.analysis.history.change_groups import SeriesChange
-from hindmost.analysis.history.change_sentences import details_of, drift_lines, open_lines
+from hindmost.analysis.history.change_groups import SeriesChange, group_changes
+from hindmost.analysis.history.change_sentences import details_of, group_lines, open_lines
 from hindmost.analysis.history.headline import data_remarks, headline, newest_line
 from hindmost.analysis.history.history_json import history_json
 from hindmost.analysis.history.mail_plan import MailPlan, news_words, plan_mail
@@ -52,7 +52,7 @@ def write_rows(folder: Path, rows: list[tuple[str, float]]) -> Path:
 @pytest.mark.parametrize(("high", "words"), [(1, "newest: the last result of 1 series"), (0, "")])
 def test_a_last_night_that_stands_out_is_named_before_it_is_a_change(high: int, words: str) -> None:
     study = study_of(nights(60, lambda night: ripple(night) * (2.0 if night >= 60 - high else 1.0)))
-    assert headline(study) == "pass: no change of 2.8 % or more in 1 series"
+    assert headline(study) == "pass: no change of 2.8 % or more in the last 10 days in 1 series"
     said = newest_line(study)
     assert said.startswith(words)
     if words:
@@ -104,7 +104,7 @@ def test_one_slow_night_of_many_runs_is_one_night(
 def test_too_few_nights_on_either_side_are_not_judged(count: int, first: int) -> None:
     study = study_of(nights(count, lambda night: ripple(night) * (1.0 if night < first else 1.5)))
     assert study.status() == UNKNOWN
-    assert headline(study) == "unknown: 1 series that cannot be judged yet"
+    assert headline(study) == "unknown: 1 series with too few nights or too many outliers to judge"
     assert plain(history_json(study))["series"][0]["status"] == UNKNOWN
 
 
@@ -125,9 +125,10 @@ def test_a_drift_that_ended_at_a_worse_level_is_open() -> None:
     assert record["effect_percent"] == pytest.approx(29.0, abs=3.0)
     whole = study_of(values, last_days=88.0)
     assert whole.status() == WARN
-    assert "1 series drifted for the worse and stayed there" in headline(whole)
-    assert any(line.startswith("drifted: ") for line in drift_lines(whole))
-    assert plan_mail(whole, MailRecord(digest=0.0), NEWEST.timestamp()).others == 1
+    assert "1 drift for the worse" in headline(whole)
+    assert f"in a drift from {day(0)} to" in "".join(group_lines(group_changes(whole)))
+    (news,) = plan_mail(whole, MailRecord(digest=0.0), NEWEST.timestamp()).news
+    assert news.badge == WARN
     note = Acknowledgement(date=day(25), case="ice", reason="grows with the data")
     assert not list(open_lines(study_of(values, acknowledged=[note])))
     assert not list(open_lines(study_of(1.0 / values)))
@@ -158,8 +159,11 @@ def test_a_known_drift_is_marked() -> None:
     values = noise(3, 90) * np.exp(np.linspace(0.0, 0.26, 90))
     note = Acknowledgement(date=day(45), case="ice", reason="grows with the data")
     study = study_of(values, acknowledged=[note])
-    assert headline(study) == "pass: 1 series with an acknowledged drift"
-    assert next(drift_lines(study)).endswith("; acknowledged: grows with the data")
+    assert headline(study) == "pass: 1 acknowledged drift"
+    _, sentence, note = group_lines(group_changes(study))
+    assert sentence.startswith("  pass ")
+    assert sentence.endswith(f"in a drift since {day(0)}")
+    assert note.strip() == "acknowledged: grows with the data"
 
 
 def test_the_largest_open_changes_are_listed() -> None:

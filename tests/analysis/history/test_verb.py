@@ -92,6 +92,10 @@ def test_a_noted_change_does_not_fail(folder: Path, capsys: pytest.CaptureFixtur
     (folder / "hindmost-acknowledged.toml").rename(elsewhere)
     assert main(["history", str(folder)]) == 1
     assert main(["history", str(folder), "--ack", str(elsewhere)]) == 0
+    kept = ["--ack", str(elsewhere), "--list"]
+    capsys.readouterr()
+    assert main(["history", "ack", str(folder), *kept]) == 0
+    assert 'a "new" node' in capsys.readouterr().out
 
 
 def test_a_note_without_names_is_undone_without_names(
@@ -116,7 +120,7 @@ def test_a_huge_change_has_few_digits(tmp_path: Path, capsys: pytest.CaptureFixt
     write_nights(tmp_path / "nights", {"ice": {"t": values}}, range(NIGHTS))
     words = ["history", "ack", str(tmp_path / "nights"), "--date", day(STEP), "--reason", "r"]
     assert main(words) == 0
-    assert ": x1e+200 on" in capsys.readouterr().out
+    assert ", x1e+200 (" in capsys.readouterr().out
 
 
 def test_a_drift_that_has_ended_can_be_acknowledged(
@@ -127,15 +131,15 @@ def test_a_drift_that_has_ended_can_be_acknowledged(
     folder = tmp_path / "nights"
     write_nights(folder, {"ice": {"t": values}}, range(nights))
     words = ["history", "ack", str(folder), "--reason", "grows with the data"]
-    with pytest.raises(UsageError, match=r"The nearest .*drift of \+\d+"):
+    with pytest.raises(UsageError, match=r"The nearest .*in a drift from"):
         main([*words, "--date", day(nights - 1)])
     assert main([*words, "--date", day(end // 2)]) == 0
-    (line,) = [each for each in capsys.readouterr().out.splitlines() if "drift of" in each]
+    (line,) = [each for each in capsys.readouterr().out.splitlines() if "in a drift" in each]
     assert f"from {day(0)} to 2026-0" in line
     assert main(["history", str(folder)]) == 0
     assert "open:" not in capsys.readouterr().out
     assert main([*words[:3], "--list"]) == 0
-    assert "drift of +" in capsys.readouterr().out
+    assert "in a drift from" in capsys.readouterr().out
 
 
 def test_one_night_more_with_a_state(folder: Path, tmp_path: Path) -> None:
@@ -218,9 +222,8 @@ def test_notes_are_listed_and_undone(folder: Path, capsys: pytest.CaptureFixture
     capsys.readouterr()
     assert main([*words, "--list"]) == 0
     printed = capsys.readouterr().out
-    assert f"--date {day(STEP)} --case 'ice*': compiler\n  ice_np4, Albany Total Time: +" in printed
+    assert f"--date {day(STEP)} --case 'ice*': compiler\n  ice_np4, Albany Total Time: " in printed
     assert "gone\n  No detected change matches this acknowledgement." in printed
-    assert main([*words[:2], str(notes), "--list"]) == 0
     with pytest.raises(UsageError, match=r"2 acknowledgements match.*'ice.*'sea'"):
         main([*words, "--undo", "--date", day(STEP)])
     with pytest.raises(UsageError, match="has no acknowledgement"):

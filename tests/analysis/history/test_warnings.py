@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from tests.analysis.history.planted import FIRST, NIGHTS, day, history, noise, series, stepped
 
 from hindmost.analysis.history.acknowledgements import Acknowledgement
-from hindmost.analysis.history.change_sentences import drift_lines
+from hindmost.analysis.history.change_groups import group_changes
 from hindmost.analysis.history.headline import failure_line, headline
 from hindmost.analysis.history.page.tables import summary
 from hindmost.analysis.history.selection import select_series
@@ -43,8 +43,15 @@ def with_interval(study: HistoryStudy, low: float, high: float) -> HistoryStudy:
     """Return a study whose one series drifts up to now, as far as an interval says."""
     (judged,) = study.judged
     size = judged.detection.observations
+    level, effect = judged.detection.level_now, 0.5 * (low + high)
     trend = Trend(
-        start=0, stop=size, effect=0.5 * (low + high), effect_interval=(low, high), p_value=0.01
+        start=0,
+        stop=size,
+        before=level / (1.0 + effect),
+        after=level,
+        effect=effect,
+        effect_interval=(low, high),
+        p_value=0.01,
     )
     detection = replace(judged.detection, changes=(), trends=(trend,))
     return replace(study, judged=(replace(judged, detection=detection),))
@@ -57,7 +64,7 @@ def with_interval(study: HistoryStudy, low: float, high: float) -> HistoryStudy:
 def test_a_drift_is_told_and_warns_beyond_the_limit(low: float, high: float, status: str) -> None:
     # A detection has none whose interval contains zero: see tests/models/changepoint.
     study = with_interval(judge_history(history(series(noise(0, NIGHTS)))), low, high)
-    assert len(list(drift_lines(study))) == 1
+    assert len(group_changes(study)) == 1
     assert study.status() == status
 
 

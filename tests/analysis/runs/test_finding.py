@@ -78,7 +78,7 @@ def doubtful(tmp_path: Path, header: Header) -> Path:
     return folder
 
 
-WORDS = "error: 1 iteration lasts over 3 times the median, 8"
+WORDS = "error: 1 iteration lasts over 3 times the median; what exceeds the median is 8"
 VERBS: dict[str, tuple[tuple[str, ...], str, str]] = {
     "show": ((), "times", "runs"),
     "fit": ((), "models", "runs"),

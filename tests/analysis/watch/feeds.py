@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from hindmost.harness.live.writer import FeedWriter
+from hindmost.harness.live.feed import FeedWriter
 from hindmost.harness.runfile.feed import FeedHead
 
 RANKS = 4

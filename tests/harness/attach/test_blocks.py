@@ -159,10 +159,10 @@ def test_only_what_is_of_a_block_is_kept(tmp_path: Path, monkeypatch: pytest.Mon
     refs: list[weakref.ref[Any]] = []
     rank_run = vars(section_group)["rank_run"]
 
-    def spied(raw: Any, rank: int, *others: Any, **named: Any) -> Any:
-        run = rank_run(raw, rank, *others, **named)
+    def spied(recordings: Any, *others: Any, **named: Any) -> Any:
+        run = rank_run(recordings, *others, **named)
         refs.append(weakref.ref(run.bodies.duration))
-        made_runs.append(rank)
+        made_runs.append(recordings[0].cpu)  # each rank of these has its own
         alive.append(sum(each() is not None for each in refs))
         return run
 

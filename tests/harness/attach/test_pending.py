@@ -16,9 +16,7 @@ from tests.harness.attach.raw_files import US, gmres, two_ranks
 from hindmost.cli import main
 from hindmost.errors import DataError, UsageError
 from hindmost.harness.attach import raw as raw_module
-from hindmost.harness.attach.convert import convert
-from hindmost.harness.attach.folder import locked
-from hindmost.harness.attach.pending import convert_all, convert_finished
+from hindmost.harness.attach.convert import convert, convert_all, convert_finished, locked
 from hindmost.harness.runfile.reader import open_run
 
 

@@ -9,14 +9,15 @@ from typing import Any
 import pytest
 
 from hindmost.errors import DataError, UnknownSchemaError, UsageError
-from hindmost.harness.probes.machine_file import (
+from hindmost.harness.probes.section import ProbeResult
+from hindmost.harness.runfile.machine_file import (
     check_place,
     check_same_machine,
+    read_document,
+    read_machine,
     updated,
     write_document,
 )
-from hindmost.harness.probes.section import ProbeResult
-from hindmost.harness.runfile.machine_file import read_document, read_machine
 from hindmost.models.adaptive.machine import Machine, SpeedPoint, SystemNoise
 
 HERE = {"host": "büro", "cpu_model": "fast", "cores": 4}

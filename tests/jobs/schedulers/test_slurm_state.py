@@ -230,7 +230,7 @@ def test_no_answer_is_an_error_and_no_state(
     with pytest.raises(MissingError, match="Unable to contact"):
         SLURM.look(["1"])
     commands(tmp_path, monkeypatch, squeue="sleep 20", sbatch="sleep 20", scancel="exec sleep 20")
-    monkeypatch.setattr(calls.call, "__kwdefaults__", {"limit_s": 0.2, "environment": None})
+    monkeypatch.setattr(calls, "CALL_LIMIT_S", 0.2)
     for question in (lambda: SLURM.look(["1"]), lambda: SLURM.cancel(["1"])):
         with pytest.raises(MissingError, match=r"did not answer within 0\.2 s"):
             question()

@@ -97,12 +97,36 @@ def test_a_script_that_sets_the_environment_itself(
     attach = f"{HINDMOST} attach --mpicc {mpich / 'mpicc'}"
     ((run,), _) = batch(
         tmp_path,
-        f'eval "$({attach} --print-env --out runs)"',
+        f'eval "$({attach} --print env --out runs)"',
         f"srun --mpi=pmi2 {loop} pcontrol",
         "unset HINDMOST_ATTACH LD_PRELOAD",
         f"{attach} --convert runs",
     )
     assert run.durations.shape == (19, 2)
+
+
+def test_what_was_recorded_when_the_time_was_up(
+    slurm: Cluster, mpich: Path, tmp_path: Path
+) -> None:
+    """Slurm ends the job a minute after its start, with TERM and then KILL."""
+    ring = tmp_path / "ring"
+    words = (mpich / "mpicc", "-o", ring, PROGRAMS / "ring.c")
+    subprocess.run(words, check=True, timeout=120)
+    attach = f"{HINDMOST} attach --mpicc {mpich / 'mpicc'}"
+    lines = (
+        f"cd {shlex.quote(str(tmp_path))}",
+        f"export PYTHONPATH={shlex.quote(str(ROOT / 'src'))}",
+        f"srun --mpi=pmi2 {attach} --out runs -- {ring} 1000000 300000",
+    )
+    id = submit(tmp_path / "job", "\n".join(lines), "--nodes=2", "--ntasks-per-node=1", "--time=1")
+    job = wait([id], 240.0)[id]
+    assert job.state is JobState.TIME_LIMIT, job
+    subprocess.run((HINDMOST, "attach", "--convert", tmp_path / "runs"), check=True, timeout=120)
+    (run,) = (hindmost.open(path) for path in (tmp_path / "runs").glob("*.h5"))
+    assert run.header.ranks == 2
+    assert not run.header.complete
+    assert run.bodies > 10
+    assert run.header.scheduler["SLURM_JOB_ID"] == id
 
 
 def test_mpiexec_starts_attach_on_every_rank(slurm: Cluster, tmp_path: Path) -> None:

@@ -63,7 +63,10 @@ def watched(
 
 
 @pytest.mark.parametrize("law", LAWS.values(), ids=LAWS)
-@pytest.mark.parametrize(("adapts_every", "probed"), [(1, False), (1, True), (5, False)])
+@pytest.mark.parametrize(
+    ("adapts_every", "probed"),
+    [(1, True), *(pytest.param(each, False, marks=pytest.mark.slow) for each in (1, 5))],
+)
 def test_at_most_one_change_in_1000_undisturbed_cycles_and_a_level_that_stays(
     law: CycleLaw, adapts_every: int, probed: bool, model_of: Callable[..., OfflineModel]
 ) -> None:

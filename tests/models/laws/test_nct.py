@@ -88,7 +88,17 @@ def test_recovers_the_law_that_it_was_drawn_from() -> None:
     assert law.mean == pytest.approx(TRUTH.mean(), rel=1e-3)
 
 
-@pytest.mark.parametrize("name", [each for each in NAMES if each != "normal"])  # df has no end
+@pytest.mark.parametrize(
+    "name",
+    [
+        NAMES[0],
+        *(
+            pytest.param(each, marks=pytest.mark.slow)
+            for each in NAMES[1:]
+            if each != "normal"  # df has no end
+        ),
+    ],
+)
 def test_bins_of_many_values_cost_no_likelihood(name: str) -> None:
     values = sample_of(name, 100_000)
     binned = fit_nct(values)

@@ -45,7 +45,7 @@ LAWS = {
 
 
 @pytest.mark.parametrize("law", LAWS)
-@pytest.mark.parametrize("kind", ["normal", "lognormal"])
+@pytest.mark.parametrize("kind", [pytest.param("normal", marks=pytest.mark.slow), "lognormal"])
 def test_rate_and_length_are_recovered(law: str, kind: str) -> None:
     detour_s = injected_s(law)
     found = found_in(WORK_S + jitter(kind) + detour_s)

@@ -77,7 +77,9 @@ def test_redrawn_uniform_holds_its_share_because_it_counts_the_fit() -> None:
     assert scatter < whole
 
 
-@pytest.mark.parametrize("ranks", [1, pytest.param(8, marks=pytest.mark.slow), 64])
+@pytest.mark.parametrize(
+    "ranks", [*(pytest.param(ranks, marks=pytest.mark.slow) for ranks in (1, 8)), 64]
+)
 def test_stationary_holds_its_share(ranks: int) -> None:
     count = held(fit_stationary, lambda seed: independent(ranks, seed))
     interval = stats.binomtest(count, RUNS).proportion_ci(0.95)
@@ -85,7 +87,10 @@ def test_stationary_holds_its_share(ranks: int) -> None:
     assert interval.low < 0.95
 
 
-@pytest.mark.parametrize(("lag", "iterations"), [(0, 900), (1, 900), (1, 300), (1, 150)])
+@pytest.mark.parametrize(
+    ("lag", "iterations"),
+    [(0, 900), (1, 150), *(pytest.param(1, n, marks=pytest.mark.slow) for n in (900, 300))],
+)
 def test_max_plus_holds_its_share_of_its_own_runs(lag: int, iterations: int) -> None:
     # What it does not know is the latency of the second half, which is exponential here; with a
     # lag it does not even see it, and knows only what it misses of the first half.

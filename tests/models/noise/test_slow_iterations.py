@@ -29,7 +29,9 @@ def places(iterations: int) -> NDArray[np.int64]:
     return np.arange(iterations) % RESTART
 
 
-@pytest.mark.parametrize("phi", [0.0, 0.5, 0.9])
+@pytest.mark.parametrize(
+    "phi", [*(pytest.param(phi, marks=pytest.mark.slow) for phi in (0.0, 0.5)), 0.9]
+)
 def test_quiet_runs_have_no_groups(phi: float) -> None:
     runs, iterations = 150, 2000
     false = sum(
@@ -55,7 +57,7 @@ def test_heavy_tails_and_ties_are_no_groups(law: str) -> None:
     assert false <= 4
 
 
-@pytest.mark.parametrize("phi", [0.0, 0.3])
+@pytest.mark.parametrize("phi", [pytest.param(0.0, marks=pytest.mark.slow), 0.3])
 def test_finds_50_iterations_that_are_1_3_times_slower(phi: float) -> None:
     found = 0
     for seed in range(60):

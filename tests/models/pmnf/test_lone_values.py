@@ -23,7 +23,7 @@ def disturbed(at: int, factor: float = 1000.0) -> NDArray[np.float64]:
 
 
 @pytest.mark.parametrize("factor", [1000.0, 0.001])
-@pytest.mark.parametrize("at", range(1, 7))
+@pytest.mark.parametrize("at", [1, 3, 6])
 def test_one_value_a_thousand_times_off_changes_neither_model_nor_verdict(
     at: int, factor: float
 ) -> None:

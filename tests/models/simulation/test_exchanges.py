@@ -337,3 +337,53 @@ def test_events_without_time_on_all_ranks_are_of_all() -> None:
     found = absent_ranks(kind, work, np.zeros_like(work))
     assert found is not None
     assert np.argwhere(found).tolist() == [[0, 0, 1], [0, 2, 1]]
+
+
+def test_a_receipt_waits_for_those_that_it_needs() -> None:
+    random = np.random.default_rng(5)
+    ranks, bodies, kinds = 3, 40, (SEND, RECEIVE, SEND, RECEIVE)
+    pairs = [(source, target) for source in range(ranks) for target in range(ranks)]
+    apart = np.array([pair for pair in pairs if pair[0] != pair[1]], np.int32)
+    neighbours = Neighbours.of_edges(ranks, *apart.T)
+    # First from one neighbour, then from the other; in every fourth iteration from both.
+    needed = {1: lambda rank: {(rank + 1) % ranks}, 3: lambda rank: {(rank + 2) % ranks}}
+    work = random.exponential(1e-4, (bodies, ranks, len(kinds)))
+    group = np.full(work.shape, -1, np.int32)
+    start, leave = np.empty((bodies, ranks)), np.empty((bodies, len(kinds), ranks))
+    clock = np.zeros(ranks)
+    for body in range(bodies):
+        start[body] = clock
+        for event in range(len(kinds)):
+            come = clock + work[body, :, event]
+            for rank in range(ranks):
+                clock[rank] = come[rank]
+                if event in needed:
+                    wanted = needed[event](rank)
+                    if body % 4:
+                        sources = [each for each in range(ranks) if each != rank]
+                        group[body, rank, event] = sum(1 << sources.index(each) for each in wanted)
+                    else:
+                        wanted = set(range(ranks)) - {rank}
+                    clock[rank] = max(
+                        come[rank], *(leave[body, event - 1, each] for each in wanted)
+                    )
+            leave[body, event] = clock
+    block = EventBlock(
+        kind=np.tile(np.array(kinds, np.uint8), (bodies, 1)),
+        work=work,
+        duration=np.diff(leave, axis=1, prepend=start[:, None]).transpose(0, 2, 1) - work,
+        rest=np.zeros((bodies, ranks)),
+        cycle_begins=np.arange(bodies) == 0,
+        group=group,
+    )
+    ended = np.empty((bodies, ranks))
+    EventSimulator(ranks, neighbours).walk_cycles(block, ended=ended)
+    np.testing.assert_allclose(ended, leave[:, -1], rtol=1e-12)
+    come, left = moments(start, block)
+    released = releases(start, block, come, left, neighbours)[:, (1, 3)].reshape(-1, ranks)
+    receipts = Exchanges(ranks).advance(start, block)
+    latest = latest_of_neighbours(receipts, neighbours, exchanges_meet=False)
+    np.testing.assert_allclose(latest, released, rtol=1e-12)
+    np.testing.assert_allclose(
+        np.maximum(receipts.come, released), leave[:, (1, 3)].reshape(-1, ranks), rtol=1e-12
+    )

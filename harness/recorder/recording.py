@@ -1,0 +1,204 @@
+"""What is recorded of a rank, whoever recorded it, and what the rank brings to a run file.
+
+Solves and loops of this process, those of attached programs, and stretches that are timed in
+Python all become a `Recording`; `rank_run` turns one or several of them into a rank of a run file.
+"""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindmost.harness.recorder.clock import CommonClock, own_clock, read_clock
+from hindmost.harness.recorder.library import RECORD
+from hindmost.harness.runfile import provenance
+from hindmost.harness.runfile.bodies import RankBodies
+from hindmost.harness.runfile.contents import Edges, RankRun
+
+
+def no_records() -> NDArray[np.void]:
+    """Return no records: structured array, shape (0,)."""
+    return np.empty(0, RECORD)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recording:
+    """What was noted of one solve, loop or stretch on one rank.
+
+    Attributes
+    ----------
+    begin_ns, end_ns : int
+        After the barrier before the solve, and after the solve.
+    begin_utc_ns : int
+        The begin since 1970, by the system's calendar.
+    switches : int
+        Involuntary context switches of the process during the solve.
+    core_wait_s : float
+        How long the recorded thread was ready to run during the solve and had no core; NaN where
+        the kernel does not tell.
+    clock : CommonClock
+        Of this rank, for instants that other ranks are to understand.
+    records : structured array, shape (record,)
+        See `hindmost.harness.recorder.library.RECORD`.
+    call_classes : tuple of str
+        Classes of MPI calls, by their number in the records.
+    counts : int64 array, shape (mark, 2)
+        Instructions and cycles at each mark, -1 where they were not counted; empty if never.
+    foreign_calls : int
+        MPI calls of other threads during the solve, which were not recorded.
+    polls : int
+        Calls of a loop that ask whether a message or request is there, without waiting for it.
+    lost : int
+        Records for which there was no room.
+    iterations : int
+        The last that the solver reported to its monitors.
+    other_s : dict of str to float
+        Seconds in MPI calls of no known kind, by call.
+    sources : tuple of int
+        Ranks whose messages receipts need, by bit; see `RankEvents`.
+    mpi_seen : bool
+        Whether the recorder intercepts MPI calls; if not, nothing is known of phases.
+    activity_names : tuple of str
+        Parts of the local work, the last for the rest; empty if not asked for.
+    activity_ns : int64 array, shape (mark, activity)
+        Their totals at each mark; empty if not asked for.
+    injecting : bool
+        Whether noise was injected into any rank: then there is a phase for it.
+    host, cpuset : str
+        Where the rank ran, and the cores that it may use.
+    cpu : int
+    load_before, load_after : float
+        Load of the host, the mean of a minute.
+    """
+
+    begin_ns: int
+    end_ns: int
+    begin_utc_ns: int
+    switches: int
+    core_wait_s: float
+    clock: CommonClock
+    records: NDArray[np.void] = field(default_factory=no_records)
+    call_classes: tuple[str, ...] = ()
+    counts: NDArray[np.int64] = field(default_factory=lambda: np.empty((0, 2), np.int64))
+    foreign_calls: int = 0
+    polls: int = 0
+    lost: int = 0
+    iterations: int = 0
+    other_s: dict[str, float] = field(default_factory=dict)
+    sources: tuple[int, ...] = ()
+    mpi_seen: bool = True
+    activity_names: tuple[str, ...] = ()
+    activity_ns: NDArray[np.int64] = field(default_factory=lambda: np.empty((0, 0), np.int64))
+    injecting: bool = False
+    host: str = field(default_factory=socket.gethostname)
+    cpu: int = field(default_factory=provenance.current_cpu)
+    cpuset: str = field(default_factory=provenance.cpuset)
+    load_before: float = 0.0
+    load_after: float = field(default_factory=provenance.load_of_host)
+
+    @property
+    def marks(self) -> NDArray[np.void]:
+        """The instants among the records: structured array, shape (mark,)."""
+        return self.records[self.records["what"] > 0]
+
+
+class Stretch:
+    """A stretch of this process that is timed in Python; making it is collective.
+
+    Parameters
+    ----------
+    communicator : MPI.Intracomm
+    common : bool
+        Whether the ranks compare their clocks, which takes the recorder; if not, each has its own.
+    """
+
+    def __init__(self, communicator: Any, *, common: bool = True) -> None:
+        self._communicator = communicator
+        self._load_before = provenance.load_of_host()
+        self.clock = read_clock(communicator) if common else None
+
+    def begin(self) -> None:
+        """Begin; the ranks have just met."""
+        self._switches = -provenance.involuntary_switches()
+        self._core_wait_s = -provenance.core_wait_s()
+        self.began = datetime.now(UTC)
+        self.begin_ns = time.monotonic_ns()
+
+    def end(self) -> None:
+        """End."""
+        self.end_ns = time.monotonic_ns()
+        self._switches += provenance.involuntary_switches()
+        self._core_wait_s += provenance.core_wait_s()
+
+    def recording(self, **noted: Any) -> Recording:
+        """Return the stretch with what else was noted of it; collective."""
+        clock = own_clock(self.begin_ns)
+        if self.clock is not None:
+            zero_ns = self._communicator.bcast(self.begin_ns)
+            after = read_clock(self._communicator)
+            clock = CommonClock(before=self.clock, after=after, zero_ns=zero_ns)
+        return Recording(
+            begin_ns=self.begin_ns,
+            end_ns=self.end_ns,
+            begin_utc_ns=round(self.began.timestamp() * 1e9),
+            switches=self._switches,
+            core_wait_s=self._core_wait_s,
+            clock=clock,
+            load_before=self._load_before,
+            **noted,
+        )
+
+
+def rank_run(
+    recordings: Sequence[Recording],
+    bodies: RankBodies,
+    *,
+    norms: NDArray[np.float64] | None = None,
+    incoming: Edges | None = None,
+    seen: bool = True,
+    **more: Any,
+) -> RankRun:
+    """Return what a rank brings to a run file.
+
+    Parameters
+    ----------
+    recordings : sequence of Recording
+        In the order of time.
+    bodies : RankBodies
+        Of all of them.
+    norms : float64 array, shape (body,), optional
+        Of the residual.
+    incoming : Edges, optional
+        The halos that this rank receives, or sends.
+    seen : bool
+        Whether MPI time is known; if not, all of it may be of any kind.
+    more
+        See `RankRun`.
+    """
+    first, last = recordings[0], recordings[-1]
+    other_s = sum(sum(each.other_s.values()) for each in recordings)
+    return RankRun(
+        bodies=bodies,
+        residual_norm=np.full(bodies.duration.size, np.nan) if norms is None else norms,
+        incoming=Edges.none() if incoming is None else incoming,
+        mpi_other_s=min(other_s, bodies.solve_time_s) if seen else bodies.solve_time_s,
+        context_switches=sum(each.switches for each in recordings),
+        core_wait_s=sum(each.core_wait_s for each in recordings),
+        foreign_calls=sum(each.foreign_calls for each in recordings),
+        polls=sum(each.polls for each in recordings),
+        cpu=first.cpu,
+        cpuset=first.cpuset,
+        host=first.host,
+        load_before=first.load_before,
+        load_after=last.load_after,
+        clock_offset_s=first.clock.offset_s,
+        clock_uncertainty_s=first.clock.uncertainty_s,
+        **more,
+    )
