@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.analysis.ranks.read import RanksOfRun
+from hindmost.analysis.ranks.read import INTERVALS, RanksOfRun
 from hindmost.analysis.ranks.study import RankReport, report_run
 from hindmost.analysis.runs.figures.run_figure import FigureChoice, column_of
 from hindmost.analysis.runs.figures.times import (
@@ -25,15 +25,11 @@ from hindmost.errors import UsageError
 from hindmost.harness.runfile.all_ranks import blocks_of, columns_of
 from hindmost.harness.runfile.bodies import WAITING as WAITING_PHASES
 from hindmost.harness.runfile.reader import Run
-from hindmost.models.ranks.histogram import Histogram
-from hindmost.models.ranks.lateness import Lateness
 from hindmost.models.ranks.profile import Profile
-from hindmost.text import Unit, counted, unit_for
+from hindmost.text import counted, unit_for
 
 WAITING = "waiting"
 OTHERS = "others"
-STEPS = 240
-"""Of a timeline; bodies are pooled beyond it."""
 ROOM = 1.05
 """Height of an axis over its highest value."""
 
@@ -51,21 +47,76 @@ def of_report(make: Callable[[RankReport], Chart]) -> Callable[[Run, FigureChoic
 
 def hindmost_chart(report: RankReport) -> Chart:
     """Make the chart of stragglers: how often each rank is last, and the wait time it causes."""
-    if report.lateness is None:
+    late = report.lateness
+    if late is None:
         raise UsageError(f"{report.file} does not contain which rank is last in an iteration.")
-    drawn = hindmost_of_ranks(report.lateness, report.numbers, report.hosts, title=report.title)
+    whole = max(float(late.charged_s.sum()), 1e-300)
+    shares: tuple[tuple[str, Look, NDArray[np.float64]], ...] = (
+        ("wait time of all ranks that it causes", "area", 100.0 * late.charged_s / whole),
+        ("iterations in which it is last", "steps", 100.0 * late.last / max(late.bodies, 1)),
+    )
+    highest = ROOM * max(float(np.max([values for _, _, values in shares])), 1.0)
+    return over_ranks(report, Quantity("share", "%"), shares, (0.0, highest), legend_below=True)
+
+
+def over_ranks(
+    report: RankReport,
+    y: Quantity,
+    curves: Sequence[tuple[str, Look, NDArray[np.float64]]],
+    y_limits: tuple[float, float],
+    *,
+    legend_below: bool = False,
+) -> Chart:
+    """Make a chart over all ranks; of many, neighbours are pooled by their maximum.
+
+    Parameters
+    ----------
+    curves : sequence of (str, str, float64 array of shape (rank,))
+        Name, look and values.
+    """
+    ranks = report.numbers.size
+    factor = -(-ranks // MOST_STEPS)
+    starts = np.arange(0, ranks, factor)
+    edges = np.append(starts, ranks) - 0.5
+    drawn = Chart(
+        title=report.title,
+        x=Quantity("rank"),
+        y=y,
+        series=tuple(
+            Series(name=name, look=look, x=edges, y=np.maximum.reduceat(values, starts))
+            for name, look, values in curves
+        ),
+        y_limits=y_limits,
+        note=f"the highest of {factor} in a step" if factor > 1 else "",
+        marks=first_ranks(list(report.hosts)) if any(report.hosts) else {},
+        counted=True,
+        names=names_of(report.numbers),
+        legend_below=legend_below,
+    )
     return of_all(drawn, report)
 
 
 def outlier_chart(report: RankReport) -> Chart:
     """Make the bars of the ranks to inspect, next to the mean of all ranks."""
-    times = parts_of(report)
-    chosen = report.worth_a_look()
-    rows = [Bar(name="all", times={name: float(each.mean()) for name, each in times.items()})]
-    for place in chosen:
-        named = {name: float(each[place]) for name, each in times.items()}
-        rows.append(Bar(name=str(report.numbers[place]), times=named))
-    return of_all(bars(rows, title=report.title, what="time of a rank"), report)
+    places = list(report.worth_a_look())
+    times = {
+        name: np.array([each.mean(), *each[places]]) for name, each in parts_of(report).items()
+    }
+    whole = np.sum(list(times.values()), axis=0)
+    unit = unit_for(whole)
+    heights = {name: unit.per_second * each for name, each in times.items()}
+    drawn = Chart(
+        title=report.title,
+        x=Quantity("rank"),
+        y=Quantity("time of a rank", unit.sign),
+        series=stacked(heights, np.arange(whole.size, dtype=np.float64), "bars"),
+        y_limits=(0.0, ROOM * max(unit.per_second * float(whole.max()), 1e-12)),
+        marks={},
+        stacked=True,
+        counted=True,
+        names=("all", *(str(report.numbers[place]) for place in places)),
+    )
+    return of_all(drawn, report)
 
 
 def deviation_chart(report: RankReport) -> Chart:
@@ -76,27 +127,8 @@ def deviation_chart(report: RankReport) -> Chart:
     percent = 100.0 * (late.work_s / np.median(late.work_s) - 1.0)
     low, high = min(float(percent.min()), 0.0), max(float(percent.max()), 0.0)
     room = (ROOM - 1.0) * max(high - low, 1.0)
-    factor = -(-late.ranks // MOST_STEPS)
-    starts = np.arange(0, late.ranks, factor)
-    drawn = Chart(
-        title=report.title,
-        x=Quantity("rank"),
-        y=Quantity("work, difference from the median of all ranks", "%"),
-        series=(
-            Series(
-                name="difference",
-                look="area",
-                x=np.append(starts, late.ranks) - 0.5,
-                y=np.maximum.reduceat(percent, starts),
-            ),
-        ),
-        y_limits=(low - room, high + room),
-        note=f"the highest of {factor} in a step" if factor > 1 else "",
-        marks=first_ranks(list(report.hosts)) if any(report.hosts) else {},
-        counted=True,
-        names=names_of(report.numbers),
-    )
-    return of_all(drawn, report)
+    y = Quantity("work, difference from the median of all ranks", "%")
+    return over_ranks(report, y, [("difference", "area", percent)], (low - room, high + room))
 
 
 def of_all(chart: Chart, report: RankReport) -> Chart:
@@ -137,7 +169,10 @@ def parts_of(report: RankReport) -> dict[str, NDArray[np.float64]]:
 
 def profile_chart(report: RankReport) -> Chart:
     """Make the time profile of the run."""
-    return of_all(at_work(of_run(report).of_run, title=report.title), report)
+    profile = of_run(report).of_run
+    unit = unit_for(profile.edges)
+    drawn = at_work(report, profile, Quantity("time of the solve", unit.sign), unit.per_second)
+    return of_all(drawn, report)
 
 
 def body_profile_chart(report: RankReport) -> Chart:
@@ -145,15 +180,42 @@ def body_profile_chart(report: RankReport) -> Chart:
     body = of_run(report).of_body
     if body is None:
         raise UsageError(f"{report.file}: {report.slopes_text}")
-    return at_work(body, title=report.title, folded=True)
+    return at_work(report, body, Quantity("share of an iteration", "%"), 100.0)
+
+
+def at_work(report: RankReport, profile: Profile, x: Quantity, scale: float) -> Chart:
+    """Make the chart of the share of ranks that are at work, interval by interval."""
+    percent = 100.0 * profile.utilisation
+    return Chart(
+        title=report.title,
+        x=x,
+        y=Quantity("ranks at work", "%"),
+        series=(Series(name="at work", look="area", x=scale * profile.edges, y=percent),),
+        y_limits=(0.0, max(100.0, ROOM * float(percent.max()))),
+        marks={},
+    )
 
 
 def own_work_chart(report: RankReport) -> Chart:
-    """Make the histogram of the own work of bodies."""
+    """Make the histogram of the own work of bodies, with the counts outside its bins."""
     histogram = of_run(report).histogram
-    if not histogram.counts.any():
+    used = np.flatnonzero(histogram.counts)
+    if not used.size:
         raise UsageError(f"{report.file} does not contain the own work of iterations of all ranks.")
-    return of_all(own_work(histogram, title=report.title), report)
+    unit = unit_for(histogram.edges)
+    first, last = used[0], used[-1] + 1
+    percent = 100.0 * histogram.counts[first:last] / histogram.total
+    edges = unit.per_second * histogram.edges[first : last + 1]
+    drawn = Chart(
+        title=report.title,
+        x=Quantity("own work of an iteration", unit.sign),
+        y=Quantity("bodies", "%"),
+        series=(Series(name="all ranks", look="area", x=edges, y=percent),),
+        y_limits=(0.0, ROOM * float(percent.max())),
+        note=f"outside the bins: {histogram.below:,} below, {histogram.above:,} above",
+        marks={},
+    )
+    return of_all(drawn, report)
 
 
 def of_run(report: RankReport) -> RanksOfRun:
@@ -173,131 +235,6 @@ def make_timeline(run: Run, choice: FigureChoice) -> Chart:
             place = column_of(run, next(iter(report_run(run).worth_opening())))
     (chart,) = timeline_charts(timelines_of(run, [place]), title=title_of(run))
     return chart
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bar:
-    """A rank, or several on average, as one bar.
-
-    Attributes
-    ----------
-    name : str
-    times : mapping of str to float, seconds
-        Of its parts.
-    """
-
-    name: str
-    times: Mapping[str, float]
-
-
-def hindmost_of_ranks(
-    late: Lateness, numbers: NDArray[np.int64], hosts: Sequence[str], *, title: str
-) -> Chart:
-    """Make the chart of how often every rank is last, and of the wait time it causes.
-
-    Parameters
-    ----------
-    late : Lateness
-    numbers : int64 array, shape (rank,)
-        Of the ranks.
-    hosts : sequence of str, one a rank, or empty
-    """
-    factor = -(-late.ranks // MOST_STEPS)
-    starts = np.arange(0, late.ranks, factor)
-    edges = np.append(starts, late.ranks) - 0.5
-    whole = max(float(late.charged_s.sum()), 1e-300)
-    shares: tuple[tuple[str, Look, NDArray[np.float64]], ...] = (
-        ("wait time of all ranks that it causes", "area", 100.0 * late.charged_s / whole),
-        ("iterations in which it is last", "steps", 100.0 * late.last / max(late.bodies, 1)),
-    )
-    pooled = [np.maximum.reduceat(values, starts) for _, _, values in shares]
-    return Chart(
-        title=title,
-        x=Quantity("rank"),
-        y=Quantity("share", "%"),
-        series=tuple(
-            Series(name=name, look=look, x=edges, y=values)
-            for (name, look, _), values in zip(shares, pooled, strict=True)
-        ),
-        y_limits=(0.0, ROOM * max(float(np.max(pooled)), 1.0)),
-        note=f"the highest of {factor} in a step" if factor > 1 else "",
-        marks=first_ranks(list(hosts)) if any(hosts) else {},
-        counted=True,
-        names=names_of(numbers),
-        legend_below=True,
-    )
-
-
-def bars(rows: Sequence[Bar], *, title: str, what: str) -> Chart:
-    """Make the chart of outliers next to the mean of all ranks, with stacked parts.
-
-    Parameters
-    ----------
-    rows : sequence of Bar
-        All with the same parts.
-    what : str
-        Label of the axis.
-    """
-    whole = np.array([sum(row.times.values()) for row in rows])
-    unit = unit_for(whole)
-    times = {
-        part: unit.per_second * np.array([row.times[part] for row in rows])
-        for part in rows[0].times
-    }
-    return Chart(
-        title=title,
-        x=Quantity("rank"),
-        y=Quantity(what, unit.sign),
-        series=stacked(times, np.arange(len(rows), dtype=np.float64), "bars"),
-        y_limits=(0.0, ROOM * max(unit.per_second * float(whole.max()), 1e-12)),
-        marks={},
-        stacked=True,
-        counted=True,
-        names=tuple(row.name for row in rows),
-    )
-
-
-def at_work(profile: Profile, *, title: str, folded: bool = False) -> Chart:
-    """Make the chart of the share of ranks that are at work, interval by interval.
-
-    Parameters
-    ----------
-    profile : Profile
-    folded : bool
-        Of bodies laid over each other, so that edges are shares of a body and no times.
-    """
-    unit = Unit("%", 100.0) if folded else unit_for(profile.edges)
-    percent = 100.0 * profile.utilisation
-    return Chart(
-        title=title,
-        x=Quantity("share of an iteration" if folded else "time of the solve", unit.sign),
-        y=Quantity("ranks at work", "%"),
-        series=(Series(name="at work", look="area", x=unit.per_second * profile.edges, y=percent),),
-        y_limits=(0.0, max(100.0, ROOM * float(percent.max()))),
-        marks={},
-    )
-
-
-def own_work(histogram: Histogram, *, title: str) -> Chart:
-    """Make the histogram of the own work of bodies, with the counts outside its bins."""
-    unit = unit_for(histogram.edges)
-    total = max(histogram.total, 1)
-    percent = 100.0 * histogram.counts / total
-    used = np.flatnonzero(histogram.counts)
-    shown = slice(used[0], used[-1] + 1) if used.size else slice(None)
-    edges = histogram.edges[shown.start : None if shown.stop is None else shown.stop + 1]
-    beyond = f"{histogram.below:,} below, {histogram.above:,} above"
-    return Chart(
-        title=title,
-        x=Quantity("own work of an iteration", unit.sign),
-        y=Quantity("bodies", "%"),
-        series=(
-            Series(name="all ranks", look="area", x=edges * unit.per_second, y=percent[shown]),
-        ),
-        y_limits=(0.0, ROOM * max(float(percent.max()), 1e-12)),
-        note=f"outside the bins: {beyond}",
-        marks={},
-    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -337,7 +274,7 @@ def timelines_of(run: Run, places: Sequence[int]) -> Timelines:
         Columns of the file.
     """
     columns = np.asarray(places, np.int64)
-    together = -(-run.bodies // STEPS)
+    together = -(-run.bodies // INTERVALS)
     starts = np.arange(0, run.bodies, together)
     sums = np.zeros((starts.size, columns.size, len(run.phases)))
     longest = np.zeros((starts.size, columns.size))

@@ -30,7 +30,7 @@ from hindmost.models.ranks.vectors import RankMetrics
 from hindmost.models.simulation.blocks import EventBlock
 
 INTERVALS = 200
-"""Of the time profiles; and bins of the histogram, each 2 to 3 % of a body."""
+"""Of time profiles and timelines; and bins of the histogram, each 2 to 3 % of a body."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

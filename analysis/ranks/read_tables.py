@@ -19,11 +19,10 @@ from hindmost.analysis.readers.format import RankColumns
 from hindmost.analysis.readers.formats.tau import TAU, tau_files
 from hindmost.analysis.readers.read import required_format
 from hindmost.analysis.readers.registry import RANK_FORMATS
+from hindmost.analysis.readers.units import IN_SECONDS
 from hindmost.errors import DataError, UsageError
 from hindmost.models.ranks.vectors import RankMetrics
 
-TIMES = {"s": 1.0, "sec": 1.0, "seconds": 1.0, "ms": 1e-3, "us": 1e-6, "usec": 1e-6, "ns": 1e-9}
-"""Units of time, in seconds."""
 BYTES = ("b", "byte", "bytes")
 WAITS = re.compile(r"wait|idle|mpi_|barrier|allreduce|recv", re.IGNORECASE)
 """Matches the names of metrics that are waiting rather than work."""
@@ -87,11 +86,11 @@ def _in_units(path: Path, columns: RankColumns) -> RankTable:
     for name, each in columns.values.items():
         unit = columns.units[name]
         known = unit.lower()
-        refuse_impossible(f"{path}: '{name}'", each, numbers, time=known in TIMES)
+        refuse_impossible(f"{path}: '{name}'", each, numbers, time=known in IN_SECONDS)
         is_bytes = known in BYTES or (not unit and "bytes" in name.lower())
-        values.append(each[order] * TIMES.get(known, 1.0))
-        units.append("s" if known in TIMES else "byte" if is_bytes else unit or "1")
-        domains.append("time" if known in TIMES else "bytes" if is_bytes else unit or "count")
+        values.append(each[order] * IN_SECONDS.get(known, 1.0))
+        units.append("s" if known in IN_SECONDS else "byte" if is_bytes else unit or "1")
+        domains.append("time" if known in IN_SECONDS else "bytes" if is_bytes else unit or "count")
     return RankTable(
         metrics=RankMetrics(
             values=np.stack(values, axis=1) if values else np.empty((numbers.size, 0)),

@@ -19,7 +19,8 @@ from hindmost.analysis.runs.check_bodies import MOST_NAMED
 from hindmost.analysis.runs.finding import Finding
 from hindmost.analysis.runs.groups import group_runs
 from hindmost.analysis.runs.read import title_of
-from hindmost.analysis.runs.stretches import MOST_STRETCHES, Stretch, stretches_of
+from hindmost.analysis.runs.stretches import Stretch, stretches_of
+from hindmost.analysis.show.table import MOST_LISTED
 from hindmost.harness.runfile.all_ranks import hosts_of_all
 from hindmost.harness.runfile.bodies import WHO_WAITS_IS_NOT_KNOWN
 from hindmost.harness.runfile.reader import Run
@@ -190,7 +191,7 @@ class RankReport:
     @property
     def longest(self) -> tuple[Stretch, ...]:
         """The stretches with most work."""
-        return self.stretches[:MOST_STRETCHES]
+        return self.stretches[:MOST_LISTED]
 
     @property
     def ranks(self) -> int:

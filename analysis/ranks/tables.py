@@ -9,12 +9,10 @@ from hindmost.analysis.ranks.study import RankReport
 from hindmost.analysis.runs.check_bodies import MOST_NAMED
 from hindmost.analysis.runs.finding import OF_RANKS, WORTH_SAYING, cautions, folded
 from hindmost.analysis.runs.stretches import Stretch
-from hindmost.models.ranks.extrema import Extreme
+from hindmost.models.ranks.extrema import SURE, Extreme
 from hindmost.models.ranks.lateness import Lateness
 from hindmost.text import counted, percent, quantity, seconds
 
-BY_CHANCE = 0.01
-"""Probability from which on a rank may be last this often by chance."""
 LAST = (
     'The "last" rank has the most own work and slow transfers in an iteration, whatever it '
     "waited for before."
@@ -57,7 +55,7 @@ def straggler_lines(report: RankReport, late: Lateness) -> list[str]:
     first = [at for at in order if late.last[at]]
     if late.bodies > 1 and not first:
         lines.append("  In no iteration is a single rank last.")
-    elif late.bodies > 1 and late.chance > BY_CHANCE:
+    elif late.bodies > 1 and late.chance > SURE:
         which = "these ranks cost" if len(first) > 1 else "this rank costs"
         lines.append(f"  No rank is last more often than by chance; {which} the most:")
     for at in first:

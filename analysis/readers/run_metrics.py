@@ -20,9 +20,6 @@ from hindmost.harness.runfile.ending import Ending
 from hindmost.harness.runfile.reader import BLOCK_BYTES, Run
 from hindmost.text import choose
 
-TRIMMED = 0.05
-"""Share of the iterations that the robust mean leaves out at either end."""
-
 
 def iteration_times(run: Run, phase: int | None = None) -> Iterator[NDArray[np.float64]]:
     """Yield the times of the regular bodies of some ranks at a time, shape (iteration, rank).
@@ -43,22 +40,6 @@ def iteration_times(run: Run, phase: int | None = None) -> Iterator[NDArray[np.f
             else:
                 block = file["phase_duration"][:, some, phase]
             yield np.asarray(block[rows], np.float64)
-
-
-def trimmed_mean(times: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the mean of every column without its lowest and highest 5 %.
-
-    Parameters
-    ----------
-    times : float64 array, shape (iteration, rank), seconds
-
-    Returns
-    -------
-    float64 array, shape (rank,), seconds
-    """
-    cut = int(TRIMMED * len(times))
-    ordered = np.sort(times, axis=0)
-    return np.asarray(ordered[cut : len(times) - cut].mean(axis=0))
 
 
 def _slowest(
@@ -110,12 +91,6 @@ METRICS = (
         of=lambda run: _slowest(run, _median),
     ),
     RunMetric(
-        name="mean-iteration",
-        meaning="mean time of the regular iterations without the lowest and highest 5 %, of the "
-        "slowest rank",
-        of=lambda run: _slowest(run, trimmed_mean),
-    ),
-    RunMetric(
         name="solve-time",
         meaning="time of the whole solve, of the slowest rank",
         of=lambda run: run.solve_time_s,
@@ -129,8 +104,6 @@ METRICS = (
 """Metrics by name, in addition to every phase of a run."""
 
 DEFAULT_METRIC = "median-iteration"
-OF_ITERATIONS = ("median-iteration", "mean-iteration")
-"""Metrics that need the times of single iterations."""
 
 
 def measure(run: Run, name: str) -> float:
@@ -171,7 +144,7 @@ def profile_means(run: Run) -> NDArray[np.float64]:
 
 def kept_only(run: Run, name: str) -> str:
     """Say that a metric of a run is not of all ranks; empty if it is."""
-    if not run.reduced or name not in OF_ITERATIONS:
+    if not run.reduced or name != DEFAULT_METRIC:
         return ""
     return (
         f"{run.path}: {name} covers the {run.columns} of {run.header.ranks} ranks with full "

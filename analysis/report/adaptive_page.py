@@ -15,16 +15,17 @@ from hindmost.analysis.ranks.study import report_run
 from hindmost.analysis.report.looked_at import LookedAt
 from hindmost.analysis.report.time_balance import time_balance
 from hindmost.analysis.report.variation import busiest_of
-from hindmost.analysis.runs.conclusion import Certainty, Conclusion, Link
 from hindmost.analysis.runs.cycles import AdaptiveRun
 from hindmost.analysis.runs.efficiency.of_run import efficiencies_of
 from hindmost.analysis.runs.figures.run_figure import FigureChoice, RunFigure
 from hindmost.analysis.runs.finding import OF_CYCLES, Finding, caution_parts
+from hindmost.analysis.runs.first_screen import doubted
 from hindmost.analysis.runs.groups import Group
 from hindmost.analysis.runs.summary import load_around
+from hindmost.analysis.show.conclusion import Certainty, Conclusion, Link
 from hindmost.analysis.show.html_charts import live_chart
 from hindmost.analysis.show.page import Heading, Paragraph, Part, Widget
-from hindmost.analysis.show.table import Column, Table
+from hindmost.analysis.show.table import MOST_LISTED, Column, Table
 from hindmost.analysis.whatif.gains import Remedies
 from hindmost.errors import UsageError
 from hindmost.models.adaptive.machine import Machine
@@ -33,7 +34,6 @@ from hindmost.text import counted, percent
 EVERY_GROUP = ("interference", "grind", "checkpoints")
 """Figures of the middle run of every group; measured and predicted times are shown together."""
 NOT_REPLAYED = "the cycles of an adaptive run do different work, so no replay applies"
-MOST_VERDICTS = 20
 INTRODUCTION = (
     "The runs are of a 2-D kernel of one material on an adaptive mesh; it is not SAGE. Each cycle "
     "was predicted before it ran. Errors are mean absolute errors in percent of a cycle's time on "
@@ -127,12 +127,12 @@ def verdict_parts(run: AdaptiveRun) -> list[Part]:
     if not verdicts:
         return [Paragraph("No cycle stood out.")]
     kinds = ", ".join(f"{count} {kind}" for kind, count in run.kinds.items())
-    more = len(verdicts) - MOST_VERDICTS
+    more = len(verdicts) - MOST_LISTED
     return [
         Paragraph(f"Cycles that stood out: {kinds}."),
         Table(
             columns=(Column("cycle", "right"), Column("what it shows"), Column("why", "wide")),
-            rows=[(str(each.cycle), each.kind, each.words) for each in verdicts[:MOST_VERDICTS]],
+            rows=[(str(each.cycle), each.kind, each.words) for each in verdicts[:MOST_LISTED]],
         ),
         *([Paragraph(f"And {more} more.", quiet=True)] if more > 0 else []),
     ]
@@ -142,7 +142,7 @@ def written_parts(run: AdaptiveRun) -> list[Part]:
     """Return the checkpoints that a run wrote, and why it stopped early."""
     parts: list[Part] = []
     if run.checkpoints:
-        cycles = ", ".join(f"{each.cycle}" for each in run.checkpoints[:MOST_VERDICTS])
+        cycles = ", ".join(f"{each.cycle}" for each in run.checkpoints[:MOST_LISTED])
         took = sum(each.seconds for each in run.checkpoints)
         size = max(each.bytes for each in run.checkpoints)
         parts.append(
@@ -207,7 +207,7 @@ def prediction_conclusions(
 ) -> list[Conclusion]:
     """Return how well the cycles of every group of replays were predicted, and what stood out."""
     return [
-        prediction_conclusion(errors, anchor).doubted(findings)
+        doubted(prediction_conclusion(errors, anchor), findings)
         for errors, anchor in zip(study.errors, anchors, strict=True)
         if errors.raw
     ]

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from hindmost.analysis.fits.study import FittedGroup
-from hindmost.analysis.runs.conclusion import Certainty, Conclusion, Link
 from hindmost.analysis.runs.configuration import OF_THE_SOLVER, OWN_SOLVER, STRUCTURE, configuration
 from hindmost.analysis.runs.figures.compare_runs import apart
 from hindmost.analysis.runs.finding import OF_COMPARISON
+from hindmost.analysis.runs.first_screen import doubted
 from hindmost.analysis.runs.summary import summarise_run
+from hindmost.analysis.show.conclusion import Certainty, Conclusion, Link
 from hindmost.analysis.show.table import RIGHT, Column, Table
 from hindmost.harness.runfile.ending import Ending
 from hindmost.harness.runfile.reader import Run
@@ -157,20 +158,23 @@ def solver_conclusions(members: Sequence[FittedGroup], anchor: str) -> list[Conc
         delta_s = solver.median_s - first.median_s
         files = [str(each.run.path) for group in (members[0], fitted) for each in group.runs]
         found.append(
-            Conclusion(
-                title=f"{solver.name} instead of {first.name}",
-                text=f"{solver.name} takes {solver.ratio:.2f} times as long as {first.name}: "
-                f"{seconds(solver.median_s)} and {seconds(first.median_s)} (medians), "
-                f"{solver.verdict}.",
-                cost_s=delta_s,
-                share=delta_s / first.median_s,
-                relative=True,
-                certainty=Certainty.MEASURED if sure else Certainty.OPEN,
-                basis=f"solve times of {solver.runs} and {first.runs} repeats",
-                links=(Link(anchor=anchor, text="Solvers side by side"),),
-                topics=OF_COMPARISON,
-                files=tuple(files),
-            ).doubted(findings)
+            doubted(
+                Conclusion(
+                    title=f"{solver.name} instead of {first.name}",
+                    text=f"{solver.name} takes {solver.ratio:.2f} times as long as {first.name}: "
+                    f"{seconds(solver.median_s)} and {seconds(first.median_s)} (medians), "
+                    f"{solver.verdict}.",
+                    cost_s=delta_s,
+                    share=delta_s / first.median_s,
+                    relative=True,
+                    certainty=Certainty.MEASURED if sure else Certainty.OPEN,
+                    basis=f"solve times of {solver.runs} and {first.runs} repeats",
+                    links=(Link(anchor=anchor, text="Solvers side by side"),),
+                    topics=OF_COMPARISON,
+                    files=tuple(files),
+                ),
+                findings,
+            )
         )
     return found
 

@@ -11,8 +11,8 @@ from hindmost.analysis.fits.study import FittedGroup
 from hindmost.analysis.ranks.study import RankReport
 from hindmost.analysis.report.time_balance import TimeBalance
 from hindmost.analysis.runs.check_bodies import LEAST_BODIES, read_body_times
-from hindmost.analysis.runs.conclusion import Certainty, Conclusion, Link
 from hindmost.analysis.runs.finding import Topic
+from hindmost.analysis.show.conclusion import Certainty, Conclusion, Link
 from hindmost.analysis.show.page import Widget
 from hindmost.analysis.whatif.gains import Remedies
 from hindmost.analysis.whatif.typical_work import WorkOfRank

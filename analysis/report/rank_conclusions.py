@@ -8,14 +8,20 @@ from dataclasses import replace
 import numpy as np
 
 from hindmost.analysis.ranks.study import RankReport
-from hindmost.analysis.ranks.tables import BY_CHANCE, SHOWN, node_words
+from hindmost.analysis.ranks.tables import SHOWN, node_words
 from hindmost.analysis.runs.check_bodies import LEAST_BODIES
-from hindmost.analysis.runs.conclusion import Certainty, Conclusion, Link, worth_saying
 from hindmost.analysis.runs.finding import OF_RANKS, Topic
-from hindmost.analysis.runs.first_screen import capital, headline_of, judge_data, statements_of
+from hindmost.analysis.runs.first_screen import (
+    capital,
+    doubted,
+    headline_of,
+    judge_data,
+    worth_saying,
+)
+from hindmost.analysis.show.conclusion import Certainty, Conclusion, Link
 from hindmost.analysis.show.overview import Overview, overview_widget
 from hindmost.analysis.show.page import Widget
-from hindmost.models.ranks.extrema import MATTERS, tells_alone
+from hindmost.models.ranks.extrema import MATTERS, SURE, tells_alone
 from hindmost.models.ranks.lateness import Lateness
 from hindmost.text import counted, percent, seconds
 
@@ -46,7 +52,7 @@ def ranks_overview(looked: Sequence[tuple[RankReport, str]], pictures: Sequence[
             ran=[report.title for report, _ in looked],
             data=data,
             pictures=pictures,
-            statements=statements_of(found),
+            statements={"": said},
             nothing=" ".join(dict.fromkeys(report.withheld for report, _ in looked)).strip(),
         )
     )
@@ -66,13 +72,14 @@ def on_ranks(report: RankReport, anchor: str, several: bool) -> Iterator[Conclus
         return
     loss = on_node(report, late) or on_rank(report, late)
     if loss is not None:
-        yield replace(
+        loss = replace(
             loss,
             share=loss.cost_s / late.total_s,
             of=report.title if several else "",
             links=(Link(anchor=anchor, text="Ranks"),),
             files=(report.file,),
-        ).doubted(report.findings)
+        )
+        yield doubted(loss, report.findings)
 
 
 def on_rank(report: RankReport, late: Lateness) -> Conclusion | None:
@@ -191,7 +198,7 @@ def stragglers(late: Lateness) -> list[int]:
 
 def stands_out(late: Lateness, rank: int) -> bool:
     """Tell whether a rank makes a difference, more often than by chance."""
-    often = late.bodies < 2 or late.chance <= BY_CHANCE
+    often = late.bodies < 2 or late.chance <= SURE
     return bool(tells_alone(late)[rank]) and often
 
 

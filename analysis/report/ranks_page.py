@@ -27,20 +27,19 @@ from hindmost.analysis.ranks.tables import (
 from hindmost.analysis.readers.remarks import first_few
 from hindmost.analysis.report.rank_conclusions import ranks_overview
 from hindmost.analysis.report.run_figures import figure_named
+from hindmost.analysis.runs.figures.run_figure import DEFAULT_HEIGHT_INCHES
 from hindmost.analysis.runs.finding import OF_RANKS, Finding, caution_parts
 from hindmost.analysis.runs.first_screen import data_parts
 from hindmost.analysis.show.chart import Chart
 from hindmost.analysis.show.html_charts import Opens, choice_chart, live_chart
 from hindmost.analysis.show.page import Heading, Page, Paragraph, Part, Subheading, Widget
-from hindmost.analysis.show.table import Column, Table
+from hindmost.analysis.show.table import MOST_LISTED, Column, Table
 from hindmost.analysis.show.templates import rendered
 from hindmost.errors import UsageError
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.ranks.lateness import Lateness
 from hindmost.text import percent, seconds
 
-CHART_INCHES = 2.8
-MOST_NODES = 16
 DEVIATION = "Work of each rank"
 OF_DEVIATION = (
     "The mean work of an iteration on each rank, without waiting, relative to the median of "
@@ -185,7 +184,9 @@ def drawn(
         content = make(report)
     except UsageError:
         return []
-    made = live_chart(content, heading, caption, numbers, height=CHART_INCHES, opens=opens)
+    made = live_chart(
+        content, heading, caption, numbers, height=DEFAULT_HEIGHT_INCHES["full"], opens=opens
+    )
     return [replace(made, name=name)]
 
 
@@ -264,7 +265,7 @@ def timeline_part(report: RankReport, run: Run, opens: Opens) -> Widget:
         figure.heading,
         f"{figure.caption} Click a rank above, or its number, to open it.",
         opens.number,
-        height=CHART_INCHES,
+        height=DEFAULT_HEIGHT_INCHES["full"],
     )
 
 
@@ -277,7 +278,7 @@ def node_table(late: Lateness) -> Table:
     """Return the nodes that cause the most wait time."""
     whole = max(float(late.charged_s.sum()), 1e-300)
     lost = late.node_lost_s
-    order = np.argsort(-late.node_charged_s, kind="stable")[:MOST_NODES]
+    order = np.argsort(-late.node_charged_s, kind="stable")[:MOST_LISTED]
     return Table(
         columns=(
             Column("node"),

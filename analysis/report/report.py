@@ -40,7 +40,6 @@ from hindmost.analysis.report.scaling_page import scaling_page
 from hindmost.analysis.report.time_balance import time_balance
 from hindmost.analysis.report.variation import busiest_of
 from hindmost.analysis.runs.check import findings_of
-from hindmost.analysis.runs.conclusion import Conclusion
 from hindmost.analysis.runs.cycles import AdaptiveRun
 from hindmost.analysis.runs.efficiency.of_run import (
     counted_efficiencies,
@@ -67,6 +66,7 @@ from hindmost.analysis.runs.summary import mpi_name, runs_table, summarise_run, 
 from hindmost.analysis.runs.tallies import Wanted, read_together
 from hindmost.analysis.scaling.study import ScalingStudy
 from hindmost.analysis.show.chart import Chart
+from hindmost.analysis.show.conclusion import Conclusion
 from hindmost.analysis.show.event_chart import event_widget
 from hindmost.analysis.show.heat_map import HeatMap
 from hindmost.analysis.show.html_charts import Opens, live_chart
@@ -88,9 +88,8 @@ FOLDED = {
     "Phases, activities and efficiencies": (
         "code",
         "phases",
-        "phases-over-time",
+        "activity-profile",
         "activities",
-        "activity-shares",
         "efficiency",
     ),
 }

@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import datetime
 
 import numpy as np
 
-from hindmost.analysis.report.comparison import DECIDED, verdict
 from hindmost.analysis.report.looked_at import LookedAt
 from hindmost.analysis.report.time_balance import metric_of
 from hindmost.analysis.report.variation import imbalance, injected, noise, recurring
-from hindmost.analysis.runs.conclusion import Certainty, Conclusion
-from hindmost.analysis.runs.finding import OF_COMPARISON, OF_MODELS
-from hindmost.analysis.runs.summary import when
-from hindmost.harness.runfile.reader import Run
-from hindmost.text import bandwidth, byte_count, counted, percent, seconds
+from hindmost.analysis.runs.finding import OF_MODELS
+from hindmost.analysis.runs.first_screen import doubted
+from hindmost.analysis.show.conclusion import Certainty, Conclusion
+from hindmost.text import bandwidth, byte_count, percent, seconds
 
 PIPELINING = "Pipelining"
 LATENCY_BYTES, BANDWIDTH_BYTES = 4096, 262_144
 """Bytes an iteration up to which latency decides, and from which on bandwidth does."""
-SESSION_S = 3600.0
-"""Between two runs that are no repeats of one session."""
 
 
 def conclusions_on(looked: LookedAt) -> list[Conclusion]:
@@ -34,9 +29,8 @@ def conclusions_on(looked: LookedAt) -> list[Conclusion]:
         *network(looked),
         *outside(looked),
         *pipelining(looked),
-        *change(looked),
     ]
-    return [each.doubted(looked.fitted.findings) for each in found]
+    return [doubted(each, looked.fitted.findings) for each in found]
 
 
 def network(looked: LookedAt) -> Iterator[Conclusion]:
@@ -48,7 +42,7 @@ def network(looked: LookedAt) -> Iterator[Conclusion]:
         return
     halo, wait = (metric_of(looked.ranks, name).sum() for name in ("halo", "wait"))
     where = "halo exchanges" if halo > wait else "reductions and other collectives"
-    links = looked.links(phases="Phases by rank", phases_over_time="Phases over the solve")
+    links = looked.links(phases="Phases by rank", activity_profile="Phases over the solve")
     share = max(halo, wait) / max(halo + wait, 1e-300)
     said = f"{percent(share, 0)} of the time in MPI is in {where}"
     bytes_said = bytes_exchanged(looked) if halo > wait else ""
@@ -155,38 +149,3 @@ def pipelining(looked: LookedAt) -> Iterator[Conclusion]:
         basis="replay with the events of the pipelined solver",
         topics=OF_MODELS,
     )
-
-
-def change(looked: LookedAt) -> Iterator[Conclusion]:
-    """Yield how the newest session compares with the earlier ones."""
-    runs = sorted((each.run for each in looked.fitted.runs), key=lambda run: run.header.t0_utc)
-    begins = np.array([when_s(run) for run in runs])
-    gaps = np.flatnonzero(np.diff(begins) > SESSION_S)
-    if not gaps.size:
-        return
-    at = int(gaps[-1]) + 1
-    before, now = ([run.solve_time_s for run in part] for part in (runs[:at], runs[at:]))
-    said = verdict(before, now)
-    sure = said in DECIDED
-    delta_s = float(np.median(now) - np.median(before))
-    whole_s = float(np.median(now))
-    yield Conclusion(
-        title="Since the last session",
-        text=f"{seconds(whole_s)} now, {seconds(float(np.median(before)))} before (medians; "
-        f"{counted(len(now), 'run')} since {when(runs[at].header.t0_utc)}, {len(before)} before): "
-        f"{said}.",
-        cost_s=delta_s,
-        share=delta_s / float(np.median(before)),
-        relative=True,
-        certainty=Certainty.MEASURED if sure else Certainty.OPEN,
-        basis="solve times of all repeats",
-        of=looked.of,
-        links=looked.links(runs="Table of runs"),
-        topics=OF_COMPARISON,
-        files=tuple(str(run.path) for run in runs),
-    )
-
-
-def when_s(run: Run) -> float:
-    """Return when a run began, in seconds since 1970."""
-    return datetime.fromisoformat(run.header.t0_utc).timestamp()

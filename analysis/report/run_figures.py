@@ -118,26 +118,12 @@ RUN_FIGURES = (
         of_ranks=True,
     ),
     RunFigure(
-        name="phases-over-time",
-        heading="Phases over the solve",
-        summary="shares of the phases over the course of the solve, all ranks together",
-        caption="Shares of the phases in the time of all ranks, over the course of the solve.",
-        make=one_run.make_phases_over_time,
-    ),
-    RunFigure(
         name="activities",
         heading="Distribution of local work by activity",
         summary="local work of an iteration by activity (run --activities)",
         caption="The local work of iterations, split by PETSc event: each activity without events "
         "nested in it and without MPI. Activities that take no time are left out.",
         make=one_run.make_activities,
-    ),
-    RunFigure(
-        name="activity-shares",
-        heading="Local work by activity over the solve",
-        summary="shares of the local work by activity over the course of the solve",
-        caption="The local work of all ranks over the course of the solve, split by PETSc event.",
-        make=one_run.make_activities_over_time,
     ),
     RunFigure(
         name="hindmost",

@@ -22,7 +22,6 @@ from hindmost.analysis.report.looked_at import LookedAt
 from hindmost.analysis.report.run_conclusions import PIPELINING, conclusions_on
 from hindmost.analysis.report.scaling_page import ScalingPage, by_share
 from hindmost.analysis.report.time_balance import MEANINGS, PARTS
-from hindmost.analysis.runs.conclusion import Conclusion, worth_saying
 from hindmost.analysis.runs.finding import Finding
 from hindmost.analysis.runs.first_screen import (
     CROWDED,
@@ -30,17 +29,16 @@ from hindmost.analysis.runs.first_screen import (
     headline_of,
     judge_data,
     small,
-    statements_of,
+    worth_saying,
 )
 from hindmost.analysis.scaling.study import KernelAtTarget, ScalingStudy
 from hindmost.analysis.scaling.target import TargetScale
+from hindmost.analysis.show.conclusion import Conclusion
 from hindmost.analysis.show.overview import Bar, Judgement, Overview, overview_widget
 from hindmost.analysis.show.page import Widget
+from hindmost.analysis.show.table import MOST_LISTED
 from hindmost.models.pmnf.segments.segmentation import where
 from hindmost.text import counted, percent
-
-MOST_JUDGED = 20
-"""Kernels of a metric, the worst first, whose models are looked at for the verdict on the data."""
 
 
 def overview_of(
@@ -111,11 +109,7 @@ def overview_of(
             bars=[bar_of(one) for one in configurations],
             pictures=shown,
             pictured=leading.of if leading is not None and leading.pictures else "",
-            statements=[
-                replace(each, group=name)
-                for name, found in groups.items()
-                for each in statements_of(found)
-            ],
+            statements={name: worth_saying(found) for name, found in groups.items()},
             folded="At face value, all in doubt" if in_doubt else "",
             nothing=" ".join(nothing),
         )
@@ -201,7 +195,7 @@ def judge_experiment(study: ScalingStudy) -> Judgement:
     unfit = [
         each.series.kernel
         for metric in study.metrics
-        for each in metric.kernels(metric.order[:MOST_JUDGED])
+        for each in metric.kernels(metric.order[:MOST_LISTED])
         if each.unexplained(at) or each.model_at(at).misfit
     ]
     if unfit and not study.warnings:

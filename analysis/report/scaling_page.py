@@ -10,31 +10,29 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.analysis.runs.conclusion import Certainty, Conclusion, Link
+from hindmost.analysis.runs.figures.run_figure import DEFAULT_HEIGHT_INCHES
+from hindmost.analysis.runs.finding import MATTERS
 from hindmost.analysis.runs.first_screen import capital
 from hindmost.analysis.scaling.figures import kernels_chart, scaling_chart
 from hindmost.analysis.scaling.foretelling import foretold_paths
 from hindmost.analysis.scaling.study import KernelAtTarget, MetricStudy, ScalingStudy
 from hindmost.analysis.scaling.tables import kernel_lines, models_text
 from hindmost.analysis.show.chart import Chart
+from hindmost.analysis.show.conclusion import Certainty, Conclusion, Link
 from hindmost.analysis.show.html_charts import live_chart
 from hindmost.analysis.show.page import Folded, Heading, Paragraph, Part, Widget
-from hindmost.analysis.show.table import RIGHT, WIDE, Column, Table
+from hindmost.analysis.show.table import MOST_LISTED, RIGHT, WIDE, Column, Table
 from hindmost.models.pmnf.segments.segmentation import where
 from hindmost.text import counted, percent, quantity
 
-MOST_KERNELS = 20
-"""Kernels in the table of a metric."""
 MOST_CHARTS = 3
 """Kernels of a metric that the first screen draws and names."""
-MATTERS = 0.05
-"""Share at the target up to which a kernel is not drawn, unless it is the first."""
 CAPTION = (
     "Measurements, the model, and what is predicted up to the target, with its 90 % interval. "
     "Bands across mark where the behaviour changes."
 )
 OF_FIRST = " The interval and the bands across are of the first kernel."
-CHART_INCHES = 3.0
+INCHES = DEFAULT_HEIGHT_INCHES["full"]
 LEGEND = (
     "predicted: by the method that best predicted the last points, which may be the model. share: "
     "of the sum of all kernels at the target. growth: prediction at the target over the value at "
@@ -70,7 +68,7 @@ def scaling_page(studies: Sequence[ScalingStudy], numbers: Iterator[int]) -> Sca
         for number, metric in enumerate(study.metrics):
             anchor = f"scaling-{place}-{number}"
             order = by_share(metric)
-            standings = metric.at_target(order[:MOST_KERNELS])
+            standings = metric.at_target(order[:MOST_LISTED])
             charts = charts_of(metric, order[:MOST_CHARTS])
             picture = leading_chart(study, metric, standings, charts, numbers)
             pictures += [] if number else [picture]
@@ -113,7 +111,7 @@ def leading_chart(
     unit = "" if metric.unit else " (the file gives no unit)"
     heading = f"{metric.metric}{unit} over {first.x.text}: {Path(study.experiment.source).name}"
     caption = CAPTION + (OF_FIRST if shown[1:] else "")
-    return live_chart(drawn, heading, caption, numbers, height=CHART_INCHES)
+    return live_chart(drawn, heading, caption, numbers, height=INCHES)
 
 
 def section(
@@ -128,7 +126,7 @@ def section(
     at, source = metric.target.explain(), study.experiment.source
     lines = kernel_lines(metric, list(standings))
     drawn = [
-        live_chart(chart, each.kernel.series.kernel, CAPTION, numbers, height=CHART_INCHES)
+        live_chart(chart, each.kernel.series.kernel, CAPTION, numbers, height=INCHES)
         for chart, each in zip(charts, standings, strict=False)
     ]
     return [

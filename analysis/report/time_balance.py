@@ -33,14 +33,16 @@ rank that polls while it waits is interrupted there more often the longer it wai
 MEANINGS = {
     "work": "own work, the mean of all ranks",
     "injected noise": "detours added on purpose, the mean of all ranks",
-    "load imbalance": "some ranks have more work in the whole run than the mean",
+    "load imbalance": "some ranks have more work in the whole run than the mean; what equal work "
+    "would save, where that is known",
     "waiting in turn": "different ranks are the slowest in different iterations, and the others "
     "wait for them (POP: serialisation)",
     "communication": "messages and MPI calls at their typical cost",
     "interrupted in MPI": "time in messages beyond their typical cost, as where a rank loses its "
     "core or a message is slow",
     "waiting and communication": "time in MPI that the run cannot divide",
-    "outside iterations": "restarts, and what comes before the first and after the last iteration",
+    "outside iterations": "before the first, after the last and between iterations: restarts, or the "
+    "program around its inner loop",
 }
 """What each of `PARTS` is, for the legend of the bars."""
 
@@ -84,7 +86,8 @@ def time_balance(
     ranks : RankReport
         For the noise that was injected.
     remedies : Remedies
-        The replay without noise gives the typical cost of messages.
+        The replay without noise gives the typical cost of messages, that with equal work the cost
+        of unequal work.
     """
     whole, run = efficiencies.whole, efficiencies.run
     whole_s = max(run.solve_time_s, whole.run_time_s)
@@ -96,11 +99,19 @@ def time_balance(
     network_s = (
         transfer_s if (quiet := remedies.quiet) is None else min(transfer_s, quiet.network_s)
     )
+    imbalance_s, in_turn_s = lost["load_balance"], lost.get("serialisation", 0.0)
+    balanced = remedies.balanced
+    if balanced is not None and balanced.predicted_s is not None and balanced.saved_s > 0.0:
+        # What equal work saves is what unequal work costs; of a rank that becomes slower, ranks
+        # would wait for each other in turn.
+        both_s = imbalance_s + in_turn_s
+        imbalance_s = min(balanced.saved_s, both_s)
+        in_turn_s = both_s - imbalance_s
     parts = {
         "work": whole.mean_local_s - injected_s,
         "injected noise": injected_s,
-        "load imbalance": lost["load_balance"],
-        "waiting in turn": lost.get("serialisation", 0.0),
+        "load imbalance": imbalance_s,
+        "waiting in turn": in_turn_s,
         "communication": network_s,
         "interrupted in MPI": transfer_s - network_s,
         "waiting and communication": lost.get("communication", 0.0),

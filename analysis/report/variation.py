@@ -17,11 +17,11 @@ from hindmost.analysis.report.rank_conclusions import (
 )
 from hindmost.analysis.report.time_balance import metric_of
 from hindmost.analysis.runs.check_bodies import named, read_body_times, read_work_course, recurs
-from hindmost.analysis.runs.conclusion import Certainty, Conclusion, Link
 from hindmost.analysis.runs.configuration import injected_noise
 from hindmost.analysis.runs.cores import core_wait
-from hindmost.analysis.runs.finding import OF_MODELS, WORTH_SAYING, Topic
+from hindmost.analysis.runs.finding import MATTERS, OF_MODELS, WORTH_SAYING, Topic
 from hindmost.analysis.runs.stretches import extra_words, growth_words
+from hindmost.analysis.show.conclusion import Certainty, Conclusion, Link
 from hindmost.analysis.whatif.gains import INTERRUPTED
 from hindmost.analysis.whatif.typical_work import WorkOfRank, work_of_rank
 from hindmost.harness.runfile.bodies import INJECTED
@@ -29,7 +29,7 @@ from hindmost.harness.runfile.reader import Run
 from hindmost.text import seconds
 
 CONSPICUOUS = 2.0
-"""Work of one iteration over the median iteration, from which on it is named."""
+"""Time of the slowest iteration over the median, from which on it is named."""
 VARIATION = "Variation of iterations"
 """Noise, or work that differs from iteration to iteration: recorded times do not tell."""
 IN_WORDS = {
@@ -38,12 +38,8 @@ IN_WORDS = {
     "post": "starts of collectives",
     "unclassified": "other MPI calls",
 }
-AT_STAKE = 0.05
-"""Share of the time lost to slower ranks up to which none of them is named."""
 OTHER = "Other variation of iterations"
 """The same, where injected noise is known apart from it."""
-UNEQUAL = 1.05
-"""Work of a rank over the mean, from which on it is unequal."""
 
 
 def imbalance(looked: LookedAt) -> Iterator[Conclusion]:
@@ -91,7 +87,7 @@ def waiting_or_noise(looked: LookedAt) -> float:
     Only where a rank has more work throughout: then both may, and no replay tells them apart.
     """
     one, extra_s = looked.busiest, looked.balance.parts_s.get("interrupted in MPI", 0.0)
-    unequal = one is not None and one.systematic and one.typical_times >= UNEQUAL
+    unequal = one is not None and one.systematic and one.typical_times >= 1.0 + MATTERS
     return extra_s if unequal and extra_s > INTERRUPTED * looked.balance.whole_s else 0.0
 
 
@@ -292,9 +288,9 @@ def cause_of_variation(looked: LookedAt, cost_s: float) -> str:
 def blamed(looked: LookedAt) -> str:
     """Say which rank varies most; a rank with more work throughout is no sign of noise."""
     one, balance = looked.busiest, looked.balance
-    if one is None or one.times < UNEQUAL:
+    if one is None or one.times < 1.0 + MATTERS:
         lost = balance.share("waiting in turn") + balance.share("load imbalance")
-        return "" if balance.parts_s and lost <= AT_STAKE else straggler(looked.ranks)
+        return "" if balance.parts_s and lost <= MATTERS else straggler(looked.ranks)
     name = f"ank {looked.ranks.numbers[one.rank]}"
     if one.systematic:
         return f"That r{name} has more work throughout is load imbalance, and no part of this."
@@ -312,26 +308,16 @@ def slowest_link(looked: LookedAt) -> tuple[Link, ...]:
 
 
 def slowest_iterations(looked: LookedAt) -> str:
-    """Name the slowest iteration and its rank."""
-    late, slowest = looked.ranks.lateness, looked.slowest
-    median = looked.run.summary["body_s"]["median"]
-    if late is None or not median > 0.0:
+    """Name the slowest iteration, and the rank or the calls that made it so."""
+    slowest = looked.slowest
+    if slowest is None or slowest.times < CONSPICUOUS:
         return ""
-    if slowest is not None and slowest.own_s < 0.5 * slowest.lasted_s:
-        if slowest.times < CONSPICUOUS:
-            return ""
+    if slowest.own_s < 0.5 * slowest.lasted_s:
         where = IN_WORDS.get(slowest.phase, slowest.phase)
-        return (
-            f"The slowest is iteration {slowest.body}: {seconds(slowest.lasted_s)}, "
-            f"{slowest.times:.1f} times the median; the ranks spend "
-            f"{seconds(slowest.phase_s)} of it in {where}."
-        )
-    rank = int(late.longest_s.argmax())
-    longest = float(late.longest_s[rank])
-    if longest < CONSPICUOUS * median:
-        return ""
-    body = int(late.longest_body[rank])
+        why = f"the ranks spend {seconds(slowest.phase_s)} of it in {where}"
+    else:
+        why = f"rank {slowest.rank} works {seconds(slowest.own_s)} in it"
     return (
-        f"The longest work of one iteration is {seconds(longest)}, {longest / median:.1f} times "
-        f"the median iteration (iteration {body}, rank {looked.ranks.numbers[rank]})."
+        f"The slowest is iteration {slowest.body}: {seconds(slowest.lasted_s)}, "
+        f"{slowest.times:.1f} times the median; {why}."
     )

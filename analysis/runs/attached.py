@@ -7,7 +7,7 @@ where they do not allow it, the sentence says so. What a change would save is to
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -16,20 +16,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.analysis.runs.configuration import is_attached
+from hindmost.analysis.runs.configuration import LONGEST_WORD, is_attached
 from hindmost.analysis.runs.cores import TAKEN, core_wait
 from hindmost.analysis.runs.efficiency.withheld import unclassified_calls, why_withheld
-from hindmost.analysis.runs.finding import MATTERS, WORTH_SAYING, Finding, Topic, of_file
+from hindmost.analysis.runs.finding import (
+    MATTERS,
+    MOST_SHOWN,
+    WORTH_SAYING,
+    Finding,
+    Topic,
+    of_file,
+)
 from hindmost.analysis.runs.links import link_words
 from hindmost.analysis.runs.model_input import MOST_IN_MEMORY
 from hindmost.analysis.runs.stretches import (
-    MOST_STRETCHES,
     Stretch,
     extra_words,
     growth_words,
     stretches_of,
 )
 from hindmost.analysis.runs.summary import efficiency_of, links_of, when
+from hindmost.analysis.show.table import MOST_LISTED
 from hindmost.harness.runfile.bodies import IN_MPI, WAITING, sum_of_phases
 from hindmost.harness.runfile.reader import Run
 from hindmost.printable import shell_word
@@ -76,11 +83,8 @@ def rank_times(run: Run) -> RankTimes | None:
 
 MOST_OF_EXCESS = 0.5
 """Share of a straggler's additional work from which on what may explain it is said."""
-MOST_LOOPS = 2
-"""Other loops that are named; 'show --loops' has all."""
-MUCH_HALO = 0.20
-MUCH_OUTSIDE = 0.25
-MOST_INNER = 3
+LEFT_OUT_FIRST = ("loops", "growth", "calls", "places")
+"""What sentences name, in the order in which it is left out where there are too many lines."""
 IN_WORDS = {
     "local": "local work",
     "wait": "wait in collectives",
@@ -207,7 +211,11 @@ class AttachedRun:
 
     @property
     def recurring(self) -> list[str]:
-        """What is said of iterations that come back longer, and between which calls they are.
+        """What is said of iterations that come back longer."""
+        return self.recurring_words()
+
+    def recurring_words(self, *, places: bool = True) -> list[str]:
+        """Say which iterations come back longer, and between which calls they are.
 
         The iterations of a stretch show some that noise elsewhere hides.
         """
@@ -224,11 +232,12 @@ class AttachedRun:
             words = back.rule.explain(bodies)
             of_rule = [at for at, text in enumerate(texts) if text.startswith(words)]
             if not of_rule:
+                where = f", {stretch}" if places else ""
                 texts.append(
-                    f"{words} is {seconds(back.longer_s[0])} longer on rank {rank}, {stretch}: "
+                    f"{words} is {seconds(back.longer_s[0])} longer on rank {rank}{where}: "
                     f"{seconds(back.cost_s)}"
                 )
-            for at in of_rule:
+            for at in of_rule if places else ():
                 if "between" not in texts[at]:
                     texts[at] += f"; {seconds(back.longer_s[0])} of it {stretch}"
         return texts
@@ -337,24 +346,22 @@ class AttachedRun:
         """Most work of a rank above the mean of all, as a share of the solve time."""
         return 0.0 if self.times is None else self.judged.imbalance
 
-    def lines(self, *, alone: bool = True, growth: bool = True) -> list[str]:
+    def lines(self, left_out: Collection[str] = ()) -> list[str]:
         """Return the sentences.
 
         Parameters
         ----------
-        alone : bool
-            Whether the other loops of the program are named: no other file has one of them.
-        growth : bool
-            Whether it is said where work grows.
+        left_out : collection of str
+            Of `LEFT_OUT_FIRST`, what they do not name.
         """
         return [
             *self.why_incomplete(),
             self.what(),
-            *(self.other_loops() if alone else ()),
-            self.where(),
-            self.who(),
+            *(() if "loops" in left_out else self.other_loops()),
+            self.where(calls="calls" not in left_out),
+            self.who(places="places" not in left_out),
             *self.network(),
-            *(self.grown() if growth else ()),
+            *(() if "growth" in left_out else self.grown()),
             *self.counted_work(),
             *self.inner(),
             self.next(),
@@ -407,7 +414,7 @@ class AttachedRun:
 
     def other_loops(self) -> list[str]:
         """Name the loops of the program that are measured on request."""
-        named = self.run.header.loops()[:MOST_LOOPS]
+        named = self.run.header.loops()[:MOST_SHOWN]
         return [f"Other loops: {'; '.join(named)}."] if named else []
 
     def of_program(self) -> str:
@@ -417,8 +424,8 @@ class AttachedRun:
             return ""
         return f", {percent(self.run.solve_time_s / whole, 0)} of the program's {seconds(whole)}"
 
-    def where(self) -> str:
-        """Say where the time went."""
+    def where(self, *, calls: bool = True) -> str:
+        """Say where the time went, by cause and in which calls."""
         shares = self.shares
         outside = shares.pop("outside")
         in_words = {**IN_WORDS, "unclassified": unclassified_calls(self.run)}
@@ -441,7 +448,7 @@ class AttachedRun:
         ]
         if without:  # then calls say little of the program
             return f"{said} Included in all: {without[0]}."
-        if causes and len(words) > 1:
+        if calls and causes and len(words) > 1:
             said += f" By call: {', '.join(words)}."
         return said
 
@@ -460,8 +467,8 @@ class AttachedRun:
             if part_s >= WORTH_SAYING * whole_s
         ]
 
-    def who(self) -> str:
-        """Say which rank is the straggler, and whether it waits or works."""
+    def who(self, *, places: bool = True) -> str:
+        """Say which rank is the straggler, whether it waits or works, and where in the code."""
         run, times = self.run, self.times
         if run.header.ranks == 1:
             return "There is one rank, so nobody waits."
@@ -476,17 +483,13 @@ class AttachedRun:
         worst = self.straggler
         if worst is None:
             waiting = float(times.wait_s.sum() / max(float(times.time_s.sum()), 1e-300))
-            whole = (
-                "No rank is a straggler over all iterations"
-                if self.recurring
-                else ("No rank is a straggler")
-            )
+            whole = "No rank is a straggler" + (" over all iterations" if self.recurring else "")
             return (
                 f"{whole}: the rank with the most time outside MPI has "
                 f"{percent(self.excess)} more than the mean, which is {percent(self.imbalance)} "
                 f"of the {'solve' if self.solves else 'loop'} time. The ranks wait "
                 f"{percent(waiting, 0)} of their iterations."
-                f"{self.of_recurring('But ')}"
+                f"{self.of_recurring('But ', places=places)}"
             )
         others = np.delete(share, worst)
         host = f" on {run.hosts[worst]}" if len(set(run.hosts)) > 1 else ""
@@ -496,8 +499,8 @@ class AttachedRun:
             f"Rank {worst}{host} is the straggler{when}: it spends {percent(self.excess, 0)} more "
             f"time outside MPI than the mean. It waits {percent(float(share[worst]), 0)} of its "
             f"time, the others {percent(float(others.mean()), 0)}.{self.of_node(worst)}"
-            f"{extra_words(self.stretches, worst, quickest=quickest)}{self.of_recurring()}"
-            f"{self.doubt()}"
+            f"{extra_words(self.stretches if places else (), worst, quickest=quickest)}"
+            f"{self.of_recurring(places=places)}{self.doubt()}"
         )
 
     def of_node(self, worst: int) -> str:
@@ -525,10 +528,11 @@ class AttachedRun:
         said = growth_words(self.run, self.stretches, WORTH_SAYING * self.undisturbed_s)
         return [said] if said else []
 
-    def of_recurring(self, also: str = "") -> str:
+    def of_recurring(self, also: str = "", *, places: bool) -> str:
         """Say which iterations come back longer, and where: the other ranks wait for them."""
         return "".join(
-            f" {also}{each if also else each[:1].upper() + each[1:]}." for each in self.recurring
+            f" {also}{each if also else each[:1].upper() + each[1:]}."
+            for each in self.recurring_words(places=places)
         )
 
     def counted_work(self) -> list[str]:
@@ -558,7 +562,7 @@ class AttachedRun:
         words = [
             f"{each['prefix'] or 'no prefix'} ({each['type']}, {each['count']:,} times) "
             f"{percent(each['seconds'] / whole, 0)}"
-            for each in self.attached.get("inner", [])[:MOST_INNER]
+            for each in self.attached.get("inner", [])[:MOST_RUNS]
             if each["seconds"] >= MATTERS * whole
         ]
         return [f"Solves inside of these, on the first rank: {', '.join(words)}."] if words else []
@@ -599,17 +603,15 @@ class AttachedRun:
                 f"Next: see what a pipelined solver would save: hindmost whatif {path}. To measure "
                 f"it, attach once more with -{prefix}ksp_type {variants[0]}, then hindmost compare."
             )
-        if shares["outside"] >= MUCH_OUTSIDE:
-            return (
-                "Next: look at what is done once per solve or restart, such as the set-up of the "
-                "preconditioner (-log_view)."
-            )
-        if shares.get("halo", 0.0) >= MUCH_HALO:
-            return f"Next: see which ranks wait for whose messages: hindmost show --ranks {path}"
-        if shares.get("wait", 0.0) >= MATTERS:
-            return (
-                f"Next: see where ranks lose time to each other: hindmost show --efficiency {path}"
-            )
+        where = {
+            "outside": "look at what is done once per solve or restart, such as the set-up of the "
+            "preconditioner (-log_view).",
+            "halo": f"see which ranks wait for whose messages: hindmost show --ranks {path}",
+            "wait": f"see where ranks lose time to each other: hindmost show --efficiency {path}",
+        }
+        most = max(where, key=lambda name: shares.get(name, 0.0))
+        if shares.get(most, 0.0) >= MATTERS:
+            return f"Next: {where[most]}"
         return (
             "Next: communication is not what costs time here; fewer or cheaper iterations "
             "(preconditioner, tolerance) would save more."
@@ -624,7 +626,7 @@ class AttachedRun:
     @property
     def most_stretches(self) -> tuple[Stretch, ...]:
         """Those with most work."""
-        return self.stretches[:MOST_STRETCHES]
+        return self.stretches[:MOST_LISTED]
 
     @property
     def timed(self) -> AttachedRun | None:
@@ -634,8 +636,6 @@ class AttachedRun:
 
 MOST_RUNS = 3
 """Kinds of solves of a program that get sentences, those that take longest."""
-MOST_SHOWN = 50
-"""Characters of a command line."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -653,7 +653,9 @@ class AttachedProgram:
     runs: tuple[AttachedRun, ...]
 
     def lines(
-        self, below: Mapping[Path, Sequence[str]] = MappingProxyType({}), *, loops: bool = True
+        self,
+        below: Mapping[Path, Sequence[str]] = MappingProxyType({}),
+        left_out: Collection[str] = (),
     ) -> list[str]:
         """Return the title and the sentences.
 
@@ -661,14 +663,16 @@ class AttachedProgram:
         ----------
         below : mapping of Path to sequence of str
             What else is said of each run, below its sentences.
-        loops : bool
-            Whether the other loops of the program are named, and where work grows.
+        left_out : collection of str
+            See `AttachedRun.lines`.
         """
+        if len(self.runs) > 1:  # of whose loops others are
+            left_out = {*left_out, "loops"}
         first = self.runs[0]
         attached, header = first.attached, first.run.header
         command = " ".join(attached.get("program", [])) or self.name
-        if len(command) > MOST_SHOWN:
-            command = f"{command[: MOST_SHOWN - 3]}..."
+        if len(command) > LONGEST_WORD:
+            command = f"{command[: LONGEST_WORD - 3]}..."
         ranks = int(attached.get("of_ranks") or header.ranks)
         began = min(each.run.header.t0_utc for each in self.runs)
         lines = [f"{self.name}: {command}, {counted(ranks, 'rank')}, {when(began)}"]
@@ -685,8 +689,7 @@ class AttachedProgram:
         for each in self.runs[:MOST_RUNS]:
             if len(self.runs) > 1:
                 lines.append(f"  {each.run.path.name}:")
-            alone = loops and len(self.runs) == 1
-            own = (*each.lines(alone=alone, growth=loops), *below.get(each.run.path, ()))
+            own = (*each.lines(left_out), *below.get(each.run.path, ()))
             lines += [f"  {line.strip()}" for line in own]
         if len(self.runs) > MOST_RUNS:
             lines.append(f"  {counted(len(self.runs) - MOST_RUNS, 'file')} more, of less time.")

@@ -308,7 +308,6 @@ def look_at_bodies(times: BodyTimes, work: WorkCourse | None = None) -> Iterator
     yield from find_outliers(times)
     if times.slowest.size < LEAST_BODIES:
         return
-    yield from find_no_baseline(times)
     relative, drift = times.relative, times.drift
     if abs(drift) > MATTERS:
         yield Finding(
@@ -369,20 +368,5 @@ def find_outliers(times: BodyTimes) -> Iterator[Finding]:
         advice="something delayed them, or they do more (one-time work at first, output, a "
         "checkpoint): 'hindmost plot' shows when and where; warm up longer, or repeat on a quiet "
         "machine",
-        doubts=MARKED,
-    )
-
-
-def find_no_baseline(times: BodyTimes) -> Iterator[Finding]:
-    """Find runs in which most bodies are slow, so that the median hides how many."""
-    fastest = float(np.quantile(times.relative, 0.1))
-    if not float(np.median(times.relative)) > LONG * fastest:
-        return
-    yield Finding(
-        code="no-baseline",
-        severity="note",
-        text=f"half of the iterations last over {LONG:.0f} times as long as the fastest tenth",
-        advice="most of them were disturbed, or do different work: then the median is no baseline, "
-        "and outliers count against a slow one; repeat on a quiet machine",
         doubts=MARKED,
     )

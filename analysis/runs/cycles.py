@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.analysis.runs.finding import MOST_SHOWN, WIDTH
+from hindmost.analysis.runs.finding import MOST_SHOWN
+from hindmost.analysis.show.table import WIDTH
 from hindmost.errors import DataError, UsageError
 from hindmost.harness.runfile.all_ranks import most_of, total_of
 from hindmost.harness.runfile.cycles import ADAPTIVE

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Literal
 
 from hindmost.analysis.show.page import Caution, Part
+from hindmost.analysis.show.table import WIDTH
 from hindmost.errors import DataError
 from hindmost.text import counted
 
 Severity = Literal["note", "error"]
-WIDTH = 100
 WORTH_SAYING = 0.01
 """Share of a time from which on a cost or a doubt is told."""
 MATTERS = 0.05
@@ -78,7 +78,7 @@ class Finding:
     doubts: tuple[Topic, ...]
 
 
-def about(findings: Iterable[Finding], topics: Collection[Topic]) -> list[Finding]:
+def about(findings: Iterable[Finding], topics: Collection[str]) -> list[Finding]:
     """Return the findings that put one of these topics in doubt.
 
     What was done on purpose comes first, then errors.

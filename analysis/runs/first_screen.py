@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
-from hindmost.analysis.runs.conclusion import Certainty, Conclusion, worth_saying
-from hindmost.analysis.runs.finding import MATTERS, MOST_SHOWN, Finding, by_code, text_of_all
-from hindmost.analysis.show.overview import Judgement, Statement
+from hindmost.analysis.runs.finding import (
+    MATTERS,
+    MOST_SHOWN,
+    WORTH_SAYING,
+    Finding,
+    about,
+    by_code,
+    text_of_all,
+)
+from hindmost.analysis.show.conclusion import Certainty, Conclusion
+from hindmost.analysis.show.overview import Judgement
 from hindmost.analysis.show.page import Heading, Paragraph, Part
 from hindmost.analysis.show.table import Column, Table
-from hindmost.text import counted, percent, seconds
+from hindmost.text import counted, percent
 
 DATA = "data"
 """The section on the data, as an anchor."""
 CROWDED = "crowded"
 """The code of more ranks than cores: then all times in MPI are those of the scheduler."""
-SURE = (Certainty.MEASURED, Certainty.PREDICTED)
 
 
 def judge_data(findings: Sequence[Finding], files: int) -> Judgement:
@@ -62,7 +70,7 @@ def headline_of(
     losses = [each for each in conclusions if each.cost_s > 0.0 and not each.relative]
     first = next(iter(losses), None)
     if first is not None and first.certainty is Certainty.OPEN:  # one that is certain says more
-        certain = [each for each in losses if each.certainty in SURE]
+        certain = [each for each in losses if each.sure]
         first = next((each for each in certain if (each.share or 0.0) >= MATTERS), first)
     errors = [each for each in findings if each.severity == "error"]
     if first is not None:  # errors in the data of others are no doubt about this one
@@ -82,51 +90,9 @@ def headline_of(
     known = not first.brief or any(first.brief.startswith(each.text) for each in errors[:1])
     why = "" if known else f": {small(first.brief)}"
     return (
-        f"{prefix}{small(first.title)} {maybe} {share_words(first, 0)} of the time{of} "
-        f"({cost_words(first)}){why}."
+        f"{prefix}{small(first.title)} {maybe} {first.share_words(0)} of the time{of} "
+        f"({first.cost_words}){why}."
     )
-
-
-def between(low: str, high: str) -> str:
-    """Write a range; one value if its ends read the same."""
-    if low == high:
-        return high
-    unit = high.rpartition(" ")[2]
-    return f"{low.removesuffix(f' {unit}')} to {high}"
-
-
-def cost_words(conclusion: Conclusion) -> str:
-    """Write what something costs, as a range where only that is known."""
-    if conclusion.range_s is None or conclusion.estimated:
-        return seconds(abs(conclusion.cost_s))
-    low_s, high_s = conclusion.range_s
-    return between(seconds(low_s), seconds(high_s)) if low_s > 0.0 else f"up to {seconds(high_s)}"
-
-
-def share_words(conclusion: Conclusion, digits: int = 1) -> str:
-    """Write the share of the time, as a range where only that is known."""
-    share = abs(conclusion.share or 0.0)
-    if conclusion.range_s is None or conclusion.estimated or not conclusion.cost_s > 0.0:
-        return percent(share, digits)
-    return range_words(conclusion, digits)
-
-
-def range_words(conclusion: Conclusion, digits: int = 1) -> str:
-    """Write the range of the share of the time; empty if there is none."""
-    ends = share_range(conclusion)
-    if ends is None:
-        return ""
-    low, high = (percent(each, digits) for each in ends)
-    return between(low, high) if ends[0] > 0.0 else f"up to {high}"
-
-
-def share_range(conclusion: Conclusion) -> tuple[float, float] | None:
-    """Return the range of the share of the time; None if there is none."""
-    share = abs(conclusion.share or 0.0)
-    if conclusion.range_s is None or not conclusion.cost_s > 0.0:
-        return None
-    low, high = (share * each / conclusion.cost_s for each in conclusion.range_s)
-    return low, high
 
 
 def small(text: str) -> str:
@@ -139,35 +105,29 @@ def capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def sign_of(conclusion: Conclusion) -> str:
-    """Return the sign of a difference; a part of a time has none."""
-    if not conclusion.relative:
-        return ""
-    return "+" if conclusion.cost_s > 0.0 else "−"
-
-
-def statements_of(conclusions: Sequence[Conclusion]) -> list[Statement]:
-    """Return what is worth saying, the largest first."""
-    return [
-        Statement(
-            title=each.title,
-            text=each.text,
-            remedy=each.remedy,
-            of=each.of,
-            amount=each.amount or sign_of(each) + cost_words(each),
-            share=each.share,
-            share_words="" if each.share is None else share_words(each),
-            share_range=None if each.share is None else share_range(each),
-            range_words=f"interval {range_words(each)}".replace(" %", "\u00a0%")
-            if each.estimated and share_range(each) is not None
-            else "",
-            certainty=str(each.certainty),
-            basis=each.basis,
-            sure=each.certainty in SURE,
-            links=[(link.anchor, link.text) for link in each.links],
+def doubted(conclusion: Conclusion, findings: Iterable[Finding]) -> Conclusion:
+    """Return a conclusion with what findings about its files take from its certainty."""
+    own = [each for each in findings if not conclusion.files or each.file in conclusion.files]
+    doubts = about(own, conclusion.topics)
+    codes = list(dict.fromkeys(each.code for each in doubts if each.severity == "error"))
+    if codes:
+        return replace(
+            conclusion,
+            certainty=Certainty.DOUBTFUL,
+            basis=f"{conclusion.basis}; errors in the data: {', '.join(codes)}",
         )
-        for each in worth_saying(conclusions)
-    ]
+    if doubts:
+        notes = ", ".join(dict.fromkeys(each.code for each in doubts))
+        return replace(conclusion, basis=f"{conclusion.basis}; notes on the data: {notes}")
+    return conclusion
+
+
+def worth_saying(conclusions: Iterable[Conclusion]) -> list[Conclusion]:
+    """Return conclusions, the largest cost or gain first, without losses that hardly matter."""
+    return sorted(
+        (each for each in conclusions if each.share is None or abs(each.share) >= WORTH_SAYING),
+        key=lambda each: (-abs(each.cost_s), -abs(each.share or 0.0)),
+    )
 
 
 def data_parts(findings: Sequence[Finding]) -> list[Part]:

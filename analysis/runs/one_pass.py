@@ -31,8 +31,7 @@ class OnePass:
     durations, work : float64 array, shape (column, rank), seconds
         The longest of the iterations that a column of a map pools.
     phases_of_ranks : float64 array, shape (phase, rank), seconds
-    phases_of_bodies : float64 array, shape (phase, iteration), seconds
-        Summed over all ranks with full records.
+        Summed over all iterations.
     one_in : int
         Of so many times of an iteration one is in the sample; 1: all are.
     some_durations, some_work : float64 array, shape (iteration, sample), seconds
@@ -43,7 +42,6 @@ class OnePass:
     durations: NDArray[np.float64]
     work: NDArray[np.float64]
     phases_of_ranks: NDArray[np.float64]
-    phases_of_bodies: NDArray[np.float64]
     one_in: int
     some_durations: NDArray[np.float64]
     some_work: NDArray[np.float64]
@@ -76,7 +74,6 @@ class ChartsTally:
         self._width = bodies_in_column(self._bodies.size)
         self._longest = np.zeros((2, -(-self._bodies.size // self._width), run.columns))
         self._of_ranks = np.zeros((run.columns, len(run.phases)))
-        self._of_bodies = np.zeros((run.bodies, len(run.phases)))
         self._one_in = max(-(-run.bodies * run.columns // MOST_IN_MEMORY), 1)
         self._samples = run.columns // self._one_in
         self._sampled = np.empty((2, run.bodies, self._samples))
@@ -86,9 +83,6 @@ class ChartsTally:
         rows, bodies, longest = block.rows, self._bodies, self._longest
         both = block.duration, block.work
         self._of_ranks += block.phases_of_ranks
-        for phase in range(block.phases.shape[2]):  # several times as quick as all together
-            one = block.phases[:, :, phase]
-            self._of_bodies[rows, phase] = one.sum(axis=1, dtype=np.float64)
         first, last = np.searchsorted(bodies, [rows.start, rows.stop])
         if last > first:
             # Columns of the map that begin in this block, and one that began in an earlier block.
@@ -110,7 +104,6 @@ class ChartsTally:
             durations=self._longest[0],
             work=self._longest[1],
             phases_of_ranks=self._of_ranks.T,
-            phases_of_bodies=self._of_bodies.T,
             one_in=self._one_in,
             some_durations=self._sampled[0],
             some_work=self._sampled[1],

@@ -29,8 +29,6 @@ from hindmost.text import percent, seconds
 
 MOST_CELLS = 1 << 26
 """Events of all ranks up to which stretches are looked at."""
-MOST_STRETCHES = 20
-"""Stretches in JSON, those with most work."""
 USUAL, QUICK, QUICKEST = 0.9, 0.25, 0.05
 """Quantiles of iterations: up to the first they are usual; others that use a core make many longer,
 but seldom the quickest."""

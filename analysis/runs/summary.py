@@ -167,7 +167,6 @@ class RunSummary:
             f"99 % below {body['quantile_99']}, slowest {body['maximum']}",
             *([] if below_program else self._network_line()),
             *self._injected_line(),
-            *self._balance_line(),
             *([] if below_program else machine),
         ]
 
@@ -297,15 +296,6 @@ class RunSummary:
             return f"; all ranks on cores {self.cpusets[0]}" if self.ranks > 1 else ""
         shown = ", ".join(self.cpusets[:4]) + (", ..." if len(self.cpusets) > 4 else "")
         return f"; ranks on cores {shown}"
-
-    def _balance_line(self) -> list[str]:
-        """Return a line if the parts of the solve do not add up to its time."""
-        if self.balance_s <= BALANCED_S:
-            return []
-        return [
-            "  WRONG       the sum of lead-in, iterations, restarts and lead-out differs from the "
-            f"solve time by {seconds(self.balance_s)}"
-        ]
 
 
 def summarise_run(run: Run, *, with_efficiency: bool = True) -> RunSummary:

@@ -22,7 +22,6 @@ from hindmost.analysis.show.templates import rendered
 from hindmost.printable import page_json
 
 DIGITS = 5
-TINY = 1e-300
 Choices = Sequence[tuple[str, str]]
 """Value and text of each choice."""
 HINT = (
@@ -132,7 +131,7 @@ def logarithms(chart: Chart) -> Chart:
     What is not above zero is drawn at the low end of the axis; gaps (NaN) stay gaps.
     """
     of_x, of_y = chart.logarithmic
-    least_x, least_y = max(x_limits(chart.series)[0], TINY), max(chart.y_limits[0], TINY)
+    least_x, least_y = (max(each[0], 1e-300) for each in (x_limits(chart.series), chart.y_limits))
 
     def log(values: NDArray[np.float64], least: float) -> NDArray[np.float64]:
         return np.asarray(np.log10(np.maximum(values, least)), np.float64)

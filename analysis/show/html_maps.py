@@ -16,6 +16,7 @@ from hindmost.analysis.show.templates import rendered
 from hindmost.text import seconds
 
 MOST_CELLS = 150_000
+"""Times of a map or a timeline on a page, each about a byte and a half."""
 MOST_ROWS = 256
 FAR_BEYOND = 1.5
 """Times the top of the scale of colours, from which on a cell of a map is marked as well."""

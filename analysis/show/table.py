@@ -6,6 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+MOST_LISTED = 20
+"""Rows of a table, and lines of a list, that people are shown; the rest is counted."""
+WIDTH = 100
+"""Letters of a line of words on a terminal."""
 Kind = Literal["left", "right", "name", "short", "wide"]
 LEFT: Kind = "left"
 RIGHT: Kind = "right"

@@ -9,14 +9,13 @@ from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.text import Text
 
-from hindmost.analysis.show.table import NAME, RIGHT, Table
+from hindmost.analysis.show.table import NAME, RIGHT, WIDTH, Table
 from hindmost.output import is_terminal, write_lines
 from hindmost.printable import one_line
 
 SHORTEST_NAME = 24
 GAP = 2
 """Letters between two columns."""
-NOTE_WIDTH = 100
 PIPE_WIDTH = 200
 CUT = "…"
 
@@ -86,7 +85,7 @@ def row_lines(table: Table, width: int | None = None) -> list[str]:
 
 def note_lines(table: Table, width: int | None = None) -> list[str]:
     """Return the notes below a table, broken into lines."""
-    room = min(width or NOTE_WIDTH, NOTE_WIDTH)
+    room = min(width or WIDTH, WIDTH)
     return [line for note in table.notes for line in textwrap.wrap(one_line(note), room)]
 
 

@@ -22,13 +22,13 @@ from hindmost.analysis.history.name_patterns import ANY, NEAREST, fits, suggeste
 from hindmost.analysis.history.study import HistoryStudy, judge_history
 from hindmost.analysis.history.terms import more
 from hindmost.analysis.readers.read import read_history
+from hindmost.analysis.show.table import MOST_LISTED
 from hindmost.errors import DataError, UsageError
 from hindmost.models.changepoint.changes import Finding
 from hindmost.output import write_lines
 from hindmost.records import from_document
 from hindmost.text import counted
 
-MOST = 20
 KEYS = ("machine", "case", "timer")
 
 
@@ -158,9 +158,9 @@ def list_notes(path: Path, study: HistoryStudy) -> int:
 
 def write_covered(covered: Sequence[str], before: str = "") -> None:
     """Print what an acknowledgement matches."""
-    write_lines(*(f"  {before}{each}" for each in covered[:MOST]))
-    if len(covered) > MOST:
-        write_lines(f" {more(len(covered) - MOST)}")
+    write_lines(*(f"  {before}{each}" for each in covered[:MOST_LISTED]))
+    if len(covered) > MOST_LISTED:
+        write_lines(f" {more(len(covered) - MOST_LISTED)}")
 
 
 def note_words(note: Acknowledgement) -> str:

@@ -12,14 +12,14 @@ from hindmost.analysis.history.compared_series import ComparedSeries
 from hindmost.analysis.history.pairing import WAYS
 from hindmost.analysis.history.ratio import LEVEL
 from hindmost.analysis.readers.read import read_history
-from hindmost.analysis.readers.remarks import few
+from hindmost.analysis.readers.remarks import SHOWN, few
 from hindmost.analysis.runs.finding import (
     OF_COMPARISON,
     cautions,
     findings_in,
     folded,
 )
-from hindmost.analysis.show.table import NAME, RIGHT, Column, Table
+from hindmost.analysis.show.table import MOST_LISTED, NAME, RIGHT, Column, Table
 from hindmost.analysis.show.terminal import print_table
 from hindmost.errors import DataError
 from hindmost.harness.runfile.hdf5 import kept_open
@@ -44,8 +44,6 @@ files, 'solve' is the whole solve or loop, and 'iteration' its median iteration.
 a timer is significantly worse in B than in A by more than that, and confirmed; a change in only the
 last nights gives a warning. The exit status is 3 if no timer can be judged.
 """
-MOST = 40
-MOST_WARNINGS = 5
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -97,7 +95,7 @@ def perform(arguments: argparse.Namespace) -> int:
     )
     comparison = compare_histories(first, second, pair=arguments.pair)
     warnings = [*first.warnings, *second.warnings, *unit_words(comparison.other_units)]
-    for remark in few(warnings, MOST_WARNINGS):
+    for remark in few(warnings, SHOWN):
         warn(remark)
     found = findings_in([Path(arguments.first), Path(arguments.second)])
     beyond = () if limit is None else comparison.beyond(limit)
@@ -145,8 +143,8 @@ def gate_lines(comparison: Comparison, limit: float) -> list[str]:
 
 def named(series: Sequence[ComparedSeries]) -> str:
     """Name the first few series."""
-    left = len(series) - MOST_WARNINGS
-    names = "; ".join(each.name for each in series[:MOST_WARNINGS])
+    left = len(series) - SHOWN
+    names = "; ".join(each.name for each in series[:SHOWN])
     return (names or "none") + (f"; and {left} more" if left > 0 else "")
 
 
@@ -161,11 +159,12 @@ def tell(comparison: Comparison) -> None:
     if left_out:
         write_lines(f"{common.removesuffix(', ')}:")
     rows = [
-        (each.name[left_out:], count(each), each.paired_by, each.words()) for each in ranked[:MOST]
+        (each.name[left_out:], count(each), each.paired_by, each.words())
+        for each in ranked[:MOST_LISTED]
     ]
     print_table(Table(columns=columns, rows=rows))
-    if len(ranked) > MOST:
-        write_lines(f"{len(ranked) - MOST} more; --json has all")
+    if len(ranked) > MOST_LISTED:
+        write_lines(f"{len(ranked) - MOST_LISTED} more; --json has all")
     for side, names in (("A", comparison.only_first), ("B", comparison.only_second)):
         if names:
             more = " ..." if names[3:] else ""

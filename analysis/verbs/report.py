@@ -21,11 +21,8 @@ from hindmost.analysis.show.html_renderer import check_page_name, write_page
 from hindmost.analysis.verbs.acknowledge import known_changes
 from hindmost.harness.runfile.hdf5 import kept_open
 from hindmost.harness.runfile.machine_file import read_machine
-from hindmost.output import announce_work, write_lines
-from hindmost.text import counted
+from hindmost.output import write_lines
 
-FIGURES_S = 2.0
-"""Processor time of the figures of a configuration of runs."""
 EXAMPLES = """\
 examples:
   hindmost report runs/ --out runs/report.html
@@ -62,8 +59,6 @@ def perform(arguments: argparse.Namespace) -> int:
     check_page_name(arguments.out)
     with kept_open():
         contents = read_contents(arguments)
-        drawn = len(contents.groups) + len(contents.adaptive) + len(contents.studies)
-        announce_work(f"Drawing the figures of {counted(drawn, 'section')}", FIGURES_S * drawn)
         page = report_page(contents)
     write_lines(str(write_page(arguments.out, page)))
     return 0

@@ -10,6 +10,7 @@ from hindmost.analysis.readers.format import OVER_RANKS
 from hindmost.analysis.readers.read import read_experiment
 from hindmost.analysis.readers.registry import EXPERIMENT_FORMATS
 from hindmost.analysis.runs.finding import OF_COMPARISON, cautions, findings_in, folded
+from hindmost.analysis.show.table import MOST_LISTED
 from hindmost.errors import UsageError
 from hindmost.output import warn, warn_lines, write_json, write_lines, write_text
 from hindmost.printable import shell_word
@@ -57,7 +58,6 @@ COMMON = (
     "--json",
 )
 """What --help lists; --help-all has the others."""
-TOP = 20
 TOP_FIGURES = 4
 METHODS = ("likelihood", "paper")
 SPACES = ("paper", "extrap", "fine")
@@ -125,8 +125,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--top",
         type=int,
         metavar="N",
-        help=f"kernels of each metric (default: {TOP} in the table, {TOP_FIGURES} in figures, "
-        "else all)",
+        help=f"kernels of each metric (default: {MOST_LISTED} in the table, "
+        f"{TOP_FIGURES} in figures, else all)",
     )
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print JSON, one entry per kernel")
@@ -174,10 +174,10 @@ def perform(arguments: argparse.Namespace) -> int:
 
         write_text(python_module(study, top=arguments.top))
     else:
-        print_tables(study, arguments.top or TOP)
+        print_tables(study, arguments.top or MOST_LISTED)
     if not arguments.json:
         write = warn_lines if arguments.python else write_lines
-        shown = arguments.top or TOP
+        shown = arguments.top or MOST_LISTED
         for finding in findings[:shown]:
             write(*folded([finding.explain(study.target)]))
         if len(findings) > shown:

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from hindmost.analysis.runs.attached import MOST_RUNS, AttachedProgram, attached_programs
+from hindmost.analysis.runs.attached import (
+    LEFT_OUT_FIRST,
+    MOST_RUNS,
+    AttachedProgram,
+    attached_programs,
+)
 from hindmost.analysis.runs.check import findings_of
 from hindmost.analysis.runs.finding import OF_SHOW, cautions, folded, of_file
 from hindmost.analysis.runs.groups import group_runs
@@ -137,15 +142,15 @@ def perform(arguments: argparse.Namespace) -> int:
         return 0
     by_path = {run.path: each for run, each in zip(runs, shown, strict=True)}
 
-    def of_program(program: AttachedProgram, most: int, *, loops: bool = True) -> list[str]:
+    def of_program(program: AttachedProgram, most: int, left_out: Sequence[str]) -> list[str]:
         below: dict[Path, list[str]] = {}
         for each in program.runs:
             summary, findings = by_path[each.run.path]
             below[each.run.path] = [
                 *summary.lines(below_program=True),
-                *cautions(findings, OF_SHOW, each.said - ({"drift"} if not loops else set()), most),
+                *cautions(findings, OF_SHOW, each.said, most),
             ]
-        return folded(program.lines(below, loops=loops))
+        return folded(program.lines(below, left_out))
 
     def of_run(path: Path, most: int) -> list[str]:
         summary, findings = by_path[path]
@@ -155,11 +160,12 @@ def perform(arguments: argparse.Namespace) -> int:
     parts = []
     for program in programs:
         room = MOST_LINES * min(len(program.runs), MOST_RUNS)
-        tries = [of_program(program, most) for most in (2, 1, 0)]
-        parts.append(first_within(room, [*tries, of_program(program, 0, loops=False)]))
+        fewer = [(0, LEFT_OUT_FIRST[:count]) for count in range(len(LEFT_OUT_FIRST) + 1)]
+        tries = (of_program(program, *each) for each in ((2, ()), (1, ()), *fewer))
+        parts.append(first_within(room, tries))
     attached = {each.run.path for program in programs for each in program.runs}
     parts += [
-        first_within(MOST_LINES, [of_run(run.path, most) for most in (2, 1, 0)])
+        first_within(MOST_LINES, (of_run(run.path, most) for most in (2, 1, 0)))
         for run in runs
         if run.path not in attached
     ]
@@ -168,9 +174,13 @@ def perform(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def first_within(room: int, tries: Sequence[list[str]]) -> list[str]:
+def first_within(room: int, tries: Iterable[list[str]]) -> list[str]:
     """Return the first of some lists of lines that fits; the last, shortest one if none does."""
-    return next((each for each in tries if len(each) <= room), tries[-1])
+    found: list[str] = []
+    for found in tries:
+        if len(found) <= room:
+            break
+    return found
 
 
 def show_loops(runs: Sequence[Run], *, as_json: bool) -> None:

@@ -15,9 +15,10 @@ from hindmost.analysis.runs.efficiency.tables import (
     efficiency_table,
     part_tables,
 )
-from hindmost.analysis.runs.finding import OF_RANKS, WIDTH, cautions, folded, of_file
+from hindmost.analysis.runs.finding import OF_RANKS, cautions, folded, of_file
 from hindmost.analysis.runs.groups import group_runs
 from hindmost.analysis.runs.read import find_runs
+from hindmost.analysis.show.table import WIDTH
 from hindmost.analysis.show.terminal import print_table
 from hindmost.output import write_json, write_lines
 

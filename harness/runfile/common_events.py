@@ -365,8 +365,8 @@ def sources_here(
     if counts is not None:
         every = iter(sources_of(edges, sum(counts), None))
         parts = [list(islice(every, count)) for count in counts]
-    mine: list[list[int]] = communicator.scatter(parts)
-    return mine
+    here: list[list[int]] = communicator.scatter(parts)
+    return here
 
 
 def sources_of(edges: Edges, ranks: int, kept: NDArray[np.integer[Any]] | None) -> list[list[int]]:

@@ -15,20 +15,16 @@ run on an ideal network, where messages cost nothing::
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import DataError
-from hindmost.text import counted, percent
+from hindmost.text import counted, percent, seconds
 
 ROUNDING = 1e-9
 """Share by which rounding may lift a mean above the maximum."""
-DIGITS = 3
-ALIGNED = (("s", 1.0), ("ms", 1e3), ("us", 1e6))
-"""Units of time, and how many of each a second has."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,14 +134,12 @@ class Efficiencies:
 
     def explain(self) -> str:
         """Return how much of the run time is lost to what, in a sentence."""
-        whole = self.run_time_s
         lost = [
-            f"{aligned(seconds, whole)} to {name.replace('_', ' ')}"
-            for name, seconds in self.lost_s.items()
+            f"{seconds(lost_s)} to {name.replace('_', ' ')}" for name, lost_s in self.lost_s.items()
         ]
         return (
-            f"Of {aligned(whole, whole)} on {counted(self.ranks, 'rank')}, "
-            f"{aligned(self.mean_local_s, whole)} are work (parallel efficiency "
+            f"Of {seconds(self.run_time_s)} on {counted(self.ranks, 'rank')}, "
+            f"{seconds(self.mean_local_s)} are work (parallel efficiency "
             f"{percent(self.parallel)}); {', '.join(lost[:-1])} and {lost[-1]} are lost."
         )
 
@@ -153,11 +147,3 @@ class Efficiencies:
 def ratio(part: float, whole: float) -> float:
     """Return the share of a part; 1 of nothing."""
     return part / whole if whole > 0.0 else 1.0
-
-
-def aligned(seconds: float, whole_s: float) -> str:
-    """Write a part of a time in the unit of the whole, with its three digits or fewer."""
-    sign, factor = next((each for each in ALIGNED if whole_s * each[1] >= 1.0), ALIGNED[-1])
-    decimals = max(DIGITS - 1 - math.floor(math.log10(whole_s * factor)), 0)
-    rounded = round(seconds * factor, decimals) + 0.0  # no minus before nothing
-    return f"{rounded:.{decimals}f} {sign}"

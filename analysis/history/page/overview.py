@@ -21,8 +21,8 @@ from hindmost.analysis.history.headline import (
 from hindmost.analysis.history.page.badges import OPEN, SECTIONS, address_of, change_badge
 from hindmost.analysis.history.study import HistoryStudy
 from hindmost.analysis.history.terms import named, signed, worse_noun
-from hindmost.analysis.runs.conclusion import Certainty, Conclusion, Link
 from hindmost.analysis.runs.first_screen import capital
+from hindmost.analysis.show.conclusion import Certainty, Conclusion, Link
 from hindmost.analysis.show.overview import Judgement
 from hindmost.analysis.show.page import Widget
 from hindmost.analysis.show.templates import rendered

@@ -30,7 +30,6 @@ from hindmost.analysis.readers.timers import unfold
 from hindmost.errors import DataError
 
 MACHINE_KEYS = ("machine", "site", "host", "hostname")
-DAY_S = 86400.0
 
 _START = re.compile(r"(\d{1,2}):(\d{2}):(\d{2})(?:\.\d*)?")
 
@@ -44,7 +43,7 @@ def _time(entry: JsonObject, where: str, by_name: float | None) -> float:
     else:
         raise DataError(f"{where} has no date, and the file's name has none.")
     match = _START.fullmatch(str(entry.get("Simulation start time", "")).strip())
-    if match is not None and time % DAY_S == 0.0:
+    if match is not None and time % 86400.0 == 0.0:
         time += 3600.0 * int(match[1]) + 60.0 * int(match[2]) + int(match[3])
     return time
 

@@ -85,14 +85,6 @@ class RunEfficiencies(KeptParts):
         return why_withheld(self.run)
 
     @property
-    def shares(self) -> dict[str, float | None]:
-        """The efficiencies of the whole run by name; None if not given."""
-        names = ("parallel", "load_balance", "communication", "serialisation", "transfer")
-        if self.withheld:
-            return dict.fromkeys(names)
-        return {name: getattr(self.whole, name) for name in names}
-
-    @property
     def not_split(self) -> str:
         """Why communication efficiency is not split; empty if it is."""
         if self.whole.ideal_s is not None:

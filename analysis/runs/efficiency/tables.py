@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -10,7 +10,7 @@ from hindmost.analysis.runs.efficiency.of_run import RunEfficiencies
 from hindmost.analysis.runs.efficiency.scaling import KernelEfficiencies
 from hindmost.analysis.runs.finding import OF_RANKS, Finding, caution_parts
 from hindmost.analysis.show.page import Heading, Paragraph, Part
-from hindmost.analysis.show.table import RIGHT, Column, Graded, Table
+from hindmost.analysis.show.table import MOST_LISTED, RIGHT, Column, Graded, Table
 from hindmost.models.ranks.efficiencies import Efficiencies
 from hindmost.text import percent, seconds
 
@@ -114,28 +114,35 @@ def times_of(kernel: KernelEfficiencies) -> list[str]:
     return [f"{seconds(column.of.whole.run_time_s)} " for column in kernel.columns]
 
 
-def parts_table(head: str, parts: Iterable[tuple[str, Efficiencies]], *title: str) -> Table:
-    """Make the table of the parts of a run: windows or nodes."""
-    rows = (
-        (name, each.run_time_s, {metric.name: getattr(each, metric.name) for metric in OF_RUN})
-        for name, each in parts
-    )
-    return shares_table(head, rows, *title)
-
-
-def shares_table(
-    head: str, rows: Iterable[tuple[str, float, Mapping[str, float | None]]], *title: str
+def parts_table(
+    head: str, parts: Iterable[tuple[str, float, Efficiencies | None]], *title: str
 ) -> Table:
-    """Make a table of names, run times in seconds and efficiencies by name."""
+    """Make the table of runs, or of the parts of one: windows or nodes.
+
+    Parameters
+    ----------
+    parts : iterable of (str, float, Efficiencies or None)
+        Name, run time in seconds, and efficiencies; None where they are withheld.
+    """
     names = ("run time", *(metric.name.replace("_", " ") for metric in OF_RUN))
     return Table(
         title=title,
         columns=(Column(head), *(Column(name, RIGHT) for name in names)),
         rows=[
-            (name, seconds(run_time_s), *(share(shares[metric.name]) for metric in OF_RUN))
-            for name, run_time_s, shares in rows
+            (
+                name,
+                seconds(run_time_s),
+                *(share(None if of is None else getattr(of, metric.name)) for metric in OF_RUN),
+            )
+            for name, run_time_s, of in parts
         ],
     )
+
+
+def of_nodes(nodes: Iterable[tuple[str, Efficiencies]], *title: str) -> Table:
+    """Make the table of nodes."""
+    parts = ((f"{name} ({each.ranks})", each.run_time_s, each) for name, each in nodes)
+    return parts_table("node (ranks)", parts, *title)
 
 
 def part_tables(of: RunEfficiencies, *, windows: bool) -> list[Table]:
@@ -144,16 +151,14 @@ def part_tables(of: RunEfficiencies, *, windows: bool) -> list[Table]:
     if of.withheld:
         return tables
     if len(of.nodes) > 1:
-        parts = [(f"{node} ({each.ranks})", each) for node, each in of.nodes.items()]
-        tables.append(parts_table("node (ranks)", parts, f"{name} by node"))
+        tables.append(of_nodes(of.nodes.items(), f"{name} by node"))
     if windows:
-        parts = [(f"{each.first} to {each.last - 1}", each.efficiencies) for each in of.windows]
+        parts = [
+            (f"{each.first} to {each.last - 1}", each.efficiencies.run_time_s, each.efficiencies)
+            for each in of.windows
+        ]
         tables.append(parts_table("bodies", parts, f"{name} over time"))
     return tables
-
-
-MOST_NODES = 64
-"""Nodes in a table."""
 
 
 def scaling_parts(
@@ -175,9 +180,9 @@ def scaling_parts(
 def run_parts(runs: Sequence[RunEfficiencies], middle: RunEfficiencies) -> list[Part]:
     """Return the parts on the runs of a configuration, and on the nodes of the median one."""
     parts: list[Part] = [
-        shares_table(
+        parts_table(
             "efficiencies of run",
-            ((each.run.path.name, each.whole.run_time_s, each.shares) for each in runs),
+            ((each.run.path.name, each.whole.run_time_s, each.shown) for each in runs),
         ),
         Paragraph(middle.explain()),
     ]
@@ -189,10 +194,10 @@ def run_parts(runs: Sequence[RunEfficiencies], middle: RunEfficiencies) -> list[
 def node_parts(of: RunEfficiencies) -> list[Part]:
     """Return the table of nodes; of many, those with most work, for which the others wait."""
     nodes = sorted(of.nodes.items(), key=lambda item: -item[1].parallel)
-    shown = nodes[:MOST_NODES]
+    shown = nodes[:MOST_LISTED]
     left = len(nodes) - len(shown)
     return [
-        parts_table("node (ranks)", ((f"{name} ({each.ranks})", each) for name, each in shown)),
+        of_nodes(shown),
         Paragraph(
             "Ranks of each node, relative to the run time: a node with high parallel efficiency "
             "spends more time on work than the others."

@@ -91,24 +91,35 @@ def histogram(
     times : float64 array, any shape, seconds
     laws : sequence of NamedLaw
     """
-    unit = unit_for(times)
-    values = times.ravel() * unit.per_second
-    edges = common_edges([values])
-    density = density_in(values, edges)
+    drawn = histograms([NamedTimes(name, times)], title=title, what=what)
+    bins = replace(drawn.series[0], look="area")
+    highest = headroom(float(bins.y.max()), 1 + len(laws))
+    return replace(drawn, series=(bins, *curves_of(laws, bins.x, times)), y_limits=highest)
+
+
+def curves_of(
+    laws: Sequence[NamedLaw],
+    edges: NDArray[np.float64],
+    times: NDArray[np.float64],
+    of: str = "",
+) -> list[Series]:
+    """Return the densities of laws over the bins of a histogram.
+
+    Parameters
+    ----------
+    edges : float64 array, shape (bin + 1,)
+        In the unit of the axis.
+    times : float64 array, any shape, seconds
+        Those that gave the axis its unit.
+    of : str
+        What comes before the names of the laws.
+    """
+    per_second = unit_for(times).per_second
     x = np.linspace(edges[0], edges[-1], POINTS)
-    curves = [
-        Series(name=law.name, look="line", x=x, y=law.pdf(x / unit.per_second) / unit.per_second)
+    return [
+        Series(name=of + law.name, look="line", x=x, y=law.pdf(x / per_second) / per_second)
         for law in laws
     ]
-    return Chart(
-        title=title,
-        x=Quantity(what, unit.sign),
-        y=Quantity("density", f"1/{unit.sign}"),
-        series=(Series(name=name, look="area", x=edges, y=density), *curves),
-        y_limits=headroom(float(density.max()), 1 + len(laws)),
-        note=beyond([values], edges[-1], unit.sign),
-        marks={},
-    )
 
 
 def histograms(
@@ -164,17 +175,13 @@ def laws_over_each_other(
     """
     alone = histograms(samples, title=title, what=what, shown=MOST_WITH_LAWS)
     both = 2 * len(samples) <= MOST_LINES
-    unit = unit_for(np.concatenate([sample.times.ravel() for sample in samples]))
-    edges = alone.series[0].x
-    x = np.linspace(edges[0], edges[-1], POINTS)
+    every = np.concatenate([sample.times.ravel() for sample in samples])
     series: list[Series] = []
     for sample, steps in zip(samples, alone.series, strict=True):
         laws = fitted_laws(sample.times, normal=False)
         if both or not laws:
             series.append(steps)
-        for law in laws:
-            y = law.pdf(x / unit.per_second) / unit.per_second
-            series.append(Series(name=f"{sample.name}: {law.name}", look="line", x=x, y=y))
+        series += curves_of(laws, steps.x, every, f"{sample.name}: ")
     highest = max(float(each.y.max()) for each in series)
     return replace(alone, series=tuple(series), y_limits=(0.0, 1.05 * highest), legend_below=True)
 

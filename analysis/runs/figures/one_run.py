@@ -224,8 +224,12 @@ def make_cycle(run: Run, choice: FigureChoice) -> Chart:
 
 def make_phases(run: Run, choice: FigureChoice) -> Chart:
     """Make the stacked shares of phases per rank."""
-    marks = first_ranks(hosts_of_all(run))
-    drawn = stacked_shares(phase_sums(run, axis=0), title=title_of(run), along="rank", marks=marks)
+    if run.reduced:
+        sums = profiles_of(run).sum(axis=0).T
+    else:
+        sums = one_pass(run, choice.place_of(run)).phases_of_ranks
+    parts = dict(zip(run.phases, sums, strict=True))
+    drawn = stacked_shares(parts, title=title_of(run), marks=first_ranks(hosts_of_all(run)))
     return of_all(drawn, run)
 
 
@@ -253,8 +257,7 @@ def make_code(run: Run, choice: FigureChoice) -> Chart:
     first = sorted(parts, key=lambda name: -parts[name].sum())[:MOST_PARTS]
     shown = {name: parts[name] for name in sorted(first, key=list(parts).index)}
     shown["the rest"] = sum(parts.values(), np.zeros(run.columns)) - sum(shown.values())
-    marks = first_ranks(hosts_of_all(run))
-    return stacked_shares(shown, title=title_of(run), along="rank", marks=marks)
+    return stacked_shares(shown, title=title_of(run), marks=first_ranks(hosts_of_all(run)))
 
 
 def line_of(place: str) -> str:
@@ -262,55 +265,26 @@ def line_of(place: str) -> str:
     return place.removesuffix(")").rpartition(" (")[2]
 
 
-def make_phases_over_time(run: Run, choice: FigureChoice) -> Chart:
-    """Make the stacked shares of phases over the bodies, all ranks together."""
-    drawn = stacked_shares(phase_sums(run, axis=1), title=title_of(run), along="body", marks={})
-    return of_all(drawn, run)
-
-
 def make_activities(run: Run, choice: FigureChoice) -> Chart:
-    """Make the histograms of the activities of local work."""
-    samples = [
-        NamedTimes(name, run.activity(name)[run.kind != BodyKind.FILL])
-        for name, times in activity_sums(run).items()
-        if times.sum() > 0.0
-    ]
-    return histograms(samples, title=title_of(run), what="time of an activity in an iteration")
-
-
-def make_activities_over_time(run: Run, choice: FigureChoice) -> Chart:
-    """Make the stacked shares of activities over the bodies, all ranks together."""
-    sums = {name: times for name, times in activity_sums(run).items() if times.sum() > 0.0}
-    return stacked_shares(
-        sums, title=title_of(run), along="body", marks={}, what="share of local work"
-    )
-
-
-def activity_sums(run: Run) -> dict[str, NDArray[np.float64]]:
-    """Return the time of every activity of local work, summed over ranks.
-
-    Returns
-    -------
-    dict of str to float64 array, shape (iteration,), seconds
+    """Make the histograms of the activities of local work that take time.
 
     Raises
     ------
     UsageError
         The local work was not split.
     """
-    names = run.activities
-    if not names:
+    if not run.activities:
         raise UsageError(
             f"{run.path}: local work was not split by activity; record it with "
             "'hindmost run --activities'."
         )
-    sums = np.concatenate(
-        [
-            run.variable("activity_duration", rows).sum(axis=1, dtype=np.float64)
-            for rows in run.blocks()
-        ]
-    )
-    return dict(zip(names, sums.T, strict=True))
+    times = {name: run.activity(name) for name in run.activities}
+    samples = [
+        NamedTimes(name, each[run.kind != BodyKind.FILL])
+        for name, each in times.items()
+        if each.any()
+    ]
+    return histograms(samples, title=title_of(run), what="time of an activity in an iteration")
 
 
 def make_efficiencies(run: Run, choice: FigureChoice) -> Chart:
@@ -334,14 +308,12 @@ def make_efficiencies(run: Run, choice: FigureChoice) -> Chart:
         )
         for name in ("parallel", "load_balance", *factors)
     )
-    # Errors of clocks may raise a transfer efficiency above 100 %.
-    highest = max(100.0, *(1.02 * float(each.y.max()) for each in series))
     return Chart(
         title=title_of(run),
         x=Quantity("body"),
         y=Quantity("efficiency", "%"),
         series=series,
-        y_limits=(0.0, highest),
+        y_limits=(0.0, 100.0),
         marks={},
         counted=True,
         legend_below=True,
@@ -356,19 +328,3 @@ def efficiencies_of_ranks(run: Run) -> RunEfficiencies:
     if withheld:
         raise UsageError(f"{run.path}: no efficiency is given: {withheld}.")
     return efficiencies_of(run)
-
-
-def phase_sums(run: Run, *, axis: int) -> dict[str, NDArray[np.float64]]:
-    """Sum every phase over bodies (axis 0) or ranks (axis 1).
-
-    Of a run that kept some ranks, its profiles are summed: bodies of an interval are alike there.
-    """
-    if not run.reduced:
-        found = one_pass(run, FigureChoice().place_of(run))
-        sums = found.phases_of_ranks if axis == 0 else found.phases_of_bodies
-        return dict(zip(run.phases, sums, strict=True))
-    sums = profiles_of(run).sum(axis=axis).T
-    if axis == 1:
-        bodies = run.variable("interval_bodies")
-        sums = np.repeat(sums / bodies, bodies, axis=1)
-    return dict(zip(run.phases, sums, strict=True))

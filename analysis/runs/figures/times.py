@@ -146,25 +146,16 @@ def stacked_shares(
     sums: Mapping[str, NDArray[np.float64]],
     *,
     title: str,
-    along: str,
     marks: dict[str, float],
-    names: tuple[str, ...] = (),
-    what: str = "share of the time of iterations",
 ) -> Chart:
-    """Stack the shares of phases, or of activities; many neighbours are added up.
+    """Stack the shares of phases in the time of ranks; many neighbours are added up.
 
     Parameters
     ----------
-    sums : mapping of str to float64 array, shape (step,), seconds
-        Time of every phase, summed over what is not along the axis.
-    along : str
-        What the steps are: ranks, or bodies.
+    sums : mapping of str to float64 array, shape (rank,), seconds
+        Time of every phase, of all iterations.
     marks : dict of str to float
         Where the ranks of each host begin.
-    names : tuple of str
-        Of the steps, where their numbers are not.
-    what : str
-        What the shares are of.
     """
     length = next(iter(sums.values())).size
     factor = -(-length // MOST_STEPS)
@@ -176,15 +167,14 @@ def stacked_shares(
     edges = np.append(starts, length) - 0.5
     return Chart(
         title=title,
-        x=Quantity(along),
-        y=Quantity(what, "%"),
+        x=Quantity("rank"),
+        y=Quantity("share of the time of iterations", "%"),
         series=stacked(percent, edges),
         y_limits=(0.0, 100.0),
         note=f"{factor} together in a step" if factor > 1 else "",
         marks=marks,
         stacked=True,
         counted=True,
-        names=names,
     )
 
 

@@ -149,7 +149,7 @@ def test_timelines_are_means_and_the_longest(
     run_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = hindmost.open(run_path)
-    monkeypatch.setattr("hindmost.analysis.ranks.figures.STEPS", 8)
+    monkeypatch.setattr("hindmost.analysis.ranks.figures.INTERVALS", 8)
     found = timelines_of(run, [5, SLOW])
     assert found.bodies_a_step == 8
     assert found.edges.tolist() == [*np.arange(0, 60, 8) - 0.5, 59.5]

@@ -129,19 +129,16 @@ def test_doubtful_data_make_every_conclusion_doubtful(
     assert "errors in the data: drift" in said
 
 
-def test_a_later_session_is_compared_with_the_earlier(
+def test_headline_and_bar_say_the_same_of_a_rank_that_becomes_slower(
     tmp_path: Path, own: Header, alike: NDArray[np.float64]
 ) -> None:
-    runs = tmp_path / "runs"
-    runs.mkdir()
-    for day, factor in ((2, 1.0), (2, 1.01), (5, 1.5), (5, 1.51)):
-        later = replace(own, t0_utc=f"2026-01-0{day}T03:04:05.000006+00:00")
-        write_whole(runs, later, of_work(alike * factor))
-    assert main(["report", str(runs), "--out", str(tmp_path / "page.html")]) == 0
-    said = words((tmp_path / "page.html").read_text())
-    assert "Since the last session" in said
-    assert "slower in every repeat" in said
-    assert "2 runs since 2026-01-05" in said
+    alike[:, 2] *= np.linspace(0.6, 2.0, ITERATIONS)
+    html = page_of(tmp_path, own, of_work(alike))
+    said = re.search(r"oad imbalance costs (\d+) % of the time", words(html))
+    bar = re.search(r'title="load imbalance (\d+) %"', html)
+    assert said is not None
+    assert bar is not None
+    assert said[1] == bar[1]
 
 
 def test_few_iterations_are_the_first_thing_said(

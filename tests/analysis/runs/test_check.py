@@ -352,19 +352,6 @@ def test_drift_says_how_much_more_or_less() -> None:
     assert "30 % less time than" in next(iter(look_at_bodies(course))).text
 
 
-def test_a_run_that_is_mostly_disturbed_has_no_baseline() -> None:
-    times = np.where(np.arange(400) % 5 == 0, 1e-3, 15e-3)  # every fifth undisturbed
-    course = BodyTimes(
-        slowest=times,
-        relative=times / np.median(times),
-        rank_s=np.ones(1),
-        rank_quarters=np.ones((2, 1)),
-    )
-    (found,) = look_at_bodies(course)
-    assert (found.code, found.severity) == ("no-baseline", "note")
-    assert not list(look_at_bodies(replace(course, relative=np.ones(400))))
-
-
 def test_a_load_that_took_no_core_is_no_finding(
     tmp_path: Path, header: Header, good: Values, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -147,7 +147,7 @@ def test_rounding_does_not_look_like_a_difference() -> None:
 def test_stacked_shares_are_those_of_sums() -> None:
     random = np.random.default_rng(4)
     sums = {name: random.random(1500) for name in ("local", "post", "halo", "wait")}
-    chart = stacked_shares(sums, title="", along="body", marks={})
+    chart = stacked_shares(sums, title="", marks={})
     assert "3 together in a step" in chart.note
     top = chart.series[-1]
     np.testing.assert_allclose(top.y, 100.0)
@@ -249,7 +249,7 @@ def test_several_runs_are_named_by_what_sets_them_apart(
 
 def test_phases_of_ones_own_stand_above_the_others() -> None:
     sums = {name: np.array([1.0, 2.0]) for name in (*PHASES, "hydro", "io")}
-    chart = stacked_shares(sums, title="", along="rank", marks={})
+    chart = stacked_shares(sums, title="", marks={})
     assert [series.name for series in chart.series] == [*ORDER, "hydro, io"]
     np.testing.assert_allclose(chart.series[-1].y, 100.0)
     base = chart.series[-1].base

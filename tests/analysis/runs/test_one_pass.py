@@ -45,7 +45,6 @@ def test_blocks_give_what_the_whole_run_gives(run: Run, place: int | None) -> No
         np.testing.assert_array_equal(pooled, expected)
     phases = np.array([run.phase(name) for name in run.phases])
     np.testing.assert_allclose(found.phases_of_ranks, phases.sum(axis=1), rtol=1e-6)
-    np.testing.assert_allclose(found.phases_of_bodies, phases.sum(axis=2), rtol=1e-6)
     assert found.one_in == 1
     np.testing.assert_array_equal(found.some_durations, run.durations)
     np.testing.assert_array_equal(found.some_work, run.work)

@@ -104,6 +104,17 @@ def test_ranks_that_take_turns_lose_half_to_serialisation() -> None:
     assert whole.parallel == pytest.approx(0.4)
 
 
+def test_a_run_is_not_quicker_than_on_an_ideal_network() -> None:
+    # Ranks that poll count as working while they wait for each other: the events say 6 s a body,
+    # the clock 4 s.
+    work = np.zeros((8, 2, 2))
+    work[:, 0, 0] = work[:, 1, 1] = 3.0
+    whole = tallied(run_of(work, [REDUCE, REDUCE], -2.0), np.arange(8, dtype=np.int32)).whole
+    assert whole.run_time_s == pytest.approx(32.0)
+    assert whole.transfer == pytest.approx(1.0)
+    assert sum(whole.lost_s.values()) + whole.mean_local_s == pytest.approx(32.0)
+
+
 @pytest.mark.parametrize("ranks", [1, 2, 5, 20])
 def test_a_pipeline_goes_as_slow_as_its_first_rank(ranks: int) -> None:
     # Rank p needs what rank p - 1 sent in the body before; the first takes 2 s, the others 1 s.
