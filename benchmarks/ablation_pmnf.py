@@ -115,7 +115,11 @@ MECHANISMS = (
                 of_one_number,
             ),
             ("parts of long stretches", "segments.likelihood:LEAST_WINDOWED", lambda _: NEVER),
-            ("noise as repetitions tell it", "segments.likelihood:CALIBRATED", lambda _: NEVER),
+            (
+                "noise as repetitions tell it",
+                "observations:standard_errors",
+                lambda told: lambda *given: (0.0, told(*given)[1]),
+            ),
             ("noise that growths leave", "segments.likelihood:FREE", lambda _: NEVER),
             (
                 "at most that of neighbours",

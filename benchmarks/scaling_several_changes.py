@@ -15,8 +15,9 @@ from benchmarks.scaling_several import say
 from numpy.typing import NDArray
 
 from hindmost.models.pmnf.noise import NoiseKind
+from hindmost.models.pmnf.segments.fit import KernelModel
 from hindmost.models.pmnf.segments.one_behaviour import measured
-from hindmost.models.pmnf.several import JointChange, find_joint_changes, fit_parameters
+from hindmost.models.pmnf.several import find_joint_changes, fit_parameters
 from hindmost.models.synthetic.scaling_grids import AXES, FAMILIES, balanced, draw, grid
 
 DESIGNS = {"5 x 5": grid(*AXES[:2]), "8 x 8": grid(*(tuple(2.0 ** np.arange(8)),) * 2)}
@@ -31,9 +32,9 @@ NAMES = ("p", "n")
 APART = 2.0
 
 
-def judged(points: NDArray[np.float64], values: NDArray[np.float64]) -> list[JointChange | None]:
+def judged(points: NDArray[np.float64], values: NDArray[np.float64]) -> list[KernelModel | None]:
     """Return the change of each kernel, None where there is none."""
-    found: list[JointChange | None] = []
+    found: list[KernelModel | None] = []
     for begin in range(0, len(values), TOGETHER):
         some = values[begin : begin + TOGETHER]
         changes = find_joint_changes(fit_parameters(points, some, parameters=NAMES))
@@ -78,7 +79,8 @@ def main() -> None:
                 right.append(
                     np.mean(
                         [
-                            each is not None and (each.axis, each.high) == (axis, values[place])
+                            each is not None
+                            and (each.axis, each.changes[0].high) == (axis, values[place])
                             for each in told
                         ]
                     )

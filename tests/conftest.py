@@ -250,6 +250,7 @@ def quick_pictures() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(matplotlib_charts, "write_picture", write_nothing)
         patch.setattr(html_charts, "picture", draw_once)
+        patch.setattr(figure_style, "PNG_DPI", 40)
         yield
 
 

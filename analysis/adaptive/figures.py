@@ -19,7 +19,6 @@ from hindmost.text import unit_for
 
 ROOM = 1.08
 """Top of an axis over the highest of what is shown."""
-NS = 1e9
 NAMES = {
     "online-all": "online, all cycles",
     "online-1": "online, last cycle",
@@ -33,59 +32,44 @@ NEIGHBOUR = "neighbour runs"
 def times_over_cycles(
     run: AdaptiveRun,
     times_s: Mapping[str, NDArray[np.float64]],
-    *,
-    title: str,
-    fill: str = "",
 ) -> Chart:
     """Make a chart of times of cycles, from zero; cycles far out lie beyond the axis.
+
+    An area lies behind the cycles in which a neighbour ran.
 
     Parameters
     ----------
     times_s : mapping of str to float64 array, shape (cycle,), seconds
         The first are measured. NaN where nothing was predicted.
-    fill : str
-        Name of the stretches in which the neighbour ran; empty to leave them out.
     """
     measured = next(iter(times_s.values()))
     unit = unit_for(measured)
     known = np.concatenate([each[np.isfinite(each)] for each in times_s.values()])
     top = ROOM * max(worth_showing(measured)[1], worth_showing(known)[1]) * unit.per_second
     beyond = int(np.count_nonzero(measured * unit.per_second > top))
-    areas = [stretches(run, top, fill)] if fill else []
+    borders = np.append(run.numbers, run.numbers[-1] + 1) - 0.5  # of the cycles
+    ran = Series(name=NEIGHBOUR, look="area", x=borders, y=np.where(run.neighbour, top, 0.0))
+    lines = [
+        Series(
+            name=name,
+            look="line",
+            x=run.numbers[known].astype(np.float64),
+            y=each[known] * unit.per_second,
+        )
+        for name, each in times_s.items()
+        if (known := np.isfinite(each)).any()
+    ]
     return Chart(
-        title=title,
+        title=run.title,
         x=Quantity("cycle"),
         y=Quantity("time of a cycle", unit.sign),
-        series=(*areas, *curves(run.numbers, times_s, unit.per_second)),
+        series=(*([ran] if run.neighbour.any() else []), *lines),
         y_limits=(0.0, top),
         note=f"{beyond} of {measured.size} lie beyond" if beyond else "",
         marks={},
         counted=True,
         legend_below=len(times_s) > 3,
     )
-
-
-def curves(
-    cycles: NDArray[np.int64], values: Mapping[str, NDArray[np.float64]], factor: float = 1.0
-) -> list[Series]:
-    """Return a line through the known values of each name; none of what is never known."""
-    found = []
-    for name, each in values.items():
-        known = np.isfinite(each)
-        if known.any():
-            x = cycles[known].astype(np.float64)
-            found.append(Series(name=name, look="line", x=x, y=each[known] * factor))
-    return found
-
-
-def stretches(run: AdaptiveRun, top: float, name: str) -> Series:
-    """Return an area behind the cycles in which the neighbour ran."""
-    return Series(name=name, look="area", x=edges(run), y=np.where(run.neighbour, top, 0.0))
-
-
-def edges(run: AdaptiveRun) -> NDArray[np.float64]:
-    """Return the borders of cycles on the axis, float64 array, shape (cycle + 1,)."""
-    return np.append(run.numbers, run.numbers[-1] + 1) - 0.5
 
 
 def predicted_times(run: AdaptiveRun) -> Chart:
@@ -100,12 +84,7 @@ def predicted_times(run: AdaptiveRun) -> Chart:
     said.pop(NAMES["online-1"], None)  # the paper's figures 2 and 3 have the window of all cycles
     if not said:
         raise UsageError(f"{run.run.path} has no predictions of its cycles.")
-    return times_over_cycles(
-        run,
-        {"measured": run.seconds, **said},
-        title=run.title,
-        fill=NEIGHBOUR if run.neighbour.any() else "",
-    )
+    return times_over_cycles(run, {"measured": run.seconds, **said})
 
 
 def interference(run: AdaptiveRun) -> Chart:
@@ -123,8 +102,7 @@ def interference(run: AdaptiveRun) -> Chart:
         raise UsageError(
             f"{run.run.path}: no neighbour ran on purpose; use `hindmost run adaptive --interfere`."
         )
-    times = {"measured": run.seconds, **said_before(run)}
-    return times_over_cycles(run, times, title=run.title, fill=NEIGHBOUR)
+    return times_over_cycles(run, {"measured": run.seconds, **said_before(run)})
 
 
 def said_before(run: AdaptiveRun) -> dict[str, NDArray[np.float64]]:
@@ -141,7 +119,7 @@ def time_per_cell(run: AdaptiveRun, machine: Machine | None = None) -> Chart:
         Its curves are drawn for one rank, and for as many as the run had on a node.
     """
     cells = run.cells.astype(np.float64)
-    each = NS * run.hydro_s / (cells * run.steps)
+    each = 1e9 * run.hydro_s / (cells * run.steps)
     curves, highest = [], worth_showing(each)[1]
     if machine is not None:
         for on_node in sorted({1, min(run.ranks, machine.ranks_per_node)}):
@@ -152,7 +130,7 @@ def time_per_cell(run: AdaptiveRun, machine: Machine | None = None) -> Chart:
                     name=f"probed with {on_node} {ranks} at work",
                     look="line",
                     x=np.exp(found.log_cells),
-                    y=NS * np.asarray(found.seconds),
+                    y=1e9 * np.asarray(found.seconds),
                 )
                 curves.append(probed)
                 highest = max(highest, float(probed.y.max()))

@@ -22,8 +22,6 @@ from hindmost.models.adaptive.checkpoints import (
 from hindmost.models.adaptive.interference import CycleKind
 from hindmost.text import counted
 
-FIRST = 1
-"""Cycles left out of errors: before the first there is no data to predict from."""
 LATE = 20
 """Cycles after which a verdict does not belong to an onset."""
 SETTLED = 3
@@ -161,10 +159,10 @@ class Replays:
 
     @cached_property
     def raw(self) -> dict[str, list[float]]:
-        """Predictor -> mean absolute error in each run, as the run predicted, in percent."""
+        """Predictor -> mean absolute error in each run without its first cycle, in percent."""
         return {
             name: [
-                mean_error_percent(each.prediction(name)[FIRST:], each.seconds[FIRST:])
+                mean_error_percent(each.prediction(name)[1:], each.seconds[1:])
                 for each in self.runs
             ]
             for name in self.predictors
@@ -176,7 +174,7 @@ class Replays:
 
         None for fewer than two replays, or fewer than two cycles.
         """
-        times = np.stack([each.seconds[FIRST:] for each in self.runs])
+        times = np.stack([each.seconds[1:] for each in self.runs])
         if len(self.runs) < 2 or not times.size:
             return None
         middle: NDArray[np.float64] = np.median(times, axis=0)

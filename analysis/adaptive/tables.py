@@ -23,14 +23,9 @@ WASTE = (
 )
 
 
-def load_text(load: tuple[float, float] | Sequence[float] | None) -> str:
-    """Write the load around a run."""
+def load_text(load: Sequence[float] | None) -> str:
+    """Write the load before and after a run."""
     return "unknown" if load is None else f"{load[0]:.1f} before, {load[1]:.1f} after"
-
-
-def load_cell(load: tuple[float, float] | None) -> str:
-    """Write the load before and after a run for a table."""
-    return "unknown" if load is None else f"{load[0]:.1f}, {load[1]:.1f}"
 
 
 def percent(value: float | None) -> str:
@@ -53,7 +48,7 @@ def raw_table(errors: Sequence[Replays]) -> Table:
             (
                 each.label,
                 str(len(each.runs)),
-                load_cell(each.load),
+                load_text(each.load),
                 percent(each.floor),
                 *(span(each.raw.get(name, [])) for name in names),
             )

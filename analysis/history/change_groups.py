@@ -89,15 +89,14 @@ class ChangeGroup:
         return f"{leading} (the narrowest of {len(ranges)} ranges)"
 
 
-def group_changes(study: HistoryStudy, since: float | None = None) -> tuple[ChangeGroup, ...]:
-    """Group the changes after a time (seconds since 1970, UTC), the newest first; see `grouped`."""
-    after = study.since if since is None else since
+def group_changes(study: HistoryStudy) -> tuple[ChangeGroup, ...]:
+    """Group the changes and drifts of the last days, the newest first; see `grouped`."""
     return grouped(
         study,
         [
             SeriesChange(judged=judged, change=change)
             for judged in study.judged
-            for change in judged.recent(after)
+            for change in judged.recent(study.since)
         ],
     )
 

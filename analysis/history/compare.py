@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -11,14 +11,13 @@ from hindmost.analysis.history.compared_series import ComparedSeries, differ_in_
 from hindmost.analysis.history.pairing import pair_series
 from hindmost.analysis.history.ratio import (
     LEVEL,
-    Ratio,
     adjust,
     paired_ratio,
     ratio_by_spread,
     ratio_from,
     unpaired_ratio,
 )
-from hindmost.analysis.history.ratio_history import RatioHistory, ratio_history
+from hindmost.analysis.history.ratio_history import ratio_history
 from hindmost.analysis.history.terms import FEW, direction_word
 from hindmost.analysis.readers.history import History, NightlySeries, SeriesName
 from hindmost.errors import DataError
@@ -156,30 +155,14 @@ def compare_histories(
             f"{choice_words(first, second)}"
         )
     found = [compare_series(mine[key], theirs[key], pair, level) for key in shared]
-    known = [
-        (place, p)
-        for place, (_, _, ratio, _) in enumerate(found)
-        if (p := ratio.p_value) is not None
-    ]
-    adjusted = dict(zip([place for place, _ in known], adjust([p for _, p in known]), strict=True))
+    known = [place for place, each in enumerate(found) if each.ratio.p_value is not None]
+    adjusted = adjust([found[place].ratio.p_value or 0.0 for place in known])
+    for place, p_adjusted in zip(known, adjusted, strict=True):
+        found[place] = replace(found[place], p_adjusted=p_adjusted, comparisons=len(known))
     return Comparison(
         first=first,
         second=second,
-        series=tuple(
-            ComparedSeries(
-                first=mine[key],
-                second=theirs[key],
-                paired_by=by,
-                pairs=sizes,
-                ratio=ratio,
-                p_adjusted=adjusted.get(place),
-                comparisons=len(known),
-                history=over_time,
-            )
-            for place, (key, (by, sizes, ratio, over_time)) in enumerate(
-                zip(shared, found, strict=True)
-            )
-        ),
+        series=tuple(found),
         only_first=tuple(series.name for key, series in mine.items() if key not in both),
         only_second=tuple(series.name for key, series in theirs.items() if key not in both),
         other_units=other_units,
@@ -188,25 +171,40 @@ def compare_histories(
 
 def compare_series(
     first: NightlySeries, second: NightlySeries, pair: str, level: float
-) -> tuple[str, tuple[int, int], Ratio, RatioHistory | None]:
-    """Return the pairing of two series, their sizes, their ratio, and the ratio over time."""
+) -> ComparedSeries:
+    """Compare two series; the p-value is not yet adjusted for their number."""
     pairs = pair_series(first, second, pair)
-    sizes = (int(pairs.first.size), int(pairs.second.size))
+    a, b = pairs.first, pairs.second
+    history = None
     if differ_in_work(first, second):
         difference = float(np.log(second.values).mean() - np.log(first.values).mean())
-        return pairs.by, sizes, ratio_from(difference, 0.0, 0.0, level), None
-    if pairs.labels:
+        ratio = ratio_from(difference, 0.0, 0.0, level)
+    elif pairs.labels:
         history = ratio_history(pairs, level)
-        return pairs.by, sizes, history.now.ratio, history
-    if pairs.by != "none":
-        return pairs.by, sizes, paired_ratio(pairs.first, pairs.second, level), None
-    if sizes == (1, 1) and first.spread is not None and second.spread is not None:
-        spreads = float(first.spread[0]), float(second.spread[0])
-        if all(np.isfinite(spreads)) and max(spreads) > 0.0:
-            values = float(pairs.first[0]), float(pairs.second[0])
-            freedoms = freedom_of(first), freedom_of(second)
-            return pairs.by, sizes, ratio_by_spread(*values, spreads, freedoms, level), None
-    return pairs.by, sizes, unpaired_ratio(pairs.first, pairs.second, level), None
+        ratio = history.now.ratio
+    elif pairs.by != "none":
+        ratio = paired_ratio(a, b, level)
+    elif a.size == b.size == 1 and (spreads := known_spreads(first, second)):
+        freedoms = freedom_of(first), freedom_of(second)
+        ratio = ratio_by_spread(float(a[0]), float(b[0]), spreads, freedoms, level)
+    else:
+        ratio = unpaired_ratio(a, b, level)
+    return ComparedSeries(
+        first=first,
+        second=second,
+        paired_by=pairs.by,
+        pairs=(int(a.size), int(b.size)),
+        ratio=ratio,
+        history=history,
+    )
+
+
+def known_spreads(first: NightlySeries, second: NightlySeries) -> tuple[float, float] | None:
+    """Return the standard errors of two single results; None if the files do not give them."""
+    if first.spread is None or second.spread is None:
+        return None
+    spreads = float(first.spread[0]), float(second.spread[0])
+    return spreads if all(np.isfinite(spreads)) and max(spreads) > 0.0 else None
 
 
 def freedom_of(series: NightlySeries) -> float:

@@ -47,7 +47,7 @@ class ComparedSeries:
     paired_by: str
     pairs: tuple[int, int]
     ratio: Ratio
-    p_adjusted: float | None
+    p_adjusted: float | None = None
     comparisons: int = 1
     history: RatioHistory | None = None
 

@@ -46,7 +46,7 @@ def headline(study: HistoryStudy) -> str:
     drifts = sum(isinstance(one, Trend) and each.is_open(one) for each, one in found)
     if drifts:
         phrases.append(f"{counted(drifts, 'drift')} for the worse")
-    failed = study.failed_cases(study.since)
+    failed = study.failed_cases()
     if failed:
         runs = counted(failed.total(), "failed run")
         phrases.append(f"{runs} in {counted(len(failed), 'case')}")
@@ -138,7 +138,7 @@ def data_remarks(study: HistoryStudy, most: int = FEW) -> list[str]:
 
 def failure_line(study: HistoryStudy) -> str:
     """Return which runs failed in the last days; empty if none did."""
-    failed = study.failed_cases(study.since)
+    failed = study.failed_cases()
     if not failed:
         return ""
     total = failed.total()
@@ -156,16 +156,16 @@ def silence_lines(study: HistoryStudy) -> Iterator[str]:
 
     A case that went silent before another began, at the same levels, was perhaps renamed.
     """
-    for machine, time in sorted(study.silent_machines(study.since).items()):
+    for machine, time in sorted(study.silent_machines().items()):
         name = machine or "the unnamed machine"
         yield f"silent: {name} has no result since {date_of(time)}"
-    cases = sorted(study.silent_cases(study.since).items(), key=lambda item: (-item[1], item[0]))
+    cases = sorted(study.silent_cases().items(), key=lambda item: (-item[1], item[0]))
     for case, time in cases[:FEW]:
         now = renamed(study, case)
         yield f"silent: {case_words(case)} has no result since {date_of(time)}{now}"
     if len(cases) > FEW:
         yield f"silent:{more(len(cases) - FEW)} cases"
-    begun = sorted(study.new_cases(study.since).items(), key=lambda item: (-item[1], item[0]))
+    begun = sorted(study.new_cases().items(), key=lambda item: (-item[1], item[0]))
     for case, time in begun[:FEW]:
         yield f"new: {case_words(case)} began on {date_of(time)}"
     if len(begun) > FEW:

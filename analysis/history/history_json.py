@@ -182,10 +182,10 @@ def history_json(study: HistoryStudy) -> dict[str, Any]:
             for found in each.open_before(since)
         ],
         "silent_cases": [
-            SilentCase(*name, date_of(time)) for name, time in study.silent_cases(since).items()
+            SilentCase(*name, date_of(time)) for name, time in study.silent_cases().items()
         ],
         "silent_machines": {
-            machine: date_of(time) for machine, time in study.silent_machines(since).items()
+            machine: date_of(time) for machine, time in study.silent_machines().items()
         },
         "series": [SeriesEntry.made(each, study) for each in judged],
         "refused": [RefusedSeries(name, why) for name, why in study.refused.items()],

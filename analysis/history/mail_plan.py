@@ -24,11 +24,8 @@ from hindmost.analysis.history.study import HistoryStudy
 from hindmost.models.changepoint import ChangePoint
 from hindmost.models.changepoint.changes import Finding
 from hindmost.models.changepoint.revisions import WITHDRAWN
-from hindmost.models.changepoint.verdicts import FAIL, PASS, VERDICTS, WARN
+from hindmost.models.changepoint.verdicts import FAIL, PASS, SILENT_DAYS, VERDICTS, WARN
 from hindmost.text import signed_percent
-
-KEPT_DAYS = 90.0
-"""Days for which a mailed item is kept after it is no longer found: it may return."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +99,7 @@ def plan_mail(study: HistoryStudy, record: MailRecord, now: float) -> MailPlan:
     withdrawn = tuple(line for item in left if (line := withdrawal(study, item)))
     # Told once; if the change is found again, it is news.
     left = [replace(item, badge=PASS) if withdrawal(study, item) else item for item in left]
-    forgotten = now - KEPT_DAYS * SECONDS_A_DAY
+    forgotten = now - SILENT_DAYS * SECONDS_A_DAY  # until then, what is no longer found may return
     begun = now if digest or record.digest is None else record.digest
     return MailPlan(
         news=grouped(study, fresh),
@@ -158,7 +155,7 @@ def items_of(study: HistoryStudy, now: float) -> Iterator[tuple[MailedItem, Seri
                 mailed=now,
             )
             yield item, None
-    for machine, at in study.silent_machines(study.since).items():
+    for machine, at in study.silent_machines().items():
         yield MailedItem(kind=SILENCE, machine=machine, first=at, last=at, mailed=now), None
 
 

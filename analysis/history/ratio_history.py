@@ -24,11 +24,10 @@ from hindmost.analysis.history.ratio import (
     paired_ratio,
 )
 from hindmost.models.changepoint import ChangePoint, Detection, detect
+from hindmost.models.changepoint.verdicts import KNOWN
 
 LEAST = 0.003
 """Least change of the logarithm of a ratio: the lower limit of the noise."""
-FEW_OUTLIERS = 0.25
-"""Outliers are left out of a ratio if they are at most this share of its pairs, or two."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,7 +132,7 @@ def ratio_history(pairs: Pairs, level: float = LEVEL) -> RatioHistory:
     for start, stop in pairwise(bounds):
         begin = begin_of(detection, start, stop)
         left_out = np.count_nonzero(~plain[begin:stop])
-        if left_out > max(FEW_OUTLIERS * (stop - begin), 2):  # too many to be outliers
+        if left_out > max((1.0 - KNOWN) * (stop - begin), 2):  # too many to be outliers
             plain[begin:stop] = True
     return RatioHistory(
         labels=pairs.labels,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -15,10 +15,7 @@ from hindmost.analysis.readers.history import FailedRun, History, NightlySeries,
 from hindmost.errors import DataError, UsageError
 from hindmost.models.changepoint import Detection, Event, detect
 from hindmost.models.changepoint.revisions import ReportedChange, compare_with_reported
-
-FAILURES_KEPT_DAYS = 60.0
-ONE_BY_ONE = 30
-"""The last new nights that are added one at a time; those before are added at once."""
+from hindmost.models.changepoint.verdicts import SILENT_DAYS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +51,7 @@ class HistoryState:
     parents : mapping
         Timer to the timer that it is a part of.
     failures : tuple of FailedRun
-        Of the last `FAILURES_KEPT_DAYS`.
+        Of the last `SILENT_DAYS`.
     mailed : MailRecord
         What was mailed, and when.
     """
@@ -66,13 +63,17 @@ class HistoryState:
     failures: tuple[FailedRun, ...] = ()
     mailed: MailRecord = field(default_factory=MailRecord)
 
-    def follow(
-        self,
-        history: History,
-        method: str,
-        settings: Mapping[str, Any],
-    ) -> Following:
+    def with_nights(
+        self, history: History, method: str, settings: Mapping[str, Any]
+    ) -> tuple[HistoryState, tuple[str, ...]]:
         """Add what is new in a history, which has all nights or only the last ones.
+
+        Returns
+        -------
+        HistoryState
+            With all failed runs of both.
+        tuple of str
+            Remarks on series whose past differs from the state.
 
         Raises
         ------
@@ -86,195 +87,91 @@ class HistoryState:
                 f"{method_words(*asked)}. Use the same, or start another state file."
             )
         new = {series.name: series for series in history.series}
-        merged = {
-            name: merge(self.series[name].series if name in self.series else None, new.get(name))
-            for name in sorted({*new, *self.series})
+        series, remarks = {}, []
+        for name in sorted({*new, *self.series}):
+            before = self.series.get(name)
+            merged = merge(None if before is None else before.series, new.get(name))
+            if before is None:
+                series[name] = KeptSeries(series=merged)
+            elif same_past(before.series, merged):
+                series[name] = replace(before, series=merged)
+            else:
+                series[name] = moved(before, merged)
+                remarks.append(
+                    f"{name}: observations in the state differ from those in the files; the "
+                    "reported changes are compared with the files."
+                )
+        runs = {
+            (each.time, each.machine, each.case): each
+            for each in (*self.failures, *history.failures)
         }
-        remarks = [
-            f"{name}: observations in the state differ from those in the files; the reported "
-            "changes are compared with the files."
-            for name, kept_series in self.series.items()
-            if not same_past(kept_series.series, merged[name])
-        ]
-        return Following(
-            before=self,
-            history=replace(
-                history,
-                series=tuple(merged.values()),
-                parents={**self.parents, **history.parents},
-                failures=self.with_failures(history.failures),
-            ),
+        state = HistoryState(
             method=method,
             settings=dict(settings),
-            remarks=tuple(remarks),
-            kept={},
+            series=series,
+            parents={**self.parents, **history.parents},
+            failures=tuple(runs[key] for key in sorted(runs)),
+            mailed=self.mailed,
         )
+        return state, tuple(remarks)
 
-    def with_failures(self, new: tuple[FailedRun, ...]) -> tuple[FailedRun, ...]:
-        """Return failed runs, each once, in the order of time."""
-        runs = {(each.time, each.machine, each.case): each for each in (*self.failures, *new)}
-        return tuple(run for _, run in sorted(runs.items(), key=lambda item: item[0]))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Following:
-    """A state on its way to the next one.
-
-    Attributes
-    ----------
-    before : HistoryState
-    history : History
-        With the nights that only the state holds.
-    remarks : tuple of str
-        On series whose past differs from the state.
-    kept : dict
-        Filled as series are judged, see `follow_series`.
-    """
-
-    before: HistoryState
-    history: History
-    method: str
-    settings: dict[str, Any]
-    remarks: tuple[str, ...]
-    kept: dict[SeriesName, KeptSeries]
-
-    def state(self) -> HistoryState:
-        """Return the next state; a series that could not be judged is unchanged."""
-        return HistoryState(
-            method=self.method,
-            settings=self.settings,
-            series={**self.before.series, **self.kept},
-            parents=self.history.parents,
-            failures=tuple(
-                each
-                for each in self.history.failures
-                if each.time > self.history.failures[-1].time - FAILURES_KEPT_DAYS * SECONDS_A_DAY
-            ),
-            mailed=self.before.mailed,
+    def judged(self, series: Mapping[SeriesName, KeptSeries]) -> HistoryState:
+        """Return the next state, with judged series and the failed runs of `SILENT_DAYS`."""
+        failures = tuple(
+            each
+            for each in self.failures
+            if each.time > self.failures[-1].time - SILENT_DAYS * SECONDS_A_DAY
         )
-
-
-def follow_series(
-    series: NightlySeries,
-    kept: KeptSeries | None,
-    method: str,
-    settings: Mapping[str, Any],
-) -> tuple[Detection, KeptSeries]:
-    """Compare a series with what was reported of it.
-
-    Changes that were confirmed stay unless the new nights refute them. New nights are added one at
-    a time, so that the log says which of them made a difference.
-
-    Parameters
-    ----------
-    series : NightlySeries
-    kept : KeptSeries or None
-        What the state has of it.
-    method, settings
-        See `detect_in`.
-
-    Returns
-    -------
-    Detection
-        Of all nights.
-    KeptSeries
-        For the next state, with the whole log.
-
-    Raises
-    ------
-    DataError
-        The series is invalid.
-    """
-    size = series.times.size
-    if kept is None or not same_past(kept.series, series):
-        kept = None if kept is None else moved(kept, series)
-        ends = [size]
-    else:
-        ends = list(range(kept.series.times.size + 1, size + 1))[-ONE_BY_ONE:]
-    verdicts, log = (kept.verdicts, kept.log) if kept else ((), ())
-    detection = None
-    for end in ends:
-        detection = detect_in(series, method, settings, end, confirmed_of(verdicts))
-        now, events = compare_with_reported(verdicts, detection)
-        verdicts, log = tuple(now), log + tuple(events)
-    if detection is None:
-        detection = detect_in(series, method, settings, size, confirmed_of(verdicts))
-    return detection, KeptSeries(series=series, verdicts=verdicts, log=log)
-
-
-def confirmed_of(verdicts: Sequence[ReportedChange]) -> list[int]:
-    """Return the first observations of the changes that were confirmed."""
-    return [each.index for each in verdicts if each.confirmed]
+        return replace(self, series={**self.series, **series}, failures=failures)
 
 
 def judge_series(
-    series: NightlySeries,
-    kept: KeptSeries | None,
-    *,
-    follows: bool,
-    method: str,
-    settings: Mapping[str, Any],
-) -> tuple[Detection | str, KeptSeries | None]:
-    """Judge a series; with a state, compare it with what that has of it.
+    kept: KeptSeries, *, method: str, settings: Mapping[str, Any]
+) -> tuple[Detection | str, KeptSeries]:
+    """Judge a series, and compare it with what was reported of it.
+
+    Changes that were confirmed stay unless new nights refute them.
+
+    Parameters
+    ----------
+    kept : KeptSeries
+        All nights, and what was reported of some.
+    method : str
+    settings : mapping
+        Of the method.
 
     Returns
     -------
     Detection or str
         Or why the series cannot be judged.
-    KeptSeries or None
-        For the next state.
-    """
-    try:
-        if follows:
-            return follow_series(series, kept, method, settings)
-        return detect_in(series, method, settings), None
-    except UsageError:
-        raise
-    except DataError as error:
-        return str(error), None
-
-
-def method_words(method: str, settings: Mapping[str, Any]) -> str:
-    """Return a method with its settings, in words."""
-    return ", ".join([method, *(f"{key} {value}" for key, value in sorted(settings.items()))])
-
-
-def detect_in(
-    series: NightlySeries,
-    method: str,
-    settings: Mapping[str, Any],
-    stop: int | None = None,
-    confirmed: Sequence[int] = (),
-) -> Detection:
-    """Do one pass of a method over a series, or over its first observations.
-
-    Parameters
-    ----------
-    series : NightlySeries
-    method : str
-    settings : mapping
-        Of the method.
-    stop : int, optional
-        The first observation that is left out.
-    confirmed : sequence of int
-        First observations of the changes that were confirmed before.
+    KeptSeries
+        As it is reported now, with the whole log.
 
     Raises
     ------
     UsageError
         There is no such method or setting.
-    DataError
-        The series is invalid.
     """
-    return detect(
-        series.values[:stop],
-        times=series.times[:stop] / SECONDS_A_DAY,
-        nights=days_of(series.times[:stop]),
-        confirmed=list(confirmed),
-        smaller_is_better=series.smaller_is_better,
-        method=method,
-        **settings,
-    )
+    series = kept.series
+    try:
+        detection = detect(
+            series.values,
+            times=series.times / SECONDS_A_DAY,
+            nights=days_of(series.times),
+            confirmed=[each.index for each in kept.verdicts if each.confirmed],
+            smaller_is_better=series.smaller_is_better,
+            method=method,
+            **settings,
+        )
+    except DataError as error:
+        return str(error), kept
+    now, events = compare_with_reported(kept.verdicts, detection)
+    return detection, replace(kept, verdicts=tuple(now), log=(*kept.log, *events))
+
+
+def method_words(method: str, settings: Mapping[str, Any]) -> str:
+    """Return a method with its settings, in words."""
+    return ", ".join([method, *(f"{key} {value}" for key, value in sorted(settings.items()))])
 
 
 def merge(kept: NightlySeries | None, given: NightlySeries | None) -> NightlySeries:
@@ -347,11 +244,12 @@ def same_past(kept: NightlySeries, now: NightlySeries) -> bool:
 
 
 def moved(kept: KeptSeries, now: NightlySeries) -> KeptSeries:
-    """Return what was reported, with the current places of its observations."""
+    """Return a series as it is now, with what was reported at the current places."""
     last = now.times.size - 1
     at = np.minimum(np.searchsorted(now.times, kept.series.times), last).tolist()
     return replace(
         kept,
+        series=now,
         verdicts=tuple(
             replace(
                 verdict,

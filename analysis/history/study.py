@@ -8,18 +8,19 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
 from hindmost.analysis.history.acknowledgements import Acknowledgement, about
 from hindmost.analysis.history.dates import SECONDS_A_DAY, date_labels, newest
 from hindmost.analysis.history.judged_series import JudgedSeries
-from hindmost.analysis.history.state import HistoryState, judge_series
+from hindmost.analysis.history.state import HistoryState, KeptSeries, judge_series
 from hindmost.analysis.readers.history import History, SeriesName
 from hindmost.errors import DataError, UsageError
 from hindmost.executors import Executor
-from hindmost.models.changepoint import least_change
+from hindmost.models.changepoint import effective_settings, least_change
+from hindmost.models.changepoint.detection import RECENT
 from hindmost.models.changepoint.verdicts import (
     FAIL,
     PASS,
@@ -31,7 +32,6 @@ from hindmost.models.changepoint.verdicts import (
 )
 
 __all__ = ["FAIL", "PASS", "UNKNOWN", "WARN", "HistoryStudy", "JudgedSeries", "judge_history"]
-LAST_DAYS = 10.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,19 +74,18 @@ class HistoryStudy:
         """Changes after it are recent: seconds since 1970, UTC."""
         return self.until - self.last_days * SECONDS_A_DAY
 
-    def status(self, since: float | None = None) -> str:
-        """Return the worst verdict on all after a time; by default, on the last days.
+    def status(self) -> str:
+        """Return the worst verdict on all in the last days.
 
         A failed run is at least "warn", because its case was not measured, and so is a machine that
         went silent. "unknown" if no series could be judged.
         """
-        after = self.since if since is None else since
-        badges = {each.status(after) for each in self.judged} or {UNKNOWN}
-        warns = self.failed_cases(after) or self.silent_machines(after)
+        badges = {each.status(self.since) for each in self.judged} or {UNKNOWN}
+        warns = self.failed_cases() or self.silent_machines()
         return worst({*badges, *([WARN] if warns else [])})
 
-    def silent_machines(self, since: float) -> dict[str, float]:
-        """Return the machines without a result or a failed run after a time, and their last ones.
+    def silent_machines(self) -> dict[str, float]:
+        """Return the machines without a result or a failed run in the last days, and their last.
 
         Machines without any for `SILENT_DAYS` before that are left out.
         """
@@ -96,30 +95,34 @@ class HistoryStudy:
         for failure in self.history.failures:
             if failure.machine in last:
                 last[failure.machine] = max(last[failure.machine], failure.time)
-        earliest = since - SILENT_DAYS * SECONDS_A_DAY
-        return {machine: time for machine, time in last.items() if earliest < time <= since}
+        return {machine: time for machine, time in last.items() if self.went_silent(time)}
 
-    def silent_cases(self, since: float) -> dict[tuple[str, str], float]:
+    def went_silent(self, last: float) -> bool:
+        """Tell whether a last result is older than the last days, but not given up."""
+        return self.since - SILENT_DAYS * SECONDS_A_DAY < last <= self.since
+
+    def silent_cases(self) -> dict[tuple[str, str], float]:
         """Return the silent cases of machines that are not silent, and their last results.
 
-        A case that failed after the time is not silent.
+        A case that failed in the last days is not silent.
         """
-        failed, machines = self.failed_cases(since), self.silent_machines(since)
-        earliest = since - SILENT_DAYS * SECONDS_A_DAY
+        failed, machines = self.failed_cases(), self.silent_machines()
         return {
             case: time
             for case, (_, time) in self.spans().items()
-            if earliest < time <= since and case not in failed and case[0] not in machines
+            if self.went_silent(time) and case not in failed and case[0] not in machines
         }
 
-    def new_cases(self, since: float) -> dict[tuple[str, str], float]:
-        """Return the cases that began after a time, and when, on machines that ran others before.
+    def new_cases(self) -> dict[tuple[str, str], float]:
+        """Return the cases that began in the last days, on machines that ran others before.
 
         A single timer that begins is no new case.
         """
         first = {case: time for case, (time, _) in self.spans().items()}
-        known = {machine for (machine, _), time in first.items() if time <= since}
-        return {case: time for case, time in first.items() if time > since and case[0] in known}
+        known = {machine for (machine, _), time in first.items() if time <= self.since}
+        return {
+            case: time for case, time in first.items() if time > self.since and case[0] in known
+        }
 
     def spans(self) -> dict[tuple[str, str], tuple[float, float]]:
         """Return the times of the first and the last result of each case of a machine."""
@@ -169,17 +172,20 @@ class HistoryStudy:
         """The smallest relative change that the method reports; 0 without a limit."""
         return least_change(self.method, self.settings)
 
-    def failed_cases(self, since: float) -> Counter[tuple[str, str]]:
-        """Return how many runs of a machine and case failed after a time."""
+    @property
+    def level(self) -> float:
+        """The probability of the method's intervals."""
+        return float(effective_settings(self.method, self.settings)["level"])
+
+    def failed_cases(self) -> Counter[tuple[str, str]]:
+        """Return how many runs of a machine and case failed in the last days."""
         return Counter(
-            (each.machine, each.case) for each in self.history.failures if each.time > since
+            (each.machine, each.case) for each in self.history.failures if each.time > self.since
         )
 
     def by_case(self) -> dict[tuple[str, str], str]:
         """Return the worst verdict of every machine and case, as `status` does of all."""
-        badges: dict[tuple[str, str], set[str]] = {
-            case: {WARN} for case in self.failed_cases(self.since)
-        }
+        badges: dict[tuple[str, str], set[str]] = {case: {WARN} for case in self.failed_cases()}
         for each in self.judged:
             name = each.series.name
             badges.setdefault((name.machine, name.case), set()).add(each.status(self.since))
@@ -190,7 +196,7 @@ def judge_history(
     history: History,
     *,
     method: str = "robust",
-    last_days: float = LAST_DAYS,
+    last_days: float = RECENT,
     state: HistoryState | None = None,
     acknowledged: Sequence[Acknowledgement] = (),
     executor: Executor | None = None,
@@ -226,24 +232,27 @@ def judge_history(
     """
     if not 0.0 < last_days < float("inf"):
         raise UsageError(f"last_days = {last_days} must be larger than 0.")
-    following = None
+    remarks: tuple[str, ...] = ()
+    given = [KeptSeries(series=series) for series in history.series]
     if state is not None:
-        following = state.follow(history, method, settings)
-        history = following.history
-    if not history.series:
+        state, remarks = state.with_nights(history, method, settings)
+        given = list(state.series.values())
+        history = replace(
+            history,
+            series=tuple(each.series for each in given),
+            parents=state.parents,
+            failures=state.failures,
+        )
+    if not given:
         raise DataError(f"{history.source} contains no series to judge: no run has a result.")
-    follows = following is not None
-    judge = partial(judge_series, follows=follows, method=method, settings=settings)
-    known = {} if state is None else state.series
-    given = [(series, known.get(series.name)) for series in history.series]
+    judge = partial(judge_series, method=method, settings=settings)
     # Compiled loops release the lock. The first series runs alone, as it may compile them.
-    results = [judge(*given[0])]
+    results = [judge(given[0])]
     with nullcontext(executor) if executor else threads() as chosen:
-        results += chosen.map(judge, *zip(*given[1:], strict=True)) if given[1:] else []
+        results += chosen.map(judge, given[1:])
     judged, refused = [], {}
-    for series, (detection, kept) in zip(history.series, results, strict=True):
-        if following is not None and kept is not None:
-            following.kept[series.name] = kept
+    for detection, kept in results:
+        series = kept.series
         if isinstance(detection, str):
             refused[series.name] = detection
             continue
@@ -251,7 +260,7 @@ def judge_history(
             JudgedSeries(
                 series=series,
                 detection=detection,
-                log=() if kept is None else kept.log,
+                log=() if state is None else kept.log,
                 known=about(acknowledged, series.name),
                 labels=date_labels(series.times),
             )
@@ -264,8 +273,8 @@ def judge_history(
         last_days=last_days,
         until=newest(history, now),
         refused=refused,
-        state=None if following is None else following.state(),
-        remarks=() if following is None else following.remarks,
+        state=state and state.judged({kept.series.name: kept for _, kept in results}),
+        remarks=remarks,
     )
 
 

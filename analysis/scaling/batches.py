@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,7 +18,6 @@ from hindmost.models.pmnf.observations import medians
 from hindmost.models.pmnf.segments.fit import KernelModels, fit_segments
 
 if TYPE_CHECKING:
-    from hindmost.models.pmnf.several.changes import JointChange
     from hindmost.models.pmnf.several.held_out import HeldOut
 
 
@@ -57,14 +56,9 @@ class Batch:
     Attributes
     ----------
     series : tuple of KernelSeries
-    whole : ScalingModels
-        One function per kernel over all its points.
-    segmented : KernelModels or None
-        The same with segments; None over several parameters.
+    models : KernelModels
     medians : float64 array, shape (kernel, point)
         Of the repetitions; NaN where a kernel has no measurement, or a lone one is left out.
-    joint : dict
-        Over several parameters, from the numbers of kernels to their changes of behaviour.
     held_out : HeldOut or None
         Over several parameters, how well the outermost points are foretold from the others.
     foretells : bool
@@ -72,12 +66,15 @@ class Batch:
     """
 
     series: tuple[KernelSeries, ...]
-    whole: ScalingModels
+    models: KernelModels
     medians: NDArray[np.float64]
-    segmented: KernelModels | None = None
-    joint: dict[int, JointChange] = field(default_factory=dict)
     held_out: HeldOut | None = None
     foretells: bool = False
+
+    @property
+    def whole(self) -> ScalingModels:
+        """One function per kernel over all its points."""
+        return self.models.whole
 
     @property
     def points(self) -> NDArray[np.float64]:
@@ -106,18 +103,15 @@ class Batch:
     def recent(self) -> NDArray[np.float64]:
         """Return how many points the last behaviour of each kernel has; infinite of one only."""
         found = np.full(len(self.series), np.inf)
-        if self.segmented is not None:
-            for kernel in np.flatnonzero(self.segmented.segmentations.segmented):
-                verdict = self.segmented.segmentations[int(kernel)]
-                last = verdict.stretches()[-1]
-                found[kernel] = last.stop - last.start
+        for kernel, model in self.models.changed.items():
+            found[kernel] = model.segments[-1].points
         return found
 
     def predict(self, at: tuple[float, ...]) -> NDArray[np.float64]:
         """Return the value of every kernel at a point: shape (kernel,)."""
         values = self.whole.predict(np.array(at))[:, 0]
-        for kernel in self._changing():
-            values[kernel] = self[kernel].predict(np.array([at]))[0]
+        for kernel, model in self.models.changed.items():
+            values[kernel] = model.predict(np.array([at]))[0]
         return values
 
     def interval(
@@ -127,9 +121,10 @@ class Batch:
         low, high = (
             side[:, 0] for side in self.whole.rows(kernels).interval(np.array(at), level=level)
         )
-        for row in np.flatnonzero(np.isin(kernels, self._changing())):
-            one = self[int(kernels[row])].interval(np.array([at]), level)
-            low[row], high[row] = one[0][0], one[1][0]
+        for row, kernel in enumerate(kernels.tolist()):
+            if kernel in self.models.changed:
+                one = self.models.changed[kernel].interval(np.array([at]), level=level)
+                low[row], high[row] = one[0][0], one[1][0]
         beyond = np.atleast_1d(np.array(at) > self.points.max(axis=0))
         if self.held_out is None or not beyond.any():
             return low, high
@@ -138,25 +133,14 @@ class Batch:
         wider = self.held_out.wider_beyond(beyond)
         return widened(self.predict(at)[kernels], low, high, wider)
 
-    def _changing(self) -> list[int]:
-        """Return the kernels whose behaviour changes."""
-        if self.segmented is None:
-            return list(self.joint)
-        found: list[int] = np.flatnonzero(self.segmented.segmentations.segmented).tolist()
-        return found
-
     def __getitem__(self, kernel: int) -> KernelScaling:
         """Return all that is known of a kernel."""
-        if self.segmented is None:
-            return KernelScaling(
-                series=self.series[kernel],
-                whole=self.whole[kernel],
-                model=None,
-                joint=self.joint.get(kernel),
-                held_out=self.held_out,
-            )
-        model = self.segmented[kernel]
-        return KernelScaling(series=self.series[kernel], whole=model.whole, model=model)
+        model = self.models[kernel]
+        return KernelScaling(
+            series=self.series[kernel],
+            held_out=self.held_out,
+            **{each.name: getattr(model, each.name) for each in fields(model)},
+        )
 
 
 def group_series(series: Sequence[KernelSeries], *, complete: bool) -> list[list[KernelSeries]]:
@@ -229,9 +213,8 @@ def fit_batch(
     )
     return Batch(
         series=tuple(series),
-        whole=models.whole,
+        models=models,
         medians=np.where(models.whole.there, medians(values), np.nan),
-        segmented=models,
         foretells=options.method == "likelihood",
     )
 
@@ -263,8 +246,7 @@ def _fit_joint(
     )
     return Batch(
         series=tuple(series),
-        whole=models,
+        models=KernelModels(whole=models, changed=find_joint_changes(models)),
         medians=medians(values),
-        joint=find_joint_changes(models),
         held_out=foretell_outermost(models),
     )

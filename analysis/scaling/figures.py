@@ -115,8 +115,14 @@ def scaling_chart(
     All other parameters stay at their largest measured value; only measurements there are drawn.
     """
     axis = driver(kernel, target)
-    if kernel.joint and kernel.joint.axis != axis:  # a change at another parameter lies behind
-        kernel = replace(kernel, whole=kernel.joint.sides[1], joint=None)
+    if kernel.changes and kernel.axis != axis:  # a change at another parameter lies behind
+        last = kernel.segments[-1]
+        kernel = replace(
+            kernel,
+            whole=last.model or kernel.whole,
+            segmentation=replace(kernel.segmentation, changes=()),
+            segments=(last,),
+        )
     series = kernel.series
     beside, parameters = np.delete(series.points, axis, 1), np.delete(target.parameters, axis)
     others = np.delete(target.largest, axis)
@@ -138,7 +144,7 @@ def scaling_chart(
     stretches = _grids(kernel, float(measured[0]), end, logarithmic=logarithmic)
     x_model = _broken(stretches)
     asked = [np.insert(np.tile(others, (each.size, 1)), axis, each, axis=1) for each in stretches]
-    models = [_model_of(kernel, number) for number in range(len(stretches))]
+    models = [each.model for each in kernel.segments]
     nothing = [np.full(each.size, np.nan) for each in stretches]
     predicted = [
         model.predict(at) if model else none
@@ -332,13 +338,6 @@ def _broken(parts: list[NDArray[np.float64]]) -> NDArray[np.float64]:
     for part in parts:
         pieces += [part, np.array([np.nan])]
     return np.concatenate(pieces[:-1])
-
-
-def _model_of(kernel: KernelScaling, number: int) -> ScalingModel | None:
-    """Return the model of a stretch; None where it has none."""
-    if len(kernel.segments) < 2:
-        return kernel.whole
-    return kernel.segments[number].model
 
 
 def _model_name(kernel: KernelScaling, models: list[ScalingModel | None]) -> str:

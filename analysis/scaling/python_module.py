@@ -64,8 +64,7 @@ def _function(name: str, arguments: Sequence[str], kernel: KernelScaling) -> str
     lines = [f"def {name}({', '.join(arguments)}):", "    " + _docstring(about)]
     changes = kernel.changes
     for change, segment in zip(changes, kernel.segments, strict=False):
-        changed = arguments[kernel.joint.axis if kernel.joint else 0]
-        lines.append(f"    if {changed} <= {change.middle!r}:")
+        lines.append(f"    if {arguments[kernel.axis]} <= {change.middle!r}:")
         lines += _answer(segment.model, arguments, indent=8)
     last = kernel.segments[-1].model if changes else kernel.whole
     lines += _answer(last, arguments, indent=4)

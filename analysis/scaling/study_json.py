@@ -153,7 +153,8 @@ class KernelEntry:
 
     JSON = (
         "kernel=of.kernel.series.kernel metric=of.kernel.series.metric "
-        "unit=of.kernel.series.unit segmented=of.kernel.segmented verdict=of.kernel.verdict "
+        "unit=of.kernel.series.unit segmented=of.kernel.segmentation.segmented "
+        "verdict=of.kernel.segmentation.verdict "
         "change changes segments whole scores predicted=of.predicted interval prediction_from "
         "model_predicts=of.explained disagreement=of.disagreement? share=of.share "
         "growth=of.growth noise=of.kernel.whole.noise windows runners_up "
@@ -168,27 +169,26 @@ class KernelEntry:
     def changes(self) -> list[ChangeEntry]:
         """Return where the behaviour changes."""
         kernel = self.of.kernel
-        name = kernel.joint.parameter if kernel.joint else kernel.whole.parameters[0]
-        return [ChangeEntry((each.low, each.high), each.likely, name) for each in kernel.changes]
+        return [
+            ChangeEntry((each.low, each.high), each.likely, kernel.parameter)
+            for each in kernel.changes
+        ]
 
     def change(self) -> tuple[float, float] | None:
         """Return the first of them."""
         return self.changes()[0].range if self.of.kernel.changes else None
 
     def segments(self) -> list[ModelEntry]:
-        """Return every segment with its model; without segments the whole."""
-        kernel = self.of.kernel
-        if kernel.joint:
-            return [ModelEntry(each, each.values.size, False) for each in kernel.joint.sides]
+        """Return every segment with its model."""
         return [
             ModelEntry(
                 each.model,
                 each.points,
                 each.model is None or each.provisional,
-                (each.low, each.high),
+                None if self.of.kernel.named else (each.low, each.high),
             )
-            for each in kernel.segments
-        ] or [self.whole()]
+            for each in self.of.kernel.segments
+        ]
 
     def whole(self) -> ModelEntry:
         """Return the function over all points."""
@@ -196,7 +196,7 @@ class KernelEntry:
 
     def scores(self) -> Scores:
         """Return how well the kernel's model fits."""
-        return Scores(self.of.kernel.whole if len(self.of.kernel.segments) < 2 else self.model)
+        return Scores(self.model)
 
     def interval(self) -> tuple[float, float]:
         """Return the ends of the interval of the prediction."""
@@ -208,9 +208,7 @@ class KernelEntry:
 
     def windows(self) -> dict[str, Any] | None:
         """Return the windows of the paper's rule; None by likelihood."""
-        if self.of.kernel.model is None:
-            return None
-        found = self.of.kernel.model.segmentation
+        found = self.of.kernel.segmentation
         if not found.window_errors:
             return None
         return {"nrss": found.window_errors, "pattern": found.pattern}

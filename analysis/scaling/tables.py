@@ -109,7 +109,7 @@ def _function(model: ScalingModel) -> str:
 def _stretch(kernel: KernelScaling, number: int) -> str:
     """Return the range of a segment; the outer ones are open."""
     segment = kernel.segments[number]
-    of = f"{kernel.joint.parameter} " if kernel.joint else ""
+    of = f"{kernel.parameter} " if kernel.named else ""
     if number == 0:
         return f"{of}to {segment.high:g}"
     if number == len(kernel.segments) - 1:
@@ -123,7 +123,7 @@ def kernel_lines(metric: MetricStudy, standings: list[KernelAtTarget]) -> list[s
     for standing in standings:
         kernel = standing.kernel
         parts = []
-        if kernel.segmented:
+        if kernel.segmentation.segmented:
             places = kernel.places()
             parts.append(f"changes {places}" if places else "segmented, at an unknown place")
             parts += [
@@ -133,8 +133,8 @@ def kernel_lines(metric: MetricStudy, standings: list[KernelAtTarget]) -> list[s
                 for each in kernel.segments
                 if each.provisional
             ]
-        elif kernel.verdict is not SegmentVerdict.ONE:
-            parts.append(UNSETTLED.get(kernel.verdict, str(kernel.verdict)))
+        elif kernel.segmentation.verdict is not SegmentVerdict.ONE:
+            parts.append(UNSETTLED[kernel.segmentation.verdict])
         if standing.disagreement() or np.isnan(standing.explained):
             parts.append(f"predicted from {standing.source.explain()}")
         model = kernel.model_at(metric.target.at)
@@ -144,11 +144,11 @@ def kernel_lines(metric: MetricStudy, standings: list[KernelAtTarget]) -> list[s
         parts += standing.doubts(metric.target)
         if kernel.advice():
             parts.append(kernel.advice())
-        if kernel.model is not None and kernel.model.segmentation.window_errors:
-            found = kernel.model.segmentation
+        found = kernel.segmentation
+        if found.window_errors:
             errors = " ".join(f"{error:.3f}" for error in found.window_errors)
             parts.append(f"windows of five points: nRSS {errors}, pattern {found.pattern}")
-            if kernel.segmented:
+            if found.segmented:
                 parts[-1] += f". One model of all points: {kernel.whole.expression()}"
         if parts:
             lines.append(f"{shortened(kernel.series.kernel)}: {'; '.join(parts)}.")

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from hindmost.analysis.history.acknowledgements import FILE_NAME
 from hindmost.analysis.history.dates import SECONDS_A_DAY
-from hindmost.analysis.history.study import LAST_DAYS
 from hindmost.errors import UsageError
+from hindmost.models.changepoint.detection import RECENT
 
 EXAMPLES = """\
 examples:
@@ -78,7 +78,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     telling.add_argument(
         "--since",
         metavar="DATE|DAYS",
-        default=f"{LAST_DAYS:g}",
+        default=f"{RECENT:g}",
         help="report from this day on, or on these last days (%(default)s); the exit status covers "
         "them",
     )

@@ -13,7 +13,7 @@ from hindmost.analysis.whatif.at_scale import fitted_work
 from hindmost.analysis.whatif.options import Named
 from hindmost.analysis.whatif.study import Outcome, program_of
 from hindmost.errors import UsageError
-from hindmost.harness.runfile.bodies import PHASES
+from hindmost.harness.runfile.bodies import NO_GROUP, PHASES
 from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.part_file import RunName, write_whole
 from hindmost.harness.runfile.reader import Run
@@ -120,6 +120,13 @@ def write_timeline(
     lead_in, last = line.start[0], line.end[-1]
     finish = last + line.script.after
     nothing = np.zeros(duration.shape[1])
+    needed = {}
+    if block.group is not None:
+        receipt = (kind == EventKind.RECEIVE)[:, None, :]
+        needed = {
+            "event_group": np.where(receipt, NO_GROUP, block.group),
+            "event_needs": np.where(receipt, block.group, NO_GROUP),
+        }
     return write_whole(
         name.folder,
         header,
@@ -138,7 +145,7 @@ def write_timeline(
             "event_kind": kind,
             "event_work": np.where(there, np.maximum(block.work, 0.0), 0.0).astype(np.float32),
             "event_duration": inside.astype(np.float32),
-            **({} if block.group is None else {"event_group": block.group}),
+            **needed,
             **values,
         },
         file_name=name,

@@ -36,10 +36,8 @@ COLUMNS = 4
 """Numbers of a cell's state."""
 SCALARS = ("cycle", "time", "deck")
 """Attributes of one value."""
-MOST_BASE = 1 << 20
-"""Columns or rows of the base mesh, so that cells of the finest level have numbers of 32 bits."""
 Count = Annotated[int, Meta(ge=0)]
-Side = Annotated[int, Meta(ge=1, le=MOST_BASE)]
+Side = Annotated[int, Meta(ge=1, le=1 << 20)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,13 +81,12 @@ def prepare_checkpoint(path: Path, deck: str) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         os.close(create(part))
         part.unlink()
-        taken = path.exists()
     except OSError as error:
         raise UsageError(
             f"--checkpoint {path}: cannot write checkpoints there ({error.strerror}); choose a "
             "file in a writable folder."
         ) from error
-    if not taken:
+    if not path.exists():
         return
     try:
         found = parse_toml(read_setting(path).deck)["name"]

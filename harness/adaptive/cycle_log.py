@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -49,12 +50,8 @@ class CycleLog:
         self._epoch, self._mesh = -1, -1
         self._clock, self._reader = clock, pulses
         self._stretch = Stretch(communicator)
-        self._walls: list[list[int]] = []
-        self._cpus: list[list[int]] = []
-        self._begins: list[int] = []
-        self._counts: list[tuple[int, ...]] = []
-        self._epochs: list[int] = []
-        self._pulses: list[float] = []
+        # Of each cycle: begin, wall and processor time by phase, counts, number of the mesh, pulse.
+        self._rows: list[tuple[int, list[int], list[int], tuple[int, ...], int, float]] = []
         self._edges: list[Edges] = []
         self._blocks: list[Blocks] = []
         communicator.Barrier()
@@ -66,12 +63,12 @@ class CycleLog:
     @property
     def cycles(self) -> int:
         """Cycles that have a row."""
-        return len(self._begins)
+        return len(self._rows)
 
     @property
     def last_ns(self) -> NDArray[np.float64]:
         """Nanoseconds of the last cycle by phase; shape (phase,)."""
-        return np.array(self._walls[-1], np.float64)
+        return np.array(self._rows[-1][1], np.float64)
 
     def add_mesh(self, mesh: Mesh) -> None:
         """Keep the mesh on which a cycle will run, if it is another than before; collective."""
@@ -100,16 +97,12 @@ class CycleLog:
         switches = provenance.involuntary_switches()
         at, wall, cpu = self._clock.take()
         counts = {**counts, "switches": switches - self._switches}
-        self._begins.append(self._at_ns)
-        self._walls.append(wall)
-        self._cpus.append(cpu)
-        self._counts.append(tuple(counts[name] for name in COUNTS))
-        self._epochs.append(self._mesh)
-        self._at_ns, self._switches = at, switches
         # All ranks at once, as they compute: they may share more than memory.
         self._communicator.Barrier()
         pulse = self._reader.read()
-        self._pulses.append(pulse)
+        row = tuple(counts[name] for name in COUNTS)
+        self._rows.append((self._at_ns, wall, cpu, row, self._mesh, pulse))
+        self._at_ns, self._switches = at, switches
         return Spent(
             seconds=(sum(wall) - wall[Phase.CHECKPOINT]) * NS,
             phases_s=tuple(wall[phase] * NS for phase in OF_MODELS),
@@ -123,16 +116,17 @@ class CycleLog:
         self._stretch.end()
         recording = self._stretch.recording()
         count = self.cycles
-        wall, cpu = (
-            np.array(rows, np.float64).reshape(count, len(NAMES)) * NS
-            for rows in (self._walls, self._cpus)
+        begins, walls, cpus, rows, epochs, pulses = (
+            [row[column] for row in self._rows] for column in range(6)
         )
-        begins = np.array(self._begins, np.int64)
-        counts = np.array(self._counts, np.int64).reshape(count, len(COUNTS))
+        wall, cpu = (
+            np.array(each, np.float64).reshape(count, len(NAMES)) * NS for each in (walls, cpus)
+        )
+        counts = np.array(rows, np.int64).reshape(count, len(COUNTS))
         return rank_run(
             [recording],
             RankBodies(
-                start=recording.clock.since_zero(begins),
+                start=recording.clock.since_zero(np.array(begins, np.int64)),
                 duration=wall.sum(axis=1),
                 phase_duration=wall.astype(np.float32),
                 phases=NAMES,
@@ -147,8 +141,8 @@ class CycleLog:
             cycles=RankCycles(
                 counts={name: counts[:, place] for place, name in enumerate(COUNTS)},
                 phase_cpu=cpu.astype(np.float32),
-                pulses={PULSE: np.array(self._pulses, np.float32)},
-                epoch=np.array(self._epochs, np.int32),
+                pulses={PULSE: np.array(pulses, np.float32)},
+                epoch=np.array(epochs, np.int32),
                 predictions=predictions,
                 blocks=joined(self._blocks),
             ),
@@ -157,15 +151,11 @@ class CycleLog:
 
 def joined(blocks: list[Blocks]) -> Blocks | None:
     """Return the blocks of all ranks and meshes as one list, None where none were kept."""
-    edges = [each.edges for each in blocks if each.edges is not None]
     if not blocks:
         return None
-    whole: dict[str, Any] = {
-        name: np.concatenate([getattr(each, name) for each in blocks])
-        for name in ("place", "load", "owner", "epoch")
-    }
-    between = {
-        name: np.concatenate([getattr(each, name) for each in edges])
-        for name in ("source", "target", "bytes", "epoch")
-    }
-    return Blocks(**whole, edges=BlockEdges(**between))
+
+    def together(parts: Sequence[Any], *names: str) -> dict[str, Any]:
+        return {name: np.concatenate([getattr(each, name) for each in parts]) for name in names}
+
+    edges = together([each.edges for each in blocks], "source", "target", "bytes", "epoch")
+    return Blocks(**together(blocks, "place", "load", "owner", "epoch"), edges=BlockEdges(**edges))

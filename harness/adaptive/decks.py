@@ -17,14 +17,13 @@ import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
-from hindmost.documents import Document, parse_document, read_document
+from hindmost.documents import Document, read_document
 from hindmost.errors import UsageError
 from hindmost.models.adaptive.offline import Application, Count, Exchange
 from hindmost.records import RecordError, from_document, to_toml
 from hindmost.registry import Registry
 from hindmost.text import choose
 
-MOST_LEVELS = 10
 DOUBLE, STATE_BYTES = 8, 32
 CELL_BYTES = STATE_BYTES + 9
 """Of a cell that moves or is kept: its state, two indices and a level."""
@@ -42,7 +41,6 @@ Name = Annotated[
 ]
 Share = Annotated[int, Meta(ge=1, le=1 << 15)]
 Positive = Annotated[float, Meta(gt=0)]
-Array = NDArray[np.float64]
 Amount = Annotated[float, Meta(ge=0)]
 
 
@@ -89,7 +87,7 @@ class Deck:
     columns: Share
     rows: Share
     spacing: Positive
-    levels: Annotated[int, Meta(ge=0, le=MOST_LEVELS)]
+    levels: Annotated[int, Meta(ge=0, le=10)]
     steps: Annotated[int, Meta(ge=1, le=1_000_000)]
     heat: bool = False
     heats: int = 1
@@ -130,6 +128,10 @@ class Deck:
     ) -> NDArray[np.float64]:  # fmt: skip
         """Return the state in the beginning at the cells' centres.
 
+        A hot disc off the middle and two heavy ones lie in the way of a shock, which comes from the
+        left at Mach 2 for a ratio of specific heats of 1.4 (Rankine and Hugoniot). The heavy discs
+        move slowly, so that there is something to resolve for long.
+
         Parameters
         ----------
         base : (int, int)
@@ -143,36 +145,24 @@ class Deck:
         """
         width = self.spacing / 2.0**level
         extent = (base[0] * self.spacing, base[1] * self.spacing)
-        gas = blast_and_shock((i + 0.5) * width, (j + 0.5) * width, extent)
-        rho, u, v, p = gas.T
+        x, y = (i + 0.5) * width, (j + 0.5) * width
+
+        def disc(x_part: float, y_part: float, radius: float) -> NDArray[np.bool_]:
+            """Tell which places are in a disc, given as parts of the domain."""
+            far = np.hypot(x - x_part * extent[0], y - y_part * extent[1])
+            return np.asarray(far < radius * min(extent))
+
+        behind, hot = x < 0.08 * extent[0], disc(0.55, 0.4, 0.03)
+        heavy = disc(0.3, 0.7, 0.06) | disc(0.8, 0.75, 0.05)
+        rho = np.where(heavy, 20.0, np.where(behind, 8 / 3, 1.0))
+        p = np.where(hot, 400.0, np.where(behind, 4.5, 1.0))
+        u, v = np.where(behind, 1.25 * np.sqrt(1.4), 0.0), np.zeros(x.size)
         energy = p / (self.gamma - 1.0) + 0.5 * rho * (u * u + v * v)
         return np.column_stack([rho, rho * u, rho * v, energy])
 
     def to_toml(self) -> str:
-        """Return the deck as text that `parse_deck` reads."""
+        """Return the deck as text that `find_deck` reads from a file."""
         return to_toml(self)
-
-
-def blast_and_shock(x: Array, y: Array, extent: tuple[float, float]) -> Array:
-    """Return a hot disc off the middle and two heavy ones, in the way of a shock.
-
-    The shock comes from the left at Mach 2, for a ratio of specific heats of 1.4 (Rankine and
-    Hugoniot). The heavy discs move slowly, so that there is something to resolve for long.
-    """
-    behind = x < 0.08 * extent[0]
-    near = disc(x, y, extent, 0.55, 0.4, 0.03)
-    heavy = disc(x, y, extent, 0.3, 0.7, 0.06) | disc(x, y, extent, 0.8, 0.75, 0.05)
-    rho = np.where(heavy, 20.0, np.where(behind, 8 / 3, 1.0))
-    p = np.where(near, 400.0, np.where(behind, 4.5, 1.0))
-    return np.column_stack([rho, np.where(behind, 1.25 * np.sqrt(1.4), 0.0), 0.0 * x, p])
-
-
-def disc(
-    x: Array, y: Array, extent: tuple[float, float], x_part: float, y_part: float, radius: float
-) -> NDArray[np.bool_]:
-    """Tell which places are in a disc, given as parts of the domain."""
-    far = np.hypot(x - x_part * extent[0], y - y_part * extent[1])
-    return np.asarray(far < radius * min(extent))
 
 
 TIMING_A = Deck(
@@ -238,26 +228,14 @@ def find_deck(word: str) -> Deck:
     return DECKS[word]
 
 
-def parse_deck(text: str, source: str) -> Deck:
-    """Read a deck.
-
-    Parameters
-    ----------
-    text : str
-        TOML.
-    source : str
-        What messages call the text: its file.
+def deck_of(document: Document) -> Deck:
+    """Return the deck that a document describes.
 
     Raises
     ------
     UsageError
-        The text is not TOML, a field is unknown, missing, of the wrong kind or out of range.
+        A field is unknown, missing, of the wrong kind or out of range.
     """
-    return deck_of(parse_document(text, source, UsageError))
-
-
-def deck_of(document: Document) -> Deck:
-    """Return the deck that a document describes."""
     with document.errors():
         return from_document(Deck, document.data)
 

@@ -23,10 +23,6 @@ from hindmost.harness.probes.turns import in_turn
 
 PULSE_SIDE = 16
 """Cells along a side of the pulse's mesh: with their faces they fit into a core's own cache."""
-PULSE_STEP = 1e-12
-"""So short a step leaves the gas at rest as it is."""
-SMALL = 8
-"""Base cells along a side of the small mesh that compiles, a rank."""
 SHORTEST = 1e-9
 """A time step is lost when it is this part of the first one."""
 
@@ -242,7 +238,7 @@ def pulse_reader() -> PulseReader:
 
     def step() -> None:
         hydro.largest_rate(state)
-        hydro.step(state, PULSE_STEP)
+        hydro.step(state, 1e-12)  # so short that the gas at rest stays as it is
 
     return PulseReader(step)
 
@@ -258,7 +254,7 @@ def compile_everything(deck: Deck, communicator: Any) -> None:
     small = replace(deck, steps=2, heats=1)
 
     def run_small(ranks: Any) -> None:
-        base = (SMALL * ranks.size, SMALL)
+        base = (8 * ranks.size, 8)
         # Cells move whenever they can.
         kernel = start_kernel(small, base, ranks, PhaseClock(), threshold=1.0)
         for _ in range(3):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from statistics import median
 from typing import Any
 
 import numpy as np
 
-from hindmost.harness.adaptive.decks import DECKS, Deck, application_of
+from hindmost.harness.adaptive.decks import DECKS, application_of
 from hindmost.harness.adaptive.kernel import Kernel, pulse_reader, start_kernel
 from hindmost.harness.adaptive.phases import Phase, PhaseClock
 from hindmost.harness.probes.cell_times import CellTimes
@@ -24,37 +24,10 @@ STEPS_A_SOLVE = 10
 WARM = 2
 """Cycles that do not count: the mesh grows in them, and finds memory for it."""
 CYCLES = 3
-FITS = 4
-"""Rounds in which a base mesh is found that the deck refines to the cells that are wanted."""
-CLOSE = 0.03
 LEAST = 1e-3
 """Of an iteration: what stands for a part that noise makes vanish."""
 FEW, MANY = 1e-2, 1e-11
 """Tolerances of the solver."""
-PAIRS = 5
-"""Solves of either sort."""
-
-
-@dataclass(slots=True, kw_only=True)
-class Sums:
-    """What cycles did and took, added up on this rank.
-
-    Attributes
-    ----------
-    seconds : dict of Phase to float
-    cells : float
-        Cells of all cycles.
-    steps, iterations, solves : float
-        Times cells.
-    iterations_done : float
-    """
-
-    seconds: dict[Phase, float] = field(default_factory=dict)
-    cells: float = 0.0
-    steps: float = 0.0
-    iterations: float = 0.0
-    solves: float = 0.0
-    iterations_done: float = 0.0
 
 
 def measure(cells: int, communicator: Any) -> CellTimes:
@@ -69,70 +42,66 @@ def measure(cells: int, communicator: Any) -> CellTimes:
     """
     clock = PhaseClock()
     kernel = kernel_of(cells, communicator, clock)
+    deck = kernel.deck
     for _ in range(WARM):
         kernel.cycle()
     reader = pulse_reader()
-    begin_time, sums, pulses = kernel.time, Sums(), []
+    begin_time, rows, pulses = kernel.time, [], []
+    seconds = np.zeros(len(Phase))
     for number in range(CYCLES + 1):
         communicator.Barrier()
         pulses.append(reader.read())
         if number < CYCLES:
             clock.take()
-            add_cycle(sums, kernel, clock)
-    here: float = communicator.allreduce(sums.cells) / (CYCLES * communicator.size)
-    solve_time = (kernel.time - begin_time) / (CYCLES * kernel.deck.heats)
-    an_iteration_s = iteration_s(kernel, clock, solve_time)
-    phases = {"hydro": sums.seconds[Phase.HYDRO] / sums.steps}
-    phases |= heat_phases(sums, an_iteration_s)
-    phases["adaption"] = sums.seconds[Phase.ADAPTION] / sums.cells
-    events = {"balance": sums.seconds[Phase.BALANCE] / CYCLES}
-    if communicator.size == 1:
-        events |= call_costs(sums, kernel.deck)
-    return CellTimes(cells=here, phases=phases, events=events, pulse_s=float(np.median(pulses)))
+            counts = kernel.cycle()
+            seconds += NS * np.array(clock.take()[1])
+            rows.append((counts["cells"], counts["heat_iterations"]))
+    here, iterations = np.array(rows, float).T  # of each cycle
+    total = float(here.sum())
+    an_iteration_s = iteration_s(kernel, clock, (kernel.time - begin_time) / (CYCLES * deck.heats))
+    heat_s, solve_s = heat_costs(
+        float(seconds[Phase.HEAT]), float(here @ iterations), total * deck.heats, an_iteration_s
+    )
+    events = {"balance": seconds[Phase.BALANCE] / CYCLES}
+    if communicator.size == 1:  # calls on one rank, which waits for nobody
+        application, done = application_of(deck), (CYCLES * deck.steps, float(iterations.sum()))
+        exchanges = sum(each.count.of(*done) for each in application.exchanges)
+        events["exchange"] = seconds[Phase.HALO] / exchanges
+        events["reduce"] = seconds[Phase.REDUCTION] / application.reductions.of(*done)
+        events["loop"] = seconds[Phase.REST] / (CYCLES * deck.steps)
+    return CellTimes(
+        cells=communicator.allreduce(total) / (CYCLES * communicator.size),
+        phases={
+            "hydro": float(seconds[Phase.HYDRO]) / (total * deck.steps),
+            "heat": heat_s,
+            "heat-solve": solve_s,
+            "adaption": float(seconds[Phase.ADAPTION]) / total,
+        },
+        events={name: float(each) for name, each in events.items()},
+        pulse_s=float(np.median(pulses)),
+    )
 
 
-def call_costs(sums: Sums, deck: Deck) -> dict[str, float]:
-    """Return what calls take on one rank, which waits for nobody."""
-    application = application_of(deck)
-    done = (CYCLES * deck.steps, sums.iterations_done)
-    exchanges = sum(each.count.of(*done) for each in application.exchanges)
-    return {
-        "exchange": sums.seconds[Phase.HALO] / exchanges,
-        "reduce": sums.seconds[Phase.REDUCTION] / application.reductions.of(*done),
-        "loop": sums.seconds[Phase.REST] / (CYCLES * deck.steps),
-    }
-
-
-def add_cycle(sums: Sums, kernel: Kernel, clock: PhaseClock) -> None:
-    """Do a cycle and add it; collective."""
-    counts, deck = kernel.cycle(), kernel.deck
-    _, wall, _ = clock.take()
-    for phase in Phase:
-        sums.seconds[phase] = sums.seconds.get(phase, 0.0) + wall[phase] * NS
-    cells = counts["cells"]
-    sums.cells += cells
-    sums.steps += cells * deck.steps
-    sums.iterations_done += counts["heat_iterations"]
-    sums.iterations += cells * counts["heat_iterations"]
-    sums.solves += cells * deck.heats
-
-
-def heat_phases(sums: Sums, an_iteration_s: float) -> dict[str, float]:
-    """Share what heat took between iterations and solves.
+def heat_costs(
+    seconds: float, iterations: float, solves: float, an_iteration_s: float
+) -> tuple[float, float]:
+    """Share what heat took: return the seconds per cell of an iteration and of a solve.
 
     Parameters
     ----------
+    seconds : float
+        Of all cycles.
+    iterations, solves : float
+        Times cells.
     an_iteration_s : float
         Per cell, timed separately; 0 if it could not be separated from the iterations.
     """
-    seconds = sums.seconds[Phase.HEAT]
-    if not sums.iterations:
-        solve_s = seconds / sums.solves
-        return {"heat": an_iteration_s or LEAST * solve_s, "heat-solve": solve_s}
-    mean_s = seconds / sums.iterations
+    if not iterations:
+        solve_s = seconds / solves
+        return an_iteration_s or LEAST * solve_s, solve_s
+    mean_s = seconds / iterations
     each_s = min(an_iteration_s or mean_s, mean_s)
-    rest_s = (seconds - each_s * sums.iterations) / sums.solves
-    return {"heat": each_s, "heat-solve": max(rest_s, LEAST * each_s)}
+    return each_s, max((seconds - each_s * iterations) / solves, LEAST * each_s)
 
 
 def kernel_of(cells: int, communicator: Any, clock: PhaseClock) -> Kernel:
@@ -143,17 +112,21 @@ def kernel_of(cells: int, communicator: Any, clock: PhaseClock) -> Kernel:
     """
     solves = max(1, round(CELL_STEPS / cells / STEPS_A_SOLVE))
     steps = solves * min(STEPS_A_SOLVE, max(1, CELL_STEPS // cells))
-    side = max(2, round(math.sqrt(cells)))
-    for _ in range(FITS):
+    side, best, closest = max(2, round(math.sqrt(cells))), None, math.inf
+    for _ in range(4):  # until the deck refines a base mesh to about the cells that are wanted
         deck = replace(
             DECKS[DECK], columns=side, rows=side, steps=steps, heats=solves, spacing=1.0 / side
         )
         kernel = start_kernel(deck, deck.base(communicator.size), communicator, clock)
         here = communicator.allreduce(kernel.mesh.owned) / communicator.size
-        if abs(math.log(here / cells)) < CLOSE:
+        off = abs(math.log(here / cells))
+        if off < closest:
+            best, closest = kernel, off
+        if off < 0.03:
             break
         side = max(2, round(side * math.sqrt(cells / here)))
-    return kernel
+    assert best is not None  # there was one round at least
+    return best
 
 
 def iteration_s(kernel: Kernel, clock: PhaseClock, dt: float) -> float:
@@ -176,7 +149,7 @@ def iteration_s(kernel: Kernel, clock: PhaseClock, dt: float) -> float:
     assert heat is not None  # the deck has heat
     seconds: dict[float, list[float]] = {FEW: [], MANY: []}
     iterations = dict.fromkeys(seconds, 0)
-    for _ in range(PAIRS):
+    for _ in range(5):
         for heat.tolerance, found in seconds.items():
             state[:] = kernel.state
             clock.take()

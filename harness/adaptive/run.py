@@ -9,10 +9,12 @@ import math
 import os
 import signal
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -207,7 +209,7 @@ class AdaptiveReplays:
         stopped, asked, failure, foresight_s = "", 0, None, 0.0
         checkpoints: list[dict[str, float]] = []
         try:
-            with StopRequests() as requests, no_garbage_collection():
+            with stop_requests() as requests, no_garbage_collection():
                 log = CycleLog(communicator, clock, pulses, blocks=experiment.blocks)
                 # From here on time counts.
                 while done < experiment.cycles:
@@ -219,7 +221,7 @@ class AdaptiveReplays:
                         now_s = time.monotonic()
                         why, due = advisor.before(work, now_s - start_s)
                         foresight_s += time.monotonic() - now_s
-                    wanted = np.array([bool(why), due, requests.signal], int)
+                    wanted = np.array([bool(why), due, sum(requests)], int)
                     communicator.Allreduce(MPI.IN_PLACE, wanted, MPI.MAX)
                     stop, checkpoint, asked = wanted.tolist()
                     path = experiment.checkpoint if stop or checkpoint or asked else None
@@ -381,36 +383,19 @@ def interfering_jobs(schedule: Schedule | None, communicator: Any) -> Interferin
     return jobs
 
 
-class StopRequests:
-    """Remembers, as a context, a request to stop the process; a second one stops it at once.
+@contextmanager
+def stop_requests() -> Iterator[list[int]]:
+    """Collect the signals that ask the process to stop; a second one stops it at once."""
+    asked: list[int] = []
 
-    Attributes
-    ----------
-    signal : int
-        The signal that came, 0 for none.
-    """
-
-    def __init__(self) -> None:
-        self.signal = 0
-        self._before: dict[signal.Signals, Any] = {}
-
-    def __enter__(self) -> StopRequests:
-        """Listen."""
-        for each in (signal.SIGINT, signal.SIGTERM):
-            self._before[each] = signal.signal(each, self._take)
-        return self
-
-    def _take(self, number: int, frame: FrameType | None) -> None:
-        if self.signal:
+    def take(number: int, frame: FrameType | None) -> None:
+        if asked:
             raise KeyboardInterrupt
-        self.signal = number
+        asked.append(number)
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Listen no longer."""
-        for each, handler in self._before.items():
+    before = {each: signal.signal(each, take) for each in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield asked
+    finally:
+        for each, handler in before.items():
             signal.signal(each, handler)

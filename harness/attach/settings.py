@@ -30,8 +30,6 @@ LAWS = {
     "fixed": Law.FIXED,
     "periodic": Law.TIMED,
 }
-MOST_COUNT = (1 << 63) - 1
-"""The largest number that the recorder in C reads."""
 MOST_RANGES = 64
 """Ranges of ranks that the recorder in C stores."""
 SIZES = {"": 1, "kB": 1000, "MB": 1000**2, "GB": 1000**3, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
@@ -89,12 +87,8 @@ class AttachRequest:
             The request cannot be carried out.
         """
         for option, count in (("every", self.every), ("most", self.most)):
-            if count is not None and not 1 <= count <= MOST_COUNT:
-                raise UsageError(
-                    f"--{option} {count}: give a number of at least 1, at most {MOST_COUNT:,}."
-                )
-        if abs(self.seed) > MOST_COUNT:
-            raise UsageError(f"--seed {self.seed}: give a number of at most {MOST_COUNT:,}.")
+            if count is not None and count < 1:
+                raise UsageError(f"--{option} {count}: give a number of at least 1.")
         lines = [f"out {self.out.resolve()}", f"memory {memory_bytes(self.memory)}"]
         if self.only is not None:
             lines.append(f"only {self.only}")
@@ -217,7 +211,7 @@ def memory_bytes(text: str) -> int:
     if not found or found[2] not in SIZES:
         raise UsageError(f"--memory {text}: write a size as 256MB or 1GiB.")
     size = float(found[1]) * SIZES[found[2]]
-    if not 1 << 20 <= size <= MOST_COUNT:
+    if size < 1 << 20:
         raise UsageError(f"--memory {text}: give at least 1MiB for each rank.")
     return int(size)
 
@@ -249,7 +243,7 @@ def iteration_call(text: str) -> tuple[str, int]:
             f"--iterate-at {text}: unknown MPI call '{name}'; {choose(names, name)}, or "
             f"{FIND} to find the loop."
         )
-    if nth and not (nth.isdecimal() and 0 < int(nth) <= MOST_COUNT):
+    if nth and not (nth.isdecimal() and int(nth) > 0):
         raise UsageError(
             f"--iterate-at {text}: '{nth}' is not a number of calls from 1 on; write every "
             f"second call as {name}:2."

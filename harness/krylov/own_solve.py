@@ -57,45 +57,35 @@ class SolveEnd:
 
     Attributes
     ----------
-    reason : str
-        PETSc's name of why it ended; empty if unknown.
+    ending : Ending
+        Without what its bodies say.
     iterations : int or None
         None if unknown.
-    rtol, atol : float
-    most : int
-        Iterations that were allowed.
-    norm : str
-        That of the convergence test.
     history : array, shape (iteration,)
         Norms of the residual; empty if unknown.
     """
 
-    reason: str
+    ending: Ending
     iterations: int | None
-    rtol: float
-    atol: float
-    most: int
-    norm: str
     history: NDArray[Any]
 
     @classmethod
-    def of_last(cls, ksp: Any) -> SolveEnd:
-        """Return it of the last solve of a KSP."""
+    def of(cls, ksp: Any, *, last: bool = True) -> SolveEnd:
+        """Return it of a solve of a KSP: of its last one, else only what does not change."""
         rtol, atol, _, most = ksp.getTolerances()
         return cls(
-            reason=converged_reason(ksp),
-            iterations=int(ksp.getIterationNumber()),
-            rtol=float(rtol),
-            atol=float(atol),
-            most=int(most),
-            norm=norm_type(ksp),
-            history=np.array(ksp.getConvergenceHistory()),
+            ending=Ending.of_petsc(
+                asked=int(most),
+                done=0,
+                reason=converged_reason(ksp) if last else "",
+                rtol=float(rtol),
+                atol=float(atol),
+                norm=norm_type(ksp),
+                generic="",
+            ),
+            iterations=int(ksp.getIterationNumber()) if last else None,
+            history=np.array(ksp.getConvergenceHistory()) if last else np.empty(0),
         )
-
-    @classmethod
-    def unknown(cls, ksp: Any) -> SolveEnd:
-        """Return what is known if others solves followed before anything was read."""
-        return replace(cls.of_last(ksp), reason="", iterations=None, history=np.empty(0))
 
 
 class KSPRecorder:
@@ -165,7 +155,7 @@ class KSPRecorder:
 
     def _read_end(self) -> None:
         """Read how the recorded solve ended, before another solve begins."""
-        self._end = SolveEnd.of_last(self._ksp)
+        self._end = SolveEnd.of(self._ksp)
 
     def _say_what_is_seen(self, why_not: str) -> None:
         """Say on rank 0 if MPI calls are not seen on all ranks; collective."""
@@ -225,24 +215,15 @@ class KSPRecorder:
         recording = replace(self._recorder.awaited(comm), mpi_seen=self.mpi_seen)
         end = self._end
         if not all(comm.allgather(end is not None)) or end is None:
-            end = SolveEnd.of_last(ksp) if solves == 1 else SolveEnd.unknown(ksp)
+            end = SolveEnd.of(ksp, last=solves == 1)
         iterations = recording.iterations if end.iterations is None else end.iterations
         if iterations == 0:
+            why = end.ending.reason or "reason unknown"
             raise UsageError(
-                f"The solve ended before its first iteration ({end.reason or 'reason unknown'}), "
-                "so there is nothing to write."
+                f"The solve ended before its first iteration ({why}), so there is nothing to write."
             )
-        ending = Ending.of_petsc(
-            asked=end.most,
-            done=0,
-            reason=end.reason,
-            rtol=end.rtol,
-            atol=end.atol,
-            norm=end.norm,
-            generic="",
-        )
         solve = RecordedSolve.of(
-            recording, self._solver, ending, iterations, end.history, self._incoming(), comm
+            recording, self._solver, end.ending, iterations, end.history, self._incoming(), comm
         )
         write_run_as(self._name, self._header(solve, solves), [[solve.rank]], comm)
 

@@ -361,11 +361,12 @@ def sources_here(
     if not any(communicator.allgather(seen.sourced)) or communicator.bcast(kept is not None):
         return None
     counts = communicator.gather(seen.ranks)
-    parts = None
+    parts: list[list[list[int]]] = []
     if counts is not None:
         every = iter(sources_of(edges, sum(counts), None))
         parts = [list(islice(every, count)) for count in counts]
-    return communicator.scatter(parts)
+    here: list[list[int]] = communicator.scatter(parts)
+    return here
 
 
 def sources_of(edges: Edges, ranks: int, kept: NDArray[np.integer[Any]] | None) -> list[list[int]]:

@@ -7,9 +7,10 @@ import math
 from dataclasses import replace
 from pathlib import Path
 
+from hindmost.documents import parse_document
 from hindmost.errors import DataError, UsageError
 from hindmost.harness.adaptive.checkpoint import read_setting
-from hindmost.harness.adaptive.decks import DECKS, Deck, find_deck, parse_base, parse_deck
+from hindmost.harness.adaptive.decks import DECKS, Deck, deck_of, find_deck, parse_base
 from hindmost.harness.adaptive.interference import RULE, Schedule
 from hindmost.harness.adaptive.mesh.mesh import THRESHOLD
 from hindmost.harness.adaptive.run import AdaptiveExperiment
@@ -136,12 +137,12 @@ def experiment_of(arguments: argparse.Namespace) -> AdaptiveExperiment:
                 f"{', '.join(other)}, or start again with --deck."
             )
         setting = read_setting(arguments.restart)
-        deck = parse_deck(setting.deck, str(arguments.restart))
+        deck = deck_of(parse_document(setting.deck, str(arguments.restart), UsageError))
         threshold = setting.choices.get("threshold")
         if not isinstance(threshold, int | float | None):
             raise DataError(f"{arguments.restart}: its threshold {threshold!r} is not a number.")
     else:
-        deck = deck_of(arguments.deck, arguments.steps)
+        deck = with_steps(find_deck(arguments.deck), arguments.steps)
     return AdaptiveExperiment(
         deck=deck,
         cycles=arguments.cycles,
@@ -161,9 +162,8 @@ def experiment_of(arguments: argparse.Namespace) -> AdaptiveExperiment:
     )
 
 
-def deck_of(word: str, steps: int | None) -> Deck:
+def with_steps(deck: Deck, steps: int | None) -> Deck:
     """Return a deck with this number of steps in a cycle; its heat solves divide them."""
-    deck = find_deck(word)
     if steps is None:
         return deck
     if steps < 1:

@@ -19,8 +19,6 @@ VERSION = 1
 ELASTICITY = 0.75
 """Relative change of the time of computation for one of the pulse. Chosen with the number of pulses
 of `hindmost.models.adaptive.predictors` on recorded runs of timing-a and timing-b."""
-QUANTILES = 4
-"""Of the durations of detours: 0.5, 0.9, 0.99 and 1."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,7 +125,7 @@ class SystemNoise:
     detour_quantiles_s: tuple[Amount, ...] = ()
 
     def __post_init__(self) -> None:
-        if len(self.detour_quantiles_s) not in (0, QUANTILES):
+        if len(self.detour_quantiles_s) not in (0, 4):
             why = "allowed: a list of 4 numbers: quantiles 0.5, 0.9, 0.99 and 1"
             raise RecordError(why, "detour_quantiles_s", found=self.detour_quantiles_s)
 

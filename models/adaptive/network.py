@@ -12,7 +12,7 @@ from hindmost.models.simulation.network import Link, Piece
 
 MOST_PIECES = 4
 FEWEST_SIZES = 3
-"""A piece has two parameters, so it needs at least three sizes."""
+"""Of a piece, which has two parameters."""
 FLOOR = 1e-3
 """Relative error below which a better fit does not justify another piece."""
 

@@ -5,9 +5,8 @@ SAGE that it cites). T_memcon is part of the grind curve for several ranks per n
 the one with most cells, therefore its cells are those of T_comp; and wherever they meet, for the
 one whose detours took longest, which the halo's time contains.
 
-With E cells per rank on P ranks SAGE's domain is a cube of side L = (E P)^(1/3), in whose row order
-a rank owns a slab, layer by layer, in blocks of 2 x 2 x 2 cells. That of the kernel is a square of
-side (E P)^(1/2), of which a rank owns a compact piece along a space-filling curve.
+With E cells per rank on P ranks the kernel's domain is a square of side (E P)^(1/2), of which a
+rank owns a compact piece along a space-filling curve.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from statistics import median
 from typing import NamedTuple
@@ -43,20 +42,16 @@ class Count:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exchange:
-    """Gathers or scatters.
+    """Halo exchanges.
 
     Attributes
     ----------
     count : Count
     bytes_per_cell : float
-    directions : int or None
-        Directions of the surface that one of them covers; None for all. A gather of SAGE covers
-        one direction, a halo exchange all.
     """
 
     count: Count
     bytes_per_cell: float
-    directions: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +87,7 @@ class Application:
 
 
 class Surface(NamedTuple):
-    """The cells that a rank receives in one exchange, from one direction.
+    """The cells that a rank receives in one exchange.
 
     Attributes
     ----------
@@ -101,52 +96,32 @@ class Surface(NamedTuple):
         Number of ranks that they come from.
     distance : int
         Largest difference of rank numbers: PED, the PE distance.
-    directions : int
-        Such directions of an inner rank: 2, lower and upper, or 1 for all at once.
     """
 
     cells: float
     messages: float
     distance: int
-    directions: int
-
-
-NO_SURFACE = Surface(0.0, 0.0, 0, 0)
-
-
-def slab_surface(cells: float, ranks: int) -> Surface:
-    """Return SAGE's surface, with ``cells`` per rank in row order in a cube.
-
-    S = min((E P)^(2/3), E / 2), because at most half of a slab's cells are on one side of it, and
-    PED = 2 / thickness rounded up = ceil((8 P^2 / E)^(1/3)).
-    """
-    if ranks < 2:
-        return NO_SURFACE
-    face: float = (cells * ranks) ** (2.0 / 3.0)
-    blocks: float = (8.0 * ranks**2 / cells) ** (1.0 / 3.0)
-    distance = min(max(1, math.ceil(blocks - 1e-9)), ranks - 1)
-    return Surface(min(face, cells / 2.0), float(distance), distance, min(2, ranks - 1))
 
 
 def curve_surface(cells: float, ranks: int) -> Surface:
-    """Return the kernel's surface, along Morton's curve in a square: 4 sqrt(E), all sides at once.
+    """Return the kernel's surface, along Morton's curve in a square: 4 sqrt(E).
 
     On two and four ranks pieces also have outer sides: a half has one inner side as long as the
     domain, a quarter two of its own length.
     """
     if ranks < 2:
-        return NO_SURFACE
+        return Surface(0.0, 0.0, 0)
     inner = min(4.0, math.log2(ranks))
     # Halves of a square share a cut of sqrt(2 E).
     side = math.sqrt(2.0 * cells if ranks == 2 else cells)
     messages = float(min(ranks - 1, 4 if inner < 4.0 else 6))
-    return Surface(inner * side, messages, min(ranks - 1, 4), 1)
+    return Surface(inner * side, messages, min(ranks - 1, 4))
 
 
 def contention(surface: Surface, ranks: int, ranks_per_node: int) -> float:
     """Return C(P, E): messages that share a node's NIC; 1 if no message leaves the node.
 
-    min(PED, PPN) ranks of a node send messages off it in each direction.
+    min(PED, PPN) ranks of a node send messages off it at once.
     """
     if ranks <= ranks_per_node:
         return 1.0
@@ -170,8 +145,11 @@ class GrindCurve:
 
     def seconds_per_cell(self, cells: float) -> float:
         """Return the time per cell at a number of cells per rank."""
+        return self.at_log(math.log(cells) if cells > 0.0 else -math.inf)
+
+    def at_log(self, place: float) -> float:
+        """Return the time per cell at a logarithm of cells per rank."""
         points, times = self.log_cells, self.seconds
-        place = math.log(cells) if cells > 0.0 else -math.inf
         after = bisect_right(points, place)
         if after == 0:
             return times[0]
@@ -186,33 +164,27 @@ NOTHING = GrindCurve((0.0,), (0.0,))
 """The curve of what was not measured."""
 
 
-def grind_curve(
-    points: tuple[GrindPoint, ...], phase: str, ranks_per_node: int
-) -> GrindCurve | None:
-    """Return the curve of a phase for a number of busy ranks per node.
+def curve_of(points: Iterable[tuple[int, float, float]], ranks_per_node: int) -> GrindCurve | None:
+    """Return the curve for a number of busy ranks per node; None without points.
 
     Points at equal cells are repeats, and their median counts. Between measured numbers of ranks
     curves are interpolated; beyond them the nearest one is used. More ranks per node slow each
     other down, because they share the memory bandwidth: T_memcon.
 
-    Returns
-    -------
-    GrindCurve or None
-        None if the phase was not measured.
+    Parameters
+    ----------
+    points : tuples of int, float, float
+        Ranks per node, cells per rank, seconds.
     """
     at: dict[int, dict[float, list[float]]] = defaultdict(lambda: defaultdict(list))
-    for point in points:
-        if point.phase == phase:
-            at[point.ranks_per_node][point.cells].append(point.seconds_per_cell)
+    for count, cells, seconds in points:
+        at[count][math.log(cells)].append(seconds)
     if not at:
         return None
 
     def measured(count: int) -> GrindCurve:
-        cells = sorted(at[count])
-        return GrindCurve(
-            tuple(math.log(each) for each in cells),
-            tuple(median(at[count][each]) for each in cells),
-        )
+        places = sorted(at[count])
+        return GrindCurve(tuple(places), tuple(median(at[count][each]) for each in places))
 
     low = max((count for count in at if count <= ranks_per_node), default=min(at))
     high = min((count for count in at if count >= ranks_per_node), default=max(at))
@@ -221,32 +193,41 @@ def grind_curve(
         return first
     share = (ranks_per_node - low) / (high - low)
     places = tuple(sorted({*first.log_cells, *last.log_cells}))
-    cells = [math.exp(place) for place in places]
     return GrindCurve(
         places,
-        tuple(
-            (1.0 - share) * first.seconds_per_cell(each) + share * last.seconds_per_cell(each)
-            for each in cells
+        tuple((1.0 - share) * first.at_log(place) + share * last.at_log(place) for place in places),
+    )
+
+
+def grind_curve(
+    points: tuple[GrindPoint, ...], phase: str, ranks_per_node: int
+) -> GrindCurve | None:
+    """Return the time per cell of a phase; None if it was not measured."""
+    return curve_of(
+        (
+            (each.ranks_per_node, each.cells, each.seconds_per_cell)
+            for each in points
+            if each.phase == phase
         ),
+        ranks_per_node,
     )
 
 
 def event_curve(machine: Machine, event: str, ranks_per_node: int) -> GrindCurve:
     """Return the time of an event against the cells per rank, in seconds for each event.
 
-    It is that of the nearest measured number of ranks. Events whose time does not depend on the
-    cells have a curve of one point; one that was not measured takes 0 s.
+    Events whose time does not depend on the cells have a curve of one point; one that was not
+    measured takes 0 s.
     """
-    counts = {each.ranks_per_node for each in machine.events if each.event == event}
-    if not counts:
-        return NOTHING
-    nearest = min(counts, key=lambda count: (abs(count - ranks_per_node), count))
-    points = sorted(
-        (math.log(each.cells or 1.0), each.seconds)
-        for each in machine.events
-        if each.event == event and each.ranks_per_node == nearest
+    found = curve_of(
+        (
+            (each.ranks_per_node, each.cells or 1.0, each.seconds)
+            for each in machine.events
+            if each.event == event
+        ),
+        ranks_per_node,
     )
-    return GrindCurve(tuple(cells for cells, _ in points), tuple(each for _, each in points))
+    return NOTHING if found is None else found
 
 
 def link_between(network: Network, *, across: bool, both_ways: bool) -> Link:
@@ -256,45 +237,29 @@ def link_between(network: Network, *, across: bool, both_ways: bool) -> Link:
     return network.within_both_ways if both_ways else network.within
 
 
-def allreduce_s(machine: Machine, ranks: int, bytes: float = 8.0) -> float:
-    """Return the time of an allreduce.
+def allreduce_s(machine: Machine, ranks: int) -> float:
+    """Return the time of an allreduce of 8 bytes.
 
     Between measured numbers of ranks it is interpolated over their logarithm. Beyond the largest,
     and if none was measured, it takes 2 ceil(log2 P) messages (reduce and broadcast trees). Without
     a network it takes no time.
-
-    Parameters
-    ----------
-    bytes : float
-        Size of the reduced numbers.
     """
     network = machine.network
-    if network is None or ranks < 1:
+    if network is None or ranks < 2:
         return 0.0
     by_ranks: dict[int, list[tuple[float, float]]] = defaultdict(list)
     for point in network.allreduce:
         by_ranks[point.ranks].append((float(point.bytes), point.seconds))
     measured = sorted(by_ranks)
-    message = link_between(network, across=ranks > machine.ranks_per_node, both_ways=False)
-    trees = 2 * math.ceil(math.log2(ranks)) if ranks > 1 else 0
+    times = [np.interp(8.0, *np.array(sorted(by_ranks[each])).T) for each in measured]
+    across = ranks > machine.ranks_per_node
+    message_s = link_between(network, across=across, both_ways=False).time_s(8.0)
+    trees = 2 * math.ceil(math.log2(ranks))
     if not measured or ranks < measured[0]:
-        return trees * message.time_s(bytes)
+        return trees * message_s
     if ranks >= measured[-1]:
-        below = 2 * math.ceil(math.log2(measured[-1])) if measured[-1] > 1 else 0
-        return over_bytes(by_ranks[measured[-1]], bytes) + (trees - below) * message.time_s(bytes)
-    place = math.log(ranks)
-    return float(
-        np.interp(place, np.log(measured), [over_bytes(by_ranks[each], bytes) for each in measured])
-    )
-
-
-def over_bytes(points: list[tuple[float, float]], bytes: float) -> float:
-    """Interpolate between measured sizes; beyond them, extrapolate the last slope."""
-    sizes, times = (np.array(column) for column in zip(*sorted(points), strict=True))
-    if bytes > sizes[-1] and sizes.size > 1:
-        slope = max(0.0, (times[-1] - times[-2]) / (sizes[-1] - sizes[-2]))
-        return float(times[-1] + slope * (bytes - sizes[-1]))
-    return float(np.interp(bytes, sizes, times))
+        return float(times[-1]) + (trees - 2 * math.ceil(math.log2(measured[-1]))) * message_s
+    return float(np.interp(math.log(ranks), np.log(measured), times))
 
 
 DETOUR_PARTS = (0.5, 0.4, 0.09, 0.01)
@@ -366,8 +331,6 @@ class OfflineModel:
     machine : Machine
         The only part that depends on the machine.
     application : Application
-    surface_of : callable
-        What a rank exchanges, given its cells and the ranks: `curve_surface` or `slab_surface`.
     ranks : int
     pulse_s : float, optional
         Current time of a pulse on the slowest rank. Computation is scaled by its ratio to the time
@@ -392,7 +355,6 @@ class OfflineModel:
         *,
         machine: Machine,
         application: Application,
-        surface_of: Callable[[float, int], Surface] = curve_surface,
         ranks: int = 1,
         pulse_s: float | None = None,
     ) -> None:
@@ -406,7 +368,6 @@ class OfflineModel:
             )
         self.machine, self.application, self.ranks = machine, application, ranks
         self.on_node = min(ranks, machine.ranks_per_node)
-        self._surface_of = surface_of
         self._pulse_s = machine.pulse_of(self.on_node)
         pace = None if pulse_s is None else self.pace_of(pulse_s)
         self.pace = 1.0 if pace is None else pace
@@ -491,21 +452,18 @@ class OfflineModel:
 
     def _messages_s(self, work: Work) -> list[float]:
         """Return the time of the messages of each of the application's exchanges."""
-        exchanges = self.application.exchanges
-        surface = self._surface_of(work.cells, self.ranks)
+        surface = curve_surface(work.cells, self.ranks)
         if work.ghosts > 0.0:  # counted in the mesh, which is exact
             known = max(1.0, work.messages)
-            surface = Surface(work.ghosts, known, min(self.ranks - 1, round(known)), 1)
+            surface = Surface(work.ghosts, known, min(self.ranks - 1, round(known)))
         if self.ranks == 1 or self._link is None or surface.messages == 0.0:
-            return [0.0] * len(exchanges)
+            return [0.0] * len(self.application.exchanges)
         each = surface.cells / surface.messages
-        shared = contention(surface, self.ranks, self.machine.ranks_per_node)
-        found = []
-        for exchange in exchanges:
-            directions = min(surface.directions, exchange.directions or surface.directions)
-            message_s = self._link.time_s(each * exchange.bytes_per_cell)
-            found.append(shared * directions * surface.messages * message_s)
-        return found
+        messages = surface.messages * contention(surface, self.ranks, self.machine.ranks_per_node)
+        return [
+            messages * self._link.time_s(each * exchange.bytes_per_cell)
+            for exchange in self.application.exchanges
+        ]
 
     def balance_s(self, moved: float) -> float:
         """Return the time of a balance check and T_load, one message with all cells that move."""

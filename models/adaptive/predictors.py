@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import math
 import re
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable
-from math import exp, log
+from math import exp
 from statistics import median
-from typing import Protocol
 
 from hindmost.errors import UsageError
 from hindmost.models.adaptive.offline import OfflineModel
@@ -22,8 +22,6 @@ from hindmost.models.adaptive.work import PHASES, Spent, Work, iterations_done
 from hindmost.models.simulation.blocks import RESOLUTION_S
 from hindmost.text import choose
 
-UNKNOWN = float("nan")
-"""The prediction without any data."""
 Shape = Callable[[Work, float], tuple[float, ...]]
 """The expected time of each phase, in the order of `PHASES`; each phase may have its own unit."""
 
@@ -36,24 +34,30 @@ PULSES = 5
 """Pulses whose mean gives the pace of the next cycle."""
 
 
-class CyclePredictor(Protocol):
-    """Predicts the next cycle, and learns from observed ones."""
+class CyclePredictor(ABC):
+    """Predicts the next cycle, and learns from observed ones.
 
-    @property
-    def name(self) -> str:
-        """The name in tables and run files."""
+    Attributes
+    ----------
+    name : str
+        In tables and run files.
+    """
 
+    name: str
+
+    @abstractmethod
     def predict_s(self, work: Work) -> float:
         """Return the time of the next cycle in seconds; NaN if unknown."""
 
+    @abstractmethod
     def observe(self, spent: Spent, work: Work) -> None:
         """Observe the time of a cycle."""
 
-    def restart(self, keep: int) -> None:
-        """Forget all but the last ``keep`` cycles."""
+    def restart(self, keep: int) -> None:  # noqa: B027
+        """Forget all but the last ``keep`` cycles; the paper's predictors never do."""
 
 
-class Online:
+class Online(CyclePredictor):
     """Time per cell over a window: T(k+1) = sum T / sum E * E(k+1) (section 2, online mode).
 
     Parameters
@@ -61,8 +65,6 @@ class Online:
     window : int or None
         Number of past cycles used; None for all.
     """
-
-    __slots__ = ("_cells", "_past", "_seconds", "name", "window")
 
     def __init__(self, window: int | None = None) -> None:
         if window is not None and window < 1:
@@ -74,7 +76,7 @@ class Online:
 
     def predict_s(self, work: Work) -> float:
         """Return the mean time per cell times the cells of the next cycle."""
-        return self._seconds / self._cells * work.cells if self._cells > 0.0 else UNKNOWN
+        return self._seconds / self._cells * work.cells if self._cells > 0.0 else math.nan
 
     def observe(self, spent: Spent, work: Work) -> None:
         """Add a cycle to the window."""
@@ -86,9 +88,6 @@ class Online:
         # Summed again: a running sum would keep the rounding error of a huge outlier.
         self._seconds = sum(each_s for each_s, _ in self._past)
         self._cells = sum(each for _, each in self._past)
-
-    def restart(self, keep: int) -> None:
-        """Do nothing: the paper's window does not restart if the machine changes."""
 
 
 def learnt_shape(work: Work, iterations: float) -> tuple[float, ...]:
@@ -105,8 +104,6 @@ class Level:
     A deviation is clipped at ``CLIP`` times the mean deviation, so that a disturbed cycle hardly
     moves the level.
     """
-
-    __slots__ = ("_count", "_deviation", "_recent", "value")
 
     def __init__(self) -> None:
         self.value = 0.0
@@ -152,8 +149,6 @@ class IterationForecast:
         else is known.
     """
 
-    __slots__ = ("_known", "_level", "_trend", "_usual")
-
     def __init__(self, usual: float = 0.0) -> None:
         self._known = False
         self._level = self._trend = 0.0
@@ -187,7 +182,7 @@ class IterationForecast:
         return max(0.0, self._level + self._trend)
 
 
-class ShapeLevel:
+class ShapeLevel(CyclePredictor):
     """Predicts the sum over phases of shape times level, the level of measured over shape.
 
     Parameters
@@ -201,8 +196,6 @@ class ShapeLevel:
     If only whole cycles are timed, cycles with and without adaption have separate levels, relative
     to the sum of the shape (without probes: cells times steps).
     """
-
-    __slots__ = ("_iterations", "_levels", "_model", "_phases", "_shape", "_whole", "name")
 
     def __init__(self, model: OfflineModel | None = None) -> None:
         self.name = "shape-level"
@@ -227,7 +220,7 @@ class ShapeLevel:
     def expected_s(self, work: Work, iterations: float) -> float:
         """Return the time of a cycle with these iterations at the current level."""
         parts = self.expected_phases_s(work, iterations)
-        return sum(parts) if parts else UNKNOWN
+        return sum(parts) if parts else math.nan
 
     def expected_phases_s(self, work: Work, iterations: float) -> tuple[float, ...]:
         """Return that time by phase; only the whole if phases are unknown, empty if all is."""
@@ -287,14 +280,12 @@ class ShapeLevel:
         return basis * exp(level.value)
 
 
-class Offline:
+class Offline(CyclePredictor):
     """The offline model as a predictor; it learns nothing from the times of the run.
 
     It knows the heat iterations of earlier cycles, and the pace of the machine by the pulses
     between cycles: the geometric mean of the last ones, because a pulse shows a moment only.
     """
-
-    __slots__ = ("_iterations", "_paces", "model", "name")
 
     def __init__(self, model: OfflineModel | None) -> None:
         if model is None:
@@ -317,16 +308,10 @@ class Offline:
         self._iterations.take(spent, work)
         pace = None if spent.pulse_s is None else self.model.pace_of(spent.pulse_s)
         if pace is not None:
-            self._paces.append(log(pace))
-
-    def restart(self, keep: int) -> None:
-        """Do nothing: this model is the baseline that reveals the change (section 4)."""
+            self._paces.append(math.log(pace))
 
 
-Maker = Callable[[OfflineModel | None], CyclePredictor]
-
-
-PREDICTORS: dict[str, Maker] = {
+PREDICTORS: dict[str, Callable[[OfflineModel | None], CyclePredictor]] = {
     "online-all": lambda model: Online(),
     "online-1": lambda model: Online(1),
     "offline": Offline,

@@ -6,14 +6,14 @@ standard deviation to the left and right of the bin's mean. Bins are narrow (1/6
 interquartile range around the median, 1/4096 of the distance from it further out), so that a law's
 likelihood agrees with that of all values to 1e-9 per value, unless the law is narrower than a bin.
 
-Let d be the distance from the median in units of a floor. The leading bits of 1 + d are the number
-of the bin: bins are equally wide up to d = 1, and double their width with every octave beyond.
+Bins are equally wide in asinh of the distance from the median, in units of a floor.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,18 +22,14 @@ from hindmost.errors import DataError
 
 EXACT = 65_536
 """Up to this number, all values are kept."""
-BITS = 12
-"""Leading bits of the mantissa: 4096 bins per octave."""
-OCTAVES = 40
-"""Values 2^40 floors away and beyond share the last bin of their side."""
-SHIFT = 52 - BITS
-ORIGIN = 1023 << BITS
-"""Leading bits of 1.0."""
-LAST = (OCTAVES << BITS) - 1
+BINS = 4096
+"""To one unit of asinh."""
+LAST = 28 * BINS
+"""Values 7e11 floors away and beyond share the last bin of their side."""
 PIECE = 1 << 18
 """Values that are binned at once."""
 FLOOR = 1.0 / 16.0
-"""Distance from the median, in interquartile ranges, up to which all bins are equally wide."""
+"""Distance from the median, in interquartile ranges, up to which bins are about equally wide."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,11 +65,7 @@ class Sample:
         """
         if isinstance(values, Sample):
             return values
-        flat = np.asarray(values, dtype=np.float64).ravel(order="K")
-        if flat.size <= EXACT:
-            return exact_sample(flat)
-        # An odd stride visits all ranks if their number is a power of two.
-        return binned_sample([flat], flat[:: flat.size // EXACT | 1])
+        return cls.from_blocks([np.asarray(values, dtype=np.float64)])
 
     @classmethod
     def from_blocks(cls, blocks: Iterable[NDArray[np.float64]]) -> Sample:
@@ -90,25 +82,20 @@ class Sample:
         DataError
             No values, or one that is infinite or NaN.
         """
+        pieces = (
+            piece
+            for block in blocks
+            for piece in np.array_split(
+                np.asarray(block, np.float64).ravel(order="K"), max(1, block.size // PIECE)
+            )
+        )
         first: list[NDArray[np.float64]] = []
-        size = 0
-        stream = iter(blocks)
-        for block in stream:
-            # A copy, because the producer may reuse its array.
-            first.append(np.array(block, dtype=np.float64).ravel())
-            size += first[-1].size
-            if size > EXACT:
-                break
-        else:
-            return exact_sample(np.concatenate([*first, np.empty(0)]))
-
-        def all_blocks() -> Iterable[NDArray[np.float64]]:
-            yield from first
-            first.clear()
-            for block in stream:
-                yield np.asarray(block, dtype=np.float64).ravel(order="K")
-
-        return binned_sample(all_blocks(), np.concatenate(first)[: 4 * EXACT])
+        for piece in pieces:
+            first.append(piece.copy())  # the producer may reuse its array
+            if sum(each.size for each in first) > EXACT:
+                some = np.concatenate(first)
+                return binned_sample(chain([some], pieces), some)
+        return exact_sample(np.concatenate([*first, np.empty(0)]))
 
     @property
     def size(self) -> int:
@@ -217,45 +204,35 @@ def exact_sample(values: NDArray[np.float64]) -> Sample:
     )
 
 
-def binned_sample(blocks: Iterable[NDArray[np.float64]], some: NDArray[np.float64]) -> Sample:
-    """Bin all blocks, around the median of some of their values."""
+def binned_sample(pieces: Iterable[NDArray[np.float64]], some: NDArray[np.float64]) -> Sample:
+    """Bin all values, around the median of some of their values."""
     refuse_what_is_no_number(some)
     low, centre, high = (float(value) for value in np.quantile(some, (0.25, 0.5, 0.75)))
     floor = FLOOR * (high - low or float(some.std())) or 1e-9 * abs(centre) or 1e-9
-    # Number, sum and sum of squares of the distances from the inner edge of each bin, in floors.
-    # Bins ascend: those below the centre come first.
-    count, sums, squares = np.zeros((3, 2 * OCTAVES << BITS))
+    middle = np.sinh(np.arange(-LAST, LAST + 1) / BINS)
+    # Number, sum and sum of squares of the distances from the middle of each bin, in floors.
+    count, sums, squares = np.zeros((3, middle.size))
     smallest, largest = np.inf, -np.inf
-    for block in blocks:
-        for piece in np.array_split(block, max(1, block.size // PIECE)):
-            smallest = min(smallest, float(piece.min(initial=np.inf)))
-            largest = max(largest, float(piece.max(initial=-np.inf)))
-            distance = (piece - centre) / floor
-            stretched = np.abs(distance) + 1.0
-            side = np.minimum((stretched.view(np.int64) >> SHIFT) - ORIGIN, LAST)
-            inside = stretched - inner_edges(side) - 1.0
-            place = np.where(distance >= 0.0, LAST + 1 + side, LAST - side)
-            count += np.bincount(place, minlength=count.size)
-            sums += np.bincount(place, inside, count.size)
-            squares += np.bincount(place, inside * inside, count.size)
-    refuse_what_is_no_number(sums)
-    # A bin's mean and variance from its sums; its point is the inner edge plus the mean.
+    for piece in pieces:
+        smallest = min(smallest, float(piece.min(initial=np.inf)))
+        largest = max(largest, float(piece.max(initial=-np.inf)))
+        distance = (piece - centre) / floor
+        refuse_what_is_no_number(distance)
+        place = np.clip(np.rint(BINS * np.arcsinh(distance)), -LAST, LAST).astype(np.intp) + LAST
+        inside = distance - middle[place]
+        count += np.bincount(place, minlength=count.size)
+        sums += np.bincount(place, inside, count.size)
+        squares += np.bincount(place, inside * inside, count.size)
+    # A bin's mean and variance from its sums.
     used = np.flatnonzero(count)
     count, inside = count[used], sums[used] / count[used]
-    edge = inner_edges(np.where(used > LAST, used - LAST - 1, LAST - used))
-    point = centre + floor * np.where(used > LAST, edge + inside, -edge - inside)
     return Sample(
-        point=np.maximum.accumulate(point),
+        point=np.maximum.accumulate(centre + floor * (middle[used] + inside)),
         count=count,
         variance=floor**2 * np.maximum(squares[used] / count - inside**2, 0.0),
         smallest=smallest,
         largest=largest,
     )
-
-
-def inner_edges(side: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the distance of the inner edges of bins from the centre, in floors, shape (bin,)."""
-    return ((side + ORIGIN) << SHIFT).view(np.float64) - 1.0
 
 
 def refuse_what_is_no_number(values: NDArray[np.float64]) -> None:

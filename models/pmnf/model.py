@@ -181,7 +181,7 @@ class ScalingModel:
         -------
         float64 array, shape (target,)
         """
-        return self.form(self._targets(at))
+        return self.form(columns_of(at))
 
     def interval(
         self, at: NDArray[np.float64] | float, *, level: float = 0.9
@@ -197,11 +197,7 @@ class ScalingModel:
         -------
         low, high : float64 array, shape (target,)
         """
-        return self.intervals(self._targets(at), level)
-
-    def _targets(self, at: NDArray[np.float64] | float) -> NDArray[np.float64]:
-        targets = np.atleast_1d(np.asarray(at, np.float64))
-        return targets[:, None] if targets.ndim == 1 else targets
+        return self.intervals(columns_of(at), level)
 
     @property
     def range(self) -> tuple[tuple[float, float], ...]:
@@ -280,6 +276,12 @@ class ScalingModel:
             write_term(doubt.form.terms[-1], self.parameters) if doubt.form.terms else "a constant"
         )
         return f"{text}; {other} fits as well"
+
+
+def columns_of(at: NDArray[np.float64] | float) -> NDArray[np.float64]:
+    """Return points of one parameter as a column, others as they are."""
+    targets = np.atleast_1d(np.asarray(at, np.float64))
+    return targets[:, None] if targets.ndim == 1 else targets
 
 
 def misfit(

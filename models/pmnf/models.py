@@ -175,16 +175,11 @@ class ScalingModels:
 
     def rows(self, kernels: slice | NDArray[np.intp]) -> ScalingModels:
         """Return the models of some kernels."""
-        observations = replace(
-            self.observations,
-            values=self.observations.values[kernels],
-            shares=self.observations.shares[kernels],
-            lone=self.observations.lone[kernels],
-            own_scatter=None
-            if self.observations.own_scatter is None
-            else self.observations.own_scatter[kernels],
+        return replace(
+            self,
+            observations=self.observations.part(kernels),
+            hypotheses=self.hypotheses.rows(kernels),
         )
-        return replace(self, observations=observations, hypotheses=self.hypotheses.rows(kernels))
 
     def _targets(self, at: NDArray[np.float64]) -> NDArray[np.float64]:
         targets = np.atleast_1d(np.asarray(at, np.float64))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,8 +54,6 @@ class Observations:
         tell it; 0 without repetitions.
     own_scatter : float64 array, shape (kernel,), or None
         The same of each kernel alone; NaN of one that was not repeated.
-    unexplained : float
-        Noise that kernels without repetitions have in common, where it was estimated; else 0.
     """
 
     points: NDArray[np.float64]
@@ -65,12 +63,24 @@ class Observations:
     lone: NDArray[np.float64]
     scatter: float = 0.0
     own_scatter: NDArray[np.float64] | None = None
-    unexplained: float = 0.0
 
     @property
     def table(self) -> NDArray[np.float64]:
         """The points with a column for each parameter: float64 array, shape (point, parameter)."""
         return self.points.reshape(self.points.shape[0], -1)
+
+    def part(
+        self, kernels: slice | NDArray[np.intp], points: slice | NDArray[np.intp] = slice(None)
+    ) -> Observations:
+        """Return those of some kernels at some points."""
+        return replace(
+            self,
+            points=self.points[points],
+            values=self.values[kernels][:, points],
+            shares=self.shares[kernels][:, points],
+            lone=self.lone[kernels][:, points],
+            own_scatter=None if self.own_scatter is None else self.own_scatter[kernels],
+        )
 
 
 def observe(

@@ -37,7 +37,7 @@ MAPS = """\
     [
         ("collectives.txt", 4096),
         pytest.param("collectives-eager-32768.txt", 32768, marks=pytest.mark.slow),
-        ("collectives-mpich.txt", 8192),
+        pytest.param("collectives-mpich.txt", 8192, marks=pytest.mark.slow),
         pytest.param("collectives-mpich-eager-32768.txt", 32768, marks=pytest.mark.slow),
     ],
 )
@@ -52,7 +52,7 @@ def test_the_eager_limit_is_found_in_the_shipped_data(
         assert first in [change.high for change in model.segmentation.changes], kernel
 
 
-@pytest.mark.parametrize("first", [8192, 32768])
+@pytest.mark.parametrize("first", [8192, pytest.param(32768, marks=pytest.mark.slow)])
 def test_the_forced_algorithm_is_found_in_the_shipped_data(example: Example, first: int) -> None:
     for _, _, model in example("findings").found(
         DATA / f"collectives-pieces-{first}.txt", metric="least"
@@ -83,7 +83,7 @@ TINY = ["--smallest", "256", "--largest", "1024", "--repetitions", "2", "--calls
 
 
 @pytest.mark.mpi
-@pytest.mark.parametrize("ranks", [2, 4])
+@pytest.mark.parametrize("ranks", [2, pytest.param(4, marks=pytest.mark.slow)])
 def test_the_program_measures_and_says_the_limit(
     run: Run, example: Example, tmp_path: Path, ranks: int
 ) -> None:

@@ -27,9 +27,10 @@ from tests.jobs.conftest import STUDY, plan_of
 
 from hindmost.analysis.readers.read import read_experiment, read_history
 from hindmost.cli import main
-from hindmost.errors import HindmostError
+from hindmost.documents import parse_document
+from hindmost.errors import HindmostError, UsageError
 from hindmost.harness.adaptive.checkpoint import read_part, read_setting
-from hindmost.harness.adaptive.decks import parse_deck
+from hindmost.harness.adaptive.decks import deck_of
 from hindmost.harness.runfile.checksum import append_checksum
 from hindmost.harness.solo import Solo
 from hindmost.jobs.folder import StudyFolder
@@ -135,7 +136,7 @@ def checkpoint(folder: Path) -> Specimen:
 
     def read() -> None:
         setting = read_setting(target)
-        parse_deck(setting.deck, str(target))
+        deck_of(parse_document(setting.deck, str(target), UsageError))
         read_part(target, setting, Solo())
 
     return Specimen(

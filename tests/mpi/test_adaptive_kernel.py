@@ -124,7 +124,7 @@ if world.rank == 0:
 
 @pytest.fixture(scope="module")
 def on_ranks(module_ranks: Ranks) -> dict[int, dict[str, Any]]:
-    """Return what the kernel did on 1, 2 and 3 of three ranks; two save, and two and three go on."""
+    """Return what the kernel did on 1, 2 and 3 ranks; two save, and two and three go on."""
     numbers = f"CYCLES, SAVED_AT, GOING_ON = {CYCLES}, {SAVED_AT}, {GOING_ON_AS_IT_WAS}\n"
     done = module_ranks(3, script="".join((PROGRAM, numbers, CHECKPOINTS, ON_RANKS)))
     assert done.returncode == 0, done.stderr

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.conftest import ROOT, Ranks
+from tests.conftest import Ranks
+from tests.programs.attaching import alone, close_books, compiled
 
 import hindmost
 from hindmost.cli import main
 from hindmost.harness.runfile.reader import Run
-from hindmost.harness.stack import current_stack
 
 pytestmark = pytest.mark.mpi
 
@@ -25,35 +25,14 @@ def ends(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return compiled(tmp_path_factory.mktemp("ends"), "ends")
 
 
-def compiled(folder: Path, name: str) -> Path:
-    """Compile one of the programs with the stack's mpicc."""
-    program = folder / name
-    command: list[str | Path] = [
-        current_stack().mpicc,
-        "-o",
-        program,
-        ROOT / "tests" / "programs" / f"{name}.c",
-    ]
-    subprocess.run(command, check=True, timeout=120)
-    return program
-
-
 def attach(*words: str | Path, folder: Path) -> subprocess.CompletedProcess[str]:
     """Run the verb without a launcher."""
-    command = [Path(sys.prefix) / "bin" / "hindmost", "attach", "--out", "runs", *words]
-    return subprocess.run(
-        command, capture_output=True, text=True, check=False, timeout=120, cwd=folder
-    )
+    return alone("--out", "runs", *words, folder=folder)
 
 
 def only_run(folder: Path) -> Run:
     (path,) = (folder / "runs").iterdir()
     return hindmost.open(path)
-
-
-def close_books(run: Run) -> None:
-    parts = run.lead_in + run.durations.sum(axis=0) + run.restart_durations.sum(axis=0)
-    np.testing.assert_allclose(parts + run.lead_out, run.solve_time, atol=1e-6, rtol=0)
 
 
 @pytest.mark.parametrize(("how", "rank"), [("segv", "0"), ("abort", "0"), ("exit", "1")])
@@ -132,19 +111,6 @@ def test_calls_that_do_not_agree(
     assert run.solve_time == pytest.approx(run.durations.sum(axis=0))
     assert "5 iterations of its loop (each 3 calls of MPI_Sendrecv) take" in shown
     assert "No rank is named as a straggler: the marks do not agree" in shown
-
-
-def test_iterations_without_marks_are_found(ranks: Ranks, tmp_path: Path) -> None:
-    steps = compiled(tmp_path, "steps")
-    words = ("attach", "--out", "runs", "--iterate-at", "auto", "--", steps, "200")
-    done = ranks(2, *words)
-    assert done.returncode == 0, done.stderr
-    run = only_run(tmp_path)
-    loop = run.header.spec["attached"]["loop"]
-    assert run.durations.shape[0] == loop["iterations"] == 200  # also those with output
-    assert f"200 iterations, loop {loop['name']}" in done.stderr
-    assert run.solve_time == pytest.approx(run.durations.sum(axis=0))  # set-up is not in it
-    close_books(run)
 
 
 def test_marks_of_the_program_are_left_alone_beside_a_call(ends: Path, tmp_path: Path) -> None:

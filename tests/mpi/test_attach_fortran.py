@@ -8,14 +8,17 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from tests.conftest import ROOT, Ranks
+from tests.conftest import ROOT
 from tests.programs.attaching import (
     ATTACH,
     PROGRAMS,
+    Program,
     alone,
     attached,
     close_books,
     compiled_fortran,
+    environment_for,
+    record_all,
 )
 
 import hindmost
@@ -27,14 +30,11 @@ BINDINGS = pytest.mark.parametrize("binding", ["MPI", "F08", "MPIF"])
 
 
 @BINDINGS
-def test_a_loop_in_fortran(binding: str, ranks: Ranks, tmp_path: Path) -> None:
+def test_a_loop_in_fortran(binding: str, tmp_path: Path) -> None:
     module = binding != "MPI"  # the other marks are those of MPI_Pcontrol
     words: tuple[str | Path, ...] = ("-DMODULE", ATTACH / "hindmost.f90") if module else ()
     program = compiled_fortran(tmp_path, f"-D{binding}", *words, PROGRAMS / "loop_fortran.F90")
-    done = ranks(2, "attach", "--out", "runs", "--", program)
-    assert done.returncode == 0, done.stderr
-    (path,) = (tmp_path / "runs").glob("*")
-    run = hindmost.open(path)
+    (run,) = record_all(tmp_path, {"run": Program(command=(program,), ranks=2)})["run"]
     assert run.durations.shape == (19, 2)
     assert run.header.complete
     assert (run.phase("halo") > 0).all()
@@ -53,9 +53,8 @@ def test_a_loop_in_fortran(binding: str, ranks: Ranks, tmp_path: Path) -> None:
 def test_every_call_from_fortran_is_seen(binding: str, tmp_path: Path) -> None:
     source = PROGRAMS / "calls_fortran.F90"
     program = compiled_fortran(tmp_path, f"-D{binding}", source)
-    printed = alone("--print", "env", "--out", "runs", folder=tmp_path)
-    assert printed.returncode == 0, printed.stderr
-    subprocess.run(["sh", "-ec", f"{printed.stdout}\n{program}"], check=True, cwd=tmp_path)
+    environment = environment_for(tmp_path / "runs")
+    subprocess.run(["sh", "-ec", f"{environment}\n{program}"], check=True, cwd=tmp_path)
     (folder,) = (tmp_path / "runs").glob("*.raw")
     rank = read_program(folder).first
     (section,) = rank.sections

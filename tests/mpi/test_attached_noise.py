@@ -7,7 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.conftest import Ranks
-from tests.programs.attaching import ATTACH, close_books, compiled, shared_petsc
+from tests.programs.attaching import (
+    ATTACH,
+    Program,
+    close_books,
+    compiled,
+    record_all,
+    shared_petsc,
+)
 
 import hindmost
 from hindmost.errors import UsageError
@@ -30,29 +37,36 @@ def check_noise(run: Run, law: str) -> None:
     close_books(run)
 
 
+@pytest.fixture(scope="module")
+def loop(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return compiled(tmp_path_factory.mktemp("loop"), "loop", f"-I{ATTACH}")
+
+
+@pytest.fixture(scope="module")
+def recorded(loop: Path) -> dict[str, list[Run]]:
+    """Return the runs of a loop, with marks and without, and of solves."""
+    petsc = shared_petsc()
+    solves = compiled(loop.parent, "solves", petsc, f"-Wl,-rpath,{petsc.parent}")
+    noise = ("--inject", LAW, "--seed", "3")
+    at = ("--iterate-at", "MPI_Allreduce:2")
+    return record_all(loop.parent, {
+        "header": Program(command=(loop, "header"), words=noise, ranks=2),
+        "none": Program(command=(loop, "none"), words=(*noise, *at), ranks=2),
+        "of solves": Program(command=(solves,), words=(*noise, "--only", "ice"), ranks=2),
+    })  # fmt: skip
+
+
 @pytest.mark.parametrize("marks", ["header", "none"])
-def test_a_loop_has_a_detour_in_every_iteration(marks: str, ranks: Ranks, tmp_path: Path) -> None:
-    loop = compiled(tmp_path, "loop", f"-I{ATTACH}")
-    at = ("--iterate-at", "MPI_Allreduce:2") if marks == "none" else ()
-    words = ("--out", "runs", "--inject", LAW, "--seed", "3", *at, "--", loop, marks)
-    done = ranks(2, "attach", *words)
-    assert done.returncode == 0, done.stderr
-    (path,) = (tmp_path / "runs").glob("*")
-    run = hindmost.open(path)
+def test_a_loop_has_a_detour_in_every_iteration(marks: str, recorded: dict[str, list[Run]]) -> None:
+    (run,) = recorded[marks]
     check_noise(run, LAW)
     planned_s = 1e-9 * planned_ns(read_law(LAW).of_rank(1, seed=3, repeat=0), run.bodies)
     assert (run.variable("injected")[:, 1] >= planned_s - 2e-9).all()
     assert not run.variable("injected_outside").any()
 
 
-def test_solves_do_not_repeat_their_detours(ranks: Ranks, tmp_path: Path) -> None:
-    petsc = shared_petsc()
-    solves = compiled(tmp_path, "solves", petsc, f"-Wl,-rpath,{petsc.parent}")
-    words = ("--out", "runs", "--inject", LAW, "--seed", "3", "--only", "ice", "--", solves)
-    done = ranks(2, "attach", *words)
-    assert done.returncode == 0, done.stderr
-    (path,) = (tmp_path / "runs").glob("*")
-    run = hindmost.open(path)
+def test_solves_do_not_repeat_their_detours(recorded: dict[str, list[Run]]) -> None:
+    (run,) = recorded["of solves"]
     check_noise(run, LAW)
     taken_s = run.variable("injected")[:, 1]
     planned_s = 1e-9 * planned_ns(read_law(LAW).of_rank(1, seed=3, repeat=0), run.bodies)
@@ -67,8 +81,9 @@ def test_a_rank_that_does_not_exist_is_refused(ranks: Ranks, tmp_path: Path) -> 
     assert "there is no rank 2; the run has ranks 0 to 1" in done.stderr
 
 
-def test_a_trace_and_a_law_by_time_come_by_the_clock(ranks: Ranks, tmp_path: Path) -> None:
-    loop = compiled(tmp_path, "loop", f"-I{ATTACH}")
+def test_a_trace_and_a_law_by_time_come_by_the_clock(
+    loop: Path, ranks: Ranks, tmp_path: Path
+) -> None:
     length_ns = 1000
     rows = [f"{2000 * k} {length_ns}" for k in range(2000)]  # however short an iteration is
     (tmp_path / "noise.txt").write_text("\n".join(rows))

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.conftest import BIN, starter
-from tests.programs.attaching import PROGRAMS, alone, compiled, compiled_fortran
+from tests.programs.attaching import PROGRAMS, compiled, compiled_fortran, environment_for
 
 import hindmost
 from hindmost.harness.attach.raw import Frame, RawProgram, RawRank, read_program
@@ -73,9 +73,8 @@ solve()
 
 def recorded(folder: Path, *words: str | Path, ranks: int = 0, status: int = 0) -> RawProgram:
     """Run a program with all of its calls recorded until it ends so; read what it left."""
-    printed = alone("--print", "env", "--out", "runs", "--iterate-at", "auto", folder=folder)
-    assert printed.returncode == 0, printed.stderr
-    started: list[str | Path] = ["sh", "-ec", f'{printed.stdout}\nexec "$@"', "sh", *words]
+    environment = environment_for(folder / "runs", "--iterate-at", "auto")
+    started: list[str | Path] = ["sh", "-ec", f'{environment}\nexec "$@"', "sh", *words]
     launcher: list[str | Path] = [BIN / "mpiexec", "-n", str(ranks)] if ranks else []
     done = subprocess.run([*launcher, *started], check=False, cwd=folder, timeout=120)
     assert done.returncode == status

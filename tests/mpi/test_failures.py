@@ -208,8 +208,9 @@ sys.exit(main())
 """
 
 
-@pytest.mark.parametrize("where", ["together", "elsewhere"])
-@pytest.mark.parametrize("who", ["1", "all"])
+@pytest.mark.parametrize(
+    ("where", "who"), [("together", "1"), ("elsewhere", "1"), ("together", "all")]
+)
 def test_a_defect_ends_all_ranks_with_one_message(ranks: Ranks, where: str, who: str) -> None:
     done = ranks(2, where, who, script=DEFECT)
     assert done.returncode == 70, done.stderr

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import json
 import math
-import os
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from shutil import copy2
 
 import numpy as np
 import pytest
-from numba.core.caching import _CacheLocator
 from tests.conftest import Ranks
 
 import hindmost
-import hindmost.harness
 from hindmost.cli import main
 from hindmost.harness.adaptive.decks import TIMING_B
 from hindmost.harness.runfile.cycles import PULSE
@@ -210,40 +205,11 @@ sys.exit(main())
 """
 
 
-COLD = ("adapt",)
-"""Modules whose loops a cold start finds nowhere: to compile all takes a quarter of a minute."""
-
-
-def keep_all_but_cold(cache: Path) -> None:
-    """Fill a cache with the kernel's loops, as far as they have been compiled before."""
-    (harness,) = map(Path, hindmost.harness.__path__)
-    folder_of: Callable[[str], str] = _CacheLocator.get_suitable_cache_subpath
-    here = {folder_of(str(source)) for source in harness.rglob("*.py")}
-    filled = Path(os.environ["NUMBA_CACHE_DIR"])
-    for kept in filled.glob("*/*/*.nb[ic]"):
-        if kept.parent.name in here and not kept.name.startswith(COLD):
-            target = cache / kept.relative_to(filled)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            copy2(kept, target)
-
-
-@pytest.mark.parametrize("deck", ["timing-b"])
-def test_nothing_is_compiled_in_the_run_cold_or_warm(
-    ranks: Ranks, tmp_path: Path, deck: str
-) -> None:
-    words = ["run", "adaptive", "--deck", deck, *SMALL, "--cycles", "8", "--out", str(tmp_path)]
-    script = f"WORDS = {words!r}\n" + COUNTED
-    keep_all_but_cold(tmp_path / "cache")
-    cache = {"NUMBA_CACHE_DIR": str(tmp_path / "cache"), "NUMBA_OPT": "0"}
-    for start in ("cold", "warm"):
-        done = ranks(2, script=script, environment=cache)
-        assert done.returncode == 0, done.stderr
-        assert "compiled in the run" not in done.stderr, start
-        written = {path: path.stat().st_mtime_ns for path in (tmp_path / "cache").rglob("*.nbc")}
-        assert {path.name.partition(".")[0] for path in written} >= set(COLD)
-        if start == "cold":
-            first = written
-    assert written == first  # the warm start compiled nothing
+def test_nothing_is_compiled_in_the_run(ranks: Ranks, tmp_path: Path) -> None:
+    words = ["run", "adaptive", "--deck", "timing-b", *SMALL, "--cycles", "8"]
+    done = ranks(2, script=f"WORDS = {[*words, '--out', str(tmp_path)]!r}\n" + COUNTED)
+    assert done.returncode == 0, done.stderr
+    assert "compiled in the run" not in done.stderr
 
 
 def test_json_of_the_spec_is_finite(recorded: Run) -> None:

@@ -10,7 +10,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.conftest import BIN, Ranks
+from tests.conftest import Ranks
+from tests.mpi.commands import Done
 
 import hindmost
 from hindmost.errors import MissingError, UsageError
@@ -28,74 +29,38 @@ def with_sample(*folders: Path) -> dict[str, str]:
     return {"PYTHONPATH": os.pathsep.join([*path, os.environ.get("PYTHONPATH", "")])}
 
 
-def command(
-    *words: str | Path, folder: Path, environment: dict[str, str] | None = None
-) -> subprocess.CompletedProcess[str]:
-    """Run the command where the sample is installed."""
-    return subprocess.run(
-        [str(word) for word in (BIN / "hindmost", *words)],
+SEVERAL = """
+import contextlib, io, json, sys
+from hindmost.__main__ import main
+told = {}
+for name, words in json.loads(sys.argv[1]).items():
+    sys.argv = ["hindmost", *words]
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        with contextlib.redirect_stderr(io.StringIO()) as err:
+            status = main()
+    told[name] = status, out.getvalue(), err.getvalue()
+print(json.dumps(told))
+"""
+
+
+def several(
+    folder: Path, commands: dict[str, tuple[str | Path, ...]], environment: dict[str, str]
+) -> dict[str, Done]:
+    """Run commands one after another in one process, in a folder."""
+    asked = json.dumps({name: [str(word) for word in each] for name, each in commands.items()})
+    done = subprocess.run(
+        [sys.executable, "-c", SEVERAL, asked],
         capture_output=True,
         text=True,
-        check=False,
+        check=True,
         timeout=180,
         cwd=folder,
-        env={**os.environ, **(with_sample() if environment is None else environment)},
+        env={**os.environ, **environment},
     )
-
-
-def problems() -> Registry[Problem]:
-    return Registry("workload", PROBLEMS.built_in, group="hindmost.problems", kind=Problem)
-
-
-def package(folder: Path, entries: str, code: str = "", name: str = "odd") -> Path:
-    """Write a package with some entry points, and return its folder."""
-    metadata = folder / f"{name}-0.1.dist-info"
-    metadata.mkdir(parents=True)
-    (metadata / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 0.1\n")
-    (metadata / "entry_points.txt").write_text(f"[hindmost.problems]\n{entries}\n")
-    (folder / f"{name}_code.py").write_text(code)
-    return folder
-
-
-@pytest.mark.mpi
-def test_a_problem_and_a_solver_run_on_ranks_and_a_model_is_fitted(
-    ranks: Ranks, tmp_path: Path
-) -> None:
-    words = ("--solver", "minres", "--unknowns", "400", "--iterations", "60", "--out", tmp_path)
-    done = ranks(2, "run", "shifted-1d", *words, environment=with_sample())
-    assert done.returncode == 0, done.stderr
-    (file,) = tmp_path.glob("shifted-1d-minres-p2-*.h5")
-    run = hindmost.open(file)
-    assert (run.header.workload, run.header.solver, run.durations.shape) == (
-        "shifted-1d", "minres", (60, 2),
-    )  # fmt: skip
-    fitted = command("fit", "--json", file, folder=tmp_path)
-    assert fitted.returncode == 0, fitted.stderr
-    models = {each["name"]: each for each in json.loads(fitted.stdout)["runs"][0]["models"]}
-    assert models["slowest-rank"]["kind"] == "explains"
-    assert models["slowest-rank"]["predicted_s"] == pytest.approx(
-        run.durations.max(axis=1).sum(), rel=1e-6
-    )
-    without = command("fit", "--json", file, folder=tmp_path, environment={})
-    names = {each["name"] for each in json.loads(without.stdout)["runs"][0]["models"]}
-    assert names == set(models) - {"slowest-rank"}
-
-
-def test_a_format_is_recognised_and_named(tmp_path: Path) -> None:
-    file = tmp_path / "times.pairs"
-    file.write_text("pairs of sweep\n" + "".join(f"{p} {3.0 * p}\n" for p in (2, 4, 8, 16, 32)))
-    for words in ((), ("--format", "pairs")):
-        done = command("scale", file, "--json", *words, folder=tmp_path)
-        assert done.returncode == 0, done.stderr
-        (model,) = json.loads(done.stdout)["models"]
-        assert model["kernel"] == "sweep"
-        assert model["segments"][0]["terms"][0]["exponents"]["p"] == [1, 0]
-    refused = command("scale", file, folder=tmp_path, environment={})
-    assert refused.returncode == 3
-    assert "is unknown" in refused.stderr
-    other = command("scale", file, "--format", "pears", folder=tmp_path)
-    assert other.returncode == 2
-    assert "did you mean pairs?" in other.stderr
+    return {
+        name: Done(returncode=status, stdout=out, stderr=err)
+        for name, (status, out, err) in json.loads(done.stdout).items()
+    }
 
 
 STUDY = """\
@@ -112,20 +77,95 @@ ranks = 1
 """
 
 
-@pytest.mark.mpi
-def test_a_scheduler_renders_and_submits_and_a_launcher_starts_ranks(tmp_path: Path) -> None:
-    study = tmp_path / "study.toml"
-    study.write_text(STUDY)
-    shown = command("study", "submit", study, "--dry-run", folder=tmp_path)
-    assert shown.returncode == 0, shown.stderr
-    assert "#AT-ONCE --nodes 1\n" in shown.stdout
-    done = command("study", "submit", study, folder=tmp_path)
+@pytest.fixture(scope="module")
+def performed(
+    module_ranks: Ranks, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Path, dict[str, Done], dict[str, Done]]:
+    """Return a folder, and what commands did in it with the sample installed, and without."""
+    folder = tmp_path_factory.mktemp("performed")
+    words = ("--solver", "minres", "--unknowns", "400", "--iterations", "60", "--out", folder)
+    done = module_ranks(2, "run", "shifted-1d", *words, environment=with_sample())
     assert done.returncode == 0, done.stderr
-    (told,) = (tmp_path / "small" / "runs").glob("*/x")
+    (file,) = folder.glob("shifted-1d-minres-p2-*.h5")
+    pairs, study = folder / "times.pairs", folder / "study.toml"
+    pairs.write_text("pairs of sweep\n" + "".join(f"{p} {3.0 * p}\n" for p in (2, 4, 8, 16, 32)))
+    study.write_text(STUDY)
+    commands: dict[str, tuple[str | Path, ...]] = {
+        "fit": ("fit", "--json", file),
+        "recognised": ("scale", pairs, "--json"),
+        "named": ("scale", pairs, "--json", "--format", "pairs"),
+        "misspelt": ("scale", pairs, "--format", "pears"),
+        "shown": ("study", "submit", study, "--dry-run"),
+        "submitted": ("study", "submit", study),
+    }
+    plain: dict[str, tuple[str | Path, ...]] = {
+        "fit": commands["fit"],
+        "scale": ("scale", pairs),
+        "plan": ("study", "plan", study),
+    }
+    return folder, several(folder, commands, with_sample()), several(folder, plain, {})
+
+
+def problems() -> Registry[Problem]:
+    return Registry("workload", PROBLEMS.built_in, group="hindmost.problems", kind=Problem)
+
+
+def package(folder: Path, entries: str, code: str = "", name: str = "odd") -> Path:
+    """Write a package with some entry points, and return its folder."""
+    metadata = folder / f"{name}-0.1.dist-info"
+    metadata.mkdir(parents=True)
+    (metadata / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 0.1\n")
+    (metadata / "entry_points.txt").write_text(f"[hindmost.problems]\n{entries}\n")
+    (folder / f"{name}_code.py").write_text(code)
+    return folder
+
+
+Performed = tuple[Path, dict[str, Done], dict[str, Done]]
+
+
+@pytest.mark.mpi
+def test_a_problem_and_a_solver_run_on_ranks_and_a_model_is_fitted(performed: Performed) -> None:
+    folder, done, without = performed
+    (file,) = folder.glob("shifted-1d-minres-p2-*.h5")
+    run = hindmost.open(file)
+    assert (run.header.workload, run.header.solver, run.durations.shape) == (
+        "shifted-1d", "minres", (60, 2),
+    )  # fmt: skip
+    assert done["fit"].returncode == 0, done["fit"].stderr
+    models = {each["name"]: each for each in json.loads(done["fit"].stdout)["runs"][0]["models"]}
+    assert models["slowest-rank"]["kind"] == "explains"
+    assert models["slowest-rank"]["predicted_s"] == pytest.approx(
+        run.durations.max(axis=1).sum(), rel=1e-6
+    )
+    names = {each["name"] for each in json.loads(without["fit"].stdout)["runs"][0]["models"]}
+    assert names == set(models) - {"slowest-rank"}
+
+
+@pytest.mark.mpi
+def test_a_format_is_recognised_and_named(performed: Performed) -> None:
+    _, done, without = performed
+    for name in ("recognised", "named"):
+        assert done[name].returncode == 0, done[name].stderr
+        (model,) = json.loads(done[name].stdout)["models"]
+        assert model["kernel"] == "sweep"
+        assert model["segments"][0]["terms"][0]["exponents"]["p"] == [1, 0]
+    assert without["scale"].returncode == 3
+    assert "is unknown" in without["scale"].stderr
+    assert done["misspelt"].returncode == 2
+    assert "did you mean pairs?" in done["misspelt"].stderr
+
+
+@pytest.mark.mpi
+def test_a_scheduler_renders_and_submits_and_a_launcher_starts_ranks(performed: Performed) -> None:
+    folder, done, without = performed
+    assert done["shown"].returncode == 0, done["shown"].stderr
+    assert "#AT-ONCE --nodes 1\n" in done["shown"].stdout
+    assert done["submitted"].returncode == 0, done["submitted"].stderr
+    (told,) = (folder / "small" / "runs").glob("*/x")
     assert told.read_text() == "tagged"
-    refused = command("study", "plan", study, folder=tmp_path, environment={})
-    assert refused.returncode == 3
-    assert 'study.toml: machine.here.scheduler is "at-once"; choose local' in refused.stderr
+    assert without["plan"].returncode == 3
+    why = 'study.toml: machine.here.scheduler is "at-once"; choose local'
+    assert why in without["plan"].stderr
 
 
 def test_doctor_lists_plugins_and_what_is_wrong_with_them(tmp_path: Path) -> None:

@@ -87,6 +87,13 @@ class Program:
     ranks: int = 1
 
 
+def environment_for(out: Path, *words: str) -> str:
+    """Return the lines of a script after which programs are recorded into a folder."""
+    with redirect_stdout(io.StringIO()) as said:
+        assert main(["attach", "--print", "env", "--out", str(out), *words]) == 0
+    return said.getvalue()
+
+
 def record_all(folder: Path, programs: Mapping[str, Program]) -> dict[str, list[Run]]:
     """Record programs from one script with ``--print env``, and convert what each left.
 
@@ -99,13 +106,10 @@ def record_all(folder: Path, programs: Mapping[str, Program]) -> dict[str, list[
     """
     lines = []
     for name, program in programs.items():
-        with redirect_stdout(io.StringIO()) as said:
-            assert (
-                main(["attach", "--print", "env", "--out", f"{folder / name}", *program.words]) == 0
-            )
+        environment = environment_for(folder / name, *program.words)
         launcher = [BIN / "mpiexec", "-n", program.ranks] if program.ranks > 1 else []
         words = shlex.join(map(str, [*launcher, *program.command]))
-        lines.append(f"({said.getvalue()}\n{words}) || true")
+        lines.append(f"({environment}\n{words}) || true")
     subprocess.run(
         ["sh", "-c", "\n".join(lines)], check=True, timeout=600, cwd=folder, capture_output=True
     )

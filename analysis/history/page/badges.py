@@ -8,11 +8,9 @@ from urllib.parse import quote
 from markupsafe import Markup
 
 from hindmost.analysis.history.judged_series import JudgedSeries
-from hindmost.analysis.history.study import HistoryStudy
 from hindmost.analysis.readers.history import SeriesName
 from hindmost.analysis.show.templates import rendered
 from hindmost.models.changepoint.changes import Finding, more_and_less
-from hindmost.models.changepoint.robust.method import LEVEL
 from hindmost.models.changepoint.verdicts import FAIL, PASS, UNKNOWN, WARN
 
 SECTIONS = "history/page/sections.html"
@@ -27,11 +25,6 @@ MEANINGS: Mapping[str, str] = {
     PASS: "no change, one for the better, or one that has recovered",
     UNKNOWN: "too few nights to judge, or no result in the last days",
 }
-
-
-def interval_level(study: HistoryStudy) -> float:
-    """Return the level of the method's intervals."""
-    return float(study.settings.get("level", LEVEL))
 
 
 def change_badge(judged: JudgedSeries, change: Finding, since: float) -> str:

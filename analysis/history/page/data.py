@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from hindmost.analysis.history.judged_series import JudgedSeries
-from hindmost.analysis.history.page.badges import change_badge, interval_level, series_badge
+from hindmost.analysis.history.page.badges import change_badge, series_badge
 from hindmost.analysis.history.page.ratios import pair_data
 from hindmost.analysis.history.page.regime_statistics import regime_statistics
 from hindmost.analysis.history.study import HistoryStudy
@@ -61,7 +61,7 @@ def history_data(study: HistoryStudy) -> dict[str, Any]:
     """Return the data that the scripts need."""
     calendars = Calendars()
     machines, cases, timers = Words(), Words(), Words()
-    level = interval_level(study)
+    level = study.level
     series = []
     for judged in study.judged:
         name = judged.series.name

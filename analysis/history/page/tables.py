@@ -21,7 +21,6 @@ from hindmost.analysis.history.page.badges import (
     badge_html,
     change_badge,
     factor_words,
-    interval_level,
     link_html,
     series_badge,
 )
@@ -43,7 +42,7 @@ def summary(study: HistoryStudy) -> list[Part]:
         name = judged.series.name
         badge = series_badge(judged, study.since)
         cases.setdefault((name.machine, name.case), Counter())[badge] += 1
-    failed = study.failed_cases(study.since)
+    failed = study.failed_cases()
     for case in failed:
         cases.setdefault(case, Counter())
 
@@ -99,7 +98,7 @@ def events(study: HistoryStudy) -> list[Part]:
         "Changes that may have the same cause are grouped: the date of one lies in the other's "
         "interval of dates. A timer that is part of another one is below it, with its share."
     )
-    level = percent(interval_level(study), None)
+    level = percent(study.level, None)
     groups = [group_part(group, level, study.since) for group in found]
     return [*parts, Paragraph(explanation, quiet=True), *groups]
 
@@ -109,7 +108,7 @@ def still_open(study: HistoryStudy) -> list[Part]:
     found = open_before(study)
     if not found:
         return []
-    level = percent(interval_level(study), None)
+    level = percent(study.level, None)
     parts: list[Part] = [
         Heading("Older changes for the worse, still open"),
         Paragraph("Neither recovered nor acknowledged; newest first.", quiet=True),

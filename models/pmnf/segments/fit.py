@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,13 +11,19 @@ from numpy.typing import NDArray
 
 from hindmost.errors import UsageError
 from hindmost.models.pmnf.fit import fit_observations, of_one_parameter
-from hindmost.models.pmnf.model import ScalingModel
+from hindmost.models.pmnf.model import ScalingModel, columns_of
 from hindmost.models.pmnf.models import ScalingModels
 from hindmost.models.pmnf.observations import LEAST_POINTS, Observations, observe
 from hindmost.models.pmnf.search import MOST_TERMS
 from hindmost.models.pmnf.segments.likelihood import Segmentations, segment
 from hindmost.models.pmnf.segments.paper import PaperSegmentations, segment_by_paper
-from hindmost.models.pmnf.segments.segmentation import Segmentation, advise
+from hindmost.models.pmnf.segments.segmentation import (
+    Change,
+    Segmentation,
+    SegmentVerdict,
+    advise,
+    where,
+)
 
 METHODS = ("likelihood", "paper")
 FEWEST = 2
@@ -24,6 +31,8 @@ FEWEST = 2
 ALIKE = 1.35
 """Ratio of the largest to the smallest value of a side of fewer points than a model needs, up to
 which they may be those of a constant: that of values with 15 % of noise."""
+LEAST_SHAPE = 3
+"""Values of one of several parameters from which a side tells how it grows with it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +42,7 @@ class Segment:
     Attributes
     ----------
     low, high : float
-        Its first and its last point.
+        Its first and its last point; of several parameters, by that which changes the behaviour.
     points : int
     model : ScalingModel or None
         None of a single point, and of a few whose values no model explains.
@@ -61,23 +70,55 @@ class KernelModel:
     segmentation : Segmentation
     segments : tuple of Segment
         One if the kernel is not segmented.
+    axis : int
+        Number of the parameter along which it is.
     """
 
     whole: ScalingModel
     segmentation: Segmentation
     segments: tuple[Segment, ...]
+    axis: int = 0
 
     @property
-    def last(self) -> ScalingModel:
-        """The model that tells what comes beyond the largest point.
+    def changes(self) -> tuple[Change, ...]:
+        """Where the behaviour changes."""
+        return self.segmentation.changes
 
-        That of all points if the last segment has none.
-        """
-        return self.segments[-1].model or self.whole
+    @property
+    def parameter(self) -> str:
+        """The name of the parameter along which it is segmented."""
+        return self.whole.parameters[self.axis]
+
+    @property
+    def named(self) -> str:
+        """What stands before values of that parameter, where there are several: ``p = ``."""
+        return f"{self.parameter} = " if len(self.whole.parameters) > 1 else ""
+
+    def numbers_at(self, at: NDArray[np.float64] | float) -> NDArray[np.intp]:
+        """Return the numbers of the segments that points are in: shape (target,)."""
+        borders = [change.middle for change in self.changes]
+        return np.searchsorted(borders, columns_of(at)[:, self.axis], side="left")
+
+    def segment_at(self, at: Sequence[float]) -> Segment:
+        """Return the segment that a point is in; it has a value of each parameter."""
+        return self.segments[int(self.numbers_at(np.array([at]))[0])]
+
+    def model_at(self, at: Sequence[float]) -> ScalingModel:
+        """Return the model that is valid at a point; that of all points if its segment has none."""
+        return self.segment_at(at).model or self.whole
 
     def predict(self, at: NDArray[np.float64] | float) -> NDArray[np.float64]:
-        """Return the values at points of shape (target,), each from its own segment's model."""
-        return self._by_segment(at, lambda model, where: (model.predict(where),))[0]
+        """Return the values at points, each from its own segment's model.
+
+        Parameters
+        ----------
+        at : float64 array, shape (target, parameter); (target,) of one parameter
+
+        Returns
+        -------
+        float64 array, shape (target,)
+        """
+        return np.asarray(self._by_segment(at, lambda model, where: (model.predict(where),))[0])
 
     def interval(
         self, at: NDArray[np.float64] | float, *, level: float = 0.9
@@ -86,79 +127,83 @@ class KernelModel:
         low, high = self._by_segment(at, lambda model, where: model.interval(where, level=level))
         return low, high
 
-    def _by_segment(self, at: Any, ask: Any) -> tuple[NDArray[np.float64], ...]:
-        targets = np.atleast_1d(np.asarray(at, np.float64))
-        borders = [change.middle for change in self.segmentation.changes]
-        which = np.searchsorted(borders, targets, side="left")
-        sides = [np.empty(targets.size), np.empty(targets.size)]
-        count = 1
-        for number, part in enumerate(self.segments):
-            here = which == number
-            if here.any():
-                answers = ask(part.model or self.whole, targets[here])
-                count = len(answers)
-                for side, answer in zip(sides, answers, strict=False):
-                    side[here] = answer
-        return tuple(sides[:count])
+    def _by_segment(self, at: Any, ask: Any) -> NDArray[np.float64]:
+        targets, which = columns_of(at), self.numbers_at(at)
+        found = np.empty((2, which.size))
+        for number in np.unique(which):
+            found[:, which == number] = ask(
+                self.segments[number].model or self.whole, targets[which == number]
+            )
+        return found
 
     def explain(self) -> str:
         """Say in a sentence how the kernel behaves."""
-        if not self.segmentation.segmented:
+        if not self.changes:
             return self.whole.explain()
         parts = [
-            f"{part.low:g} to {part.high:g}: "
+            f"{self.named}{part.low:g} to {part.high:g}: "
             + (part.model.explain() if part.model else f"{part.points} points, no model")
             for part in self.segments
         ]
-        return f"{self.segmentation.explain()}; " + "; ".join(parts)
+        return "; ".join([self.segmentation.explain(self.named), *parts])
+
+    def places(self) -> str:
+        """Say where the behaviour changes; empty if that is not known."""
+        return " and ".join(where(change, self.named) for change in self.changes)
 
     def advice(self) -> str:
         """Say what to measure next; empty if nothing is open."""
-        return advise(self.segmentation, self.whole.parameters[0])
+        if not self.named:
+            return advise(self.segmentation, self.parameter)
+        asked = []
+        for part in self.segments if self.changes else ():
+            values = np.unique(part.model.points[:, self.axis]) if part.model else np.empty(0)
+            if 0 < values.size < LEAST_SHAPE:
+                asked.append(
+                    f"only {values.size} values of {self.parameter} from {values[0]:g} to "
+                    f"{values[-1]:g}: how it grows with {self.parameter} there is open; measure "
+                    f"{LEAST_POINTS - values.size} more"
+                )
+        return "; ".join(asked)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KernelModels:
-    """Models of many kernels, segmented where they are; one object a kernel on demand.
+    """Models of many kernels, segmented where they are.
 
     Attributes
     ----------
     whole : ScalingModels
-    segmentations : Segmentations or PaperSegmentations
-    stretches : dict
-        From (first, one past the last) of points to the models of the kernels that have a segment
-        with a model there, and the kernels' numbers.
+    changed : dict
+        From the numbers of the kernels that are segmented to their models.
+    segmentations : Segmentations, PaperSegmentations or None
+        None over several parameters.
     """
 
     whole: ScalingModels
-    segmentations: Segmentations | PaperSegmentations
-    stretches: dict[tuple[int, int], tuple[NDArray[np.intp], ScalingModels]]
+    changed: dict[int, KernelModel]
+    segmentations: Segmentations | PaperSegmentations | None = None
 
     def __len__(self) -> int:
         return len(self.whole)
 
     def __getitem__(self, kernel: int) -> KernelModel:
-        model, segmentation = self.whole[kernel], self.segmentations[kernel]
-        own = segmentation.points
-        if not segmentation.changes:
-            part = Segment(low=own[0], high=own[-1], points=own.size, model=model)
-            return KernelModel(whole=model, segmentation=segmentation, segments=(part,))
-        segments = []
-        for stretch in segmentation.stretches():
-            side = None
-            if stretch.stop - stretch.start >= FEWEST:
-                side = self._side(kernel, stretch)
-            low, high = float(own[stretch.start]), float(own[stretch.stop - 1])
-            count = stretch.stop - stretch.start
-            segments.append(Segment(low=low, high=high, points=count, model=side))
-        return KernelModel(whole=model, segmentation=segmentation, segments=tuple(segments))
+        if kernel in self.changed:
+            return self.changed[kernel]
+        whole = self.whole[kernel]
+        if self.segmentations is not None:
+            verdict = self.segmentations[kernel]
+        else:
+            verdict = Segmentation(
+                verdict=SegmentVerdict.ONE, changes=(), excess=-np.inf, points=whole.points[:, 0]
+            )
+        return KernelModel(whole=whole, segmentation=verdict, segments=(segment_of(whole),))
 
-    def _side(self, kernel: int, stretch: slice) -> ScalingModel | None:
-        there = np.flatnonzero(np.isfinite(self.whole.observations.values[kernel]))
-        key = (int(there[stretch.start]), int(there[stretch.stop - 1]) + 1)
-        kernels, models = self.stretches[key]
-        row = int(np.searchsorted(kernels, kernel))
-        return models[row] if row < kernels.size and kernels[row] == kernel else None
+
+def segment_of(model: ScalingModel, axis: int = 0) -> Segment:
+    """Return the stretch of all points of a model."""
+    low, high = model.range[axis]
+    return Segment(low=low, high=high, points=model.values.size, model=model)
 
 
 def fit_segments(
@@ -192,32 +237,45 @@ def fit_segments(
     most = min(terms, 1) if method == "paper" else terms
     how: dict[str, Any] = {"space": space, "parameter": parameter, "terms": most}
     whole = fit_observations(observations, **how)
-    groups: dict[tuple[int, int], list[int]] = {}
-    for kernel in np.flatnonzero(found.segmented):
-        there = np.flatnonzero(np.isfinite(observations.values[kernel]))
-        verdict = found[int(kernel)]
-        for stretch in verdict.stretches() if verdict.changes else ():
-            if stretch.stop - stretch.start >= FEWEST:
-                key = (int(there[stretch.start]), int(there[stretch.stop - 1]) + 1)
-                groups.setdefault(key, []).append(int(kernel))
-    stretches = {}
-    for (begin, end), members in groups.items():
-        kernels = np.array(sorted(members), np.intp)
-        part = Observations(
-            points=observations.points[begin:end],
-            values=observations.values[kernels, begin:end],
-            shares=observations.shares[kernels, begin:end],
-            noise=observations.noise,
-            lone=observations.lone[kernels, begin:end],
-            scatter=observations.scatter,
-            own_scatter=None
-            if observations.own_scatter is None
-            else observations.own_scatter[kernels],
+    # Kernels with the same stretch are fitted together.
+    verdicts = {int(kernel): found[int(kernel)] for kernel in np.flatnonzero(found.segmented)}
+    ends = {
+        kernel: [stretch_ends(observations, kernel, each) for each in verdict.stretches()]
+        for kernel, verdict in verdicts.items()
+        if verdict.changes
+    }
+    models: dict[tuple[int, int], dict[int, ScalingModel]] = {}
+    for begin, end in sorted({each for stretches in ends.values() for each in stretches}):
+        kernels = np.array([kernel for kernel in ends if (begin, end) in ends[kernel]])
+        sides = models.setdefault((begin, end), {})
+        if end - begin >= FEWEST:
+            part = observations.part(kernels, slice(begin, end))
+            fitted = fit_observations(part, least_points=FEWEST, **how)
+            kept = np.flatnonzero(explained(fitted) | (end - begin >= LEAST_POINTS))
+            sides |= {int(kernels[row]): fitted[int(row)] for row in kept}
+    changed = {
+        kernel: KernelModel(
+            whole=whole[kernel],
+            segmentation=verdicts[kernel],
+            segments=tuple(
+                Segment(
+                    low=float(verdicts[kernel].points[stretch.start]),
+                    high=float(verdicts[kernel].points[stretch.stop - 1]),
+                    points=stretch.stop - stretch.start,
+                    model=models[key].get(kernel),
+                )
+                for stretch, key in zip(verdicts[kernel].stretches(), stretches, strict=True)
+            ),
         )
-        models = fit_observations(part, least_points=FEWEST, **how)
-        kept = np.flatnonzero(explained(models) | (end - begin >= LEAST_POINTS))
-        stretches[begin, end] = (kernels[kept], models.rows(kept))
-    return KernelModels(whole=whole, segmentations=found, stretches=stretches)
+        for kernel, stretches in ends.items()
+    }
+    return KernelModels(whole=whole, changed=changed, segmentations=found)
+
+
+def stretch_ends(observations: Observations, kernel: int, stretch: slice) -> tuple[int, int]:
+    """Return the first and one past the last of all points, of a stretch of a kernel's own."""
+    there = np.flatnonzero(np.isfinite(observations.values[kernel]))
+    return int(there[stretch.start]), int(there[stretch.stop - 1]) + 1
 
 
 def explained(models: ScalingModels) -> NDArray[np.bool_]:

@@ -41,19 +41,13 @@ LEAST_WINDOWED = 2 * LEAST_TOLD
 """Points from which parts of a stretch are judged as well."""
 MARGIN = 2.0
 """By what evidence in a part must exceed its threshold, as there are several parts."""
-CALIBRATED = 0.07
+CALIBRATED = 0.075
 """Standard error of values up to which thresholds are valid: somewhat less than that of the uniform
 noise of 15 % at which they are simulated (0.087), as other noise has longer tails."""
 NEAR = 2.0
 """Log likelihood short of the threshold from which a verdict is left open."""
 FREE = 7
 """Points that two growths with a free change explain whatever they are."""
-CERTAIN = (0.10, 0.112)
-"""Noise of series of one growth and of two, both with uniform noise of 15 %, is estimated to be up
-to the first; from the second, more is taken for granted."""
-GRANTED = 0.068
-"""Estimated noise that is taken for granted: chosen so that at most 1 % of sums of two terms over
-10 points, with normal noise of 15 and 30 %, are taken for segmented."""
 NORMAL = 0.6745
 """Median of the sizes of standard normal deviates."""
 
@@ -138,7 +132,9 @@ def segment(observations: Observations) -> Segmentations:
     observations : Observations
         Over one parameter.
     """
-    observations = replace(observations, unexplained=unexplained_noise(observations))
+    with_noise = replace(
+        observations, scatter=observations.scatter or unexplained_noise(observations)
+    )
     shape = observations.values.shape
     found = Segmentations(
         observations=observations,
@@ -153,7 +149,7 @@ def segment(observations: Observations) -> Segmentations:
             stretch, kernels = waiting.pop()
             if stretch.size < LEAST_TOLD or not kernels.size:
                 continue
-            judged = judge(observations, stretch, kernels)
+            judged = judge(with_noise, stretch, kernels)
             if stretch.size == own.size:
                 found.excess[kernels] = judged.excess
             split = kernels[judged.excess > 0.0]
@@ -290,10 +286,7 @@ def granted(
     with np.errstate(divide="ignore", invalid="ignore"):
         share = (np.nanmean(size, axis=1) / size[:, stretch].mean(axis=1)) ** (1.0 - gamma)
     share = np.where(np.isfinite(share), np.maximum(share, 1.0), 1.0)
-    repeated = observations.scatter * share / CALIBRATED
-    return np.asarray(
-        np.maximum(np.maximum(repeated, 1.0), granted_for(observations.unexplained * share))
-    )
+    return np.asarray(np.maximum(observations.scatter * share / CALIBRATED, 1.0))
 
 
 def unexplained_noise(observations: Observations) -> float:
@@ -346,9 +339,3 @@ def off_neighbours(points: NDArray[np.float64], values: NDArray[np.float64], gam
     size = np.abs(values[:, 1:-1]) ** gamma * level ** (1.0 - gamma)
     off = np.abs(values[:, 1:-1] - line) / size / np.sqrt(1.0 + before**2 + after**2)
     return float(np.median(off) / NORMAL)
-
-
-def granted_for(noise: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return how many times the floors of the evidence are granted to noise of this size."""
-    surely = np.clip((noise - CERTAIN[0]) / (CERTAIN[1] - CERTAIN[0]), 0.0, 1.0)
-    return np.asarray(1.0 + surely * (noise / GRANTED - 1.0))

@@ -90,20 +90,20 @@ class Segmentation:
             slice(a - common, b) for (a, b), common in zip(pairwise(borders), shared, strict=True)
         )
 
-    def explain(self) -> str:
-        """Say the verdict in a sentence."""
+    def explain(self, of: str = "") -> str:
+        """Say the verdict in a sentence; the parameter may be named, see `where`."""
         if self.verdict is SegmentVerdict.TOO_FEW:
             return f"{self.points.size} points are too few to tell a change; {LEAST_TOLD} are not"
         if not self.segmented:
             return str(self.verdict)
-        return "changes " + " and ".join(where(change) for change in self.changes)
+        return "changes " + " and ".join(where(change, of) for change in self.changes)
 
 
-def where(change: Change) -> str:
-    """Say where a change lies."""
+def where(change: Change, of: str = "") -> str:
+    """Say where a change lies, of a parameter that may be named: ``p = ``."""
     if change.low == change.high:
-        return f"at {change.low:g}"
-    text = f"between {change.low:g} and {change.high:g}"
+        return f"at {of}{change.low:g}"
+    text = f"between {of}{change.low:g} and {change.high:g}"
     low, high = change.likely
     if (low, high) != (change.low, change.high):
         text += f" (at 90 %: {low:g} to {high:g})"

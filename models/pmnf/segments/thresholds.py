@@ -58,7 +58,6 @@ def thresholds(points: NDArray[np.float64], gamma: float) -> NDArray[np.float64]
         of_split = np.max([tail_quantile(each, RATE_OF_SPLIT) for each in chance], axis=0)
         beyond = [tail_quantile((each - of_split).max(axis=(1, 2)), RATE) for each in chance]
         SIMULATED[key] = of_split + np.max(beyond)
-        SIMULATED[key].flags.writeable = False
     return SIMULATED[key]
 
 

@@ -5,8 +5,8 @@ then combined. Unlike there, several terms of a parameter stay in the race, hypo
 by the noise model, and each prediction has an interval.
 """
 
-from hindmost.models.pmnf.several.changes import JointChange, find_joint_changes
+from hindmost.models.pmnf.several.changes import find_joint_changes
 from hindmost.models.pmnf.several.fit import fit_parameters
 from hindmost.models.pmnf.several.held_out import HeldOut, foretell_outermost
 
-__all__ = ["HeldOut", "JointChange", "find_joint_changes", "fit_parameters", "foretell_outermost"]
+__all__ = ["HeldOut", "find_joint_changes", "fit_parameters", "foretell_outermost"]

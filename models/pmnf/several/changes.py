@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.models.pmnf.hypotheses import patterns
-from hindmost.models.pmnf.model import ScalingModel
 from hindmost.models.pmnf.models import ScalingModels
 from hindmost.models.pmnf.noise import NoiseKind
-from hindmost.models.pmnf.observations import LEAST_POINTS
+from hindmost.models.pmnf.segments.fit import KernelModel, segment_of
+from hindmost.models.pmnf.segments.segmentation import Change, Segmentation, SegmentVerdict
 from hindmost.models.pmnf.several.fit import search_products
 
 FLOOR = 0.03
@@ -31,54 +31,6 @@ TINY = 1e-12
 """Share of the mean below which a value is 0."""
 LEAST_VALUES, LEAST_SIDE = 2, 10
 """Values of the parameter, and points, that each side has at least."""
-LEAST_SHAPE = 3
-"""Values of the parameter from which a side tells how it grows with it."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JointChange:
-    """A change of behaviour at a value of one of several parameters.
-
-    Attributes
-    ----------
-    parameter : str
-    axis : int
-        Its number.
-    low, high : float
-        Neighbouring values of it between which the behaviour changes.
-    evidence : float
-        S, log likelihood.
-    sides : tuple of ScalingModel
-        The functions up to low and from high on.
-    """
-
-    parameter: str
-    axis: int
-    low: float
-    high: float
-    evidence: float
-    sides: tuple[ScalingModel, ScalingModel]
-
-    def side(self, at: tuple[float, ...]) -> ScalingModel:
-        """Return the function that is valid at a point."""
-        return self.sides[at[self.axis] > 0.5 * (self.low + self.high)]
-
-    def place(self) -> str:
-        """Say where the behaviour changes."""
-        return f"between {self.parameter} = {self.low:g} and {self.high:g}"
-
-    def advice(self) -> str:
-        """Say on which side more values of the parameter are needed; empty if on none."""
-        asked = []
-        for model in self.sides:
-            values = np.unique(model.points[:, self.axis])
-            if values.size < LEAST_SHAPE:
-                asked.append(
-                    f"only {values.size} values of {self.parameter} from {values[0]:g} to "
-                    f"{values[-1]:g}: how it grows with {self.parameter} there is open; measure "
-                    f"{LEAST_POINTS - values.size} more"
-                )
-        return "; ".join(asked)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +43,7 @@ class Split:
     before: NDArray[np.bool_]
 
 
-def find_joint_changes(models: ScalingModels) -> dict[int, JointChange]:
+def find_joint_changes(models: ScalingModels) -> dict[int, KernelModel]:
     """Look for a change in each kernel, at any value of any parameter.
 
     Parameters
@@ -102,7 +54,8 @@ def find_joint_changes(models: ScalingModels) -> dict[int, JointChange]:
     Returns
     -------
     dict
-        From the numbers of kernels that change to their likeliest change.
+        From the numbers of kernels that change to their models on both sides of the likeliest
+        change.
     """
     found = {}
     for there, kernels in patterns(models.observations.values):
@@ -110,21 +63,27 @@ def find_joint_changes(models: ScalingModels) -> dict[int, JointChange]:
         evidence = evidence_of_splits(models, there, kernels, splits)
         if not splits:
             continue
-        best = evidence.argmax(axis=1)
+        best, whole = evidence.argmax(axis=1), np.flatnonzero(there)
         for row in np.flatnonzero(evidence.max(axis=1) > LEAST_EVIDENCE):
             split, kernel = splits[best[row]], int(kernels[row])
-            whole = np.flatnonzero(there)
-            sides = tuple(
-                fit_part(models, np.array([kernel]), whole[part], models.observations.noise.kind)[0]
-                for part in (split.before, ~split.before)
+            parts = (whole[split.before], whole[~split.before])
+            sides = [
+                fit_part(models, np.array([kernel]), part, models.observations.noise.kind)[0]
+                for part in parts
+            ]
+            change = Change(
+                low=split.low, high=split.high, first=parts[0].size, likely=(split.low, split.high)
             )
-            found[kernel] = JointChange(
-                parameter=models.parameters[split.axis],
+            found[kernel] = KernelModel(
+                whole=models[kernel],
+                segmentation=Segmentation(
+                    verdict=SegmentVerdict.SEGMENTED,
+                    changes=(change,),
+                    excess=float(evidence[row, best[row]]) - LEAST_EVIDENCE,
+                    points=np.unique(models.observations.table[there, split.axis]),
+                ),
+                segments=tuple(segment_of(side, split.axis) for side in sides),
                 axis=split.axis,
-                low=split.low,
-                high=split.high,
-                evidence=float(evidence[row, best[row]]),
-                sides=(sides[0], sides[1]),
             )
     return found
 
@@ -184,16 +143,7 @@ def fit_part(
     models: ScalingModels, kernels: NDArray[np.intp], points: NDArray[np.intp], kind: NoiseKind
 ) -> ScalingModels:
     """Fit one function to some points of some kernels under a kind of noise."""
-    observations = models.observations
-    some = np.ix_(kernels, points)
-    part = replace(
-        observations,
-        points=observations.points[points],
-        values=observations.values[some],
-        shares=observations.shares[some],
-        lone=observations.lone[some],
-        own_scatter=None if observations.own_scatter is None else observations.own_scatter[kernels],
-    )
+    part = models.observations.part(kernels, points)
     hypotheses = search_products(part.points, part.values, part.shares, kind, models.space)
     return replace(models, observations=part, hypotheses=hypotheses)
 

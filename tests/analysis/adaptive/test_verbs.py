@@ -149,7 +149,7 @@ def test_the_report_has_tables_figures_verdicts_and_the_load(folder: Path, tmp_p
     html = page.read_text()
     table = html.split("<table>")[1].split("</table>")[0]
     row = re.findall(r"<td[^>]*>([^<]*)", table.split("<tr>")[2])
-    assert row[:3] == ["timing-a, 1 rank", "2", "0.1, 0.2"]
+    assert row[:3] == ["timing-a, 1 rank", "2", "0.1 before, 0.2 after"]
     assert float(row[3]) == 0.0  # replays alike to the last bit have no floor
     assert row[4:] == ["6.0 ± 0.0", "5.0 ± 0.0", "3.0 ± 0.0", "2.0 ± 0.0"]
     assert WORDS in html

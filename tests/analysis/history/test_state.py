@@ -86,17 +86,6 @@ def test_a_confirmed_change_stays_until_later_nights_refute_it(tmp_path: Path) -
     assert study.judged[0].log[-1].kind == "withdrawn"
 
 
-def test_several_nights_at_once_are_fed_one_by_one(tmp_path: Path) -> None:
-    values = spiked()
-    slow, fast = tmp_path / "slow", tmp_path / "fast"
-    for path in (slow, fast):
-        after(series(values[:20]), path)
-    for night in range(20, NIGHTS):
-        after(series(values[: night + 1]), slow)
-    after(series(values), fast)
-    assert slow.read_text() == fast.read_text()
-
-
 def test_the_same_nights_again_change_nothing(tmp_path: Path) -> None:
     path = tmp_path / "state"
     after(series(stepped(0)), path)

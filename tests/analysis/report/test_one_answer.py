@@ -52,7 +52,15 @@ def json_of(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize(
     ("change", "latency_s"),
-    [(np.copy, 4e-5), (unequal, 1e-6), (detoured, 4e-5), (both, 1e-6), (drifting, 4e-5)],
+    [
+        (np.copy, 4e-5),
+        *(
+            pytest.param(*each, marks=pytest.mark.slow)
+            for each in ((unequal, 1e-6), (detoured, 4e-5))
+        ),
+        (both, 1e-6),
+        (drifting, 4e-5),
+    ],
 )
 def test_whatif_and_report_save_the_same(
     change: Any,
@@ -88,7 +96,7 @@ def test_whatif_and_report_save_the_same(
         assert f"{seconds(each['interval_s'][0])} to {seconds(each['interval_s'][1])}" in cells
 
 
-CHANGES: tuple[Any, ...] = (np.copy, unequal, detoured, both, drifting)
+CHANGES: tuple[Any, ...] = (np.copy, both, drifting)
 LOOP = {**ATTACHED, "solves": 0}
 
 

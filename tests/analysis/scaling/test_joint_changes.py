@@ -43,8 +43,8 @@ def test_the_change_is_told(study: ScalingStudy) -> None:
     (line,) = [each for each in kernel_lines(metric, [changed]) if "cache" in each]
     assert line.startswith("cache: changes between n = 40 and 80")
     assert "n from 80" in models_text(changed.kernel, study.target.at)
-    assert changed.kernel.joint is not None
-    assert one.kernel.joint is None
+    assert changed.kernel.segmentation.segmented
+    assert not one.kernel.segmentation.segmented
     truth = 4.0 * (1.0 + 0.1 * study.target.at[0] * study.target.at[1])
     assert changed.predicted == pytest.approx(truth, rel=0.1)
     assert changed.low < changed.predicted < changed.high
@@ -76,9 +76,10 @@ def test_figures_have_the_side_that_is_drawn(study: ScalingStudy, tmp_path: Path
     (metric,) = study.metrics
     kernels = {each.series.kernel: each for each in metric.kernels(metric.order)}
     changed = kernels["cache"]
-    assert changed.joint is not None
+    last = changed.segments[-1].model
+    assert last is not None
     chart = scaling_chart(changed, study.target)
-    assert any(changed.joint.sides[1].expression() in part.name for part in chart.series)
+    assert any(last.expression() in part.name for part in chart.series)
 
 
 def test_intervals_beyond_the_points_are_as_wide_as_held_out_points_need() -> None:
@@ -92,7 +93,7 @@ def test_intervals_beyond_the_points_are_as_wide_as_held_out_points_need() -> No
     for at, wider in (("p=16,n=80", False), ("p=64,n=160", True)):
         study = study_scaling(experiment, at=at)
         (kernel,) = study.metrics[0].at_target(study.metrics[0].order)
-        low, high = kernel.kernel.interval(np.array([study.target.at]), 0.9)
+        low, high = kernel.kernel.interval(np.array([study.target.at]), level=0.9)
         assert bool(kernel.high > 1.5 * high[0]) is wider
         assert bool(kernel.low < low[0] / 1.5) is wider
     (told,) = study_json(study)["held_out"]

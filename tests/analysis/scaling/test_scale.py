@@ -269,7 +269,7 @@ def test_figures_have_their_numbers_beside_them(
         high = np.array([row for row in rows[band] if not np.isnan(row[0])])
         assert np.isnan(high[drawn[:, 0] > points[-1], 1]).all() == foretold
         np.testing.assert_allclose(
-            high[inside, 1], kernel.interval(drawn[inside, :1], 0.9)[1], rtol=1e-6
+            high[inside, 1], kernel.interval(drawn[inside, :1], level=0.9)[1], rtol=1e-6
         )
         assert ("foretold" in rows) == foretold
         if foretold:
@@ -283,7 +283,11 @@ def test_figures_have_their_numbers_beside_them(
             assert ahead[[0, -1], 0] == pytest.approx([points[-1], 40.0])
             assert ahead[-1, 1] == pytest.approx(standing.predicted)
             assert np.isin(f"{standing.high:.6g}", [f"{y:.6g}" for _, y in rows["foretold, 90 %"]])
-        assert ("change" in rows) == kernel.segmented == (kernel.series.kernel == "main->f")
+        assert (
+            ("change" in rows)
+            == kernel.segmentation.segmented
+            == (kernel.series.kernel == "main->f")
+        )
     capsys.readouterr()
 
 

@@ -65,7 +65,7 @@ def test_batched_predictions_and_intervals_are_those_of_single_kernels(tmp_path:
         assert len(metric.batches) == 1
         for standing in metric.at_target(metric.order):
             kernel = standing.kernel
-            assert kernel.segmented == (kernel.series.kernel == "main->changed")
+            assert kernel.segmentation.segmented == (kernel.series.kernel == "main->changed")
             alone = fit_segments(
                 kernel.series.points[:, 0], kernel.series.values[None], noise="multiplicative"
             )[0]
@@ -89,8 +89,7 @@ def test_figure_1_of_the_paper(tmp_path: Path) -> None:
     metric = metric_of(path, method="paper")
     kernel = metric.at_target(metric.order)[0].kernel
     assert kernel.whole.expression() == "1.649 + 3.971 * log2(p)^2"
-    assert kernel.model is not None
-    assert kernel.model.segmentation.pattern == "001110"
+    assert kernel.segmentation.pattern == "001110"
     assert [(change.low, change.high) for change in kernel.changes] == [(6.0, 6.0)]
     assert [each.model.expression() for each in kernel.segments if each.model] == [
         "1 * p^2",
@@ -145,7 +144,7 @@ def test_the_default_finds_the_same_change(tmp_path: Path) -> None:
     path = write_text(tmp_path / "e.txt", {"f": figure_1}, points=np.arange(1.0, 11.0))
     metric = metric_of(path)
     kernel = metric.at_target(metric.order)[0].kernel
-    assert kernel.segmented
+    assert kernel.segmentation.segmented
     # At 6 the two functions meet, so that the change may lie on either side of it.
     assert {kernel.changes[0].low, kernel.changes[0].high} & {6.0}
     assert float(metric.predicted[0]) == pytest.approx(70.0)

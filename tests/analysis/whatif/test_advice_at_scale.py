@@ -171,7 +171,8 @@ def test_deeper_pipelines_apply_to_the_pipelined_solver(
 def test_what_to_measure_and_what_is_assumed_are_said(
     files: list[Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["whatif", str(files[0]), "--against", str(files[1]), *SCALE]) == 0
+    words = ("--ranks", "256", *SCALE[2:])
+    assert main(["whatif", str(files[0]), "--against", str(files[1]), *words]) == 0
     printed = " ".join(capsys.readouterr().out.split())
     assert "To be surer, record 3 repeats of each solver" in printed
     assert "The slowest of 256 ranks is rarer than what 400 iterations of 4 ranks show" in printed

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.harness.adaptive.meshes import uniform
-from tests.harness.adaptive.physics.riemann import Gas, exact_solution
 
+from hindmost.documents import parse_document
 from hindmost.errors import UsageError
-from hindmost.harness.adaptive.decks import DECKS, Deck, find_deck, parse_base, parse_deck
+from hindmost.harness.adaptive.decks import DECKS, Deck, deck_of, find_deck, parse_base
 
 LEAST = """\
 name = "mine"
@@ -25,6 +25,10 @@ spacing = 0.1
 levels = 1
 steps = 5
 """
+
+
+def parse_deck(text: str, source: str) -> Deck:
+    return deck_of(parse_document(text, source, UsageError))
 
 
 @pytest.mark.parametrize("name", DECKS.names)
@@ -53,14 +57,8 @@ def test_fields_that_are_not_named_are_filled_in(tmp_path: Path) -> None:
     [
         ("steps = 5", "step = 5", r"mine: step is unknown; did you mean steps.*name, .*st"),
         ("steps = 5", "steps = 0", r"mine: steps is 0; allowed: a whole number from 1 to"),
-        ("steps = 5", "steps = 5.0", r"mine: steps is 5.0; allowed: a whole number"),
-        ("steps = 5", "steps = true", r"mine: steps is true; allowed: a whole number"),
-        ("steps = 5", "", r"mine: steps is missing"),
-        ("steps = 5", "steps = = 5", r"mine: not TOML: Invalid value"),
-        ("steps = 5", "steps = 5\n[heat]\non = 1", r"mine: heat is .*allowed: true or false"),
         ('"mine"', '"my deck/1"', r'mine: name is "my deck/1"; allowed: letters, digits'),
         ("= 0.1", "= nan", r"mine: spacing is NaN; allowed: a finite number above 0"),
-        ("= 0.1", "= inf", r"spacing is Infinity; allowed: a finite number above 0"),
         ("levels = 1", "levels = 11", r"mine: levels is 11; allowed: a whole number from"),
         ("rows = 4", "rows = 40000", r"rows is 40000; allowed: a whole number from 1 to 32768"),
         ("levels = 1", "levels = 1\ncfl = 1.5", r"mine: cfl is 1.5; allowed: a finite number"),
@@ -140,10 +138,10 @@ def test_the_shock_of_the_timing_decks_is_one_shock() -> None:
     deck = DECKS["timing-a"]
     mesh = uniform(64, 64)
     rho, mx, _, energy = deck.state((64, 64), mesh.i, mesh.j, mesh.level)[0]
-    behind = Gas(density=rho, velocity=mx / rho, pressure=0.4 * (energy - 0.5 * mx * mx / rho))
-    ahead = Gas(density=1.0, velocity=0.0, pressure=1.0)
-    speed = 2 * np.sqrt(1.4)  # Mach 2
-    ray = speed * np.array([0.2, 0.999, 1.001])
-    density, _, pressure = exact_solution(behind, ahead, gamma=1.4, ray=ray)
-    assert density == pytest.approx([8 / 3, 8 / 3, 1], rel=1e-12)
-    assert pressure == pytest.approx([4.5, 4.5, 1], rel=1e-12)
+    u, speed = mx / rho, 2 * np.sqrt(1.4)  # Mach 2
+    p = 0.4 * (energy - 0.5 * mx * u)
+    assert (rho, p) == pytest.approx((8 / 3, 4.5))
+    # Rankine and Hugoniot: what goes into the shock comes out of it.
+    assert rho * (u - speed) == pytest.approx(-speed)
+    assert p + rho * (u - speed) ** 2 == pytest.approx(1.0 + speed**2)
+    assert (energy + p) * (u - speed) + speed * p == pytest.approx((2.5 + 1.0) * -speed + speed)

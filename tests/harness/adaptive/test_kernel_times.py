@@ -6,8 +6,8 @@ import pytest
 from tests.alone import ALONE
 
 from hindmost.harness.adaptive import kernel_times
-from hindmost.harness.adaptive.kernel_times import Sums, heat_phases, measure
-from hindmost.harness.adaptive.phases import Phase, PhaseClock
+from hindmost.harness.adaptive.kernel_times import heat_costs, measure
+from hindmost.harness.adaptive.phases import PhaseClock
 
 
 def test_what_it_ran_on_is_told_not_what_it_was_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -37,15 +37,12 @@ def test_the_mesh_comes_near_to_what_is_wanted(cells: int) -> None:
 def test_heat_is_shared_between_iterations_and_solves() -> None:
     # 100 cells, 40 solves of 7 iterations: 2 ns an iteration and 9 ns a solve.
     seconds = 100 * (280 * 2e-9 + 40 * 9e-9)
-    sums = Sums(seconds={Phase.HEAT: seconds}, iterations=28_000, solves=4000)
-    assert heat_phases(sums, 2e-9) == pytest.approx({"heat": 2e-9, "heat-solve": 9e-9})
+    assert heat_costs(seconds, 28_000, 4000, 2e-9) == pytest.approx((2e-9, 9e-9))
     # Whatever the time of an iteration was found to be, the whole is what cycles took.
     for found in (1e-9, 3e-9, 5e-9):
-        shared = heat_phases(sums, found)
-        whole = 28_000 * shared["heat"] + 4000 * shared["heat-solve"]
-        assert whole == pytest.approx(seconds, rel=1e-2)
-    unknown = heat_phases(sums, 0.0)
-    assert unknown["heat"] == pytest.approx(seconds / 28_000)
-    assert unknown["heat-solve"] < 0.01 * unknown["heat"]
-    none = Sums(seconds={Phase.HEAT: 100 * 40 * 9e-9}, solves=4000)
-    assert heat_phases(none, 2e-9) == pytest.approx({"heat": 2e-9, "heat-solve": 9e-9})
+        each_s, solve_s = heat_costs(seconds, 28_000, 4000, found)
+        assert 28_000 * each_s + 4000 * solve_s == pytest.approx(seconds, rel=1e-2)
+    each_s, solve_s = heat_costs(seconds, 28_000, 4000, 0.0)
+    assert each_s == pytest.approx(seconds / 28_000)
+    assert solve_s < 0.01 * each_s
+    assert heat_costs(100 * 40 * 9e-9, 0.0, 4000, 2e-9) == pytest.approx((2e-9, 9e-9))

@@ -40,15 +40,11 @@ def test_what_is_said_of_the_machine_is_one_line() -> None:
     [
         ({"every": 0}, "--every 0: give a number of at least 1"),
         ({"most": 0}, "--most 0: give a number of at least 1"),
-        ({"every": 1 << 63}, "at most 9,223,372,036,854,775,807"),
-        ({"most": 1 << 63}, "at most 9,223,372,036,854,775,807"),
-        ({"seed": -(1 << 63)}, "--seed -9223372036854775808: give a number of at most"),
         ({"memory": "much"}, "--memory much: write a size as 256MB"),
         ({"memory": "3kB"}, "--memory 3kB: give at least 1MiB"),
         ({"iterate_at": "MPI_Alreduce"}, "unknown MPI call 'MPI_Alreduce'; did you mean MPI_All"),
         ({"iterate_at": "MPI_Bcast:x"}, "'x' is not a number of calls"),
         ({"iterate_at": "MPI_Bcast:\u00b2"}, "'\u00b2' is not a number of calls"),
-        ({"iterate_at": f"MPI_Bcast:{1 << 63}"}, "is not a number of calls"),
         ({"only": "a\nb"}, "cannot contain a line end"),
         (
             {"iterate_at": "MPI_Bcast", "only": "ice_", "most": 2},

@@ -1,9 +1,8 @@
-"""SAGE, and the machines of the paper as far as it describes them: table 2, QSnet-1."""
+"""The machines of the paper as far as it describes them: table 2, QSnet-1."""
 
 from __future__ import annotations
 
 from hindmost.models.adaptive.machine import Machine, Network
-from hindmost.models.adaptive.offline import Application, Count, Exchange
 from hindmost.models.simulation.network import Link, Piece
 
 
@@ -36,23 +35,3 @@ ITANIUM_2 = Machine(
     network=qsnet(5.0, (7.6, 8.9), (11.0, 4.6)),
 )
 """32 nodes of two 1.3 GHz processors; its grind curve is a figure, not a table."""
-
-
-def sage(*, real: float, integer: float, reductions: float) -> Application:
-    """Return SAGE's form: T_GScomm of reals (8 B) and integers (4 B), T_allreduce.
-
-    Parameters
-    ----------
-    real, integer : float
-        Gathers and scatters per cycle: some hundreds.
-    reductions : float
-        Allreduces per cycle.
-    """
-    return Application(
-        name="sage",
-        exchanges=(
-            Exchange(count=Count(per_cycle=real), bytes_per_cell=8.0, directions=1),
-            Exchange(count=Count(per_cycle=integer), bytes_per_cell=4.0, directions=1),
-        ),
-        reductions=Count(per_cycle=reductions),
-    )

@@ -50,7 +50,7 @@ def stopped(law: CycleLaw, seed: int, *, model: OfflineModel | None) -> tuple[bo
 
 
 @pytest.mark.parametrize("law", LAWS.values(), ids=LAWS)
-@pytest.mark.parametrize("probed", [False, True])
+@pytest.mark.parametrize("probed", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_200_limits_at_one_percent(law: CycleLaw, probed: bool, model_of: Model) -> None:
     model = model_of(law, pace=1.1) if probed else None
     ends = [stopped(law, seed, model=model) for seed in range(200)]

@@ -132,13 +132,8 @@ def test_missed_work_that_ends_leaves_the_level_where_it_was(
     ("old", "new", "usual", "kind", "words"),
     [
         (0.0, 2.0, False, CycleKind.SLOWER, "slower: 2.00x its baseline time."),
-        (2.0, 3.0, False, CycleKind.SLOWER, "slower: 3.00x its baseline time (before: 2.00x)."),
-        (0.3, 0.5, False, CycleKind.SLOWER, "slower: 0.50x its baseline time (before: 0.30x)."),
         (0.5, 2.0, False, CycleKind.SLOWER, "slower: 2.00x its baseline time (before: 0.50x)."),
         (0.5, 1.01, True, CycleKind.SLOWER, "back at its baseline (before: 0.50x)."),
-        (0.0, 0.5, False, CycleKind.FASTER, "faster: 0.50x its baseline time."),
-        (0.5, 0.3, False, CycleKind.FASTER, "faster: 0.30x its baseline time (before: 0.50x)."),
-        (3.0, 2.0, False, CycleKind.FASTER, "faster: 2.00x its baseline time (before: 3.00x)."),
         (2.0, 0.5, False, CycleKind.FASTER, "faster: 0.50x its baseline time (before: 2.00x)."),
         (2.0, 1.01, True, CycleKind.FASTER, "back at its baseline (before: 2.00x)."),
     ],

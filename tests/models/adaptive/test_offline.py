@@ -6,14 +6,16 @@ from typing import Any
 
 import pytest
 from tests.models.adaptive.machines import DECK, PLAIN, phases, with_grind
-from tests.models.adaptive.paper import ALPHASERVER_ES40, ITANIUM_2, sage
+from tests.models.adaptive.paper import ALPHASERVER_ES40, ITANIUM_2
 
 from hindmost.errors import DataError, UsageError
 from hindmost.models.adaptive.machine import EventCost, GrindPoint, Machine
 from hindmost.models.adaptive.offline import (
     Application,
+    Count,
+    Exchange,
     OfflineModel,
-    slab_surface,
+    curve_surface,
 )
 from hindmost.models.adaptive.predictors import Offline
 from hindmost.models.adaptive.work import PHASES, Spent, Work
@@ -114,31 +116,22 @@ def test_balance_is_the_look_and_one_message_of_what_moves() -> None:
         assert phases(model, WORK)["balance"] == pytest.approx(5e-6 + message_s)
 
 
-@pytest.mark.parametrize("ranks", [4, 16, 64])
-def test_sage_on_the_machines_of_the_paper(ranks: int) -> None:
-    # T_GScomm = C (f_r T(8 S) + f_i T(4 S)) and T_allreduce = f 2 ceil(log2 P) T(8), by hand: only
-    # the machine changes.
-    application, cells = sage(real=300, integer=20, reductions=100), 4000
-    surface = min((cells * ranks) ** (2 / 3), cells / 2)
-    distance = {4: 1, 16: 1, 64: 3}[ranks]
-    for machine, latency_s, per_byte_s, small_s, per_node in (
-        (ALPHASERVER_ES40, 8.1e-6, 5.0e-9, 5.6e-6, 4),
-        (ITANIUM_2, 11.0e-6, 4.6e-9, 5.0e-6, 2),
-    ):
-        model = OfflineModel(
-            machine=with_grind(machine, hydro=1e-6),
-            application=application,
-            surface_of=slab_surface,
-            ranks=ranks,
-        )
-        times = phases(model, Work(cells=cells))
-        each = surface / distance
-        gather_s = 300 * (latency_s + 8 * each * per_byte_s)
-        gather_s += 20 * (latency_s + 4 * each * per_byte_s)
-        factor = 1 if ranks <= per_node else min(distance, per_node)
-        assert times["halo"] == pytest.approx(factor * distance * gather_s)
-        trees = {4: 4, 16: 8, 64: 12}[ranks]
-        assert times["reduction"] == pytest.approx(100 * trees * small_s)
+@pytest.mark.parametrize(("ranks", "trees", "sharing"), [(4, 4, 1), (16, 8, 4), (64, 12, 4)])
+def test_on_the_machine_of_the_paper_ranks_of_a_node_share_its_way_out(
+    ranks: int, trees: int, sharing: int
+) -> None:
+    # T_GScomm = C f T(32 S) and T_allreduce = f 2 ceil(log2 P) T(8), by hand from table 2.
+    machine = with_grind(ALPHASERVER_ES40, hydro=1e-6)
+    deck = Application(
+        name="deck",
+        exchanges=(Exchange(count=Count(per_cycle=300), bytes_per_cell=32.0),),
+        reductions=Count(per_cycle=100),
+    )
+    times = phases(on(ranks, machine=machine, application=deck), Work(cells=4000))
+    surface, messages = curve_surface(4000, ranks)[:2]
+    message_s = 8.1e-6 + 32 * surface / messages * 5e-9
+    assert times["halo"] == pytest.approx(300 * sharing * messages * message_s)
+    assert times["reduction"] == pytest.approx(100 * trees * 5.6e-6)
 
 
 def test_refusals() -> None:

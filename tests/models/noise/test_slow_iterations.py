@@ -42,7 +42,9 @@ def test_quiet_runs_have_no_groups(phi: float) -> None:
     assert stats.binomtest(false, runs, 0.01, alternative="greater").pvalue > 0.01
 
 
-@pytest.mark.parametrize("law", ["cauchy", "rare detours", "coarse clock"])
+@pytest.mark.parametrize(
+    "law", ["cauchy", pytest.param("rare detours", marks=pytest.mark.slow), "coarse clock"]
+)
 def test_heavy_tails_and_ties_are_no_groups(law: str) -> None:
     random = np.random.default_rng(9)
     false = 0

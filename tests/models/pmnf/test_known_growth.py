@@ -49,8 +49,8 @@ def test_a_dense_factorisation_has_one_behaviour() -> None:
     truth = np.tile(0.01 + 2e-9 * sizes**3, (40, 1))
     values = measured(np.random.default_rng(11), truth, noise=0.05, repetitions=3)
     found = fit_segments(sizes, np.concatenate([truth[:1, :, None].repeat(3, axis=2), values]))
-    assert not found.segmentations.segmented.any()
-    assert found[0].last.form.leading == (CUBE,)
+    assert not found.changed
+    assert found[0].whole.form.leading == (CUBE,)
 
 
 def test_a_factorisation_after_a_change_is_cubic() -> None:
@@ -58,7 +58,7 @@ def test_a_factorisation_after_a_change_is_cubic() -> None:
     values = np.where(sizes < 450.0, 4e-5 * sizes, 5.0 + 2e-8 * sizes**3)
     found = fit_segments(sizes, values, noise="multiplicative")[0]
     assert len(found.segmentation.changes) == 1
-    assert found.last.form.leading == (CUBE,)
+    assert found.model_at([1000.0]).form.leading == (CUBE,)
 
 
 def test_a_factorisation_shared_by_ranks_is_cubic() -> None:

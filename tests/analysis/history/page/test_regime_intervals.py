@@ -37,7 +37,10 @@ def regimes(nights: int, rho: float) -> list[Regime]:
     return [each.regimes[0] for each in found if len(each.regimes) == 1 and not each.trends]
 
 
-@pytest.mark.parametrize(("nights", "rho", "estimated"), [(12, 0.0, 0.0), (60, 0.5, 0.04)])
+@pytest.mark.parametrize(
+    ("nights", "rho", "estimated"),
+    [pytest.param(12, 0.0, 0.0, marks=pytest.mark.slow), (60, 0.5, 0.04)],
+)
 def test_intervals_cover_as_often_as_they_say(nights: int, rho: float, estimated: float) -> None:
     # How much nights resemble the last is estimated, from below: that costs a little more.
     found = regimes(nights, rho)

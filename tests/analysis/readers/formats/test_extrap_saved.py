@@ -91,6 +91,7 @@ OBJECTS = FILES["values/0.vals"].replace(b"<f8", b"|O8")
         (archive(FILES | {"values/0.indx": FILES["values/0.indx"][:40]}), "out of bounds"),
         (archive(FILES | {"values/0.vals": OBJECTS}), "Object arrays cannot be loaded"),
     ],
+    ids=range(8),  # the bytes of an archive have the time at which it was made
 )
 def test_what_is_wrong_with_a_file_is_said(tmp_path: Path, data: bytes, words: str) -> None:
     with pytest.raises(DataError, match=words):

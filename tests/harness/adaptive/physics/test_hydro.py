@@ -8,14 +8,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from tests.harness.adaptive.meshes import areas, centres, two_levels, uniform
-from tests.harness.adaptive.physics.riemann import Gas, exact_solution
+from tests.harness.adaptive.physics.sod import GAMMA, sod_density
 
 from hindmost.harness.adaptive.mesh.patch import Patch
 from hindmost.harness.adaptive.physics.flow import Hydro
 
-GAMMA = 1.4
-HIGH = Gas(density=1.0, velocity=0.0, pressure=1.0)
-LOW = Gas(density=0.125, velocity=0.0, pressure=0.1)
 END = 0.2
 State = NDArray[np.float64]
 
@@ -43,7 +40,7 @@ def tube_error(mesh: Patch, spacing: float, axis: int = 0) -> float:
     zero = np.zeros(along.size)
     state = state_of(np.where(left, 1.0, 0.125), zero, zero, np.where(left, 1.0, 0.1))
     run(Hydro(mesh, spacing=spacing, gamma=GAMMA), state, until=END)
-    exact, _, _ = exact_solution(HIGH, LOW, gamma=GAMMA, ray=(along - 0.5) / END)
+    exact = sod_density((along - 0.5) / END)
     weight = areas(mesh, spacing)
     return float(np.sum(weight * abs(state[:, 0] - exact)) / weight.sum())
 

@@ -31,19 +31,17 @@ def noisy(truth: NDArray[np.float64], count: int, noise: float) -> NDArray[np.fl
 def test_a_change_in_one_parameter_is_found(parameter: str, noise: str | None) -> None:
     values = noisy(KINDS[parameter], 10, 0.05)
     found = find_joint_changes(fit_parameters(GRID, values, noise=noise))
-    right = [(each.parameter, each.low, each.high) for each in found.values()]
+    right = [(each.parameter, each.changes[0].low, each.changes[0].high) for each in found.values()]
     assert len(right) >= 9
     assert right.count((parameter, *PLACES[parameter])) >= 9
 
 
 def test_each_side_has_its_function() -> None:
     change = find_joint_changes(fit_parameters(GRID, noisy(KINDS["p"], 1, 0.02)))[0]
-    assert change.side((4.0, 100.0)) is change.sides[0]
-    assert change.side((16.0, 100.0)) is change.sides[1]
-    below = change.side((3.0, 640.0)).predict(np.array([[3.0, 640.0]]))[0]
-    above = change.side((64.0, 640.0)).predict(np.array([[64.0, 640.0]]))[0]
-    assert (below, above) == (pytest.approx(192.0, rel=0.05), pytest.approx(212.0, rel=0.05))
-    assert change.place() == "between p = 4 and 8"
+    at = np.array([[4.0, 100.0], [16.0, 100.0], [3.0, 640.0], [64.0, 640.0]])
+    assert change.numbers_at(at).tolist() == [0, 1, 0, 1]
+    assert change.predict(at)[2:] == pytest.approx([192.0, 212.0], rel=0.05)
+    assert change.places() == "between p = 4 and 8"
     assert change.advice() == (
         "only 2 values of p from 2 to 4: how it grows with p there is open; measure 3 more"
     )
@@ -74,4 +72,4 @@ def test_kernels_without_some_points_are_judged_on_those_they_have() -> None:
     found = find_joint_changes(fit_parameters(GRID, values))
     assert {each.parameter for each in found.values()} == {"p"}
     assert sorted(found) == [0, 1]
-    assert sum(model.values.size for model in found[1].sides) == np.isfinite(values[1]).sum()
+    assert sum(part.points for part in found[1].segments) == np.isfinite(values[1]).sum()
