@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hindmost.analysis.history.pairing import FEWEST
 from hindmost.analysis.history.ratio import Ratio
 from hindmost.analysis.history.ratio_history import RatioHistory
 from hindmost.analysis.readers.history import NightlySeries, SeriesName
@@ -16,8 +17,6 @@ from hindmost.text import counted
 ALPHA = 0.05
 WIDE = 2.0
 """Factor from which on results of one side differ widely, and an interval decides nothing."""
-FEW = 3
-"""With fewer observations on a side, a remark says that the interval is wide."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,9 +148,9 @@ class ComparedSeries:
                 f"not significant among {self.comparisons} comparisons ({p_words(ratio.p_value)}, "
                 f"{p_number(self.p_adjusted or 1.0)} adjusted): {sentence.rpartition(', ')[0]}"
             )
-        if self.by_spread and ratio.freedom < FEW - 1:
+        if self.by_spread and ratio.freedom < FEWEST - 1:
             sentence += "; few repetitions"
-        if min(self.pairs) < FEW and not self.by_spread:
+        if min(self.pairs) < FEWEST and not self.by_spread:
             sentence += f"; few data ({self.pairs[0]} and {self.pairs[1]})"
         return sentence + self.changed_words()
 

@@ -14,7 +14,7 @@ from hindmost.errors import UsageError
 from hindmost.text import choose
 
 FEWEST = 3
-"""Least number of pairs for a paired comparison."""
+"""Least number of pairs for a paired comparison; fewer data on a side are said to be few."""
 COVERED = 0.5
 """Least share of the shorter series that must have a pair."""
 

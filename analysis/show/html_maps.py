@@ -101,7 +101,7 @@ def map_legend(heat_map: HeatMap) -> Markup:
     return rendered(
         "show/charts.html",
         "map_legend",
-        axis=f"{coarse.y_label}; {coarse.what}",
+        axis=f"{coarse.what}, by {coarse.y_label}",
         low=low,
         high=high,
         far=f"{FAR_BEYOND:g}" if far else "",

@@ -24,7 +24,6 @@ from hindmost.models.changepoint.robust.noise import Noise
 from hindmost.models.changepoint.robust.placement import place_interval
 from hindmost.models.changepoint.robust.segments import (
     FIRST,
-    MOVE,
     SHORTEST,
     Rules,
     Seam,
@@ -90,7 +89,7 @@ def detect_robustly(
         alpha=min(alpha, 1.0 - level),
         keep=max(min(keep, 1.0 - level), min(alpha, 1.0 - level)),
         least=least,
-        is_kept=series.is_confirmed(MOVE),
+        is_kept=series.is_confirmed(WITHIN),
     )
     segments, noise = find_segments(series.logs, series.day, rules)
     seams = [compare(left, right) for left, right in pairwise(segments)]

@@ -30,8 +30,6 @@ WANDER = 0.2
 SWITCHES, EQUAL = 4, 0.33
 """Consecutive changes back and forth that make two modes of a regime, and the share of their
 distance by which levels of one mode differ."""
-MOVE = 1
-"""Nights by which a confirmed change may move in one pass."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
