@@ -41,8 +41,8 @@ MEANINGS = {
     "interrupted in MPI": "time in messages beyond their typical cost, as where a rank loses its "
     "core or a message is slow",
     "waiting and communication": "time in MPI that the run cannot divide",
-    "outside iterations": "before the first, after the last and between iterations: restarts, or the "
-    "program around its inner loop",
+    "outside iterations": "before the first, after the last and between iterations: restarts, or "
+    "the program around its inner loop",
 }
 """What each of `PARTS` is, for the legend of the bars."""
 

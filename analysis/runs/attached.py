@@ -420,9 +420,10 @@ class AttachedRun:
     def of_program(self) -> str:
         """Say what part of the program that is, if it is known."""
         whole = self.attached.get("program_s", 0.0)
-        if not whole >= self.run.solve_time_s >= WORTH_SAYING * whole > 0.0:
+        share = self.run.solve_time_s / whole if whole > 0.0 else 0.0
+        if not WORTH_SAYING <= share <= 1.0 + WORTH_SAYING:  # ranks begin at different times
             return ""
-        return f", {percent(self.run.solve_time_s / whole, 0)} of the program's {seconds(whole)}"
+        return f", {percent(min(share, 1.0), 0)} of the program's {seconds(whole)}"
 
     def where(self, *, calls: bool = True) -> str:
         """Say where the time went, by cause and in which calls."""
@@ -434,9 +435,11 @@ class AttachedRun:
             reverse=True,
         )
         words = [f"{percent(share, 0)} {name}" for share, name in named if share >= WORTH_SAYING]
-        causes = self.causes()
+        parts = self.causes()
+        causes = [f"{percent(share, 0)} {name}" for name, share in parts if share >= WORTH_SAYING]
         if causes:
             words = [each for each in words if not each.endswith(IN_WORDS["local"])]
+            outside = max(1.0 - sum(share for _, share in parts), 0.0)
         if outside >= WORTH_SAYING:
             what = " (set-up, restarts, ends)" if self.solves else ""
             if not self.run.header.complete:
@@ -452,8 +455,8 @@ class AttachedRun:
             said += f" By call: {', '.join(words)}."
         return said
 
-    def causes(self) -> list[str]:
-        """Say what takes the time: work, and what the rest is lost to; nothing if not known."""
+    def causes(self) -> list[tuple[str, float]]:
+        """Return work, what the rest is lost to, and their shares, largest first; may be empty."""
         found = None if self.run.header.ranks < 2 else efficiency_of(self.run)
         if found is None:
             return []
@@ -461,11 +464,8 @@ class AttachedRun:
             CAUSES[name]: lost_s for name, lost_s in found.lost_s.items()
         }
         whole_s = max(self.run.solve_time_s, 1e-300)
-        return [
-            f"{percent(part_s / whole_s, 0)} {name}"
-            for name, part_s in sorted(parts.items(), key=lambda each: -each[1])
-            if part_s >= WORTH_SAYING * whole_s
-        ]
+        shares = [(name, part_s / whole_s) for name, part_s in parts.items()]
+        return sorted(shares, key=lambda each: -each[1])
 
     def who(self, *, places: bool = True) -> str:
         """Say which rank is the straggler, whether it waits or works, and where in the code."""

@@ -140,7 +140,8 @@ def test_each_direction_waits_for_its_own_neighbour(
         wanted = [1 << sources.index((rank + way) % 4) for way in (-1, 1)]
         assert (needs[:, rank] == [-1, wanted[0], -1, wanted[1]]).all()
     out = tmp_path / "again.h5"
-    write_outcome(predict_solves(*group_runs([run]))[0].found[0], name_of_file(out))
+    (group,) = group_runs([run])
+    write_outcome(predict_solves(group)[0].found[0], name_of_file(out))
     assert (open_run(out).variable("event_needs") == needs).all()
 
 
