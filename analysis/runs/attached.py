@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.analysis.runs.configuration import LONGEST_WORD, is_attached
+from hindmost.analysis.runs.configuration import is_attached
 from hindmost.analysis.runs.cores import TAKEN, core_wait
 from hindmost.analysis.runs.efficiency.withheld import unclassified_calls, why_withheld
 from hindmost.analysis.runs.finding import (
@@ -605,7 +605,9 @@ class AttachedRun:
             )
         where = {
             "outside": "look at what is done once per solve or restart, such as the set-up of the "
-            "preconditioner (-log_view).",
+            "preconditioner (-log_view)."
+            if self.solves
+            else "look at what the program does outside of these iterations.",
             "halo": f"see which ranks wait for whose messages: hindmost show --ranks {path}",
             "wait": f"see where ranks lose time to each other: hindmost show --efficiency {path}",
         }
@@ -636,6 +638,10 @@ class AttachedRun:
 
 MOST_RUNS = 3
 """Kinds of solves of a program that get sentences, those that take longest."""
+
+
+MOST_LETTERS = 50
+"""Of a command line, so that the title stays on one line."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -671,8 +677,8 @@ class AttachedProgram:
         first = self.runs[0]
         attached, header = first.attached, first.run.header
         command = " ".join(attached.get("program", [])) or self.name
-        if len(command) > LONGEST_WORD:
-            command = f"{command[: LONGEST_WORD - 3]}..."
+        if len(command) > MOST_LETTERS:
+            command = f"{command[: MOST_LETTERS - 3]}..."
         ranks = int(attached.get("of_ranks") or header.ranks)
         began = min(each.run.header.t0_utc for each in self.runs)
         lines = [f"{self.name}: {command}, {counted(ranks, 'rank')}, {when(began)}"]

@@ -114,25 +114,6 @@ class Batch:
             values[kernel] = model.predict(np.array([at]))[0]
         return values
 
-    def interval(
-        self, at: tuple[float, ...], kernels: NDArray[np.intp], level: float
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return low and high of some kernels at a point, each of shape (kernel,)."""
-        low, high = (
-            side[:, 0] for side in self.whole.rows(kernels).interval(np.array(at), level=level)
-        )
-        for row, kernel in enumerate(kernels.tolist()):
-            if kernel in self.models.changed:
-                one = self.models.changed[kernel].interval(np.array([at]), level=level)
-                low[row], high[row] = one[0][0], one[1][0]
-        beyond = np.atleast_1d(np.array(at) > self.points.max(axis=0))
-        if self.held_out is None or not beyond.any():
-            return low, high
-        from hindmost.models.pmnf.several.averaging import widened
-
-        wider = self.held_out.wider_beyond(beyond)
-        return widened(self.predict(at)[kernels], low, high, wider)
-
     def __getitem__(self, kernel: int) -> KernelScaling:
         """Return all that is known of a kernel."""
         model = self.models[kernel]

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from hindmost.analysis.scaling.foretelling import ForetoldPath
 from hindmost.analysis.scaling.kernel import KernelScaling
-from hindmost.analysis.scaling.study import LEVEL
 from hindmost.analysis.scaling.target import TargetScale
 from hindmost.analysis.show.chart import Chart, Quantity, Series
 from hindmost.analysis.show.csv_file import write_csv
@@ -22,6 +21,7 @@ from hindmost.analysis.show.matplotlib_charts import draw
 from hindmost.errors import UsageError
 from hindmost.models.pmnf.model import ScalingModel
 from hindmost.models.pmnf.segments.segmentation import geometric
+from hindmost.models.results import LEVEL
 from hindmost.text import UNITS, either, percent, unit_for
 
 GRID = 121
@@ -151,19 +151,11 @@ def scaling_chart(
         for model, at, none in zip(models, asked, nothing, strict=True)
     ]
     sides = [
-        model.interval(at, level=LEVEL) if model else (none, none)
-        for model, at, none in zip(models, asked, nothing, strict=True)
+        kernel.widened(at, said, *model.interval(at, level=LEVEL)) if model else (none, none)
+        for model, at, said, none in zip(models, asked, predicted, nothing, strict=True)
     ]
     low = np.maximum(_broken([side[0] for side in sides]), 0.0)
     high = _broken([side[1] for side in sides])
-    if kernel.held_out is not None:
-        from hindmost.models.pmnf.several.averaging import widened
-
-        outside = x_model > measured[-1]
-        ends = _broken(predicted)[outside], low[outside], high[outside]
-        beyond_largest = np.insert(others > beside.max(axis=0), axis, True)
-        wider = kernel.held_out.wider_beyond(beyond_largest)
-        low[outside], high[outside] = widened(*ends, wider)
     shown = np.concatenate([y, *predicted])
     shown = shown[np.isfinite(shown)]
     if path is not None:

@@ -5,10 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
 from hindmost.analysis.readers.experiment import KernelSeries
 from hindmost.models.pmnf.expression import write_model
-from hindmost.models.pmnf.model import ScalingModel
+from hindmost.models.pmnf.model import ScalingModel, columns_of
 from hindmost.models.pmnf.segments.fit import KernelModel
+from hindmost.models.results import LEVEL
 
 if TYPE_CHECKING:
     from hindmost.models.pmnf.several.held_out import HeldOut
@@ -30,6 +34,35 @@ class KernelScaling(KernelModel):
 
     series: KernelSeries
     held_out: HeldOut | None = None
+
+    def interval(
+        self, at: NDArray[np.float64] | float, *, level: float = LEVEL
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return low and high, beyond the points as wide as held-out points need."""
+        low, high = KernelModel.interval(self, at, level=level)
+        return self.widened(columns_of(at), self.predict(at), low, high)
+
+    def widened(
+        self,
+        at: NDArray[np.float64],
+        predicted: NDArray[np.float64],
+        low: NDArray[np.float64],
+        high: NDArray[np.float64],
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Widen an interval beyond the points as held-out points need.
+
+        Parameters
+        ----------
+        at : float64 array, shape (target, parameter)
+        predicted, low, high : float64 array, shape (target,)
+        """
+        if self.held_out is None:
+            return low, high
+        from hindmost.models.pmnf.several.averaging import widened
+
+        beyond = at > self.series.points.max(axis=0)
+        wider = [self.held_out.wider_beyond(each) if each.any() else 1.0 for each in beyond]
+        return widened(predicted, low, high, np.array(wider))
 
     def unexplained(self, at: tuple[float, ...]) -> bool:
         """Say whether the segment that a point is in has no model."""

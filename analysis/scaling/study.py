@@ -19,10 +19,8 @@ from hindmost.errors import DataError
 from hindmost.executors import Executor, ThisProcess
 from hindmost.models.pmnf.observations import LEAST_POINTS
 from hindmost.models.pmnf.segments.segmentation import beyond, listed
+from hindmost.models.results import LEVEL
 from hindmost.text import quantity
-
-LEVEL = 0.9
-"""Of all intervals."""
 
 MOST_POINTS = 1000
 """Of a series: the search for segments tries a model at every point of it."""
@@ -158,15 +156,20 @@ class MetricStudy:
         first = 0
         for batch in self.batches:
             own = numbers[(numbers >= first) & (numbers < first + len(batch.series))]
-            low, high = self._interval(batch, first, own)
-            for at, number in enumerate(own.tolist()):
+            for number in own.tolist():
                 kernel = batch[number - first]
+                foretold = self.predictions.foretold(number)
+                if foretold is None:
+                    (low,), (high,) = kernel.interval(np.array([self.target.at]), level=LEVEL)
+                else:
+                    forecast, row = foretold
+                    low, high = forecast.low[row], forecast.high[row]
                 explained = float(self.predictions.explained[number])
                 found[number] = KernelAtTarget(
                     kernel=kernel,
                     predicted=float(self.predicted[number]),
-                    low=max(float(low[at]), 0.0),
-                    high=max(float(high[at]), 0.0),
+                    low=max(float(low), 0.0),
+                    high=max(float(high), 0.0),
                     explained=np.nan if kernel.unexplained(self.target.at) else explained,
                     source=self.predictions.source(number),
                     share=float(self.share[number]),
@@ -174,24 +177,6 @@ class MetricStudy:
                 )
             first += len(batch.series)
         return [found[number] for number in numbers.tolist()]
-
-    def _interval(
-        self, batch: Batch, first: int, numbers: NDArray[np.intp]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return low and high at the target of some kernels of a batch, each (kernel,)."""
-        low, high = np.empty(numbers.size), np.empty(numbers.size)
-        modelled = []
-        for at, number in enumerate(numbers.tolist()):
-            foretold = self.predictions.foretold(number)
-            if foretold is None:
-                modelled.append(at)
-            else:
-                forecast, row = foretold
-                low[at], high[at] = forecast.low[row], forecast.high[row]
-        if modelled:
-            sides = batch.interval(self.target.at, numbers[modelled] - first, LEVEL)
-            low[modelled], high[modelled] = sides
-        return low, high
 
     def kernels(self, numbers: NDArray[np.intp]) -> list[KernelScaling]:
         """Return some kernels, in the order of their numbers, without their intervals."""

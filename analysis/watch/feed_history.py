@@ -178,10 +178,10 @@ class FeedHistory:
         predictions = [
             CyclePrediction(
                 name=str(names[place]) if place < len(names) else "its model",
-                seconds=value,
+                seconds=None if value is None else value * 1e-9,
                 error_percent=foreseen.error_percent[place],
             )
-            for place, value in enumerate(foreseen.next_s)
+            for place, value in enumerate(foreseen.next_ns)
         ]
         return [predictions.pop(foreseen.decides), *predictions]
 
@@ -192,9 +192,9 @@ class FeedHistory:
         iteration, t_ns = self.frames[-1]["iteration"], self.frames[-1]["t_ns"]
         left = max(self.total - iteration, 0)
         foreseen = self.foreseen
-        if foreseen is not None and foreseen.rest_s is not None and left:
+        if foreseen is not None and foreseen.rest_ns is not None and left:
             by = self.predictions()[0].name
-            return RemainingTime(remaining_s=foreseen.rest_s, interval_s=None, by=by)
+            return RemainingTime(remaining_s=foreseen.rest_ns * 1e-9, interval_s=None, by=by)
         mean_s = t_ns * 1e-9 / iteration
         return RemainingTime(
             remaining_s=mean_s * left, interval_s=self._interval(mean_s, iteration, left)

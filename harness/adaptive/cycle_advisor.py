@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from hindmost.harness.adaptive.phases import Phase
-from hindmost.harness.runfile.feed import FeedPrediction
+from hindmost.harness.runfile.feed import FeedPrediction, whole_ns
 from hindmost.models.adaptive.checkpoints import CheckpointCost
 from hindmost.models.adaptive.interference import CycleKind, CycleVerdict
 from hindmost.models.adaptive.offline import OfflineModel
@@ -114,11 +114,11 @@ class CycleAdvisor:
         known = math.isfinite(one.seconds) and len(predictor.ratios) > 0
         return FeedPrediction(
             cycle=cycle,
-            next_s=tuple(known_or_none(each) for each in predictor.row(work)),
+            next_ns=tuple(whole_ns(each) for each in predictor.row(work)),
             error_percent=tuple(known_or_none(errors[name]) for name in predictor.names),
             decides=predictor.column,
-            interval_s=(one.low_s, one.high_s) if known else None,
-            rest_s=known_or_none(left * one.seconds),
+            interval_ns=(round(one.low_s * 1e9), round(one.high_s * 1e9)) if known else None,
+            rest_ns=whole_ns(left * one.seconds),
         )
 
     def after(self, spent: Spent, work: Work) -> CycleVerdict:

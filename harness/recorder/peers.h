@@ -79,16 +79,15 @@ static int sources[SOURCES];
 static int sources_seen;
 
 /* Whose message a receipt needs: the bit of its source, 0 for nobody, ANY_SOURCES if that is not known. */
-static int source_of(MPI_Comm c, int from) {
+static int source_of(int recorded, MPI_Comm c, int from) {
   if (from == MPI_PROC_NULL) return 0;
-  if (stretch && own_stretch != stretch) return ANY_SOURCES; /* a thread that is not recorded */
-  int rank = from < 0 ? -1 : c == MPI_COMM_WORLD ? from : kept_rank(c, from, MPI_COMM_WORLD);
+  int rank = from < 0 || !recorded ? -1 : c == MPI_COMM_WORLD ? from : kept_rank(c, from, MPI_COMM_WORLD);
   if (rank < 0) return ANY_SOURCES;
-  for (int i = 0; i < sources_seen; i++)
-    if (sources[i] == rank) return 1 << i;
-  if (sources_seen == SOURCES) return ANY_SOURCES;
-  sources[sources_seen] = rank;
-  return 1 << sources_seen++;
+  int at = 0, seen = sources_seen;
+  while (at < seen && sources[at] != rank) at++;
+  if (at == SOURCES) return ANY_SOURCES;
+  if (at == seen) sources[at] = rank, sources_seen = at + 1;
+  return 1 << at;
 }
 
 /* Lists the ranks of the sources in a communicator, -1 for none; returns their number. */

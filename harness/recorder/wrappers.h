@@ -132,22 +132,22 @@ static inline int receives(int recorded, int needs, int *flags) {
 }
 
 #define RECEIVES_(name, arguments) \
-  AROUND(name, arguments, (flags = own(c, from), count = receives(recorded, source_of(c, from), &flags)), NOTHING, HALO)
+  AROUND(name, arguments, (flags = own(c, from), count = receives(recorded, source_of(recorded, c, from), &flags)), NOTHING, HALO)
 #define TAKES_(name, arguments) AROUND(name, arguments, NOTHING, NOTHING, HALO)
 #define LOOKS_(name, arguments) AROUND(name, arguments, NOTHING, flags = *f ? 0 : INCOMPLETE, HALO)
 #define EXCHANGES_(name, arguments) \
   AROUND(name, arguments,                                                               \
          (flags = own(c, to) & own(c, from), count_sent(recorded, c, to, n, t),         \
-          count = receives(recorded, source_of(c, from), &flags)), NOTHING, HALO)
+          count = receives(recorded, source_of(recorded, c, from), &flags)), NOTHING, HALO)
 #define FILLS_(name, arguments) TAKES_(name, arguments)
 #define NEIGHBOURS_(name, arguments) AROUND(name, arguments, count_neighbours(recorded, c), NOTHING, HALO)
 #define STARTS_SEND_(name, arguments) \
   AROUND(name, arguments, (flags = own(c, to), count_sent(recorded, c, to, n, t)), request_started(*q, EXCHANGE, flags, 0), HALO)
 #define STARTS_RECEIVE_(name, arguments) \
-  AROUND(name, arguments, flags = own(c, from), request_started(*q, EXCHANGE, flags, source_of(c, from)), HALO)
+  AROUND(name, arguments, flags = own(c, from), request_started(*q, EXCHANGE, flags, source_of(recorded, c, from)), HALO)
 #define STARTS_EXCHANGE_(name, arguments)                                                               \
   AROUND(name, arguments, (flags = own(c, to) & own(c, from), count_sent(recorded, c, to, n, t)),       \
-         request_started(*q, EXCHANGE, flags, source_of(c, from)), HALO)
+         request_started(*q, EXCHANGE, flags, source_of(recorded, c, from)), HALO)
 #define STARTS_TAKING_(name, arguments) AROUND(name, arguments, NOTHING, request_started(*q, EXCHANGE, 0, ANY_SOURCES), HALO)
 #define STARTS_NEIGHBOURS_(name, arguments) \
   AROUND(name, arguments, count_neighbours(recorded, c), request_started(*q, EXCHANGE, 0, ANY_SOURCES), HALO)
@@ -158,7 +158,8 @@ static inline int receives(int recorded, int needs, int *flags) {
   AROUND(name, arguments, NOTHING,       \
          request_prepared(*q, EXCHANGE, 0, peer_prepared(c, to), k * bytes_of(n, t), 0), HALO)
 #define PREPARES_RECEIVE_(name, arguments) \
-  AROUND(name, arguments, NOTHING, request_prepared(*q, EXCHANGE, own(c, from), NO_PEER, 0, source_of(c, from)), HALO)
+  AROUND(name, arguments, NOTHING,         \
+         request_prepared(*q, EXCHANGE, own(c, from), NO_PEER, 0, source_of(recorded || !stretch, c, from)), HALO)
 #define PREPARES_NEIGHBOURS_(name, arguments) \
   AROUND(name, arguments, NOTHING, request_prepared(*q, EXCHANGE, 0, peer_prepared(c, TOPOLOGY), 0, ANY_SOURCES), HALO)
 

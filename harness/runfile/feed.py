@@ -11,7 +11,7 @@ import fcntl
 import json
 import math
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, NotRequired, TypedDict
 
@@ -53,15 +53,51 @@ class SolveLine(TypedDict):
     iterations: Natural
 
 
-class ForeseenCycle(TypedDict):
-    """The predictions of the next cycle; see `FeedPrediction`."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeedPrediction:
+    """The predictions of the next cycle; part of a frame.
+
+    The names of the predictors are in the ``solve`` line, ``predictors``.
+
+    Attributes
+    ----------
+    cycle : int
+        The next cycle of this run, from 1.
+    next_ns : tuple of (float or None)
+        Prediction of each predictor in nanoseconds; None if it has no data yet.
+    error_percent : tuple of (float or None)
+        Mean absolute error of each over its last predictions.
+    decides : int
+        Index of the predictor for decisions.
+    interval_ns : (float, float) or None
+        90 % prediction interval of that predictor.
+    rest_ns : float or None
+        Predicted time of all remaining cycles, assuming the work of this one.
+    """
 
     cycle: Natural
-    next_ns: list[Number | None]
-    error_percent: list[Number | None]
+    next_ns: tuple[Number | None, ...]
+    error_percent: tuple[Number | None, ...]
     decides: Natural
     interval_ns: tuple[Number, Number] | None
     rest_ns: Number | None
+
+    @property
+    def interval_s(self) -> tuple[float, float] | None:
+        """The interval in seconds."""
+        found = self.interval_ns
+        return None if found is None else (found[0] * 1e-9, found[1] * 1e-9)
+
+    def text(self) -> str:
+        """Return the JSON of the frame, with errors in hundredths."""
+        errors = tuple(None if each is None else round(each, 2) for each in self.error_percent)
+        document = to_document(replace(self, error_percent=errors))
+        return json.dumps(document, allow_nan=False, separators=(",", ":"))
+
+    @classmethod
+    def of(cls, frame: dict[str, Any]) -> FeedPrediction | None:
+        """Return the predictions of a frame; None if it has none."""
+        return msgspec.convert(frame["foreseen"], cls) if "foreseen" in frame else None
 
 
 class FrameLine(TypedDict):
@@ -79,7 +115,7 @@ class FrameLine(TypedDict):
     heat: list[Number]
     late: Natural
     cost_ns: Natural
-    foreseen: NotRequired[ForeseenCycle]
+    foreseen: NotRequired[FeedPrediction]
 
 
 class DoneLine(TypedDict):
@@ -153,7 +189,7 @@ class FeedHead:
             and frame["metric"] < len(self.metrics)
             and (
                 foreseen is None
-                or foreseen["decides"] < len(foreseen["next_ns"]) == len(foreseen["error_percent"])
+                or foreseen.decides < len(foreseen.next_ns) == len(foreseen.error_percent)
             )
         )
 
@@ -358,76 +394,6 @@ def write_control(feed: Path, head: FeedHead, period_s: float, metric: str) -> N
         raise DataError(f"{path} cannot be written: {error.strerror}.") from error
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FeedPrediction:
-    """The predictions of the next cycle; part of a frame.
-
-    The names of the predictors are in the ``solve`` line, ``predictors``.
-
-    Attributes
-    ----------
-    cycle : int
-        The next cycle of this run, from 1.
-    next_s : tuple of (float or None)
-        Prediction of each predictor in seconds; None if it has no data yet.
-    error_percent : tuple of (float or None)
-        Mean absolute error of each over its last predictions.
-    decides : int
-        Index of the predictor for decisions.
-    interval_s : (float, float) or None
-        90 % prediction interval of that predictor.
-    rest_s : float or None
-        Predicted time of all remaining cycles, assuming the work of this one.
-    """
-
-    cycle: int
-    next_s: tuple[float | None, ...]
-    error_percent: tuple[float | None, ...]
-    decides: int
-    interval_s: tuple[float, float] | None
-    rest_s: float | None
-
-    def text(self) -> str:
-        """Return the JSON of the frame: whole nanoseconds, and errors in hundredths."""
-        return json.dumps(
-            {
-                "cycle": self.cycle,
-                "next_ns": [whole_ns(each) for each in self.next_s],
-                "error_percent": [
-                    None if each is None else round(each, 2) for each in self.error_percent
-                ],
-                "decides": self.decides,
-                "interval_ns": None
-                if self.interval_s is None
-                else [whole_ns(each) for each in self.interval_s],
-                "rest_ns": whole_ns(self.rest_s),
-            },
-            allow_nan=False,
-            separators=(",", ":"),
-        )
-
-    @classmethod
-    def of(cls, frame: dict[str, Any]) -> FeedPrediction | None:
-        """Return the predictions of a frame; None if it has none."""
-        if "foreseen" not in frame:
-            return None
-        told = frame["foreseen"]
-        return cls(
-            cycle=told["cycle"],
-            next_s=tuple(map(seconds_of, told["next_ns"])),
-            error_percent=tuple(told["error_percent"]),
-            decides=told["decides"],
-            interval_s=told["interval_ns"]
-            and (told["interval_ns"][0] * 1e-9, told["interval_ns"][1] * 1e-9),
-            rest_s=seconds_of(told["rest_ns"]),
-        )
-
-
-def whole_ns(value_s: float | None) -> int | None:
-    """Return a time in nanoseconds; None if unknown."""
-    return None if value_s is None or not math.isfinite(value_s) else round(value_s * 1e9)
-
-
-def seconds_of(value_ns: int | None) -> float | None:
-    """Return a time of a feed in seconds."""
-    return None if value_ns is None else value_ns * 1e-9
+def whole_ns(value_s: float) -> int | None:
+    """Return a time in nanoseconds; None if it is not finite."""
+    return round(value_s * 1e9) if math.isfinite(value_s) else None

@@ -88,7 +88,7 @@ def widened(
     predicted: NDArray[np.float64],
     low: NDArray[np.float64],
     high: NDArray[np.float64],
-    wider: float,
+    wider: NDArray[np.float64] | float,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return intervals that are several times as wide in logarithms, where these are numbers."""
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -160,10 +160,10 @@ def test_a_known_drift_is_marked() -> None:
     note = Acknowledgement(date=day(45), case="ice", reason="grows with the data")
     study = study_of(values, acknowledged=[note])
     assert headline(study) == "pass: 1 acknowledged drift"
-    _, sentence, noted = group_lines(group_changes(study))
+    _, sentence, detail = group_lines(group_changes(study))
     assert sentence.startswith("  pass ")
     assert sentence.endswith(f"in a drift since {day(0)}")
-    assert noted.strip() == "acknowledged: grows with the data"
+    assert detail.strip() == "acknowledged: grows with the data"
 
 
 def test_the_largest_open_changes_are_listed() -> None:

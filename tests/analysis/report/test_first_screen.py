@@ -291,7 +291,7 @@ def test_a_drift_has_an_entry_and_quiet_nights_claim_no_more_than_is_judged(
         file.write_text("\n".join(["time,solve [s]", *rows]))
         page = tmp_path / f"{name}.html"
         assert main(["report", str(file), "--out", str(page)]) == 0
-    assert "in a drift from" in words((tmp_path / "drift.html").read_text())
+    assert "in a drift since" in words((tmp_path / "drift.html").read_text())
     quiet = words((tmp_path / "quiet.html").read_text())
     assert re.search(r"No change of \S+ % or more was found in the last", quiet)
     assert "no loss" not in quiet.lower()

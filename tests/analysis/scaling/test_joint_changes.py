@@ -16,6 +16,7 @@ from hindmost.analysis.scaling.python_module import python_module
 from hindmost.analysis.scaling.study import ScalingStudy, study_scaling
 from hindmost.analysis.scaling.study_json import study_json
 from hindmost.analysis.scaling.tables import kernel_lines, models_text
+from hindmost.models.pmnf.segments.fit import KernelModel
 from hindmost.output import strict_json
 
 POINTS = [(p, n) for p in (2, 4, 8, 16, 32) for n in (10, 20, 40, 80, 160, 320)]
@@ -93,7 +94,7 @@ def test_intervals_beyond_the_points_are_as_wide_as_held_out_points_need() -> No
     for at, wider in (("p=16,n=80", False), ("p=64,n=160", True)):
         study = study_scaling(experiment, at=at)
         (kernel,) = study.metrics[0].at_target(study.metrics[0].order)
-        low, high = kernel.kernel.interval(np.array([study.target.at]), level=0.9)
+        low, high = KernelModel.interval(kernel.kernel, np.array([study.target.at]), level=0.9)
         assert bool(kernel.high > 1.5 * high[0]) is wider
         assert bool(kernel.low < low[0] / 1.5) is wider
     (told,) = study_json(study)["held_out"]

@@ -15,7 +15,7 @@ from hindmost.analysis.watch.feed_history import FeedHistory
 from hindmost.analysis.watch.progress_text import line
 from hindmost.analysis.watch.screen import screen
 from hindmost.harness.adaptive.cycle_advisor import CycleAdvisor
-from hindmost.harness.runfile.feed import FeedPrediction
+from hindmost.harness.runfile.feed import FeedPrediction, whole_ns
 from hindmost.models.adaptive.work import Spent, Work
 
 TOLD = {
@@ -85,19 +85,18 @@ def test_foresight_tells_what_it_has_seen() -> None:
         told = foresight.foreseen(work, number + 1, 10 - number)
         assert told.cycle == number + 1
         if number == 0:
-            assert told.next_s == (None, None, None)
-            assert (told.interval_s, told.rest_s) == (None, None)
+            assert told.next_ns == (None, None, None)
+            assert (told.interval_s, told.rest_ns) == (None, None)
         else:
-            assert told.next_s == pytest.approx((1e-3 * cells,) * 3)
-            assert told.rest_s == pytest.approx(1e-3 * cells * (10 - number))
+            assert told.next_ns == pytest.approx((1e6 * cells,) * 3)
+            assert told.rest_ns == pytest.approx(1e6 * cells * (10 - number))
         if number == 2:  # one ratio of measured over predicted is known: 1
             assert told.interval_s is not None
             assert told.interval_s[0] < 1e-3 * cells < told.interval_s[1]
         read = FeedPrediction.of({"foreseen": json.loads(told.text())})
         assert read is not None
-        assert read.next_s == pytest.approx(told.next_s)
-        assert read.interval_s == pytest.approx(told.interval_s)
-        assert read.rest_s == pytest.approx(told.rest_s)
+        assert (read.next_ns, read.rest_ns) == (told.next_ns, told.rest_ns)
+        assert read.interval_ns == told.interval_ns
         foresight.after(Spent(seconds=1e-3 * cells), work)
     errors = foresight.foreseen(work, 4, 1).error_percent
     assert errors == pytest.approx((0.0, 0.0, 0.0), abs=1e-9)
@@ -119,9 +118,4 @@ def test_errors_are_those_of_the_last_cycles() -> None:
 
 
 def test_what_is_no_number_is_not_told() -> None:
-    told = FeedPrediction(
-        cycle=1, next_s=(math.nan,), error_percent=(None,), decides=0, interval_s=None,
-        rest_s=math.inf,
-    )  # fmt: skip
-    assert json.loads(told.text())["next_ns"] == [None]
-    assert json.loads(told.text())["rest_ns"] is None
+    assert [whole_ns(each) for each in (math.nan, math.inf, 1.5e-9)] == [None, None, 2]
