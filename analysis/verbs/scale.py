@@ -209,14 +209,12 @@ def print_tables(study: ScalingStudy, top: int) -> None:
         write_lines("")
     if len(study.target.parameters) > 1:
         names = study.target.parameters
-        write_lines(
-            *folded(
-                f"The models use {len(names)} parameters: {', '.join(names)}. One change of "
-                "behaviour is searched for, at a value of one of them, if at least 10 points lie "
-                f"on each side. To search for several, choose one: --parameter "
-                f"{shell_word(names[0])}."
-            )
+        about = (
+            f"The models use {len(names)} parameters: {', '.join(names)}. One change of behaviour "
+            "is searched for, at a value of one of them, if at least 10 points lie on each side. "
+            f"To search for several, choose one: --parameter {shell_word(names[0])}."
         )
+        write_lines(*folded([about]))
     write_text(LEGEND)
 
 

@@ -16,6 +16,7 @@ from hindmost.analysis.scaling.python_module import python_module
 from hindmost.analysis.scaling.study import ScalingStudy, study_scaling
 from hindmost.analysis.scaling.study_json import study_json
 from hindmost.analysis.scaling.tables import kernel_lines, models_text
+from hindmost.analysis.verbs.scale import print_tables
 from hindmost.models.pmnf.segments.fit import KernelModel
 from hindmost.output import strict_json
 
@@ -49,6 +50,14 @@ def test_the_change_is_told(study: ScalingStudy) -> None:
     truth = 4.0 * (1.0 + 0.1 * study.target.at[0] * study.target.at[1])
     assert changed.predicted == pytest.approx(truth, rel=0.1)
     assert changed.low < changed.predicted < changed.high
+
+
+def test_the_verb_says_what_is_searched_for(
+    study: ScalingStudy, capsys: pytest.CaptureFixture[str]
+) -> None:
+    print_tables(study, 5)
+    (line,) = [each for each in capsys.readouterr().out.splitlines() if "2 parameters" in each]
+    assert line.startswith("The models use 2 parameters: p, n.")
 
 
 def test_json_names_the_parameter_and_both_sides(study: ScalingStudy) -> None:
