@@ -87,8 +87,9 @@ def headline_of(
         )
     of = f" of {first.of}" if first.of else ""
     maybe = "may cost" if first.certainty is Certainty.OPEN else "costs"
-    known = not first.brief or any(first.brief.startswith(each.text) for each in errors[:1])
-    why = "" if known else f": {small(first.brief)}"
+    why = f": {small(first.brief)}" if first.brief else ""
+    if errors and first.brief.startswith(errors[0].text):  # the cause comes before the figure
+        prefix, why = f"{errors[0].text}: {prefix}", ""
     return (
         f"{prefix}{small(first.title)} {maybe} {first.share_words(0)} of the time{of} "
         f"({first.cost_words}){why}."
