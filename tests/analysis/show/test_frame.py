@@ -141,7 +141,7 @@ def test_the_share_of_each_rank_in_the_critical_path_is_said(
     last = work[10:20].argmax(axis=1)
     for rank in range(3):
         share = 100 * work[10:20, rank][last == rank].sum() / window
-        found = re.search(rf"rank {rank} (?:carries )?(\d+)\u00a0%", said)
+        found = re.search(rf"rank {rank}(?:: | carries )(\d+)\u00a0%", said)
         assert found is not None
         assert abs(int(found[1]) - share) <= 1.0
     lost = re.search(r"; (\d+)\u00a0% is in reductions and messages", said)
