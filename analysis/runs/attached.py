@@ -104,6 +104,10 @@ FIRST = ("crowded", "cores-taken", "recurring", *DISTURBED[2:])
 """Codes of findings to act on first, of equal severity in this order."""
 REMEDIES = {
     "crowded": "repeat with a core for every rank before anything else",
+    "cores-taken": (
+        "repeat on a quiet machine, where the ranks start no threads of their own "
+        "(OPENBLAS_NUM_THREADS=1), before anything else"
+    ),
     "recurring": "write less often or asynchronously, if that is output or a checkpoint",
     "drift": "find out whether the program does more later, or the machine became slower",
     "repeats-differ": "repeat on a quieter machine before anything else",
@@ -608,7 +612,11 @@ class AttachedRun:
             "preconditioner (-log_view)."
             if self.solves
             else "look at what the program does outside of these iterations.",
-            "halo": f"see which ranks wait for whose messages: hindmost show --ranks {path}",
+            "halo": (
+                f"see which ranks wait for whose messages: hindmost show --ranks {path}"
+                if self.stretches
+                else f"see what messages cost: hindmost show --efficiency {path}"
+            ),
             "wait": f"see where ranks lose time to each other: hindmost show --efficiency {path}",
         }
         most = max(where, key=lambda name: shares.get(name, 0.0))

@@ -121,7 +121,7 @@ def look_at_cores(run: Run) -> Iterator[Finding]:
             severity="error" if waited.most > SPOILS else "note",
             text=str(waited),
             advice=f"other processes ran on these cores, or threads of the ranks: {REMEDY}, and "
-            "leave cores free for threads",
+            "leave cores free for threads (OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 starts none)",
             doubts=BUSY,
         )
     elif load is not None and cores and load > 0.3 * cores:

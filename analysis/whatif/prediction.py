@@ -550,7 +550,7 @@ def too_wide(found: Prediction, solves_s: Sequence[float]) -> str:
     wide = f"one end would be a factor of over {WIDEST:g} away"
     if len(solves_s) == 1:
         return f"{wide}, as the parts of this run differ too much"
-    return f"{wide}, as repeats differ by {difference(max(solves_s) / min(solves_s) - 1.0)}"
+    return f"{wide}; repeats differ by {difference(max(solves_s) / min(solves_s) - 1.0)}"
 
 
 def repeat_width(times_s: Sequence[float]) -> float:

@@ -305,8 +305,7 @@ def network_of(machine: Machine | None, shown: Sequence[tuple[Program, int]]) ->
                     f"Without --machine, every message takes {seconds(message_s)}, as in the "
                     f"recorded {where} on {counted(nodes, 'node')}"
                     + (
-                        "; messages between nodes take longer, so the network's part is a lower "
-                        "bound."
+                        ", where ranks also wait for each other; those between nodes take longer."
                         if nodes == 1
                         else "."
                     )

@@ -187,7 +187,7 @@ def test_sentences_come_first_and_say_what_is_extrapolated(
     assert main(["whatif", str(run), "--ranks", "64..256", *WEAK, "--noise", "x2"]) == 0
     printed = " ".join(capsys.readouterr().out.split())
     assert "On 256 ranks (64 nodes; extrapolated from 3 ranks) with noise x2: predicted " in printed
-    assert "messages between nodes take longer, so the network's part is a lower bound" in printed
+    assert "where ranks also wait for each other; those between nodes take longer." in printed
     assert f"what {BODIES} iterations of 3 ranks show, so it rests on the fitted tail" in printed
     assert f"fitted to {BODIES} recorded iterations of 3 ranks, by place in the res" in printed
     assert "Assumed: Weak scaling: every rank has the work of a recorded one." in printed

@@ -62,7 +62,7 @@ def test_repeats_far_apart_give_no_interval(
     assert main(["whatif", *files]) == 0
     printed = " ".join(capsys.readouterr().out.split())
     assert "no interval: one end would be a factor of over 10 away" in printed
-    assert "as repeats differ by a factor of 16.0)" in printed
+    assert "; repeats differ by a factor of 16.0)" in printed
 
 
 def test_two_repeats_that_agree_by_chance_differ_as_their_parts(
