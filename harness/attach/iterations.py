@@ -283,7 +283,7 @@ def loops_seen(
                     role=role,
                     depth=depth,
                     iterations=loop.iterations // every,
-                    seconds=loop.ranks[0].share * whole_s * every / loop.iterations,
+                    seconds=loop.share * whole_s * every / loop.iterations,
                     share=min(loop.share, 1.0),
                 )
             yield from within(signature, depth + loop.iterates)

@@ -73,9 +73,9 @@ class LoopSeen(TypedDict):
     iterations : int
         The fewest on any rank.
     seconds : float
-        Of an iteration, in the mean of rank 0.
+        Of an iteration in the mean, on the rank where the loop takes least.
     share : float
-        Of the recorded time, on the rank where it is least.
+        Of the recorded time, on the same rank.
     """
 
     name: str
