@@ -163,6 +163,12 @@ def why_withheld(result: SimulatedSolve, work: LocalWork) -> str:
             f"(here: {have:,}) on cores that nothing else uses; the findings below say what "
             "disturbed these."
         )
+    if result.case.noise == 0.0:
+        return (
+            "what the run leaves open, such as the cost of messages, puts the ends of the interval "
+            f"too far apart. With typical costs: {seconds(result.as_recorded_s)}. Record on more "
+            "ranks; --machine with times between nodes helps, too."
+        )
     capped = f"If no detour exceeds the longest recorded one: {seconds(result.as_recorded_s)}."
     if not result.on_tail:
         return (
