@@ -112,15 +112,18 @@ def stretches_of(run: Run) -> tuple[Stretch, ...]:
     recurring: dict[tuple[str, str], dict[int, tuple[Recurring, ...]]] = {}
     place = places_of(run)
     is_event = kinds.ravel() > 0
-    bodies = np.repeat(np.arange(run.bodies), kinds.shape[1])[is_event][1:]
+    body_of = np.repeat(np.arange(run.bodies), kinds.shape[1])[is_event]
     for rank in range(run.columns):
         here, work, wait = (
             run.variable(name)[:, rank].ravel()[is_event]
             for name in ("event_context", "event_work", "event_duration")
         )
-        if here.size < 2 or not here.all():
+        made = np.flatnonzero(here)  # the rank makes no call at some events of others
+        if made.size < 2:
             continue
-        here = here.astype(np.int64)
+        # What it works before such an event is before its own next call, too.
+        work = np.add.reduceat(work[: made[-1] + 1], np.append(0, made[:-1] + 1))
+        here, wait, bodies = here[made].astype(np.int64), wait[made], body_of[made][1:]
         pairs, of_pair = np.unique(here[:-1] * contexts.count + here[1:], return_inverse=True)
         names: dict[tuple[str, str], int] = {}
         parted = (parting(*(ends[each] for each in divmod(pair, contexts.count))) for pair in pairs)

@@ -65,6 +65,7 @@ def run_of(
     sum_s: NDArray[np.float64] | float = 1e-6,
     *,
     alike: bool = False,
+    silent: int | None = None,
 ) -> Run:
     """Write a run: in each iteration work, an exchange, work, a sum.
 
@@ -75,12 +76,16 @@ def run_of(
         Time in the sum.
     alike : bool
         Whether the middle rank calls the same function as the others for its exchange.
+    silent : int, optional
+        A rank that makes no call of the exchange in every second iteration.
     """
     spent = np.full(work.shape, 1e-6, np.float32)
     spent[:, :, 1] = sum_s
     values = run_values(iterations=BODIES, ranks=RANKS, restart=BODIES, seed=1)
     context = np.tile(np.array([1, 3]), (BODIES, RANKS, 1))
     context[:, 1, 0] = 1 if alike else 2
+    if silent is not None:
+        context[::2, silent, 0] = 0
     local_s = work.sum(axis=2)
     phases = np.zeros((BODIES, RANKS, len(PHASES)))
     phases[:, :, PHASES.index("local")] = local_s
@@ -111,6 +116,20 @@ def test_a_stretch_is_that_of_the_code_whatever_calls_end_it(
     assert any(before in line for line in summary_lines(report_run(run)))
     chart = make_code(run, FigureChoice())
     assert "work, a.c:20 to a.c:30" in [each.name for each in chart.series]
+
+
+def test_a_rank_that_makes_no_call_at_times_has_its_work_before_its_next(
+    tmp_path: Path, own_header: Header
+) -> None:
+    work = np.full((BODIES, RANKS, 2), 1e-3)
+    work[:, 2, 1] = 4e-3
+    run = run_of(tmp_path, own_header, work, silent=2)
+    found = {str(each): each.work_s for each in stretches_of(run)}
+    before = found["between left in step (a.c:20) and sum in step (a.c:30)"]
+    (again,) = (each for name, each in found.items() if name.endswith("the next time there"))
+    np.testing.assert_allclose(before[[0, 2]], [0.12, 60 * 4e-3], rtol=1e-5)
+    # The first sum of all ends no stretch.
+    np.testing.assert_allclose(again[[0, 2]], [0.0, 59 * 5e-3], rtol=1e-5)
 
 
 def test_a_call_says_for_whom_the_others_wait(tmp_path: Path, own_header: Header) -> None:
