@@ -117,8 +117,8 @@ def write_timeline(
     local = PHASES.index("local")
     phases[:, :, local] = np.maximum(duration - phases.sum(axis=2), 0.0)
     begins = [rows.start for rows in block.cycles()[1:]]
-    lead_in, last = line.start[0], line.end[-1]
-    finish = last + line.script.after
+    start = line.start - min(float(line.start[0].min()), 0.0)  # a rank may begin before the first
+    finish = start[-1] + duration[-1] + line.script.after
     nothing = np.zeros(duration.shape[1])
     needed = {}
     if block.group is not None:
@@ -132,10 +132,10 @@ def write_timeline(
         header,
         {
             "duration": duration,
-            "start": line.start,
+            "start": start,
             "phase_duration": phases,
             "restart_duration": line.start[begins] - line.end[[at - 1 for at in begins]],
-            "lead_in": lead_in,
+            "lead_in": start[0],
             "lead_out": line.script.after,
             "solve_time": finish,
             "mpi_other": nothing,

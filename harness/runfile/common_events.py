@@ -144,11 +144,12 @@ class CommonEvents:
         )
         places = self.places[rank] if self.rows.size else ()
         for row, place in zip(self.rows, places, strict=True):
+            nobody = np.where(self.kind[row] == EventKind.RECEIVE, 0, -1)  # it receives nothing
             for values, before, none in (
                 (found.work, events.work, 0.0),
                 (found.duration, events.duration, 0.0),
                 (found.group, group, NO_GROUP),
-                (found.needs, needs, -1),
+                (found.needs, needs, nobody),
                 (found.context, context, 0),
             ):
                 if values is not None and before is not None:

@@ -8,7 +8,7 @@ import pytest
 from hindmost.harness.recorder.events import events_of_bodies
 from hindmost.harness.recorder.library import RECORD, Flag
 from hindmost.harness.runfile.bodies import RankEvents
-from hindmost.harness.runfile.common_events import common_sequence, most_pending
+from hindmost.harness.runfile.common_events import CommonEvents, common_sequence, most_pending
 from hindmost.models.events import EventKind
 from hindmost.models.simulation.blocks import Neighbours
 from hindmost.models.simulation.event_simulator import EventSimulator
@@ -129,3 +129,20 @@ def test_calls_in_a_row_need_all_their_sources() -> None:
     assert found is not None
     assert found.needs is not None
     assert found.needs[0, 0] == -1
+
+
+def test_a_rank_needs_nobody_at_a_receipt_of_others() -> None:
+    kind = np.array([[EventKind.SEND, EventKind.RECEIVE, EventKind.REDUCE]], np.uint8)
+    common = CommonEvents(
+        kind=kind,
+        rows=np.array([0]),
+        places=[[[2]]],
+        grouped=False,
+        in_context=False,
+        sources=[[1]],
+    )
+    one = np.ones((1, 1), np.float32)
+    alone = RankEvents(kind=kind[:, 2:], work=one, duration=one)
+    found = common.in_sequence(0, alone)
+    assert found.needs is not None
+    assert found.needs.tolist() == [[-1, 0, -1]]
