@@ -15,7 +15,8 @@ from tests.conftest import ROOT, alone_values, run_values
 
 from hindmost.analysis.runs import check
 from hindmost.analysis.runs.finding import Finding, Topic, cautions, text_of_all
-from hindmost.analysis.runs.first_screen import judge_data
+from hindmost.analysis.runs.first_screen import headline_of, judge_data
+from hindmost.analysis.show.conclusion import Certainty, Conclusion
 from hindmost.cli import main
 from hindmost.harness.runfile.bodies import PHASES
 from hindmost.harness.runfile.contents import Header
@@ -255,6 +256,24 @@ def test_models_that_a_run_contradicts_are_marked(apart: Path, told: Told) -> No
     marked = {each["name"]: each["contradicted"] for each in run["models"]}
     assert "differ in sum" in marked["mean-work"]
     assert "below the measured time" in marked["cramer"]
+
+
+def test_a_headline_has_the_cause_before_the_figure_where_a_finding_is_the_cause() -> None:
+    taken = "ranks waited for a core 87 % of the time"
+    found = [replace(finding("cores-taken", "x.h5"), severity="error", text=taken)]
+    lost = Conclusion(
+        title="Variation of iterations",
+        text="",
+        brief=f"{taken} (8.70 s)",
+        cost_s=9.0,
+        share=0.9,
+        certainty=Certainty.DOUBTFUL,
+        basis="",
+    )
+    figure = "at face value, variation of iterations costs 90 % of the time (9.00 s)"
+    assert headline_of([lost], None, found) == f"{taken}: {figure}."
+    other = replace(lost, brief="rank 1 has 1.50 times the mean work")
+    assert headline_of([other], None, found) == f"{figure}: {other.brief}."
 
 
 def test_findings_of_several_files_are_one_text() -> None:
