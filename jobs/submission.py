@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from hindmost.errors import MissingError, UsageError
 from hindmost.files import read_text
@@ -57,7 +57,14 @@ def write_scripts(study: StudyFolder, scheduler: Scheduler) -> None:
     for name, text in scripts_of(study.plan, scheduler, study.path).items():
         path = study.script(name)
         if path.exists():
-            refuse_another_folder(path, study)
+            driven = re.search(
+                r"^[^#]*hindmost study drive (.*) \S+$", read_text(path), re.MULTILINE
+            )
+            if driven and driven[1] != shlex.quote(str(study.path)):
+                raise UsageError(
+                    f"{path} drives {driven[1]}, but the study is in {study.path}. Change the "
+                    "folder in the scripts, or remove them to have them written anew."
+                )
             continue
         write_durably(path, text)
         path.chmod(path.stat().st_mode | 0o111)
@@ -71,21 +78,6 @@ def scripts_of(plan: Plan, scheduler: Scheduler, folder: Path) -> dict[str, str]
         )
         for allocation in plan.allocations
     }
-
-
-def refuse_another_folder(path: Path, study: StudyFolder) -> None:
-    """Refuse a script that drives another folder."""
-    for line in read_text(path, errors="replace").splitlines():
-        _, driver, words = line.partition("hindmost study drive ")
-        try:
-            folder = shlex.split(words)[0] if driver and not line.startswith("#") else ""
-        except (ValueError, IndexError):
-            continue
-        if folder.startswith("/") and Path(folder).resolve() != study.path:
-            raise UsageError(
-                f"{path} drives {folder}, but the study is in {study.path}. Change the folder in "
-                "the scripts, or remove them to have them written anew."
-            )
 
 
 def submit(
