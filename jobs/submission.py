@@ -7,6 +7,7 @@ import shlex
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from hindmost.errors import MissingError, UsageError
 from hindmost.files import read_text
@@ -20,6 +21,8 @@ from hindmost.jobs.state import LIVE, RunState, state_of
 
 SETTLED = {JobState.MEMORY: Cause.MEMORY, JobState.NODE_FAILED: Cause.NODE_FAILED}
 """How a job's end ended its current run; any other end means that the run was stopped."""
+DRIVES = re.compile(r"^[^#\n]*hindmost study drive (.*) \S+$", re.MULTILINE)
+"""The line of a script that names the folder."""
 ENDING_S = 40.0
 """How long a cancelled job may take to end: Slurm kills after 30 s (KillWait), PBS after 10 s."""
 
@@ -57,9 +60,7 @@ def write_scripts(study: StudyFolder, scheduler: Scheduler) -> None:
     for name, text in scripts_of(study.plan, scheduler, study.path).items():
         path = study.script(name)
         if path.exists():
-            driven = re.search(
-                r"^[^#]*hindmost study drive (.*) \S+$", read_text(path), re.MULTILINE
-            )
+            driven = DRIVES.search(read_text(path, errors="replace"))
             if driven and driven[1] != shlex.quote(str(study.path)):
                 raise UsageError(
                     f"{path} drives {driven[1]}, but the study is in {study.path}. Change the "

@@ -41,8 +41,8 @@ def open_streams() -> None:
 
     Output to a closed stdout is reported as that to a full disk is.
     """
-    sys.stdout = sys.stdout or Path("/dev/full").open("w", encoding="utf-8")
-    sys.stderr = sys.stderr or Path(os.devnull).open("w", encoding="utf-8")
+    sys.stdout = sys.stdout or Path("/dev/full").open("w", encoding="utf-8")  # noqa: SIM115
+    sys.stderr = sys.stderr or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
