@@ -131,7 +131,7 @@ def age_line(study: HistoryStudy, now: float) -> str:
 def data_remarks(study: HistoryStudy, most: int = FEW) -> list[str]:
     """Return remarks on the data, such as files that cannot be read."""
     refused = [f"{name} is not judged: {why}" for name, why in study.refused.items()]
-    everything = [*study.history.warnings, *study.remarks, *refused]
+    everything = [*study.history.warnings, *refused]
     left = sum(stands_for(line) for line in everything[most:])
     return [*everything[:most], *([f"{counted(left, 'more remark')}"] if left > 0 else [])]
 

@@ -194,5 +194,5 @@ def history_json(study: HistoryStudy) -> dict[str, Any]:
             for each in history.failures
         ],
         "parents": history.parents,
-        "warnings": [*history.warnings, *study.remarks],
+        "warnings": history.warnings,
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -14,7 +15,7 @@ from hindmost.analysis.history.mail_record import MailRecord
 from hindmost.analysis.readers.history import FailedRun, History, NightlySeries, SeriesName
 from hindmost.errors import DataError, UsageError
 from hindmost.models.changepoint import Detection, Event, detect
-from hindmost.models.changepoint.revisions import ReportedChange, compare_with_reported
+from hindmost.models.changepoint.revisions import ReportedChange, compare_with_reported, places_of
 from hindmost.models.changepoint.verdicts import SILENT_DAYS
 
 
@@ -65,15 +66,8 @@ class HistoryState:
 
     def with_nights(
         self, history: History, method: str, settings: Mapping[str, Any]
-    ) -> tuple[HistoryState, tuple[str, ...]]:
-        """Add what is new in a history, which has all nights or only the last ones.
-
-        Returns
-        -------
-        HistoryState
-            With all failed runs of both.
-        tuple of str
-            Remarks on series whose past differs from the state.
+    ) -> HistoryState:
+        """Add a history, which has all nights or only the last ones, and all failed runs of both.
 
         Raises
         ------
@@ -86,34 +80,25 @@ class HistoryState:
                 f"The state was kept with {method_words(*kept)}, but this uses "
                 f"{method_words(*asked)}. Use the same, or start another state file."
             )
-        new = {series.name: series for series in history.series}
-        series, remarks = {}, []
-        for name in sorted({*new, *self.series}):
-            before = self.series.get(name)
-            merged = merge(None if before is None else before.series, new.get(name))
-            if before is None:
-                series[name] = KeptSeries(series=merged)
-            elif same_past(before.series, merged):
-                series[name] = replace(before, series=merged)
+        series = dict(self.series)
+        for given in history.series:
+            if given.name in series:
+                before = series[given.name]
+                series[given.name] = replace(before, series=merge(before.series, given))
             else:
-                series[name] = moved(before, merged)
-                remarks.append(
-                    f"{name}: observations in the state differ from those in the files; the "
-                    "reported changes are compared with the files."
-                )
+                series[given.name] = KeptSeries(series=given)
         runs = {
             (each.time, each.machine, each.case): each
             for each in (*self.failures, *history.failures)
         }
-        state = HistoryState(
+        return HistoryState(
             method=method,
             settings=dict(settings),
-            series=series,
+            series={name: series[name] for name in sorted(series)},
             parents={**self.parents, **history.parents},
             failures=tuple(runs[key] for key in sorted(runs)),
             mailed=self.mailed,
         )
-        return state, tuple(remarks)
 
     def judged(self, series: Mapping[SeriesName, KeptSeries]) -> HistoryState:
         """Return the next state, with judged series and the failed runs of `SILENT_DAYS`."""
@@ -153,12 +138,19 @@ def judge_series(
         There is no such method or setting.
     """
     series = kept.series
+    days = series.times / SECONDS_A_DAY
+    confirmed = [
+        place
+        for each in kept.verdicts
+        if each.confirmed
+        for place in places_of(each, days.tolist())
+    ]
     try:
         detection = detect(
             series.values,
-            times=series.times / SECONDS_A_DAY,
+            times=days,
             nights=days_of(series.times),
-            confirmed=[each.index for each in kept.verdicts if each.confirmed],
+            confirmed=confirmed,
             smaller_is_better=series.smaller_is_better,
             method=method,
             **settings,
@@ -174,58 +166,28 @@ def method_words(method: str, settings: Mapping[str, Any]) -> str:
     return ", ".join([method, *(f"{key} {value}" for key, value in sorted(settings.items()))])
 
 
-def merge(kept: NightlySeries | None, given: NightlySeries | None) -> NightlySeries:
-    """Return a series with all its nights.
+def merge(kept: NightlySeries, given: NightlySeries) -> NightlySeries:
+    """Return a series with the nights of files, and those of the state before and after them."""
+    first = int(np.searchsorted(kept.times, given.times[0]))
+    last = int(np.searchsorted(kept.times, given.times[-1], side="right"))
 
-    Files that begin with the state or before replace all its nights up to their last one; later
-    nights of the state stay. Files that begin later add their nights to the state.
-    """
-    if kept is None or given is None:
-        whole = given if given is not None else kept
-        assert whole is not None
-        return whole
-    if not kept.times.size or (given.times.size and given.times[0] <= kept.times[0]):
-        later = kept.times > given.times[-1]
-        return merge(given, part(kept, later)) if later.any() else given
-    there = set(zip(kept.times.tolist(), kept.values.tolist(), strict=True))
-    pairs = zip(given.times.tolist(), given.values.tolist(), strict=True)
-    new = [place for place, pair in enumerate(pairs) if pair not in there]
-    times = np.concatenate([kept.times, given.times[new]])
-    order = np.argsort(times, kind="stable")
-    commits = (*kept.commits, *(given.commits[place] for place in new))
-    parts = (*kept.commit_parts, *(given.commit_parts[place] for place in new))
-
-    def joined(
-        mine: NDArray[np.float64] | None, theirs: NDArray[np.float64] | None, unknown: float
-    ) -> NDArray[np.float64] | None:
-        if mine is None and theirs is None:
+    def joined(old: Any, new: Any, unknown: float = math.nan) -> Any:
+        if old is None and new is None:
             return None
-        first = np.full(kept.times.size, unknown) if mine is None else mine
-        second = np.full(given.times.size, unknown) if theirs is None else theirs
-        return frozen(np.concatenate([first, second[new]])[order])
+        if isinstance(new, tuple):
+            return old[:first] + new + old[last:]
+        old = np.full(kept.times.size, unknown) if old is None else old
+        new = np.full(given.times.size, unknown) if new is None else new
+        return frozen(np.concatenate([old[:first], new, old[last:]]))
 
     return replace(
         given,
-        times=frozen(times[order]),
-        values=frozen(np.concatenate([kept.values, given.values[new]])[order]),
-        commits=tuple(commits[place] for place in order),
-        commit_parts=tuple(parts[place] for place in order),
-        spread=joined(kept.spread, given.spread, np.nan),
-        freedom=joined(kept.freedom, given.freedom, np.inf),
-    )
-
-
-def part(series: NightlySeries, chosen: NDArray[np.bool_]) -> NightlySeries:
-    """Return some nights of a series."""
-    places = np.flatnonzero(chosen).tolist()
-    return replace(
-        series,
-        times=frozen(series.times[chosen]),
-        values=frozen(series.values[chosen]),
-        commits=tuple(series.commits[place] for place in places),
-        commit_parts=tuple(series.commit_parts[place] for place in places),
-        spread=None if series.spread is None else frozen(series.spread[chosen]),
-        freedom=None if series.freedom is None else frozen(series.freedom[chosen]),
+        times=joined(kept.times, given.times),
+        values=joined(kept.values, given.values),
+        commits=joined(kept.commits, given.commits),
+        commit_parts=joined(kept.commit_parts, given.commit_parts),
+        spread=joined(kept.spread, given.spread),
+        freedom=joined(kept.freedom, given.freedom, math.inf),
     )
 
 
@@ -233,39 +195,3 @@ def frozen(array: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return an array as read-only."""
     array.flags.writeable = False
     return array
-
-
-def same_past(kept: NightlySeries, now: NightlySeries) -> bool:
-    """Tell whether a series only grew at its end."""
-    size = kept.times.size
-    return np.array_equal(kept.times, now.times[:size]) and np.array_equal(
-        kept.values, now.values[:size]
-    )
-
-
-def moved(kept: KeptSeries, now: NightlySeries) -> KeptSeries:
-    """Return a series as it is now, with what was reported at the current places."""
-    last = now.times.size - 1
-    at = np.minimum(np.searchsorted(now.times, kept.series.times), last).tolist()
-    return replace(
-        kept,
-        series=now,
-        verdicts=tuple(
-            replace(
-                verdict,
-                index=at[verdict.index],
-                interval=(at[verdict.interval[0]], at[verdict.interval[1]]),
-                since=at[verdict.since],
-            )
-            for verdict in kept.verdicts
-        ),
-        log=tuple(
-            replace(
-                event,
-                at=at[event.at],
-                index=at[event.index],
-                was=None if event.was is None else at[event.was],
-            )
-            for event in kept.log
-        ),
-    )

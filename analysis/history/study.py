@@ -55,8 +55,6 @@ class HistoryStudy:
         Name of a series to the reason why it cannot be judged.
     state : HistoryState or None
         The next state, to be saved, if one was given.
-    remarks : tuple of str
-        Remarks on the state, in addition to the history's warnings.
     """
 
     history: History
@@ -67,7 +65,6 @@ class HistoryStudy:
     until: float
     refused: Mapping[SeriesName, str] = field(default_factory=dict)
     state: HistoryState | None = None
-    remarks: tuple[str, ...] = ()
 
     @property
     def since(self) -> float:
@@ -232,10 +229,9 @@ def judge_history(
     """
     if not 0.0 < last_days < float("inf"):
         raise UsageError(f"last_days = {last_days} must be larger than 0.")
-    remarks: tuple[str, ...] = ()
     given = [KeptSeries(series=series) for series in history.series]
     if state is not None:
-        state, remarks = state.with_nights(history, method, settings)
+        state = state.with_nights(history, method, settings)
         given = list(state.series.values())
         history = replace(
             history,
@@ -274,7 +270,6 @@ def judge_history(
         until=newest(history, now),
         refused=refused,
         state=state and state.judged({kept.series.name: kept for _, kept in results}),
-        remarks=remarks,
     )
 
 

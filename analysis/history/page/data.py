@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from hindmost.analysis.history.change_sentences import revision_words
 from hindmost.analysis.history.judged_series import JudgedSeries
 from hindmost.analysis.history.page.badges import change_badge, series_badge
 from hindmost.analysis.history.page.ratios import pair_data
@@ -108,7 +109,7 @@ def series_data(judged: JudgedSeries, level: float, since: float) -> dict[str, A
             for trend in found.trends
         ],
         "too_short": found.too_short,
-        "log": [{"at": event.at, "text": event.explain()} for event in judged.log if event.revises],
+        "log": [revision_words(event) for event in judged.log if event.revises],
     }
 
 

@@ -219,7 +219,7 @@ def failures(failed: Sequence[FailedRun]) -> list[Part]:
 def remarks(study: HistoryStudy) -> list[Part]:
     """Return remarks on what was refused, omitted or assumed."""
     refused = [f"{name}: {reason}" for name, reason in study.refused.items()]
-    lines = [*study.remarks, *study.history.warnings, *refused]
+    lines = [*study.history.warnings, *refused]
     if not lines:
         return []
     rows = [(line,) for line in lines]
