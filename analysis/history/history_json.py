@@ -9,7 +9,7 @@ from hindmost.analysis.history.dates import date_of, moment
 from hindmost.analysis.history.judged_series import JudgedSeries
 from hindmost.analysis.history.study import HistoryStudy
 from hindmost.analysis.readers.history import SeriesName
-from hindmost.models.changepoint import ChangePoint, Regime, Trend, effective_settings
+from hindmost.models.changepoint import ChangePoint, Regime, Trend, default_settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +175,7 @@ def history_json(study: HistoryStudy) -> dict[str, Any]:
         "since": moment(since).isoformat(),
         "until": moment(study.until).isoformat(),
         "least_change_percent": 100.0 * study.least,
-        "settings": effective_settings(study.method, study.settings),
+        "settings": default_settings(study.method),
         "open": [
             OpenDrift(each, found) if isinstance(found, Trend) else OpenChange(each, found)
             for each in judged

@@ -45,8 +45,6 @@ class HistoryState:
     ----------
     method : str
         Empty in a new state.
-    settings : mapping
-        Of the method.
     series : mapping
         Name to series, verdicts and log.
     parents : mapping
@@ -58,27 +56,23 @@ class HistoryState:
     """
 
     method: str = ""
-    settings: Mapping[str, Any] = field(default_factory=dict)
     series: Mapping[SeriesName, KeptSeries] = field(default_factory=dict)
     parents: Mapping[str, str] = field(default_factory=dict)
     failures: tuple[FailedRun, ...] = ()
     mailed: MailRecord = field(default_factory=MailRecord)
 
-    def with_nights(
-        self, history: History, method: str, settings: Mapping[str, Any]
-    ) -> HistoryState:
+    def with_nights(self, history: History, method: str) -> HistoryState:
         """Add a history, which has all nights or only the last ones, and all failed runs of both.
 
         Raises
         ------
         UsageError
-            The state was kept with another method or settings.
+            The state was kept with another method.
         """
-        asked, kept = (method, dict(settings)), (self.method, dict(self.settings))
-        if self.method and asked != kept:
+        if self.method not in ("", method):
             raise UsageError(
-                f"The state was kept with {method_words(*kept)}, but this uses "
-                f"{method_words(*asked)}. Use the same, or start another state file."
+                f"The state was kept with --method {self.method}, but this uses {method}. Use the "
+                "same, or start another state file."
             )
         series = dict(self.series)
         for given in history.series:
@@ -93,7 +87,6 @@ class HistoryState:
         }
         return HistoryState(
             method=method,
-            settings=dict(settings),
             series={name: series[name] for name in sorted(series)},
             parents={**self.parents, **history.parents},
             failures=tuple(runs[key] for key in sorted(runs)),
@@ -110,9 +103,7 @@ class HistoryState:
         return replace(self, series={**self.series, **series}, failures=failures)
 
 
-def judge_series(
-    kept: KeptSeries, *, method: str, settings: Mapping[str, Any]
-) -> tuple[Detection | str, KeptSeries]:
+def judge_series(kept: KeptSeries, *, method: str) -> tuple[Detection | str, KeptSeries]:
     """Judge a series, and compare it with what was reported of it.
 
     Changes that were confirmed stay unless new nights refute them.
@@ -122,8 +113,6 @@ def judge_series(
     kept : KeptSeries
         All nights, and what was reported of some.
     method : str
-    settings : mapping
-        Of the method.
 
     Returns
     -------
@@ -135,7 +124,7 @@ def judge_series(
     Raises
     ------
     UsageError
-        There is no such method or setting.
+        There is no such method.
     """
     series = kept.series
     days = series.times / SECONDS_A_DAY
@@ -153,17 +142,11 @@ def judge_series(
             confirmed=confirmed,
             smaller_is_better=series.smaller_is_better,
             method=method,
-            **settings,
         )
     except DataError as error:
         return str(error), kept
     now, events = compare_with_reported(kept.verdicts, detection)
     return detection, replace(kept, verdicts=tuple(now), log=(*kept.log, *events))
-
-
-def method_words(method: str, settings: Mapping[str, Any]) -> str:
-    """Return a method with its settings, in words."""
-    return ", ".join([method, *(f"{key} {value}" for key, value in sorted(settings.items()))])
 
 
 def merge(kept: NightlySeries, given: NightlySeries) -> NightlySeries:

@@ -63,7 +63,6 @@ class StateRecord:
     kind: str
     version: int
     method: str
-    settings: dict[str, str | int | float | bool | None]
     parents: dict[str, str]
     commits: tuple[dict[str, str], ...]
     failures: tuple[FailedRun, ...]
@@ -112,7 +111,6 @@ def read_state(path: Path) -> HistoryState:
     kept = [kept_from(each, table) for each in record.series]
     return HistoryState(
         method=record.method,
-        settings=record.settings,
         series={each.series.name: each for each in kept},
         parents=record.parents,
         failures=record.failures,
@@ -147,7 +145,6 @@ def write_state(path: Path, state: HistoryState) -> None:
         kind=KIND,
         version=VERSION,
         method=state.method,
-        settings=dict(state.settings),
         parents=dict(state.parents),
         commits=tuple(map(dict, numbers)),
         failures=state.failures,

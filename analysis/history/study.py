@@ -10,7 +10,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
 
 from hindmost.analysis.history.acknowledgements import Acknowledgement, about
 from hindmost.analysis.history.dates import SECONDS_A_DAY, date_labels, newest
@@ -19,7 +18,7 @@ from hindmost.analysis.history.state import HistoryState, KeptSeries, judge_seri
 from hindmost.analysis.readers.history import History, SeriesName
 from hindmost.errors import DataError, UsageError
 from hindmost.executors import Executor
-from hindmost.models.changepoint import effective_settings, least_change
+from hindmost.models.changepoint import default_settings, least_change
 from hindmost.models.changepoint.detection import RECENT
 from hindmost.models.changepoint.verdicts import (
     FAIL,
@@ -45,8 +44,6 @@ class HistoryStudy:
         In the order of the history's series; those that could not be judged are in ``refused``.
     method : str
         Of `hindmost.models.changepoint.METHODS`.
-    settings : mapping
-        Of the method.
     last_days : float
         Number of days before the newest night that the report covers.
     until : float
@@ -60,7 +57,6 @@ class HistoryStudy:
     history: History
     judged: tuple[JudgedSeries, ...]
     method: str
-    settings: Mapping[str, Any] = field(default_factory=dict)
     last_days: float
     until: float
     refused: Mapping[SeriesName, str] = field(default_factory=dict)
@@ -167,12 +163,12 @@ class HistoryStudy:
     @property
     def least(self) -> float:
         """The smallest relative change that the method reports; 0 without a limit."""
-        return least_change(self.method, self.settings)
+        return least_change(self.method)
 
     @property
     def level(self) -> float:
         """The probability of the method's intervals."""
-        return float(effective_settings(self.method, self.settings)["level"])
+        return float(default_settings(self.method)["level"])
 
     def failed_cases(self) -> Counter[tuple[str, str]]:
         """Return how many runs of a machine and case failed in the last days."""
@@ -198,7 +194,6 @@ def judge_history(
     acknowledged: Sequence[Acknowledgement] = (),
     executor: Executor | None = None,
     now: float = math.inf,
-    **settings: Any,
 ) -> HistoryStudy:
     """Find the changes in every series of a history.
 
@@ -217,13 +212,11 @@ def judge_history(
         Judges the series; None: threads of this process.
     now : float
         Seconds since 1970, UTC: nights that are dated long after it do not count as the newest.
-    **settings
-        Of the method, as ``alpha``.
 
     Raises
     ------
     UsageError
-        The method or a setting is unknown or out of range, or the state was kept with others.
+        There is no such method, or the state was kept with another one.
     DataError
         There is no series to judge.
     """
@@ -231,7 +224,7 @@ def judge_history(
         raise UsageError(f"last_days = {last_days} must be larger than 0.")
     given = [KeptSeries(series=series) for series in history.series]
     if state is not None:
-        state = state.with_nights(history, method, settings)
+        state = state.with_nights(history, method)
         given = list(state.series.values())
         history = replace(
             history,
@@ -241,7 +234,7 @@ def judge_history(
         )
     if not given:
         raise DataError(f"{history.source} contains no series to judge: no run has a result.")
-    judge = partial(judge_series, method=method, settings=settings)
+    judge = partial(judge_series, method=method)
     # Compiled loops release the lock. The first series runs alone, as it may compile them.
     results = [judge(given[0])]
     with nullcontext(executor) if executor else threads() as chosen:
@@ -265,7 +258,6 @@ def judge_history(
         history=history,
         judged=tuple(judged),
         method=method,
-        settings=dict(settings),
         last_days=last_days,
         until=newest(history, now),
         refused=refused,

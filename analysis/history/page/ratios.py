@@ -14,6 +14,7 @@ from hindmost.analysis.history.dates import SECONDS_A_DAY
 from hindmost.analysis.history.judged_series import JudgedSeries
 from hindmost.analysis.history.page.regime_statistics import five
 from hindmost.analysis.history.pairing import FEWEST, by_key, means
+from hindmost.analysis.history.ratio import LEVEL
 from hindmost.analysis.history.ratio_history import RatioHistory, ratio_history
 
 MOST_PAIRS = 2000
@@ -79,7 +80,7 @@ def record_of(pair: tuple[int, int], history: RatioHistory) -> dict[str, Any]:
         "p": None if now.p_value is None else five(now.p_value),
         "freedom": five(now.freedom),
         "related": five(now.correlation),
-        "level": round(100.0 * now.level),
+        "level": round(100.0 * LEVEL),
     }
 
 
