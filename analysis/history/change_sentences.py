@@ -69,9 +69,8 @@ def change_sentence(finding: SeriesChange) -> str:
 def details_of(finding: SeriesChange) -> Iterator[str]:
     """Yield the details of a change: its state, acknowledgement and parts."""
     judged, change = finding.judged, finding.change
-    note = judged.acknowledgement(change)
-    if note is not None:
-        yield f"acknowledged: {note.reason}"
+    if finding.known is not None:
+        yield f"acknowledged: {finding.known}"
     elif judged.is_worse(change) and judged.is_undone(change):
         yield "has recovered since"
     elif isinstance(change, ChangePoint) and judged.is_worse(change) and not change.confirmed:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -81,23 +82,16 @@ def drifting_ratio(first: NDArray[np.float64], second: NDArray[np.float64]) -> R
     first, second : float64 array, shape (pair,), in the order of time
         Above zero; three or more.
     """
+    from scipy.stats import linregress
+
     logs = np.log(second) - np.log(first)
-    size = logs.size
-    place = np.arange(size) - 0.5 * (size - 1)
-    power = float(place @ place)
-    slope = float(place @ logs) / power
-    residuals = logs - logs.mean() - slope * place
-    # The standard error of a mean of the residuals, whose fit has one more parameter.
-    error, freedom, correlation = error_of_mean(residuals)
-    error *= float(np.sqrt((size - 1.0) / (size - 2.0)))
-    freedom = max(freedom - 1.0, 1.0)
-    error_of_slope = error * float(np.sqrt(size / power))
-    reach = float(place[-1])
-    at_end = float(logs.mean()) + slope * reach
-    error_at_end = float(np.hypot(error, error_of_slope * reach))
+    place = np.arange(1.0 - logs.size, 1.0)
+    line = linregress(place, logs)  # its intercept is at the last pair
+    _, freedom, correlation = error_of_mean(logs - line.slope * place)
+    error = float(line.intercept_stderr) * inflation_of(correlation)
     return RatioDrift(
-        start=exponential(float(logs.mean()) - slope * reach),
-        end=ratio_from(at_end, error_at_end, freedom, correlation),
+        start=exponential(float(line.intercept + line.slope * place[0])),
+        end=ratio_from(float(line.intercept), error, max(freedom - 1.0, 1.0), correlation),
     )
 
 
@@ -180,8 +174,13 @@ def error_of_mean(logs: NDArray[np.float64]) -> tuple[float, float, float]:
     correlation = float(residuals[1:] @ residuals[:-1]) / power
     if correlation <= 2.0 / np.sqrt(size):
         return error, freedom, 0.0
-    inflation = (1.0 + correlation) / (1.0 - correlation)
-    return error * float(np.sqrt(inflation)), max(freedom / inflation, 1.0), correlation
+    inflation = inflation_of(correlation)
+    return error * inflation, max(freedom / inflation**2, 1.0), correlation
+
+
+def inflation_of(correlation: float) -> float:
+    """Return by what factor AR(1) correlation widens the standard error of a mean."""
+    return math.sqrt((1.0 + correlation) / (1.0 - correlation))
 
 
 def ratio_from(difference: float, error: float, freedom: float, correlation: float = 0.0) -> Ratio:

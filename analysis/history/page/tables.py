@@ -162,8 +162,7 @@ def change_rows(
     timer = link_html(name, timer_name(name.timer))
     case = " ".join(part for part in (name.machine, name.case) if part)
     label = rendered(SECTIONS, "timer", timer, len(within), case)
-    note = judged.acknowledgement(change)
-    explained = [] if note is None else [f"acknowledged: {note.reason}"]
+    explained = [] if finding.known is None else [f"acknowledged: {finding.known}"]
     if within:
         share = percent(finding.difference / within[-1].difference, 0)
         explained.append(f"{share} of the above")
