@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -154,13 +153,9 @@ def merge(kept: NightlySeries, given: NightlySeries) -> NightlySeries:
     first = int(np.searchsorted(kept.times, given.times[0]))
     last = int(np.searchsorted(kept.times, given.times[-1], side="right"))
 
-    def joined(old: Any, new: Any, unknown: float = math.nan) -> Any:
-        if old is None and new is None:
-            return None
+    def joined(old: Any, new: Any) -> Any:
         if isinstance(new, tuple):
             return old[:first] + new + old[last:]
-        old = np.full(kept.times.size, unknown) if old is None else old
-        new = np.full(given.times.size, unknown) if new is None else new
         return frozen(np.concatenate([old[:first], new, old[last:]]))
 
     return replace(
@@ -169,8 +164,8 @@ def merge(kept: NightlySeries, given: NightlySeries) -> NightlySeries:
         values=joined(kept.values, given.values),
         commits=joined(kept.commits, given.commits),
         commit_parts=joined(kept.commit_parts, given.commit_parts),
-        spread=joined(kept.spread, given.spread),
-        freedom=joined(kept.freedom, given.freedom, math.inf),
+        spread=None,
+        freedom=None,
     )
 
 

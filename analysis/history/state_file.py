@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hindmost.analysis.history.acknowledgements import replace_file
 from hindmost.analysis.history.mail_record import MailRecord
@@ -40,8 +38,6 @@ class SeriesRecord:
         Seconds since 1970, and the unit's.
     commits : list of int
         Places in the table of commits.
-    spread, freedom : list of float or None, one for each observation; or None
-        None stands for a number that is unknown.
     """
 
     name: SeriesName
@@ -50,8 +46,6 @@ class SeriesRecord:
     times: list[float]
     values: list[float]
     commits: list[int]
-    spread: list[float | None] | None
-    freedom: list[float | None] | None = None
     verdicts: tuple[ReportedChange, ...]
     log: tuple[Event, ...]
 
@@ -169,18 +163,9 @@ def record_of(kept: KeptSeries, numbers: dict[tuple[tuple[str, str], ...], int])
         times=series.times.tolist(),
         values=series.values.tolist(),
         commits=[known[id(parts)] for parts in series.commit_parts],
-        spread=unknown_as_none(series.spread),
-        freedom=unknown_as_none(series.freedom),
         verdicts=kept.verdicts,
         log=kept.log,
     )
-
-
-def unknown_as_none(array: NDArray[np.float64] | None) -> list[float | None] | None:
-    """Return numbers as JSON has them."""
-    if array is None:
-        return None
-    return [each if math.isfinite(each) else None for each in array.tolist()]
 
 
 def kept_from(record: SeriesRecord, table: Sequence[tuple[str, dict[str, str]]]) -> KeptSeries:
@@ -195,16 +180,8 @@ def kept_from(record: SeriesRecord, table: Sequence[tuple[str, dict[str, str]]])
             values=frozen(np.array(record.values)),
             commits=commits,
             commit_parts=parts,
-            spread=filled(record.spread, math.nan),
-            freedom=filled(record.freedom, math.inf),
+            spread=None,
         ),
         verdicts=record.verdicts,
         log=record.log,
     )
-
-
-def filled(values: Sequence[float | None] | None, unknown: float) -> NDArray[np.float64] | None:
-    """Return an array with a number in place of those that are unknown."""
-    if values is None:
-        return None
-    return frozen(np.array([unknown if each is None else each for each in values]))

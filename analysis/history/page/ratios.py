@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from itertools import combinations
-from os import sched_getaffinity
 from typing import Any
 
 import numpy as np
@@ -16,6 +14,7 @@ from hindmost.analysis.history.page.regime_statistics import five
 from hindmost.analysis.history.pairing import FEWEST, by_key, means
 from hindmost.analysis.history.ratio import LEVEL
 from hindmost.analysis.history.ratio_history import RatioHistory, ratio_history
+from hindmost.analysis.history.study import threads
 
 MOST_PAIRS = 2000
 """Most pairs whose ratios a page contains: some seconds of computation."""
@@ -55,8 +54,8 @@ def pair_data(judged: Sequence[JudgedSeries]) -> list[dict[str, Any]]:
     if not wanted:
         return []
     first = found(wanted[0])  # alone, as the loops may be compiled
-    with ThreadPoolExecutor(len(sched_getaffinity(0))) as threads:
-        records = [first, *threads.map(found, wanted[1:])]
+    with threads() as chosen:
+        records = [first, *chosen.map(found, wanted[1:])]
     return [each for each in records if each is not None]
 
 

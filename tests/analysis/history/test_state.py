@@ -168,11 +168,9 @@ def test_another_machine_is_kept_apart(tmp_path: Path) -> None:
     assert len(read_state(path).series) == 2
 
 
-def test_failures_and_spreads_are_kept(tmp_path: Path) -> None:
+def test_failures_are_kept(tmp_path: Path) -> None:
     path = tmp_path / "state"
-    spread = np.full(NIGHTS, 0.1)
-    spread[3] = np.nan
-    full = series(stepped(0), spread=spread)
+    full = series(stepped(0))
     failure = FailedRun(
         time=full.times[-1], machine="blake", case="fire", reason="failed", file="f"
     )
@@ -183,8 +181,6 @@ def test_failures_and_spreads_are_kept(tmp_path: Path) -> None:
     assert (tmp_path / "again").read_text() == path.read_text()
     assert state.failures == (failure,)
     read = state.series[full.name].series
-    assert read.spread is not None
-    np.testing.assert_array_equal(read.spread, spread)
     np.testing.assert_array_equal(read.values, full.values)
 
 
