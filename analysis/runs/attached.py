@@ -200,6 +200,12 @@ class AttachedRun:
         return [each for each in self.findings if each.code in DISTURBED]
 
     @property
+    def polling(self) -> Finding | None:
+        """That so much of the work may be waiting that its share is no answer; None otherwise."""
+        polls = (each for each in self.findings if each.code == "polling")
+        return next((each for each in polls if each.severity == "error"), None)
+
+    @property
     def worst(self) -> Finding | None:
         """The finding to act on first, an error before a note; None if there is none."""
         acted = [
@@ -380,6 +386,8 @@ class AttachedRun:
             found.add("crowded")
         elif taken is not None and taken.most >= MATTERS:
             found.add(TAKEN)
+        if self.polling:
+            found.add("polling")
         return found | ({"drift"} if self.grown() else set())
 
     def why_incomplete(self) -> list[str]:
@@ -457,7 +465,7 @@ class AttachedRun:
             return f"{said} Included in all: {without[0]}."
         if calls and causes and len(words) > 1:
             said += f" By call: {', '.join(words)}."
-        return said
+        return said + (f" But {self.polling.text}." if self.polling else "")
 
     def causes(self) -> list[tuple[str, float]]:
         """Return work, what the rest is lost to, and their shares, largest first; may be empty."""
