@@ -117,10 +117,10 @@ def test_one_rank_is_warned(
 HELD_UP_S = 0.3
 DELAYED = f"""
 import sys, time
-from hindmost.harness.collectives import block
+from hindmost.harness.collectives import experiment
 from hindmost.harness.collectives.alignment import Alignment
 from hindmost.__main__ import main
-block.TRIES = 1000  # a crowded machine holds ranks up as well
+experiment.TRIES = 1000  # a crowded machine holds ranks up as well
 where, words = sys.argv[1], sys.argv[2:]
 count = [0]
 def delayed(real, at):
