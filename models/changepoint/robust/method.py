@@ -103,9 +103,7 @@ def detect_robustly(
     seen = times_seen(series, [right.fit.begin for _, right, _ in found], rules, confirmations)
     freedoms = freedom_of_means(segments)
     fitted = np.concatenate([each.fit.values for each in segments])
-    sigma = np.repeat(
-        [each.sigma for each in segments], [each.fit.values.size for each in segments]
-    )
+    sigma = np.concatenate([np.full(each.fit.values.size, each.sigma) for each in segments])
     return Detection(
         method="robust",
         observations=series.size,
