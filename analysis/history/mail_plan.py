@@ -27,6 +27,7 @@ from hindmost.models.changepoint import ChangePoint
 from hindmost.models.changepoint.changes import Finding
 from hindmost.models.changepoint.revisions import WITHDRAWN
 from hindmost.models.changepoint.verdicts import FAIL, PASS, SILENT_DAYS, VERDICTS, WARN
+from hindmost.text import counted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,16 +176,9 @@ def news_words(plan: MailPlan, findings: Sequence[SeriesChange]) -> str:
     findings : sequence of SeriesChange
         All new ones, including those within others.
     """
-    phrases = []
-    if findings:
-        worse = sum(each.judged.verdict_on(each.change) != PASS for each in findings)
-        if worse:
-            phrases.append(f"{worse} new {'finding' if worse == 1 else 'findings'}")
-        if len(findings) > worse:
-            others = len(findings) - worse
-            phrases.append(f"{others} other new {'change' if others == 1 else 'changes'}")
-    if plan.others:
-        phrases.append(f"{plan.others} new {'warning' if plan.others == 1 else 'warnings'}")
+    worse = sum(each.judged.verdict_on(each.change) != PASS for each in findings)
+    counts = (worse, "new finding"), (len(findings) - worse, "other new change")
+    phrases = [counted(*each) for each in (*counts, (plan.others, "new warning")) if each[0]]
     if plan.withdrawn:
         phrases.append(f"{len(plan.withdrawn)} withdrawn")
     if not phrases:
