@@ -17,7 +17,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.harness.runfile.bodies import DIFFERENT, NO_GROUP, PART, RankBodies, RankEvents
+from hindmost.harness.runfile.bodies import (
+    DIFFERENT,
+    NO_GROUP,
+    PADDING,
+    PART,
+    RankBodies,
+    RankEvents,
+)
 from hindmost.harness.runfile.contents import Edges
 from hindmost.harness.solo import of_all
 from hindmost.models.events import MOST_PENDING, EventKind
@@ -80,9 +87,9 @@ class EventsSeen:
         elif len(kind) == len(self.first):
             self.differ |= unlike(kind, self.first)
         self.width = max(self.width, kind.shape[1])
-        self.grouped |= events.group is not None
-        self.sourced |= events.needs is not None
-        self.in_context |= events.context is not None
+        self.grouped |= events.knows("group")
+        self.sourced |= events.knows("needs")
+        self.in_context |= events.knows("context")
 
     @classmethod
     def of(cls, ranks: Iterable[RankBodies]) -> EventsSeen:
@@ -123,44 +130,25 @@ class CommonEvents:
 
     def in_sequence(self, rank: int, events: RankEvents) -> RankEvents:
         """Return the events of a rank of this process at their places."""
-        shape, width = self.kind.shape, self.kind.shape[1]
-        group, needs, context = events.group, None, events.context
+        arrays = events.arrays()
         if self.sources is not None:
-            needs = events.needs_by(self.sources[rank])
-            needs = np.full(events.kind.shape, -1, np.int32) if needs is None else needs
-        if group is None and self.grouped:
-            group = np.full(shape, NO_GROUP, np.int32)
-        if context is None and self.in_context:
-            context = np.zeros(shape, np.uint32)
-        if not self.rows.size and events.kind.shape == shape:
-            return replace(events, group=group, needs=needs, context=context)
-        found = RankEvents(
-            kind=self.kind,
-            work=widened(events.work, width),
-            duration=widened(events.duration, width),
-            group=None if group is None else widened(group, width, NO_GROUP),
-            needs=None if needs is None else widened(needs, width, -1),
-            context=None if context is None else widened(context, width),
-        )
+            arrays["needs"] = events.needs_by(self.sources[rank])
+        if self.rows.size or events.kind.shape != self.kind.shape:
+            width = self.kind.shape[1]
+            arrays = {name: widened(each, width, PADDING[name]) for name, each in arrays.items()}
         places = self.places[rank] if self.rows.size else ()
         for row, place in zip(self.rows, places, strict=True):
             nobody = np.where(self.kind[row] == EventKind.RECEIVE, 0, -1)  # it receives nothing
-            for values, before, none in (
-                (found.work, events.work, 0.0),
-                (found.duration, events.duration, 0.0),
-                (found.group, group, NO_GROUP),
-                (found.needs, needs, nobody),
-                (found.context, context, 0),
-            ):
-                if values is not None and before is not None:
-                    values[row] = none
-                    values[row, place] = before[row, : len(place)]
-        return found
+            for name, values in arrays.items():
+                before = values[row, : len(place)].copy()
+                values[row] = nobody if name == "needs" else PADDING[name]
+                values[row, place] = before
+        return RankEvents(**arrays | {"kind": self.kind})
 
     def of(self, rank: int, events: RankEvents) -> RankEvents:
         """Return the events of a rank of this process as a run file has them."""
         found = self.in_sequence(rank, events)
-        if found.group is None or self.kept is None:
+        if self.kept is None:
             return found
         at, kept = self.columns(found.group), self.kept
         group = np.where(kept[at] == found.group, at, NO_GROUP).astype(np.int32)
@@ -174,7 +162,7 @@ class CommonEvents:
     def loses_roots(self, rank: int, events: RankEvents) -> bool:
         """Tell whether a rank waits for one that is not kept; nobody waits for a root."""
         found = self.in_sequence(rank, events)
-        if found.group is None or self.kept is None:
+        if self.kept is None:
             return False
         lost = (found.group != NO_GROUP) & (self.kept[self.columns(found.group)] != found.group)
         return bool((lost & np.isin(found.kind, (EventKind.REDUCE, EventKind.POST))).any())
