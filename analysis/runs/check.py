@@ -218,7 +218,7 @@ def look_at_repeats(group: Group) -> Iterator[Finding]:
         return
     spread = max(times) / min(times) - 1.0
     if spread > SPOILS:
-        advice = "no model can be more accurate than that: repeat on a quieter machine"
+        advice = "no model can be more accurate than that: repeat on an idle machine"
         if is_own_loop(group.runs[0]):
             advice += "; if these are not repeats, name what differs: record(..., parameters={...})"
         for run in group.runs:

@@ -96,7 +96,7 @@ class Header:
             return self.calls_of_iteration
         doubt = "" if loop["by_code"] else ", by the order of calls"
         few = ", few iterations" if loop["few"] else ""
-        return f"loop {loop['name']}, {percent(loop['share'], 0)} of the time{few}{doubt}"
+        return f"loop {loop['name']}{few}{doubt}"
 
     def loops(self, *, every: bool = False) -> list[str]:
         """Return the loops of an attached program in words, those with most of the time first.

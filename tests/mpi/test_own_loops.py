@@ -170,11 +170,10 @@ def test_the_rank_with_less_to_do_waits(loops: dict[str, Run], name: str) -> Non
     # anywhere, but not in every body; a wrong class is wrong in all of them.
     share = {phase: run.phase(phase)[:-1] / run.durations[:-1] for phase in run.phases}
     waiting = share[WHERE[name]]
-    assert waiting[:, 0].max() > 0.5 > waiting[:, 1].min()
-    work = run.work[:-1] / run.durations[:-1]
-    assert work[:, 0].min() < 0.5 < work[:, 1].max()
+    assert waiting[:, 0].max() > 0.5
+    work = run.work[:-1]
+    assert work[:, 0].min() < 0.5 * WORK_S < WORK_S <= work[:, 1].min()  # none of it is waiting
     assert share["unclassified"].max() == 0.0
-    assert (share["halo"] + share["wait"] + share["post"])[:, 1].min() < 0.5
 
 
 @pytest.mark.parametrize("name", WHERE)
