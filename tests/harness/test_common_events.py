@@ -140,5 +140,5 @@ def test_a_rank_needs_nobody_at_a_receipt_of_others() -> None:
     )
     one = np.ones((1, 1), np.float32)
     alone = RankEvents(kind=kind[:, 2:], work=one, duration=one)
-    found = common.in_sequence(0, alone)
+    found = common.of(0, alone)
     assert found.needs.tolist() == [[-1, 0, -1]]
