@@ -126,6 +126,14 @@ class HistoryStudy:
             found[case] = min(first, float(times[0])), max(last, float(times[-1]))
         return found
 
+    def of_case(self, case: tuple[str, str]) -> list[JudgedSeries]:
+        """Return the series of a case of a machine."""
+        return [
+            each
+            for each in self.judged
+            if (each.series.name.machine, each.series.name.case) == case
+        ]
+
     def silent(self) -> tuple[JudgedSeries, ...]:
         """Return the series without a result in the last days."""
         return tuple(each for each in self.judged if each.is_silent(self.since))
