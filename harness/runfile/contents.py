@@ -115,7 +115,11 @@ class Header:
             role = ROLES.get(loop["role"], "")
             if every or (role and loop["role"] != "measured"):
                 times = f"{loop['iterations']:,} x {seconds(loop['seconds'])}"
-                share = f"{percent(loop['share'], 0)} of the time" if every else ""
+                share = (
+                    f"{percent(loop['share'], 0)} of the time"
+                    if every and loop["role"] != "measured"
+                    else ""
+                )
                 about = ", ".join(filter(None, (share, role)))
                 name = f"{'  ' * loop['depth'] if every else ''}{loop['name']}"
                 words.append(f"{name} {times}, {about}" if about else f"{name} {times}")

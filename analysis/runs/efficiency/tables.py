@@ -145,22 +145,6 @@ def of_nodes(nodes: Iterable[tuple[str, Efficiencies]], *title: str) -> Table:
     return parts_table("node (ranks)", parts, *title)
 
 
-def part_tables(of: RunEfficiencies, *, windows: bool) -> list[Table]:
-    """Make the tables of the parts of a run that were asked for; nodes where there are several."""
-    name, tables = of.run.path.name, list[Table]()
-    if of.withheld:
-        return tables
-    if len(of.nodes) > 1:
-        tables.append(of_nodes(of.nodes.items(), f"{name} by node"))
-    if windows:
-        parts = [
-            (f"{each.first} to {each.last - 1}", each.efficiencies.run_time_s, each.efficiencies)
-            for each in of.windows
-        ]
-        tables.append(parts_table("bodies", parts, f"{name} over time"))
-    return tables
-
-
 def scaling_parts(
     kernels: Sequence[KernelEfficiencies], findings: Sequence[Finding] = ()
 ) -> list[Part]:

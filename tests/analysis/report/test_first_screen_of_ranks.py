@@ -124,22 +124,6 @@ def test_a_slow_exchange_is_the_slowest_iteration_and_what_its_events_show_first
     assert "of the other time in MPI is not typical" in said
 
 
-def test_large_exchanges_are_said_to_be_bound_by_bandwidth(
-    tmp_path: Path, own: Header, alike: NDArray[np.float64]
-) -> None:
-    values = of_work(alike, latency_s=1e-4)
-    phases = np.asarray(values["phase_duration"])
-    halo, wait = PHASES.index("halo"), PHASES.index("wait")
-    phases[:, :, [halo, wait]] = phases[:, :, [wait, halo]]
-    for count, why in ((8, "latency"), (1 << 20, "bandwidth")):
-        folder = tmp_path / why
-        folder.mkdir()
-        sent = np.full(np.asarray(values["edge_source"]).size, count)
-        said = words(page_of(folder, own, values | {"edge_bytes": sent}))
-        assert re.search(rf"receives {'16 B' if count == 8 else '2 MiB'} in an iteration", said)
-        assert re.search(rf" bytes, {why} decides", said)
-
-
 def test_a_node_whose_ranks_are_all_slow_is_named(tmp_path: Path) -> None:
     work = 10.0 * (1.0 + 0.01 * np.random.default_rng(1).standard_normal(128))
     work[32:64] *= 1.08
