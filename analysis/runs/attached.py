@@ -74,6 +74,12 @@ class AttachedRun(JudgedRun):
         return {**inside, "outside": max(1.0 - sum(inside.values()), 0.0)}
 
     @property
+    def polling(self) -> Finding | None:
+        """That so much of the work may be waiting that its share is no answer; None otherwise."""
+        polls = (each for each in self.findings if each.code == "polling")
+        return next((each for each in polls if each.severity == "error"), None)
+
+    @property
     def worst(self) -> Finding | None:
         """The finding to act on first, an error before a note; None if there is none."""
         acted = [
@@ -117,6 +123,8 @@ class AttachedRun(JudgedRun):
             found.add("crowded")
         elif taken is not None and taken.most >= MATTERS:
             found.add(TAKEN)
+        if self.polling:
+            found.add("polling")
         return found | ({"drift"} if self.grown() else set())
 
     def why_incomplete(self) -> list[str]:
@@ -185,11 +193,9 @@ class AttachedRun(JudgedRun):
         ]
         if without:  # then calls say little of the program
             return f"{text} Included in all: {without[0]}."
-        return (
-            f"{text} By call: {', '.join(by_call)}."
-            if calls and causes and len(by_call) > 1
-            else text
-        )
+        if calls and causes and len(by_call) > 1:
+            text += f" By call: {', '.join(by_call)}."
+        return text + (f" But {self.polling.text}." if self.polling else "")
 
     def who(self, *, places: bool = True) -> str:
         """Say which rank is the straggler, whether it waits or works, and where in the code."""

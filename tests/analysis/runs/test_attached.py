@@ -257,6 +257,15 @@ def test_time_without_a_core_is_a_share_of_the_time_it_was_counted_in(write: Any
     assert ", rank 1 on b 60 %" in str(core_wait(write(loop=loop, seconds=20e-3, values=nodes)))
 
 
+def test_work_that_may_be_waiting_is_said_with_it(write: Any) -> None:
+    run = write((30.0, 31.0, 30.5))
+    polls = finding("polling", "error", "15 % of the time lies between calls", run.path)
+    (program,) = attached_programs([run], [polls])
+    said = " ".join("\n".join(program.lines()).split())
+    assert "halo exchange. But 15 % of the time lies between calls." in said
+    assert said.count("lies between calls") == 1
+
+
 def finding(code: str, severity: Severity, text: str, path: Path) -> Finding:
     return Finding(
         file=str(path),
