@@ -70,7 +70,7 @@ def test_a_loss_in_an_interval_is_shown_at_its_estimate(
     html = page_of(tmp_path, own, of_work(alike))
     variation = html.split('<ol class="statements">')[1].split("<h3>")[0]
     estimate = re.findall(r'<span class="quiet">([\d.]+) %</span>', variation)
-    interval = re.findall(r'<span class="quiet">interval (.*?)\u00a0%</span>', variation)
+    interval = re.findall(r'<span class="quiet">interval (.*?) %</span>', variation)
     gauge = re.findall(r'<i style="width: ([\d.]+)%"></i><b style="left: ([\d.]+)%', variation)
     assert estimate
     assert interval

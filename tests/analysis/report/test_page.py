@@ -176,7 +176,7 @@ def test_solvers_of_one_workload_stand_side_by_side(
             begun = f"2026-11-01T0{hour}:00:00+00:00"
             write_whole(folder, replace(header, solver=solver, t0_utc=begun), contents)
     assert main(["report", str(folder), "--out", str(tmp_path / "page.html")]) == 0
-    html = (tmp_path / "page.html").read_text()
+    html = (tmp_path / "page.html").read_text().replace("\u00a0", " ")
     assert "Solvers of laplacian-1d on 3 ranks, side by side" in html
     table = html.split("side by side</h2>")[1].split("</table>")[0]
     rows = [re.findall(r"<td[^>]*>([^<]*)", row) for row in table.split("<tr>")[2:]]
