@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import textwrap
 from dataclasses import replace
 
 from hindmost.analysis.runs.check import findings_of
@@ -18,7 +17,6 @@ from hindmost.analysis.runs.efficiency.tables import (
 from hindmost.analysis.runs.finding import OF_RANKS, cautions, folded, of_file
 from hindmost.analysis.runs.groups import group_runs
 from hindmost.analysis.runs.read import find_runs
-from hindmost.analysis.show.table import WIDTH
 from hindmost.analysis.show.terminal import print_table
 from hindmost.output import write_json, write_lines
 
@@ -38,7 +36,7 @@ def show_efficiencies(arguments: argparse.Namespace) -> int:
         print_table(efficiency_table(kernel))
         for column in kernel.columns:
             words = f"{column.of.run.path.name}: {column.of.explain()}"
-            write_lines(*textwrap.wrap(words, WIDTH, initial_indent="  ", subsequent_indent="    "))
+            write_lines(*folded([words], indent="  "))
         shown = {str(column.of.run.path) for column in kernel.columns}
         doubts = cautions((each for each in found if each.file in shown), OF_RANKS)
         write_lines(*folded(doubts, indent="  "))
@@ -49,5 +47,5 @@ def show_efficiencies(arguments: argparse.Namespace) -> int:
                 title = f"{column.of.run.path.name} by node"
                 print_table(of_nodes(((each.node, each.of) for each in nodes), title))
         write_lines("")
-    write_lines(*textwrap.wrap(f"{LEGEND} {OF_SCALING}", WIDTH))
+    write_lines(*folded([f"{LEGEND} {OF_SCALING}"]))
     return 0

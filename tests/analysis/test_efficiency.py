@@ -216,7 +216,7 @@ def test_the_page_has_tables_that_are_read_without_colour(tmp_path: Path, header
     html = "".join(part_html(part) for part in scaling_parts(efficiencies_over_ranks(runs)))
     assert "<h2>Efficiencies over numbers of ranks</h2>" in html
     assert '<span class="level-3">transfer efficiency</span>' in html
-    assert re.search(r'class="grade poor">3\d\.\d %<span class="mark">!</span>', html)
+    assert re.search(r'class="grade poor">3\d\.\d\xa0%<span class="mark">!</span>', html)
     assert not scaling_parts(efficiencies_over_ranks(runs[:1]))
     alone, of = map(efficiencies_of, runs)
     of = replace(of, nodes={"<b>": of.whole, "c": alone.whole})

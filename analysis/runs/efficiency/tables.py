@@ -70,14 +70,14 @@ class Grade(StrEnum):
         return {Grade.GOOD: " ", Grade.FAIR: "~", Grade.POOR: "!"}[self]
 
 
-GRADES = "~ below 90\u00a0%, ! below 80\u00a0%, where POP looks for the cause."
+GRADES = "~ below 90 %, ! below 80 %, where POP looks for the cause."
 LEGEND = f"Indented efficiencies multiply to the one above them. {GRADES}"
 LEGEND_ACROSS = (
     "parallel = load balance x communication; communication = serialisation x transfer. " + GRADES
 )
 """For tables with an efficiency in each column."""
 OF_SCALING = (
-    "Scaling is relative to the first column, for work of the same size; above 100\u00a0% all "
+    "Scaling is relative to the first column, for work of the same size; above 100 % all "
     "ranks together spend less time on the same work."
 )
 

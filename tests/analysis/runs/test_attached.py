@@ -22,6 +22,7 @@ from hindmost.analysis.runs.summary import summarise_run
 from hindmost.analysis.whatif.prediction import predict_solves
 from hindmost.cli import main
 from hindmost.errors import UsageError
+from hindmost.harness.attach.convert import tell_recorded
 from hindmost.harness.runfile.bodies import PHASES
 from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.reader import Run, open_run
@@ -132,6 +133,16 @@ def test_how_many_solves_and_where_their_time_goes(write: Any) -> None:
     assert "mg_ (preonly, 160 times) 50 %" in text
 
 
+def test_attach_closes_with_the_share_that_show_begins_with(
+    write: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for run in (write(), write(solves=0)):
+        tell_recorded(run.path)
+        assert run.of_program == ", 30 % of the program's 24.0 ms"
+        assert capsys.readouterr().err.splitlines()[0].endswith(f"120 iterations{run.of_program}")
+        assert run.of_program in story(run)[1]
+
+
 def test_the_straggler_works_and_the_others_wait(write: Any) -> None:
     found, text = story(write((40.0, 54.0, 41.0)))
     assert found.straggler == 1
@@ -141,6 +152,9 @@ def test_the_straggler_works_and_the_others_wait(write: Any) -> None:
     # With the mean work on every rank the straggler would be 9 us faster in each iteration.
     assert found.imbalance == pytest.approx(BODIES * 9e-6 / (BODIES * 60e-6 + 80e-6), rel=1e-4)
     assert "Next: see what equal work would save: hindmost whatif" in text
+    # 1.33 times the work of the others may be a slower core; 4 times may not.
+    assert "That is more work or a slower core: to tell, pin the ranks the other way" in text
+    assert "slower core" not in story(write((13.0, 54.0, 14.0)))[1]
 
 
 def test_a_node_all_of_whose_ranks_work_longer_is_named(write: Any) -> None:
@@ -327,6 +341,7 @@ def test_work_that_the_program_counts(write: Any) -> None:
     assert "counts 1,000 units of work an iteration on the mean rank (800 to 1,200). A" in text
     assert "A unit takes 44.7 ns of local work, most on rank 2: 50.0 ns. Rank 1" in text
     assert "Rank 1 counts 20 % more units than the mean." in text
+    assert "slower core" not in text  # the units tell
 
 
 def test_an_incomplete_run_says_so_first(write: Any) -> None:
