@@ -12,11 +12,11 @@ from hindmost.errors import MissingError, UsageError
 from hindmost.files import read_text
 from hindmost.jobs.core.durable import write_durably
 from hindmost.jobs.core.plan import Plan
-from hindmost.jobs.drive.current_run import read_current_run, settle
+from hindmost.jobs.drive.attempt import settle
 from hindmost.jobs.folder import StudyFolder, Submitted
 from hindmost.jobs.outcomes import Cause, Completion
 from hindmost.jobs.schedulers.scheduler import Job, JobState, Scheduler, Script
-from hindmost.jobs.state import LIVE, AllocationState, RunState, state_of
+from hindmost.jobs.state import LIVE, RunState, state_of
 
 SETTLED = {JobState.MEMORY: Cause.MEMORY, JobState.NODE_FAILED: Cause.NODE_FAILED}
 """How a job's end ended its current run; any other end means that the run was stopped."""
@@ -120,8 +120,12 @@ def resume(study: StudyFolder, scheduler: Scheduler, *, again: bool = False) -> 
     if before.remark:
         raise MissingError(before.remark)
     for each in before.allocations:
-        if not each.live:
-            settle_by_job(study, each)
+        if RunState.LEFT in each.counts:
+            ends = {}
+            if each.job is not None and each.state is not None:
+                cause = SETTLED.get(each.state, Cause.STOPPED)
+                ends = {each.job: (cause, f"The job ended: {each.reason}.")}
+            settle(study, each.runs, ends)
     records = study.records()
     if again:
         for run, found in study.completions(records).items():
@@ -143,18 +147,6 @@ def resume(study: StudyFolder, scheduler: Scheduler, *, again: bool = False) -> 
         runs=sum(each.counts[RunState.LEFT] for each in open_),
         failed=now.counts[RunState.FAILED],
     )
-
-
-def settle_by_job(study: StudyFolder, state: AllocationState) -> None:
-    """Write the outcome of the run that was in progress when its job ended."""
-    running = read_current_run(study, state.allocation)
-    if running is None:
-        return
-    cause, message = Cause.STOPPED, "The driver was killed."
-    if state.state is not None and running.job == state.job:
-        cause = SETTLED.get(state.state, Cause.STOPPED)
-        message = f"The job ended: {state.reason}."
-    settle(study, state.allocation, cause, message)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,6 @@ import numpy as np
 from hindmost.analysis.history.compared_series import ComparedSeries, differ_in_work
 from hindmost.analysis.history.pairing import pair_series
 from hindmost.analysis.history.ratio import (
-    LEVEL,
     adjust,
     paired_ratio,
     ratio_by_spread,
@@ -111,9 +110,7 @@ class Comparison:
         return tuple(each for each in self.series if each.p_adjusted is None)
 
 
-def compare_histories(
-    first: History, second: History, *, pair: str = "auto", level: float = LEVEL
-) -> Comparison:
+def compare_histories(first: History, second: History) -> Comparison:
     """Compare every timer that two histories have in common.
 
     Machines may differ if each history has only one, and so may cases.
@@ -121,17 +118,11 @@ def compare_histories(
     Parameters
     ----------
     first, second : History
-    pair : str
-        One of `hindmost.analysis.history.pairing.WAYS`.
-    level : float
-        Of the intervals.
 
     Raises
     ------
     DataError
         They have no timer in common.
-    UsageError
-        They cannot be paired in that way.
     """
     free = [
         key
@@ -154,7 +145,7 @@ def compare_histories(
             f"{''.join(f' {words}' for words in unit_words(other_units))}"
             f"{choice_words(first, second)}"
         )
-    found = [compare_series(mine[key], theirs[key], pair, level) for key in shared]
+    found = [compare_series(mine[key], theirs[key]) for key in shared]
     known = [place for place, each in enumerate(found) if each.ratio.p_value is not None]
     adjusted = adjust([found[place].ratio.p_value or 0.0 for place in known])
     for place, p_adjusted in zip(known, adjusted, strict=True):
@@ -169,26 +160,24 @@ def compare_histories(
     )
 
 
-def compare_series(
-    first: NightlySeries, second: NightlySeries, pair: str, level: float
-) -> ComparedSeries:
+def compare_series(first: NightlySeries, second: NightlySeries) -> ComparedSeries:
     """Compare two series; the p-value is not yet adjusted for their number."""
-    pairs = pair_series(first, second, pair)
+    pairs = pair_series(first, second)
     a, b = pairs.first, pairs.second
     history = None
     if differ_in_work(first, second):
         difference = float(np.log(second.values).mean() - np.log(first.values).mean())
-        ratio = ratio_from(difference, 0.0, 0.0, level)
+        ratio = ratio_from(difference, 0.0, 0.0)
     elif pairs.labels:
-        history = ratio_history(pairs, level)
+        history = ratio_history(pairs)
         ratio = history.now.ratio
     elif pairs.by != "none":
-        ratio = paired_ratio(a, b, level)
+        ratio = paired_ratio(a, b)
     elif a.size == b.size == 1 and (spreads := known_spreads(first, second)):
         freedoms = freedom_of(first), freedom_of(second)
-        ratio = ratio_by_spread(float(a[0]), float(b[0]), spreads, freedoms, level)
+        ratio = ratio_by_spread(float(a[0]), float(b[0]), spreads, freedoms)
     else:
-        ratio = unpaired_ratio(a, b, level)
+        ratio = unpaired_ratio(a, b)
     return ComparedSeries(
         first=first,
         second=second,

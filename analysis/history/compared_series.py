@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hindmost.analysis.history.pairing import FEWEST
-from hindmost.analysis.history.ratio import Ratio
+from hindmost.analysis.history.ratio import LEVEL, Ratio
 from hindmost.analysis.history.ratio_history import RatioHistory
 from hindmost.analysis.readers.history import NightlySeries, SeriesName
 from hindmost.models.changepoint.changes import more_and_less
@@ -53,7 +53,7 @@ class ComparedSeries:
     JSON = (
         "**first.name second=second.name unit=first.unit "
         "smaller_is_better=first.smaller_is_better observations=pairs paired_by "
-        "ratio=ratio.value interval=ratio.interval level=ratio.level p_value=ratio.p_value "
+        "ratio=ratio.value interval=ratio.interval level p_value=ratio.p_value "
         "p_adjusted significant=is_significant correlation=ratio.correlation words "
         "since=history.since drift ratio_changes outliers"
     )
@@ -69,6 +69,11 @@ class ComparedSeries:
             for one, other in zip(key_of(mine), key_of(theirs), strict=True)
         ]
         return ", ".join(part for part in parts if part)
+
+    @property
+    def level(self) -> float:
+        """Of the interval."""
+        return LEVEL
 
     @property
     def sides(self) -> tuple[NightlySeries, NightlySeries]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import date, timedelta
 
 from hindmost.analysis.history.change_groups import ChangeGroup, SeriesChange, grouped
+from hindmost.analysis.history.change_sentences import revision_words
 from hindmost.analysis.history.dates import SECONDS_A_DAY, date_of
 from hindmost.analysis.history.judged_series import JudgedSeries
 from hindmost.analysis.history.mail_record import (
@@ -25,7 +26,6 @@ from hindmost.models.changepoint import ChangePoint
 from hindmost.models.changepoint.changes import Finding
 from hindmost.models.changepoint.revisions import WITHDRAWN
 from hindmost.models.changepoint.verdicts import FAIL, PASS, SILENT_DAYS, VERDICTS, WARN
-from hindmost.text import signed_percent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,16 +121,13 @@ def withdrawal(study: HistoryStudy, item: MailedItem) -> str:
     if item.kind != CHANGE or item.badge != FAIL:
         return ""
     for judged in study.judged:
-        name, times = judged.series.name, judged.times
+        name = judged.series.name
         if (name.machine, name.case, name.timer) != (item.machine, item.case, item.timer):
             continue
         for event in reversed(judged.log):
-            there = item.first <= times[event.index] <= item.last
+            there = item.first <= event.changed * SECONDS_A_DAY <= item.last
             if there and event.kind == WITHDRAWN and (event.effect > 0.0) == item.rises:
-                return (
-                    f"Withdrawn: {name}: {signed_percent(event.effect)} on "
-                    f"{judged.labels[event.index]}: {event.reason}"
-                )
+                return f"Withdrawn: {name}: {revision_words(event)}"
     return ""
 
 

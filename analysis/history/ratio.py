@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,8 +27,7 @@ class Ratio:
     value : float
         Above 1: the second is larger.
     interval : (float, float) or None
-        At ``level``; None if there are too few data.
-    level : float
+        At `LEVEL`; None if there are too few data.
     p_value : float or None
         Of the hypothesis that the two are equal, two-sided; None if there are too few data.
     freedom : float
@@ -38,27 +38,22 @@ class Ratio:
 
     value: float
     interval: tuple[float, float] | None
-    level: float
     p_value: float | None
     freedom: float
     correlation: float = 0.0
 
 
-def paired_ratio(
-    first: NDArray[np.float64], second: NDArray[np.float64], level: float = LEVEL
-) -> Ratio:
+def paired_ratio(first: NDArray[np.float64], second: NDArray[np.float64]) -> Ratio:
     """Compare pairs by Student's test of the mean log ratio.
 
     Parameters
     ----------
     first, second : float64 array, shape (pair,), in the order of time
         Above zero.
-    level : float
-        Of the interval.
     """
     logs = np.log(second) - np.log(first)
     error, freedom, correlation = error_of_mean(logs)
-    return ratio_from(float(logs.mean()), error, freedom, level, correlation)
+    return ratio_from(float(logs.mean()), error, freedom, correlation)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,9 +72,7 @@ class RatioDrift:
     end: Ratio
 
 
-def drifting_ratio(
-    first: NDArray[np.float64], second: NDArray[np.float64], level: float = LEVEL
-) -> RatioDrift:
+def drifting_ratio(first: NDArray[np.float64], second: NDArray[np.float64]) -> RatioDrift:
     """Fit a line to the log ratios by least squares.
 
     Serial correlation of the residuals widens its error like that of a mean.
@@ -88,32 +81,21 @@ def drifting_ratio(
     ----------
     first, second : float64 array, shape (pair,), in the order of time
         Above zero; three or more.
-    level : float
-        Of the interval.
     """
+    from scipy.stats import linregress
+
     logs = np.log(second) - np.log(first)
-    size = logs.size
-    place = np.arange(size) - 0.5 * (size - 1)
-    power = float(place @ place)
-    slope = float(place @ logs) / power
-    residuals = logs - logs.mean() - slope * place
-    # The standard error of a mean of the residuals, whose fit has one more parameter.
-    error, freedom, correlation = error_of_mean(residuals)
-    error *= float(np.sqrt((size - 1.0) / (size - 2.0)))
-    freedom = max(freedom - 1.0, 1.0)
-    error_of_slope = error * float(np.sqrt(size / power))
-    reach = float(place[-1])
-    at_end = float(logs.mean()) + slope * reach
-    error_at_end = float(np.hypot(error, error_of_slope * reach))
+    place = np.arange(1.0 - logs.size, 1.0)
+    line = linregress(place, logs)  # its intercept is at the last pair
+    _, freedom, correlation = error_of_mean(logs - line.slope * place)
+    error = float(line.intercept_stderr) * inflation_of(correlation)
     return RatioDrift(
-        start=exponential(float(logs.mean()) - slope * reach),
-        end=ratio_from(at_end, error_at_end, freedom, level, correlation),
+        start=exponential(float(line.intercept + line.slope * place[0])),
+        end=ratio_from(float(line.intercept), error, max(freedom - 1.0, 1.0), correlation),
     )
 
 
-def unpaired_ratio(
-    first: NDArray[np.float64], second: NDArray[np.float64], level: float = LEVEL
-) -> Ratio:
+def unpaired_ratio(first: NDArray[np.float64], second: NDArray[np.float64]) -> Ratio:
     """Compare two sets by Welch's test of the logarithms.
 
     Parameters
@@ -121,16 +103,14 @@ def unpaired_ratio(
     first : float64 array, shape (m,), in the order of time
         Above zero.
     second : float64 array, shape (n,), in the order of time
-    level : float
-        Of the interval.
     """
     logs = np.log(first), np.log(second)
     (a, f, r), (b, g, s) = (error_of_mean(each) for each in logs)
     difference = float(logs[1].mean() - logs[0].mean())
     if not f or not g:
-        return ratio_from(difference, 0.0, 0.0, level)
+        return ratio_from(difference, 0.0, 0.0)
     freedom = welch_freedom((a, b), (f, g))
-    return ratio_from(difference, float(np.hypot(a, b)), freedom, level, max(r, s))
+    return ratio_from(difference, float(np.hypot(a, b)), freedom, max(r, s))
 
 
 def ratio_by_spread(
@@ -138,7 +118,6 @@ def ratio_by_spread(
     second: float,
     spreads: tuple[float, float],
     freedoms: tuple[float, float] = (np.inf, np.inf),
-    level: float = LEVEL,
 ) -> Ratio:
     """Compare two single results by Welch's test with the standard errors in their files.
 
@@ -150,13 +129,11 @@ def ratio_by_spread(
         Standard errors, in the unit of the results.
     freedoms : (float, float)
         Their degrees of freedom, as repeats - 1.
-    level : float
-        Of the interval.
     """
     errors = spreads[0] / first, spreads[1] / second
     freedom = welch_freedom(errors, freedoms)
     difference = float(np.log(second) - np.log(first))
-    return ratio_from(difference, float(np.hypot(*errors)), freedom, level)
+    return ratio_from(difference, float(np.hypot(*errors)), freedom)
 
 
 def welch_freedom(errors: tuple[float, float], freedoms: tuple[float, float]) -> float:
@@ -197,27 +174,29 @@ def error_of_mean(logs: NDArray[np.float64]) -> tuple[float, float, float]:
     correlation = float(residuals[1:] @ residuals[:-1]) / power
     if correlation <= 2.0 / np.sqrt(size):
         return error, freedom, 0.0
-    inflation = (1.0 + correlation) / (1.0 - correlation)
-    return error * float(np.sqrt(inflation)), max(freedom / inflation, 1.0), correlation
+    inflation = inflation_of(correlation)
+    return error * inflation, max(freedom / inflation**2, 1.0), correlation
 
 
-def ratio_from(
-    difference: float, error: float, freedom: float, level: float, correlation: float = 0.0
-) -> Ratio:
+def inflation_of(correlation: float) -> float:
+    """Return by what factor AR(1) correlation widens the standard error of a mean."""
+    return math.sqrt((1.0 + correlation) / (1.0 - correlation))
+
+
+def ratio_from(difference: float, error: float, freedom: float, correlation: float = 0.0) -> Ratio:
     """Return the ratio of a difference of logarithms with its standard error."""
     value = exponential(difference)
     if not freedom:
-        return Ratio(value=value, interval=None, level=level, p_value=None, freedom=0.0)
+        return Ratio(value=value, interval=None, p_value=None, freedom=0.0)
     if error > ROUNDING:
         tail = special.stdtr(freedom, -abs(difference) / error)
-        reach = float(special.stdtrit(freedom, 0.5 + 0.5 * level)) * error
+        reach = float(special.stdtrit(freedom, 0.5 + 0.5 * LEVEL)) * error
         p_value = float(2.0 * tail)
     else:  # all observations are equal, as counts often are
         reach, p_value = 0.0, 1.0 if abs(difference) <= ROUNDING else 0.0
     return Ratio(
         value=value,
         interval=(exponential(difference - reach), exponential(difference + reach)),
-        level=level,
         p_value=p_value,
         freedom=freedom,
         correlation=correlation,

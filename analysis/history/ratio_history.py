@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from hindmost.analysis.history.pairing import Pairs
 from hindmost.analysis.history.ratio import (
-    LEVEL,
     Ratio,
     RatioDrift,
     drifting_ratio,
@@ -114,15 +113,13 @@ class RatioHistory:
         return self.labels[first], self.labels[last]
 
 
-def ratio_history(pairs: Pairs, level: float = LEVEL) -> RatioHistory:
+def ratio_history(pairs: Pairs) -> RatioHistory:
     """Find the changes of the ratio of paired series, and the ratio between them.
 
     Parameters
     ----------
     pairs : Pairs
         By nights or commits, in the order of time.
-    level : float
-        Of the intervals of the ratios.
     """
     detection = detect(pairs.second / pairs.first, method="robust", least=LEAST)
     plain = np.ones(pairs.first.size, np.bool_)
@@ -139,8 +136,7 @@ def ratio_history(pairs: Pairs, level: float = LEVEL) -> RatioHistory:
         detection=detection,
         plain=plain,
         regimes=tuple(
-            regime_of(pairs, plain, detection, start, stop, level)
-            for start, stop in pairwise(bounds)
+            regime_of(pairs, plain, detection, start, stop) for start, stop in pairwise(bounds)
         ),
     )
 
@@ -151,15 +147,14 @@ def regime_of(
     detection: Detection,
     start: int,
     stop: int,
-    level: float,
 ) -> RatioRegime:
     """Return the ratio of the pairs between two changes, or the line that it drifts along."""
     drifts = any(each.stop == stop for each in detection.trends)
     begin = begin_of(detection, start, stop)
     places = np.flatnonzero(plain[begin:stop]) + begin
     first, second = pairs.first[places], pairs.second[places]
-    drift = drifting_ratio(first, second, level) if drifts else None
-    ratio = paired_ratio(first, second, level) if drift is None else drift.end
+    drift = drifting_ratio(first, second) if drifts else None
+    ratio = paired_ratio(first, second) if drift is None else drift.end
     return RatioRegime(start=start, stop=stop, ratio=ratio, begin=begin, drift=drift)
 
 

@@ -166,6 +166,8 @@ class RankReport:
         Why no rank is blamed for the wait time of others; empty if ranks are.
     stretches : tuple of Stretch
         Where in the code work lies; empty if that is not known.
+    counts_work : bool
+        Whether the program counts its work.
     """
 
     file: str
@@ -182,11 +184,17 @@ class RankReport:
     findings: tuple[Finding, ...] = ()
     withheld: str = ""
     stretches: tuple[Stretch, ...] = ()
+    counts_work: bool = False
 
     JSON = (
         "file remark? ranks ranks_with_full_records too_few_to_stand_out=too_few "
         "extrema=numbered clusters stretches=longest findings hindmost **of_run"
     )
+
+    def metric(self, name: str) -> NDArray[np.float64]:
+        """Return a metric of every rank, shape (rank,); zeros where it was not recorded."""
+        known = name in self.metrics.names
+        return self.metrics.column(name) if known else np.zeros(self.metrics.ranks)
 
     @property
     def longest(self) -> tuple[Stretch, ...]:
@@ -364,6 +372,7 @@ def report_run(run: Run) -> RankReport:
         run=found,
         withheld=why,
         stretches=stretches_of(run),
+        counts_work=run.has("work_amount"),
         findings=tuple(findings_of(group_runs([run]))),
     )
 

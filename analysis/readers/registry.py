@@ -15,7 +15,7 @@ from hindmost.analysis.readers.formats.csv_experiment import CSV_EXPERIMENT
 from hindmost.analysis.readers.formats.csv_history import CSV_HISTORY
 from hindmost.analysis.readers.formats.csv_ranks import CSV_RANKS
 from hindmost.analysis.readers.formats.cube import CUBE, CUBE_RANKS
-from hindmost.analysis.readers.formats.extrap_json import EXTRAP_JSON, EXTRAP_JSON_LINES, TALPAS
+from hindmost.analysis.readers.formats.extrap_json import EXTRAP_JSON, EXTRAP_JSON_LINES
 from hindmost.analysis.readers.formats.extrap_saved import EXTRAP_SAVED
 from hindmost.analysis.readers.formats.extrap_text import EXTRAP_TEXT
 from hindmost.analysis.readers.formats.github_action_benchmark import GITHUB_ACTION_BENCHMARK
@@ -40,7 +40,6 @@ EXPERIMENT_FORMATS: Registry[ExperimentFormat] = Registry(
         CALIPER,
         EXTRAP_SAVED,
         EXTRAP_JSON_LINES,
-        TALPAS,
         EXTRAP_JSON,
         EXTRAP_TEXT,
         CSV_EXPERIMENT,

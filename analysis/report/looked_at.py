@@ -9,8 +9,8 @@ import numpy as np
 
 from hindmost.analysis.fits.study import FittedGroup
 from hindmost.analysis.ranks.study import RankReport
-from hindmost.analysis.report.time_balance import TimeBalance
 from hindmost.analysis.runs.check_bodies import LEAST_BODIES, read_body_times
+from hindmost.analysis.runs.efficiency.of_run import RunEfficiencies
 from hindmost.analysis.runs.finding import Topic
 from hindmost.analysis.show.conclusion import Certainty, Conclusion, Link
 from hindmost.analysis.show.page import Widget
@@ -92,7 +92,8 @@ class LookedAt:
         The rank with most work; None if not all ranks have full records.
     slowest : SlowestIteration or None
         What lost most time against its place in the cycle.
-    balance : TimeBalance
+    efficiencies : RunEfficiencies
+        Where its time goes.
     remedies : Remedies
     anchors : mapping of str to str
         Name of a figure, or of a section, to its place on the page.
@@ -106,7 +107,7 @@ class LookedAt:
     ranks: RankReport
     busiest: WorkOfRank | None
     slowest: SlowestIteration | None
-    balance: TimeBalance
+    efficiencies: RunEfficiencies
     remedies: Remedies
     anchors: Mapping[str, str]
     of: str
@@ -116,6 +117,10 @@ class LookedAt:
     def run(self) -> Run:
         """The median run, which the figures show."""
         return self.fitted.median_run.run
+
+    def part_s(self, name: str) -> float:
+        """Return a part of its time, in seconds; 0 where there is none, or it is not known."""
+        return self.efficiencies.parts_s.get(name, 0.0)
 
     def links(self, **names: str) -> tuple[Link, ...]:
         """Return links to figures by name, those that are on the page."""
@@ -155,7 +160,7 @@ class LookedAt:
             cost_s=cost_s,
             range_s=range_s,
             estimated=estimated,
-            share=cost_s / self.balance.whole_s,
+            share=cost_s / self.efficiencies.whole_s,
             certainty=certainty,
             basis=basis or f"recorded times of {counted(self.run.bodies, 'iteration')}",
             of=self.of,

@@ -37,7 +37,6 @@ from hindmost.analysis.report.ranks_page import openings, rank_parts
 from hindmost.analysis.report.run_figures import figure_named
 from hindmost.analysis.report.runs_overview import overview_of
 from hindmost.analysis.report.scaling_page import scaling_page
-from hindmost.analysis.report.time_balance import time_balance
 from hindmost.analysis.report.variation import busiest_of
 from hindmost.analysis.runs.check import findings_of
 from hindmost.analysis.runs.cycles import AdaptiveRun
@@ -341,7 +340,7 @@ def described(
         ranks=ranks,
         busiest=busiest_of(middle, ranks),
         slowest=slowest,
-        balance=time_balance(efficiencies, ranks, remedies),
+        efficiencies=efficiencies,
         remedies=remedies,
         anchors={"section": anchor, "runs": anchor} | {each.name: each.anchor for each in charts},
         of=name,

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 DESCRIPTION = """\
 Model how kernels grow with ranks, unknowns or any other parameter, and rank them by their growth at
 a target scale. If the behaviour of a kernel changes, each side gets its own model.
-Reads run files, CSV tables, CUBE, Caliper, TaLPas, and Extra-P's text, JSON, JSON lines and saved
+Reads run files, CSV tables, CUBE, Caliper, and Extra-P's text, JSON, JSON lines and saved
 experiments (*.extra-p).
 """
 EXAMPLES = """\

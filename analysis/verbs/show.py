@@ -7,15 +7,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from hindmost.analysis.runs.attached import (
-    LEFT_OUT_FIRST,
-    MOST_RUNS,
-    AttachedProgram,
-    attached_programs,
-)
+from hindmost.analysis.runs.attached import LEFT_OUT_FIRST, MOST_RUNS
 from hindmost.analysis.runs.check import findings_of
 from hindmost.analysis.runs.finding import OF_SHOW, cautions, folded, of_file
 from hindmost.analysis.runs.groups import group_runs
+from hindmost.analysis.runs.programs import AttachedProgram, attached_programs
 from hindmost.analysis.runs.read import find_runs
 from hindmost.analysis.runs.summary import summarise_run
 from hindmost.analysis.runs.trace_file import read_window, write_trace

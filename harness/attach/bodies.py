@@ -124,6 +124,7 @@ def recording_of(
         injecting=injecting,
         sources=tuple(each.array(Frame.SOURCES).tolist()),
         polls=facts.polls if facts.what == LOOP else 0,
+        between_polls_s=facts.between_polls_ns * NS if facts.what == LOOP else 0.0,
         host=raw.program.host,
         cpu=raw.program.cpu,
         cpuset=raw.program.cpuset,

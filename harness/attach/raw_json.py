@@ -152,6 +152,7 @@ class Section:
     foreign_calls: Count = 0
     other_ns: Mapping[str, Count] = field(default_factory=dict)
     polls: Count = 0
+    between_polls_ns: Count = 0
     load_before: Annotated[float, Meta(ge=0, le=1e9)] = 0.0
     load_after: Annotated[float, Meta(ge=0, le=1e9)] = 0.0
     complete: bool = True

@@ -329,6 +329,7 @@ static void add_counts(struct text *text, int64_t end_ns, int64_t switches, int6
   }
   text_add(text, "}");
   text_number(text, "polls", polls);
+  text_number(text, "between_polls_ns", state->between_polls_ns);
   text_add(text, ",\"complete\":%s", complete ? "true" : "false");
 }
 

@@ -248,6 +248,7 @@ class LoopRecorder:
             "call_classes": state.call_classes,
             "foreign_calls": int(state["foreign_calls"]),
             "polls": state.polls(),
+            "between_polls_s": float(state["between_polls_ns"]) * NS,
             "sources": () if self._records is None else self._records.sources(self._communicator),
             "other_s": dict(zip(state.call_names, (state["other_ns"] * NS).tolist(), strict=True)),
         }

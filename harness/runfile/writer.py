@@ -256,6 +256,7 @@ def sums_of(run: RankRun) -> dict[str, Any]:
     return {
         "foreign_calls": run.foreign_calls,
         "polls": run.polls,
+        "between_polls_s": run.between_polls_s,
         **({} if run.contexts is None else {"context_polls": run.polls_by_context}),
     }
 
@@ -290,7 +291,7 @@ def write_head(
     """
     if why_not:
         target.note("events_left_out", why_not)
-    for name in ("foreign_calls", "polls"):
+    for name in ("foreign_calls", "polls", "between_polls_s"):
         if sums[name]:
             target.note(name, sums[name])
     bodies = run.bodies

@@ -14,11 +14,11 @@ from hindmost.analysis.runs.model_input import MOST_IN_MEMORY
 from hindmost.analysis.runs.tallies import Block, Wanted, exchanges_meet_in, tallied
 from hindmost.errors import DataError
 from hindmost.harness.runfile.all_ranks import hosts_of_all, profiles_of, total_of
-from hindmost.harness.runfile.bodies import IN_MPI, sum_of_phases
+from hindmost.harness.runfile.bodies import IN_MPI, INJECTED, sum_of_phases
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.events import EventKind
 from hindmost.models.ranks.computation import Computation
-from hindmost.models.ranks.efficiencies import Efficiencies
+from hindmost.models.ranks.efficiencies import OUTSIDE, Efficiencies
 from hindmost.models.ranks.efficiency_tally import BodyBlock, EfficiencyTally, RunParts, Window
 from hindmost.models.simulation.blocks import EventBlock, absent_ranks
 from hindmost.models.simulation.event_simulator import FEW_EVENTS
@@ -93,9 +93,19 @@ class RunEfficiencies(KeptParts):
         return f"{NOT_SPLIT}: {OF_PROFILES if self.run.reduced else why_not}"
 
     @property
+    def whole_s(self) -> float:
+        """Time of the solve, or of its iterations if ranks began them before the solve did."""
+        return max(self.run.solve_time_s, self.whole.run_time_s)
+
+    @property
+    def parts_s(self) -> dict[str, float]:
+        """Where that goes, see `where_time_goes`; empty if no efficiency is given."""
+        return {} if self.withheld else where_time_goes(self.run, self.whole)
+
+    @property
     def outside_s(self) -> float:
         """Time of the solve outside all bodies, which no efficiency covers, in seconds."""
-        return max(self.run.solve_time_s - self.whole.run_time_s, 0.0)
+        return self.whole.parts_s(self.whole_s)[OUTSIDE]
 
     def explain(self) -> str:
         """Return the losses by cause, what is not split and what is left out, in sentences."""
@@ -104,7 +114,7 @@ class RunEfficiencies(KeptParts):
         words = [self.whole.explain()]
         if self.not_split:
             words.append(f"{self.not_split[0].upper()}{self.not_split[1:]}.")
-        share = self.outside_s / max(self.run.solve_time_s, self.whole.run_time_s)
+        share = self.outside_s / self.whole_s
         if share >= 0.0005:
             words.append(f"Another {percent(share)} of the solve time lies outside the iterations.")
         return " ".join(words)
@@ -128,6 +138,18 @@ class RunEfficiencies(KeptParts):
     def shown_computation(self) -> Computation | None:
         """The work of all ranks together; None if it cannot be told from waiting."""
         return None if self.withheld else self.computation
+
+
+def where_time_goes(run: Run, whole: Efficiencies) -> dict[str, float]:
+    """Return where the time of a run goes, by name, in seconds: what `show` and reports print."""
+    injected_s = 0.0
+    if INJECTED in run.phases:
+        at = run.phases.index(INJECTED)
+        spent = run.summary["phase_s"][INJECTED]
+        spent = float(profiles_of(run)[:, :, at].sum()) if run.reduced else spent
+        injected_s = spent / run.header.ranks
+    parts_s = whole.parts_s(run.solve_time_s, injected_s)
+    return {name: part_s for name, part_s in parts_s.items() if part_s > 0.0}
 
 
 def efficiencies_of(run: Run, windows: int = WINDOWS) -> RunEfficiencies:

@@ -17,6 +17,7 @@ from hindmost.analysis.readers.repetitions import OF_FEW, summarise
 
 TRIALS = 3000
 NOISE = 0.02
+LEVEL = "hindmost.analysis.history.ratio.LEVEL"
 
 
 def covered(repeats: tuple[int, int], noises: tuple[float, float], level: float) -> float:
@@ -32,7 +33,7 @@ def covered(repeats: tuple[int, int], noises: tuple[float, float], level: float)
         assert one is not None
         assert other is not None
         ratio = ratio_by_spread(
-            first, second, (one.error, other.error), (one.freedom, other.freedom), level
+            first, second, (one.error, other.error), (one.freedom, other.freedom)
         )
         assert ratio.interval is not None
         held += ratio.interval[0] <= 1.1 <= ratio.interval[1]
@@ -41,7 +42,10 @@ def covered(repeats: tuple[int, int], noises: tuple[float, float], level: float)
 
 @pytest.mark.parametrize("level", [0.95, 0.99])
 @pytest.mark.parametrize("repeats", [2, 3, 5])
-def test_intervals_of_few_repeats_cover_as_often_as_they_say(repeats: int, level: float) -> None:
+def test_intervals_of_few_repeats_cover_as_often_as_they_say(
+    repeats: int, level: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(LEVEL, level)
     tolerance = 3.0 * math.sqrt(level * (1.0 - level) / TRIALS)
     share = covered((repeats, repeats), (NOISE, NOISE), level)
     assert share >= level - tolerance
@@ -50,7 +54,10 @@ def test_intervals_of_few_repeats_cover_as_often_as_they_say(repeats: int, level
 
 
 @pytest.mark.parametrize("level", [0.95, 0.99])
-def test_one_certain_side_leaves_the_law_of_the_other(level: float) -> None:
+def test_one_certain_side_leaves_the_law_of_the_other(
+    level: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(LEVEL, level)
     # Two repeats against what is known well: exactly Student's law of one degree of freedom.
     tolerance = 3.0 * math.sqrt(level * (1.0 - level) / TRIALS)
     assert abs(covered((2, 2), (NOISE, 1e-9), level) - level) < tolerance

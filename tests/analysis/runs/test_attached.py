@@ -11,12 +11,13 @@ import pytest
 from tests.conftest import run_values
 from tests.documents import as_declared
 
-from hindmost.analysis.runs.attached import AttachedRun, attached_programs
+from hindmost.analysis.runs.attached import AttachedRun
 from hindmost.analysis.runs.check import findings_of
 from hindmost.analysis.runs.configuration import configuration
 from hindmost.analysis.runs.cores import core_wait
 from hindmost.analysis.runs.finding import Finding, Severity, Topic
 from hindmost.analysis.runs.groups import group_runs
+from hindmost.analysis.runs.programs import attached_programs
 from hindmost.analysis.runs.summary import summarise_run
 from hindmost.analysis.whatif.prediction import predict_solves
 from hindmost.cli import main
@@ -184,7 +185,7 @@ def test_more_work_that_costs_nothing_makes_no_straggler(write: Any) -> None:
 @pytest.mark.parametrize(
     ("code", "remedy"),
     [
-        ("load", "Next: repeat on a quiet machine before anything else: busy."),
+        ("load", "Next: repeat on an idle machine before anything else: busy."),
         ("crowded", "Next: repeat with a core for every rank before anything else."),
         ("outliers", "Next: if these iterations do no more than others"),
     ],
@@ -212,7 +213,7 @@ def test_a_disturbance_that_cannot_explain_a_straggler_is_no_doubt(
     assert ("The run was disturbed" in text) == np.isnan(waited_ms)
     # Rank 1 waited 0.67 ms more than the mean, of the 1.2 ms.
     assert ("Up to 56 % of that may be waiting for a core." in text) == (waited_ms == 1.0)
-    assert ("Next: repeat on a quiet machine" in text) == doubted
+    assert ("Next: repeat on an idle machine" in text) == doubted
     assert ("Next: see what equal work would save" in text) != doubted
 
 
@@ -233,7 +234,7 @@ def test_long_iterations_make_a_straggler_doubtful_without_a_finding(write: Any)
     )
     assert "Rank 1 is the straggler" in text
     assert "of that is in unusually long iterations, perhaps disturbances" in " ".join(text.split())
-    assert "Next: repeat on a quiet machine before anything else." in text
+    assert "Next: repeat on an idle machine before anything else." in text
 
 
 def test_time_without_a_core_is_a_share_of_the_time_it_was_counted_in(write: Any) -> None:
@@ -256,6 +257,15 @@ def test_time_without_a_core_is_a_share_of_the_time_it_was_counted_in(write: Any
     assert ", rank 1 on b 60 %" in str(core_wait(write(loop=loop, seconds=20e-3, values=nodes)))
 
 
+def test_work_that_may_be_waiting_is_said_with_it(write: Any) -> None:
+    run = write((30.0, 31.0, 30.5))
+    polls = finding("polling", "error", "15 % of the time lies between calls", run.path)
+    (program,) = attached_programs([run], [polls])
+    said = " ".join("\n".join(program.lines()).split())
+    assert "halo exchange. But 15 % of the time lies between calls." in said
+    assert said.count("lies between calls") == 1
+
+
 def finding(code: str, severity: Severity, text: str, path: Path) -> Finding:
     return Finding(
         file=str(path),
@@ -272,7 +282,7 @@ def finding(code: str, severity: Severity, text: str, path: Path) -> Finding:
     [
         ({"outliers": "note", "crowded": "error"}, "with a core for every rank"),
         ({"load": "note", "recurring": "note"}, "write less often or asynchronously"),
-        ({"crowded": "note", "repeats-differ": "error"}, "repeat on a quieter machine"),
+        ({"crowded": "note", "repeats-differ": "error"}, "repeat on an idle machine"),
         ({"load": "note", "drift": "error"}, "find out whether the program does more later"),
         ({"outliers": "note", "books-open": "error"}, "Next: look: books-open."),
     ],

@@ -15,10 +15,11 @@ import hindmost
 from hindmost.analysis.ranks.study import report_run
 from hindmost.analysis.ranks.tables import summary_lines
 from hindmost.analysis.report.ranks_page import ranks_page
-from hindmost.analysis.runs.attached import AttachedRun, rank_times
+from hindmost.analysis.runs.attached import AttachedRun
 from hindmost.analysis.runs.figures.one_run import make_code
 from hindmost.analysis.runs.figures.run_figure import FigureChoice
 from hindmost.analysis.runs.finding import Finding, Topic
+from hindmost.analysis.runs.straggler import rank_times
 from hindmost.analysis.runs.stretches import extra_words, growth_words, stretches_of
 from hindmost.analysis.show.html_renderer import page_html
 from hindmost.errors import UsageError
