@@ -206,7 +206,7 @@ VERBS_OF_RUNS = [
     ["show"],
     ["show", "--ranks"],
     ["check"],
-    ["show", "--efficiency", "--windows", "2"],
+    ["show", "--efficiency"],
     ["scale", "--metric", "wait"],
     ["history"],
     ["plot", "--csv", "--format", "svg", "--figure", "work"],
