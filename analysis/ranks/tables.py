@@ -40,8 +40,6 @@ def summary_lines(report: RankReport) -> list[str]:
         lines += ["where in the code, in an iteration", *code_lines(report)]
     lines += ["outliers among the ranks (value; median of all ranks)", *outlier_lines(report)]
     lines += group_lines(report)
-    if report.slopes_text:
-        lines += ["time profile of an iteration", f"  {report.slopes_text}"]
     return [*lines, *folded(cautions(report.findings, OF_RANKS), indent="  ")]
 
 

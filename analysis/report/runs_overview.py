@@ -195,7 +195,7 @@ def judge_experiment(study: ScalingStudy) -> Judgement:
     unfit = [
         each.series.kernel
         for metric in study.metrics
-        for each in metric.kernels(metric.order[:MOST_LISTED])
+        for each in map(metric.kernel, metric.order[:MOST_LISTED].tolist())
         if each.unexplained(at) or each.model_at(at).misfit
     ]
     if unfit and not study.warnings:

@@ -104,7 +104,8 @@ def recording_of(
         noted = np.empty(records.size, NOTED)
         for name in RECORD.names or ():
             noted[name] = records[name]
-        noted["context"] = numbers[raw.contexts_of(each)[: records.size]]
+        own = raw.contexts_of(each)[: records.size]
+        noted["context"], noted["function"] = numbers[own], raw.contexts.callers[own]
         records = noted
     monitored = records["end_ns"][records["what"] == ord(MONITOR)]
     return Recording(

@@ -112,7 +112,7 @@ def test_names_of_a_feed_move_no_cursor(tmp_path: Path) -> None:
 def test_what_is_no_file_keeps_nobody_waiting(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe.live.jsonl"
     os.mkfifo(pipe)
-    with pytest.raises(DataError, match="named pipe"):
+    with pytest.raises(DataError, match="it is a pipe"):
         FeedReader(pipe)
     with pytest.raises(DataError, match="no live feed"):
         find_feed(tmp_path)
