@@ -366,7 +366,7 @@ def find_outliers(times: BodyTimes) -> Iterator[Finding]:
         text=f"{counted(count, 'iteration')} last{'s' if count == 1 else ''} over "
         f"{LONG:.0f} times the median; what exceeds the median is {percent(share)} of the time",
         advice="something delayed them, or they do more (one-time work at first, output, a "
-        "checkpoint): 'hindmost plot' shows when and where; warm up longer, or repeat on a quiet "
+        "checkpoint): 'hindmost plot' shows when and where; warm up longer, or repeat on an idle "
         "machine",
         doubts=MARKED,
     )

@@ -10,6 +10,8 @@ own doing, and stays between the events.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -132,36 +134,27 @@ def events_of_bodies(
     kinds[body_of, number] = kind_of
     works[body_of, number] = ((ends - since) - spent_in) * NS
     durations[body_of, number] = spent_in * NS
-    group = None
+    known: dict[str, NDArray[Any]] = {}
     named, receipt = (calls["flags"][call] & Flag.GROUP) != 0, kind == EventKind.RECEIVE
     if (grouped := named & ~np.isin(kind, (NO_EVENT, *MERGED))).any():
         at = event[grouped]
-        group = np.full(shape, NO_GROUP, np.int32)
-        group[body_of[at], number[at]] = calls["count"][call[grouped]]
-    needs = None
+        known["group"] = np.full(shape, NO_GROUP, np.int32)
+        known["group"][body_of[at], number[at]] = calls["count"][call[grouped]]
     if ((named | blocked) & receipt).any():
         # All calls of a receipt must say whose messages they need.
         of = np.where(kind_of == EventKind.RECEIVE, 0, -1).astype(np.int32)
         said = np.where(named, calls["count"][call], -1)
         said = np.where(blocked, 0, said).astype(np.int32)
         np.bitwise_or.at(of, event[receipt], said[receipt])
-        needs = np.full(shape, -1, np.int32)
-        needs[body_of, number] = np.where(of >> len(sources) == 0, of, -1)
-    context = None
+        known["needs"] = np.full(shape, -1, np.int32)
+        known["needs"][body_of, number] = np.where(of >> len(sources) == 0, of, -1)
     if "context" in (calls.dtype.names or ()):
         at, of = np.flatnonzero(kind != NO_EVENT)[::-1], np.zeros(body_of.size, np.uint32)
         of[event[at]] = calls["context"][call[at]]  # that of its first call comes last
-        context = np.zeros(shape, np.uint32)
-        context[body_of, number] = of
-    return RankEvents(
-        kind=kinds,
-        work=works,
-        duration=durations,
-        group=group,
-        needs=needs,
-        sources=sources,
-        context=context,
-    ), ""
+        known["context"] = np.zeros(shape, np.uint32)
+        known["context"][body_of, number] = of
+    found = RankEvents(kind=kinds, work=works, duration=durations, sources=sources, **known)
+    return found, ""
 
 
 def among(

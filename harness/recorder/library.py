@@ -164,6 +164,7 @@ HEAD = [
     ("phase_ns", "i8", len(PHASES)),
     ("foreign_calls", "i8"),
     ("unknown_requests", "i8"),
+    ("between_polls_ns", "i8"),
 ]
 """The counters that do not depend on the number of MPI calls that are known."""
 

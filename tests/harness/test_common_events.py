@@ -105,7 +105,6 @@ def test_what_a_receipt_needs_is_said_by_other_sources() -> None:
         sources=(7, 3, -1),
     )
     found = events.needs_by([3, 5, 7])
-    assert found is not None
     # Who is not among the sources may be anyone.
     assert found.tolist() == [[0, 4, 1, 5, -1, -1]]
 
@@ -121,13 +120,11 @@ def test_calls_in_a_row_need_all_their_sources() -> None:
     begin, end = np.array([0]), np.array([600])
     found, _ = events_of_bodies(begin, end, calls, classes, (7, 3))
     assert found is not None
-    assert found.needs is not None
     assert found.kind.tolist() == [[RECEIVE, SEND, RECEIVE, SEND, RECEIVE]]
     assert found.needs.tolist() == [[3, -1, 0, -1, -1]]  # of a third source nothing is known
     calls["flags"][1] = 0  # a call that does not say which
     found, _ = events_of_bodies(begin, end, calls, classes, (7, 3))
     assert found is not None
-    assert found.needs is not None
     assert found.needs[0, 0] == -1
 
 
@@ -160,6 +157,5 @@ def test_a_rank_needs_nobody_at_a_receipt_of_others() -> None:
     )
     one = np.ones((1, 1), np.float32)
     alone = RankEvents(kind=kind[:, 2:], work=one, duration=one)
-    found = common.in_sequence(0, alone)
-    assert found.needs is not None
+    found = common.of(0, alone)
     assert found.needs.tolist() == [[-1, 0, -1]]

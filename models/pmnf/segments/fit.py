@@ -291,7 +291,7 @@ def observed_for(
 ) -> Observations:
     """Return what a method takes: the paper's all values, and least squares without weights."""
     paper = method == "paper"
-    observations = observe(points, values, "additive" if paper else noise, whole=paper)
+    observations = observe(points, values, "additive" if paper else noise)
     of_one_parameter(observations)
     return observations
 

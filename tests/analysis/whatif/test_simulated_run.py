@@ -7,11 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.analysis.whatif.test_at_scale import BODIES, WEAK, write
+from tests.conftest import run_values
 
 from hindmost.cli import main
 from hindmost.errors import UsageError
 from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.reader import open_run
+from hindmost.harness.runfile.writer import write_whole
+from hindmost.models.events import EventKind
 
 
 @pytest.fixture(autouse=True)
@@ -41,6 +44,37 @@ def test_a_replay_without_a_change_is_the_run(run: Path, tmp_path: Path) -> None
     assert after.restart_durations == pytest.approx(before.restart_durations, abs=1e-9)
     balance = after.lead_in + after.durations.sum(axis=0) + after.restart_durations.sum(axis=0)
     assert balance + after.lead_out == pytest.approx(after.solve_time)
+
+
+def test_whose_messages_a_receipt_needs_is_written_again(tmp_path: Path, header: Header) -> None:
+    bodies, needed = 40, np.array([[-1, 0b1, -1], [-1, 0b10, -1], [-1, 0b1, -1]])
+    work = np.random.default_rng(3).uniform(50e-6, 60e-6, (bodies, 3))
+    last = np.stack([work[:, 1], work[:, 2], work[:, 1]], axis=1)  # of the chain's middle: the next
+    before, inside = np.zeros((bodies, 3, 3)), np.zeros((bodies, 3, 3))
+    before[:, :, 0] = work
+    received = np.maximum(work, last + 10e-6)
+    inside[:, :, 1] = received - work
+    inside[:, :, 2] = received.max(axis=1, keepdims=True) + 3e-6 - received
+    duration = before.sum(axis=2) + inside.sum(axis=2)
+    values = run_values(iterations=bodies, ranks=3, restart=bodies, seed=3)
+    phases = np.zeros_like(np.asarray(values["phase_duration"]))
+    phases[:, :, 0] = duration
+    kinds = [EventKind.SEND, EventKind.RECEIVE, EventKind.REDUCE]
+    values |= {
+        "duration": duration,
+        "start": 10e-6 + np.cumsum(duration, axis=0) - duration,
+        "phase_duration": phases,
+        "solve_time": 20e-6 + duration.sum(axis=0),
+        "event_kind": np.tile(np.array(kinds, np.uint8), (bodies, 1)),
+        "event_work": before.astype(np.float32),
+        "event_duration": inside.astype(np.float32),
+        "event_needs": np.tile(needed.astype(np.int32), (bodies, 1, 1)),
+    }
+    run, out = write_whole(tmp_path, header, values), tmp_path / "again.h5"
+    assert main(["whatif", str(run), "--out", str(out)]) == 0
+    again = open_run(out)
+    assert (again.variable("event_needs") == needed).all()
+    assert again.durations == pytest.approx(duration, rel=1e-5)
 
 
 def test_other_ranks_are_written_and_every_verb_opens_them(

@@ -8,7 +8,7 @@ import pytest
 from scipy import integrate
 
 from hindmost.errors import DataError
-from hindmost.models.laws.johnsonsu import fit_johnsonsu
+from hindmost.models.laws.law import fit_johnsonsu
 from hindmost.models.noise.fit import fit_models
 from hindmost.models.noise.moments import bertsimas_bound, cramer_bound
 from hindmost.models.noise.times import SolveTimes

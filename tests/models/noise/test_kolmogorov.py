@@ -79,7 +79,7 @@ def test_of_many_ranks_some_are_compared_and_that_is_said() -> None:
     assert comparison.pairs == MOST_RANKS * (MOST_RANKS - 1) // 2
     assert comparison.possible == 400 * 399 // 2
     assert {0, 399} < {*comparison.first.tolist(), *comparison.second.tolist()}
-    assert f"{comparison.pairs} pairs of ranks, a sample of 79800" in comparison.explain()
+    assert f"{comparison.pairs:,} pairs of ranks, a sample of 79,800" in comparison.explain()
 
 
 def test_constant_and_equal_ranks_are_alike() -> None:

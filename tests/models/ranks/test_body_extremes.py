@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 from tests.models.ranks.spread import Spread, on_processes
 
-from hindmost.models.laws.johnsonsu import fit_johnsonsu
+from hindmost.models.laws.law import fit_johnsonsu
 from hindmost.models.noise.digest import Digest
 from hindmost.models.ranks.body_extremes import digest_of_ranks
 
