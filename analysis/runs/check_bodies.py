@@ -328,7 +328,8 @@ def look_at_bodies(times: BodyTimes, work: WorkCourse | None = None) -> Iterator
             code="slow-stretch",
             severity="note",
             text=f"{SLOW_BLOCK * int(slow.sum())} iterations, at least {SLOW_BLOCK} in a row, are "
-            f"over {SLOW} times as slow",
+            f"over {SLOW} times as slow, the first of them from iteration "
+            f"{SLOW_BLOCK * int(slow.argmax())} on",
             advice="something else used the machine, its frequency fell, or these iterations do "
             "more: leave the run out, or model the stretch separately",
             doubts=MARKED,

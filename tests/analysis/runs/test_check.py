@@ -219,6 +219,16 @@ def test_what_leaves_no_conclusion_is_an_error(
     assert words.lower() in " ".join(capsys.readouterr().out.lower().split())
 
 
+def test_a_slow_stretch_is_named_by_its_first_iteration(
+    tmp_path: Path, header: Header, good: Values, capsys: pytest.CaptureFixture[str]
+) -> None:
+    slow_stretch(good)  # from 200 on, told by blocks of 90
+    main(["check", str(write_whole(tmp_path, header, good))])
+    said = " ".join(capsys.readouterr().out.split())
+    assert "180 iterations, at least 90 in a row" in said
+    assert "the first of them from iteration 180 on" in said
+
+
 LOOPS: dict[str, tuple[Callable[[Values], None], dict[str, Any], str]] = {
     "unclassified calls": (mostly_unattributed, {}, "recorder.phase('halo')"),
     "unseen MPI": (nothing_waits, {"mpi_seen": False}, "call hindmost.listen() before mpi4py"),
