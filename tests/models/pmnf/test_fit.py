@@ -157,7 +157,7 @@ def test_what_cannot_be_fitted_is_refused(
     points: list[float], values: list[float], how: dict[str, str], error: type, words: str
 ) -> None:
     with pytest.raises(error, match=words):
-        fit(np.array(points, float), np.array(values, float), **how)  # type: ignore[arg-type]
+        fit(np.array(points, float), np.array(values, float), **how)
 
 
 def test_a_level_is_a_probability() -> None:
