@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import time
 from collections.abc import Iterator, Sequence
@@ -20,6 +21,8 @@ from hindmost.jobs.state import LIVE, RunState, state_of
 
 SETTLED = {JobState.MEMORY: Cause.MEMORY, JobState.NODE_FAILED: Cause.NODE_FAILED}
 """How a job's end ended its current run; any other end means that the run was stopped."""
+DRIVES = re.compile(r"^[^#\n]*hindmost study drive (.*) \S+$", re.MULTILINE)
+"""The line of a script that names the folder."""
 ENDING_S = 40.0
 """How long a cancelled job may take to end: Slurm kills after 30 s (KillWait), PBS after 10 s."""
 
@@ -57,7 +60,12 @@ def write_scripts(study: StudyFolder, scheduler: Scheduler) -> None:
     for name, text in scripts_of(study.plan, scheduler, study.path).items():
         path = study.script(name)
         if path.exists():
-            refuse_another_folder(path, study)
+            driven = DRIVES.search(read_text(path, errors="replace"))
+            if driven and driven[1] != shlex.quote(str(study.path)):
+                raise UsageError(
+                    f"{path} drives {driven[1]}, but the study is in {study.path}. Change the "
+                    "folder in the scripts, or remove them to have them written anew."
+                )
             continue
         write_durably(path, text)
         path.chmod(path.stat().st_mode | 0o111)
@@ -71,21 +79,6 @@ def scripts_of(plan: Plan, scheduler: Scheduler, folder: Path) -> dict[str, str]
         )
         for allocation in plan.allocations
     }
-
-
-def refuse_another_folder(path: Path, study: StudyFolder) -> None:
-    """Refuse a script that drives another folder."""
-    for line in read_text(path, errors="replace").splitlines():
-        _, driver, words = line.partition("hindmost study drive ")
-        try:
-            folder = shlex.split(words)[0] if driver and not line.startswith("#") else ""
-        except (ValueError, IndexError):
-            continue
-        if folder.startswith("/") and Path(folder).resolve() != study.path:
-            raise UsageError(
-                f"{path} drives {folder}, but the study is in {study.path}. Change the folder in "
-                "the scripts, or remove them to have them written anew."
-            )
 
 
 def submit(

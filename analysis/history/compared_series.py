@@ -173,9 +173,8 @@ class ComparedSeries:
             words += f"from {history.labels[before.start]} until then" if before.start else "before"
             if not change.confirmed:
                 words += "; not yet confirmed"
-        if history.drift is not None:
-            start, end = history.drift.start, history.drift.end.value
-            words += f"; it drifts from {times(start)}x to {times(end)}x"
+        if self.drift is not None:
+            words += f"; it drifts from {times(self.drift['from'])}x to {times(self.drift['to'])}x"
         elif history.drifted_until is not None:
             words += f"; it drifted until {history.drifted_until}"
         left_out = len(outliers_of(history))
@@ -187,9 +186,9 @@ class ComparedSeries:
     @property
     def drift(self) -> dict[str, float] | None:
         """The ratios at both ends of a drift that goes on."""
-        if self.history is None or self.history.drift is None:
+        if self.history is None or self.history.now.drifts_from is None:
             return None
-        return {"from": self.history.drift.start, "to": self.history.drift.end.value}
+        return {"from": self.history.now.drifts_from, "to": self.ratio.value}
 
     @property
     def ratio_changes(self) -> list[RatioChange]:

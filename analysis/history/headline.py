@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+import numpy as np
+
 from hindmost.analysis.history.dates import SECONDS_A_DAY, date_of, newest
 from hindmost.analysis.history.study import HistoryStudy
 from hindmost.analysis.history.terms import FEW, more, named, worse_noun
@@ -13,6 +15,10 @@ from hindmost.models.changepoint import ChangePoint, Trend
 from hindmost.models.changepoint.verdicts import FAIL, WARN
 from hindmost.text import counted, plural, quantity, signed_percent
 
+SAME_LEVEL = 0.1
+"""Logarithm of the ratio of two cases' times up to which one may be the other, renamed."""
+NIGHTS_OF_LEVEL = 10
+"""The last ones of a case, which are its level then."""
 OLD_DAYS = 3.0
 """A newest night older than this gets a warning."""
 
@@ -141,13 +147,17 @@ def failure_line(study: HistoryStudy) -> str:
 
 
 def silence_lines(study: HistoryStudy) -> Iterator[str]:
-    """Yield the machines that went silent, the silent cases of others, and the new cases."""
+    """Yield the machines that went silent, the silent cases of others, and the new cases.
+
+    A case that went silent before another began, at the same levels, was perhaps renamed.
+    """
     for machine, time in sorted(study.silent_machines().items()):
         name = machine or "the unnamed machine"
         yield f"silent: {name} has no result since {date_of(time)}"
     cases = sorted(study.silent_cases().items(), key=lambda item: (-item[1], item[0]))
     for case, time in cases[:FEW]:
-        yield f"silent: {case_words(case)} has no result since {date_of(time)}"
+        now = renamed(study, case)
+        yield f"silent: {case_words(case)} has no result since {date_of(time)}{now}"
     if len(cases) > FEW:
         yield f"silent:{more(len(cases) - FEW)} cases"
     begun = sorted(study.new_cases().items(), key=lambda item: (-item[1], item[0]))
@@ -160,6 +170,23 @@ def silence_lines(study: HistoryStudy) -> Iterator[str]:
 def case_words(case: tuple[str, str]) -> str:
     """Name a case of a machine."""
     return ", ".join(part for part in case if part) or "the unnamed case"
+
+
+def renamed(study: HistoryStudy, case: tuple[str, str]) -> str:
+    """Say which later case of the machine has the levels of a silent one; empty if none has."""
+    old = {each.series.name.timer: each.series for each in study.of_case(case)}
+    last = max(each.times[-1] for each in old.values())
+    for later, (begun_s, _) in study.spans().items():
+        new = {each.series.name.timer: each.series for each in study.of_case(later)}
+        if later[0] != case[0] or begun_s <= last or not old.keys() & new.keys():
+            continue
+        ratios = [
+            np.median(new[timer].values) / np.median(old[timer].values[-NIGHTS_OF_LEVEL:])
+            for timer in old.keys() & new.keys()
+        ]
+        if abs(math.log(float(np.median(ratios)))) < SAME_LEVEL:
+            return f"; perhaps renamed to {later[1]}: same level"
+    return ""
 
 
 def newest_line(study: HistoryStudy) -> str:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,139 +45,43 @@ class Ratio:
     correlation: float = 0.0
 
 
-def paired_ratio(first: NDArray[np.float64], second: NDArray[np.float64]) -> Ratio:
-    """Compare pairs by Student's test of the mean log ratio.
-
-    Parameters
-    ----------
-    first, second : float64 array, shape (pair,), in the order of time
-        Above zero.
-    """
-    logs = np.log(second) - np.log(first)
-    error, freedom, correlation = error_of_mean(logs)
-    return ratio_from(float(logs.mean()), error, freedom, correlation)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RatioDrift:
-    """A log ratio that follows a straight line.
+class Estimate(NamedTuple):
+    """A mean of logarithms.
 
     Attributes
     ----------
-    start : float
-        The ratio of the first pair, on the line.
-    end : Ratio
-        That of the last pair; its p-value is of the hypothesis that it is 1.
+    log : float
+    error, freedom : float
+        Its standard error and the degrees of freedom of that; 0 if there are too few data.
+    correlation : float
+        Lag-1 correlation that widened the error.
     """
 
-    start: float
-    end: Ratio
+    log: float
+    error: float
+    freedom: float
+    correlation: float = 0.0
 
 
-def drifting_ratio(first: NDArray[np.float64], second: NDArray[np.float64]) -> RatioDrift:
-    """Fit a line to the log ratios by least squares.
-
-    Serial correlation of the residuals widens its error like that of a mean.
-
-    Parameters
-    ----------
-    first, second : float64 array, shape (pair,), in the order of time
-        Above zero; three or more.
-    """
-    from scipy.stats import linregress
-
-    logs = np.log(second) - np.log(first)
-    place = np.arange(1.0 - logs.size, 1.0)
-    line = linregress(place, logs)  # its intercept is at the last pair
-    _, freedom, correlation = error_of_mean(logs - line.slope * place)
-    error = float(line.intercept_stderr) * inflation_of(correlation)
-    return RatioDrift(
-        start=exponential(float(line.intercept + line.slope * place[0])),
-        end=ratio_from(float(line.intercept), error, max(freedom - 1.0, 1.0), correlation),
-    )
-
-
-def unpaired_ratio(first: NDArray[np.float64], second: NDArray[np.float64]) -> Ratio:
-    """Compare two sets by Welch's test of the logarithms.
-
-    Parameters
-    ----------
-    first : float64 array, shape (m,), in the order of time
-        Above zero.
-    second : float64 array, shape (n,), in the order of time
-    """
-    logs = np.log(first), np.log(second)
-    (a, f, r), (b, g, s) = (error_of_mean(each) for each in logs)
-    difference = float(logs[1].mean() - logs[0].mean())
-    if not f or not g:
-        return ratio_from(difference, 0.0, 0.0)
-    freedom = welch_freedom((a, b), (f, g))
-    return ratio_from(difference, float(np.hypot(a, b)), freedom, max(r, s))
-
-
-def ratio_by_spread(
-    first: float,
-    second: float,
-    spreads: tuple[float, float],
-    freedoms: tuple[float, float] = (np.inf, np.inf),
-) -> Ratio:
-    """Compare two single results by Welch's test with the standard errors in their files.
-
-    Parameters
-    ----------
-    first, second : float
-        Above zero.
-    spreads : (float, float)
-        Standard errors, in the unit of the results.
-    freedoms : (float, float)
-        Their degrees of freedom, as repeats - 1.
-    """
-    errors = spreads[0] / first, spreads[1] / second
-    freedom = welch_freedom(errors, freedoms)
-    difference = float(np.log(second) - np.log(first))
-    return ratio_from(difference, float(np.hypot(*errors)), freedom)
-
-
-def welch_freedom(errors: tuple[float, float], freedoms: tuple[float, float]) -> float:
-    """Return the degrees of freedom of a difference (Welch 1947; Satterthwaite 1946).
-
-    Parameters
-    ----------
-    errors : (float, float)
-        Standard errors of both sides.
-    freedoms : (float, float)
-        Above zero; may be infinite.
-    """
-    error = float(np.hypot(*errors))
-    if error <= 0.0:
-        return freedoms[0] + freedoms[1]
-    # Shares first: the fourth power of a small error may underflow.
-    spent = sum(
-        (each / error) ** 4 / freedom for each, freedom in zip(errors, freedoms, strict=True)
-    )
-    return 1.0 / spent if spent > 0.0 else np.inf
-
-
-def error_of_mean(logs: NDArray[np.float64]) -> tuple[float, float, float]:
-    """Return the standard error of a mean, its degrees of freedom, and the lag-1 correlation.
+def mean_of(logs: NDArray[np.float64]) -> Estimate:
+    """Return the mean of logarithms in the order of time, shape (observation,).
 
     A significant correlation (beyond 2 over the square root of the number) widens the error as for
     an AR(1) process, and reduces the degrees of freedom.
     """
-    size = logs.size
+    size, mean = logs.size, float(logs.mean())
     if size < 2:
-        return 0.0, 0.0, 0.0
+        return Estimate(mean, 0.0, 0.0)
     error = float(logs.std(ddof=1) / np.sqrt(size))
-    freedom = size - 1.0
-    residuals = logs - logs.mean()
+    residuals = logs - mean
     power = float(residuals @ residuals)
     if size < CORRELATED_FROM or power <= 0.0:
-        return error, freedom, 0.0
+        return Estimate(mean, error, size - 1.0)
     correlation = float(residuals[1:] @ residuals[:-1]) / power
     if correlation <= 2.0 / np.sqrt(size):
-        return error, freedom, 0.0
+        return Estimate(mean, error, size - 1.0)
     inflation = inflation_of(correlation)
-    return error * inflation, max(freedom / inflation**2, 1.0), correlation
+    return Estimate(mean, error * inflation, max((size - 1.0) / inflation**2, 1.0), correlation)
 
 
 def inflation_of(correlation: float) -> float:
@@ -183,11 +89,14 @@ def inflation_of(correlation: float) -> float:
     return math.sqrt((1.0 + correlation) / (1.0 - correlation))
 
 
-def ratio_from(difference: float, error: float, freedom: float, correlation: float = 0.0) -> Ratio:
-    """Return the ratio of a difference of logarithms with its standard error."""
+def ratio_of(*sides: Estimate) -> Ratio:
+    """Compare the means of two sides by Welch's test, or that of the log ratios of pairs with 0."""
+    correlation = max(each.correlation for each in sides)
+    difference = sides[-1].log - (sides[0].log if len(sides) > 1 else 0.0)
     value = exponential(difference)
-    if not freedom:
+    if not all(each.freedom for each in sides):
         return Ratio(value=value, interval=None, p_value=None, freedom=0.0)
+    error, freedom = math.hypot(*(each.error for each in sides)), welch_freedom(sides)
     if error > ROUNDING:
         tail = special.stdtr(freedom, -abs(difference) / error)
         reach = float(special.stdtrit(freedom, 0.5 + 0.5 * LEVEL)) * error
@@ -201,6 +110,49 @@ def ratio_from(difference: float, error: float, freedom: float, correlation: flo
         freedom=freedom,
         correlation=correlation,
     )
+
+
+def welch_freedom(sides: Sequence[Estimate]) -> float:
+    """Return the degrees of freedom of a difference (Welch 1947; Satterthwaite 1946)."""
+    error = math.hypot(*(each.error for each in sides))
+    if error <= 0.0:
+        return sum(each.freedom for each in sides)
+    # Shares first: the fourth power of a small error may underflow.
+    spent = sum((each.error / error) ** 4 / each.freedom for each in sides)
+    return 1.0 / spent if spent > 0.0 else math.inf
+
+
+def paired_ratio(first: NDArray[np.float64], second: NDArray[np.float64]) -> Ratio:
+    """Compare pairs by Student's test of the mean log ratio.
+
+    Parameters
+    ----------
+    first, second : float64 array, shape (pair,), in the order of time
+        Above zero.
+    """
+    return ratio_of(mean_of(np.log(second) - np.log(first)))
+
+
+def drifting_ratio(first: NDArray[np.float64], second: NDArray[np.float64]) -> tuple[float, Ratio]:
+    """Fit a line to the log ratios by least squares; return its first ratio, and its last.
+
+    Serial correlation of the residuals widens its error like that of a mean.
+
+    Parameters
+    ----------
+    first, second : float64 array, shape (pair,), in the order of time
+        Above zero; three or more.
+    """
+    from scipy.stats import linregress
+
+    logs = np.log(second) - np.log(first)
+    place = np.arange(1.0 - logs.size, 1.0)
+    line = linregress(place, logs)  # its intercept is at the last pair
+    rest = mean_of(logs - line.slope * place)
+    error = float(line.intercept_stderr) * inflation_of(rest.correlation)
+    freedom = max(rest.freedom - 1.0, 1.0)
+    end = Estimate(float(line.intercept), error, freedom, rest.correlation)
+    return exponential(end.log + float(line.slope * place[0])), ratio_of(end)
 
 
 def exponential(logarithm: float) -> float:

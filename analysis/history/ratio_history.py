@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from hindmost.analysis.history.pairing import Pairs
 from hindmost.analysis.history.ratio import (
     Ratio,
-    RatioDrift,
     drifting_ratio,
     paired_ratio,
 )
@@ -41,15 +40,15 @@ class RatioRegime:
         Second over first; at the end of its line if it drifts.
     begin : int
         The first pair in the ratio: after a drift that has ended.
-    drift : RatioDrift or None
-        None if the ratio does not drift.
+    drifts_from : float or None
+        The ratio at the begin of its line; None if it does not drift.
     """
 
     start: int
     stop: int
     ratio: Ratio
     begin: int
-    drift: RatioDrift | None = None
+    drifts_from: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,11 +94,6 @@ class RatioHistory:
         while count and not self.changes[count - 1].confirmed:
             count -= 1
         return self.regimes[count]
-
-    @property
-    def drift(self) -> RatioDrift | None:
-        """The ongoing drift of the ratio, or None."""
-        return self.now.drift
 
     @property
     def drifted_until(self) -> str | None:
@@ -153,9 +147,11 @@ def regime_of(
     begin = begin_of(detection, start, stop)
     places = np.flatnonzero(plain[begin:stop]) + begin
     first, second = pairs.first[places], pairs.second[places]
-    drift = drifting_ratio(first, second) if drifts else None
-    ratio = paired_ratio(first, second) if drift is None else drift.end
-    return RatioRegime(start=start, stop=stop, ratio=ratio, begin=begin, drift=drift)
+    if drifts:
+        came_from, ratio = drifting_ratio(first, second)
+        return RatioRegime(start=start, stop=stop, ratio=ratio, begin=begin, drifts_from=came_from)
+    ratio = paired_ratio(first, second)
+    return RatioRegime(start=start, stop=stop, ratio=ratio, begin=begin)
 
 
 def begin_of(detection: Detection, start: int, stop: int) -> int:

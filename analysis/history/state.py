@@ -81,7 +81,7 @@ class HistoryState:
             else:
                 series[given.name] = KeptSeries(series=given)
         runs = {
-            (each.time, each.machine, each.case): each
+            (each.time, each.machine, each.case, each.reason): each
             for each in (*self.failures, *history.failures)
         }
         return HistoryState(

@@ -14,7 +14,8 @@ from functools import partial
 from hindmost.analysis.history.acknowledgements import Acknowledgement, about
 from hindmost.analysis.history.dates import SECONDS_A_DAY, date_labels, newest
 from hindmost.analysis.history.judged_series import JudgedSeries
-from hindmost.analysis.history.state import HistoryState, KeptSeries, judge_series
+from hindmost.analysis.history.state import HistoryState, judge_series
+from hindmost.analysis.readers.gather_history import select
 from hindmost.analysis.readers.history import History, SeriesName
 from hindmost.errors import DataError, UsageError
 from hindmost.executors import Executor
@@ -126,6 +127,14 @@ class HistoryStudy:
             found[case] = min(first, float(times[0])), max(last, float(times[-1]))
         return found
 
+    def of_case(self, case: tuple[str, str]) -> list[JudgedSeries]:
+        """Return the series of a case of a machine."""
+        return [
+            each
+            for each in self.judged
+            if (each.series.name.machine, each.series.name.case) == case
+        ]
+
     def silent(self) -> tuple[JudgedSeries, ...]:
         """Return the series without a result in the last days."""
         return tuple(each for each in self.judged if each.is_silent(self.since))
@@ -186,6 +195,7 @@ def judge_history(
     acknowledged: Sequence[Acknowledgement] = (),
     executor: Executor | None = None,
     now: float = math.inf,
+    **only: str | None,
 ) -> HistoryStudy:
     """Find the changes in every series of a history.
 
@@ -204,26 +214,28 @@ def judge_history(
         Judges the series; None: threads of this process.
     now : float
         Seconds since 1970, UTC: nights that are dated long after it do not count as the newest.
+    **only
+        Judge these only, as ``case``; see `hindmost.analysis.readers.gather_history.select`. The
+        next state has the nights of all.
 
     Raises
     ------
     UsageError
-        There is no such method, or the state was kept with another one.
+        There is no such method or series, or the state was kept with another one.
     DataError
         There is no series to judge.
     """
     if not 0.0 < last_days < float("inf"):
         raise UsageError(f"last_days = {last_days} must be larger than 0.")
-    given = [KeptSeries(series=series) for series in history.series]
-    if state is not None:
-        state = state.with_nights(history, method)
-        given = list(state.series.values())
-        history = replace(
-            history,
-            series=tuple(each.series for each in given),
-            parents=state.parents,
-            failures=state.failures,
-        )
+    whole = (state or HistoryState()).with_nights(history, method)
+    history = replace(
+        history,
+        series=tuple(each.series for each in whole.series.values()),
+        parents=whole.parents,
+        failures=whole.failures,
+    )
+    history = select(history, **only)
+    given = [whole.series[each.name] for each in history.series]
     if not given:
         raise DataError(f"{history.source} contains no series to judge: no run has a result.")
     judge = partial(judge_series, method=method)
@@ -253,7 +265,7 @@ def judge_history(
         last_days=last_days,
         until=newest(history, now),
         refused=refused,
-        state=state and state.judged({kept.series.name: kept for _, kept in results}),
+        state=state and whole.judged({kept.series.name: kept for _, kept in results}),
     )
 
 

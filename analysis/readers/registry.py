@@ -23,7 +23,8 @@ from hindmost.analysis.readers.formats.google_benchmark import GOOGLE_BENCHMARK
 from hindmost.analysis.readers.formats.hyperfine import HYPERFINE
 from hindmost.analysis.readers.formats.nightly import NIGHTLY
 from hindmost.analysis.readers.formats.pytest_benchmark import PYTEST_BENCHMARK
-from hindmost.analysis.readers.formats.run_files import RUN_EXPERIMENT, RUN_HISTORY
+from hindmost.analysis.readers.formats.run_experiment import RUN_EXPERIMENT
+from hindmost.analysis.readers.formats.run_history import RUN_HISTORY
 from hindmost.analysis.readers.formats.smpi_trace import SMPI_TRACE
 from hindmost.analysis.readers.formats.tau import TAU
 from hindmost.analysis.readers.formats.test_results import TEST_RESULTS

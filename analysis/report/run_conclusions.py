@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-
 from hindmost.analysis.report.looked_at import LookedAt
 from hindmost.analysis.report.variation import imbalance, injected, noise, recurring
 from hindmost.analysis.runs.finding import OF_MODELS, WORTH_SAYING
 from hindmost.analysis.runs.first_screen import doubted
 from hindmost.analysis.show.conclusion import Certainty, Conclusion
 from hindmost.models.ranks.efficiencies import LOST_TO, OUTSIDE
-from hindmost.text import bandwidth, byte_count, percent, seconds
+from hindmost.text import percent, seconds
 
 PIPELINING = "Pipelining"
-LATENCY_BYTES, BANDWIDTH_BYTES = 4096, 262_144
-"""Bytes an iteration up to which latency decides, and from which on bandwidth does."""
 
 
 def conclusions_on(looked: LookedAt) -> list[Conclusion]:
@@ -63,12 +59,11 @@ def network(looked: LookedAt) -> Iterator[Conclusion]:
             f" Another {seconds(lost_s)} of the other time in MPI is not typical, as where a rank "
             "loses its core."
         )
-    bytes_said = bytes_exchanged(looked) if halo > wait else ""
     yield looked.loss(
         "Communication",
         cost_s,
         f"Messages and MPI calls take {seconds(typical_s)} on the critical path, at their typical "
-        f"cost. {said}.{bytes_said}{more}",
+        f"cost. {said}.{more}",
         f"An ideal network would save at most {seconds(cost_s)}."
         if ideal is None
         else f"With an ideal network the replay takes {ideal.words}.",
@@ -81,33 +76,6 @@ def network(looked: LookedAt) -> Iterator[Conclusion]:
         if ideal is None
         else "replay on a network that costs nothing",
         topics=OF_MODELS,
-    )
-
-
-def bytes_exchanged(looked: LookedAt) -> str:
-    """Say how many bytes the busiest rank exchanges in an iteration, and how fast; may be empty.
-
-    The time in halo exchanges includes waiting.
-    """
-    edges, run = looked.run.edges, looked.run
-    if not edges.bytes.size or edges.epoch is not None or not int(edges.bytes.max()):
-        return ""
-    received = np.bincount(edges.target, weights=edges.bytes, minlength=run.header.ranks)
-    rank = int(received.argmax())
-    halo_s = looked.ranks.metric("halo")
-    if not (rank < halo_s.size and halo_s[rank] > 0.0 and run.bodies):
-        return ""
-    each_s = float(halo_s[rank]) / run.bodies
-    rate = float(received[rank]) / each_s
-    why = ""
-    if received[rank] <= LATENCY_BYTES:
-        why = "; with so few bytes, latency decides"
-    elif received[rank] >= BANDWIDTH_BYTES:
-        why = "; with so many bytes, bandwidth decides"
-    return (
-        f" Rank {looked.ranks.numbers[rank]} receives {byte_count(float(received[rank]))} in an "
-        f"iteration, in {seconds(each_s)} of halo exchanges, waiting included (at least "
-        f"{bandwidth(rate)}){why}."
     )
 
 

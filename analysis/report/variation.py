@@ -23,11 +23,13 @@ from hindmost.analysis.runs.finding import MATTERS, OF_MODELS, WORTH_SAYING, Top
 from hindmost.analysis.runs.stretches import extra_words, growth_words
 from hindmost.analysis.show.conclusion import Certainty, Conclusion, Link
 from hindmost.analysis.whatif.typical_work import WorkOfRank, work_of_rank
-from hindmost.harness.runfile.bodies import INJECTED
+from hindmost.harness.runfile.bodies import INJECTED, sum_of_phases
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.ranks.efficiencies import INJECTED_NOISE, LOST_TO
 from hindmost.text import seconds
 
+OWN = ("local", INJECTED)
+"""Phases that are a rank's own time."""
 CONSPICUOUS = 2.0
 """Time of the slowest iteration over the median, from which on it is named."""
 IN_WORDS = {
@@ -205,7 +207,7 @@ def noise(looked: LookedAt) -> Iterator[Conclusion]:
         "Other noise" if without is not None else "Noise",
         quiet.saved_s,
         f"Some iterations take longer than is typical of them{'' if also else apart}.{also} "
-        f"{slowest_iterations(looked)} {blamed(looked)}",
+        f"{slowest_iteration_words(looked)} {blamed(looked)}",
         "With the typical time in every iteration"
         f"{' and no injected noise' if without is not None else ''} the replay takes {words}.",
         links,
@@ -279,25 +281,32 @@ def blamed(looked: LookedAt) -> str:
 
 def slowest_link(looked: LookedAt) -> tuple[Link, ...]:
     """Return the link to the events of the slowest iteration."""
-    slowest = looked.slowest
-    if slowest is None or "events" not in looked.anchors:
+    body, events = looked.slowest, looked.anchors.get("events")
+    if body is None or events is None:
         return ()
-    body = slowest.body
-    anchor = f"{looked.anchors['events']}={body}"
-    return (Link(anchor=anchor, text=f"Events of iteration {body}"),)
+    return (Link(anchor=f"{events}={body}", text=f"Events of iteration {body}"),)
 
 
-def slowest_iterations(looked: LookedAt) -> str:
+def slowest_iteration_words(looked: LookedAt) -> str:
     """Name the slowest iteration, and the rank or the calls that made it so."""
-    slowest = looked.slowest
-    if slowest is None or slowest.times < CONSPICUOUS:
+    body, run = looked.slowest, looked.run
+    if body is None or (times := read_body_times(run)).relative[body] < CONSPICUOUS:
         return ""
-    if slowest.own_s < 0.5 * slowest.lasted_s:
-        where = IN_WORDS.get(slowest.phase, slowest.phase)
-        why = f"the ranks spend {seconds(slowest.phase_s)} of it in {where}"
+    spent = run.variable("phase_duration", slice(body, body + 1))
+    own = sum_of_phases(spent, [name in OWN for name in run.phases])[0]
+    rank, lasted_s = int(own.argmax()), float(times.slowest[body])
+    if own[rank] < 0.5 * lasted_s:
+        in_mpi = {
+            name: float(spent[0, :, at].mean())
+            for at, name in enumerate(run.phases)
+            if name not in OWN
+        }
+        phase = max(in_mpi, key=lambda name: in_mpi[name])
+        where = IN_WORDS.get(phase, phase)
+        why = f"the ranks spend {seconds(in_mpi[phase])} of it in {where}"
     else:
-        why = f"rank {slowest.rank} works {seconds(slowest.own_s)} in it"
+        why = f"rank {run.kept_ranks[rank]} works {seconds(float(own[rank]))} in it"
     return (
-        f"The slowest is iteration {slowest.body}: {seconds(slowest.lasted_s)}, "
-        f"{slowest.times:.1f} times the median; {why}."
+        f"The slowest is iteration {body}: {seconds(lasted_s)}, {times.relative[body]:.1f} times "
+        f"the median; {why}."
     )

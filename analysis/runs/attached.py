@@ -38,21 +38,6 @@ IN_WORDS = {
 }
 FIRST = ("crowded", "cores-taken", "recurring", *DISTURBED[2:])
 """Codes of findings to act on first, of equal severity in this order."""
-REMEDIES = {
-    "crowded": "repeat with a core for every rank before anything else",
-    "cores-taken": (
-        "repeat on an idle machine, where the ranks start no threads of their own "
-        "(OPENBLAS_NUM_THREADS=1), before anything else"
-    ),
-    "recurring": "write less often or asynchronously, if that is output or a checkpoint",
-    "drift": "find out whether the program does more later, or the machine became slower",
-    "repeats-differ": "repeat on an idle machine before anything else",
-    "outliers": (
-        "if these iterations do no more than others (output, a checkpoint), repeat on an idle "
-        "machine before anything else"
-    ),
-}
-"""What to do about those that an idle machine alone does not cure."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -324,16 +309,8 @@ class AttachedRun(JudgedRun):
         if systematic and first is not None and first.severity != "error":
             first = None if first.code in DISTURBED else first
         if first is not None:
-            remedy = REMEDIES.get(first.code, "")
-            if not remedy:
-                remedy = (
-                    "repeat on an idle machine before anything else"
-                    if first.code in DISTURBED
-                    else first.advice
-                )
-            if first.code in self.said:
-                return f"Next: {remedy}."
-            return f"Next: {remedy}: {first.text}."
+            because = "" if first.code in self.said else f" ({first.text})"
+            return f"Next: {first.advice}{because}."
         if self.may_be_disturbed:
             return "Next: repeat on an idle machine before anything else."
         prefix = self.attached.get("prefix", "")
@@ -350,21 +327,17 @@ class AttachedRun(JudgedRun):
                 f"Next: see what a pipelined solver would save: hindmost whatif {path}. To measure "
                 f"it, attach once more with -{prefix}ksp_type {variants[0]}, then hindmost compare."
             )
-        where = {
-            "outside": "look at what is done once per solve or restart, such as the set-up of the "
-            "preconditioner (-log_view)."
-            if self.solves
-            else "look at what the program does outside of these iterations.",
-            "halo": (
-                f"see which ranks wait for whose messages: hindmost show --ranks {path}"
-                if self.stretches
-                else f"see what messages cost: hindmost show --efficiency {path}"
-            ),
-            "wait": f"see where ranks lose time to each other: hindmost show --efficiency {path}",
-        }
-        most = max(where, key=lambda name: shares.get(name, 0.0))
-        if shares.get(most, 0.0) >= MATTERS:
-            return f"Next: {where[most]}"
+        waiting = shares.get("halo", 0.0) + shares.get("wait", 0.0)
+        if max(waiting, shares["outside"]) >= MATTERS:
+            if waiting >= shares["outside"]:
+                section = "--ranks" if self.stretches else "--efficiency"
+                return f"Next: see which ranks wait, and for what: hindmost show {section} {path}"
+            if not self.solves:
+                return "Next: look at what the program does outside of these iterations."
+            return (
+                "Next: look at what is done once per solve or restart, such as the set-up of the "
+                "preconditioner (-log_view)."
+            )
         return (
             "Next: communication is not what costs time here; fewer or cheaper iterations "
             "(preconditioner, tolerance) would save more."

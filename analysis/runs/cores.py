@@ -145,8 +145,8 @@ def look_at_cores(run: Run) -> Iterator[Finding]:
             code="cores-taken",
             severity="error" if waited.most > SPOILS else "note",
             text=str(waited),
-            advice=f"other processes ran on these cores, or threads of the ranks: {REMEDY}, and "
-            "leave cores free for threads (OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 starts none)",
+            advice=f"other processes ran there, or threads of the ranks: {REMEDY}, and start no "
+            "threads (OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1)",
             doubts=BUSY,
         )
     elif load is not None and cores and load > 0.3 * cores:

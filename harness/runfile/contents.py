@@ -117,7 +117,8 @@ class Header:
                 times = f"{loop['iterations']:,} x {seconds(loop['seconds'])}"
                 if loop.get("at_least"):
                     times = f"at least {loop['iterations']:,} x"
-                share = f"{percent(loop['share'], 0)} of the time" if every else ""
+                said = every and loop["role"] != "measured"  # of which the run says more
+                share = f"{percent(loop['share'], 0)} of the time" if said else ""
                 about = ", ".join(filter(None, (share, role)))
                 name = f"{'  ' * loop['depth'] if every else ''}{loop['name']}"
                 words.append(f"{name} {times}, {about}" if about else f"{name} {times}")

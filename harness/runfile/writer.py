@@ -359,8 +359,11 @@ def columns_of(
     if common is not None and bodies.events is not None:
         events = common.of(rank, bodies.events)
         columns |= {"event_work": events.work, "event_duration": events.duration}
-        columns |= {"event_group": events.group, "event_needs": events.needs}
-        columns |= {"event_context": events.context}
+        columns |= {
+            "event_group": events.group if common.grouped else None,
+            "event_needs": None if common.sources is None else events.needs,
+            "event_context": events.context if common.in_context else None,
+        }
     if run.cycles is not None:
         columns |= run.cycles.columns()
     return {name: column for name, column in columns.items() if column is not None}

@@ -118,7 +118,7 @@ class Verdicts:
 
         A series given up has none.
         """
-        if self.was_given_up(since):
+        if self.is_silent(since - SILENT_DAYS * self.DAY):
             return ()
         recent = self.recent(since)
         older = (each for each in self.detection.findings if each not in recent)
@@ -127,10 +127,6 @@ class Verdicts:
     def is_silent(self, since: float) -> bool:
         """Tell whether there is no result after a time."""
         return bool(self.times[-1] <= since)
-
-    def was_given_up(self, since: float) -> bool:
-        """Tell whether a series had no result for `SILENT_DAYS` before a time either."""
-        return self.is_silent(since - SILENT_DAYS * self.DAY)
 
     def is_unjudged(self, since: float) -> bool:
         """Tell whether the level after a time is unknown, because too many results are outliers."""

@@ -11,6 +11,7 @@ import pytest
 from numpy.typing import NDArray
 from tests.harness.test_bodies import GMRES, recording
 from tests.harness.test_noise_traces import RANK, trace_file
+from tests.planned_noise import planned_ns
 
 from hindmost.errors import UsageError
 from hindmost.harness.recorder.bodies import DETOUR, find_bodies
@@ -19,7 +20,6 @@ from hindmost.harness.recorder.injection import (
     Law,
     RankInjection,
     draws,
-    planned_ns,
     read_law,
 )
 from hindmost.harness.runfile.bodies import INJECTED, PHASES

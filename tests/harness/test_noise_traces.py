@@ -153,7 +153,6 @@ WRONG_FORMATS = {
     "# Fixed Time Quantum Benchmark\n 0  17\n 1  17\n": "counts work and not time",
     "# a [us] b [ns]\n0 1\n5 1\n": "names several units",
     NETGAUGE.replace("[ns]\tself", "[ms]\tself").replace("duration [ns]", "duration [ms]"): "sever",
-    NETGAUGE.replace("0.00 s", "7.00 s"): "is the unit of the columns right?",
     "# start [s] duration [s]\n0 1\n1e9 1\n": "is its unit right?",
     "# Fixed Work Quantum\n# duration [us]\n0 10\n1 10\n2 10\n": "no noise to inject",
     "# start [us] duration [us]\n0 -1\n5 1\n": "line 2 is '0 -1'",

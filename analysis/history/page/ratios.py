@@ -61,8 +61,7 @@ def pair_data(judged: Sequence[JudgedSeries]) -> list[dict[str, Any]]:
 
 def record_of(pair: tuple[int, int], history: RatioHistory) -> dict[str, Any]:
     """Return a ratio as the page reads it; days are counted from 1970."""
-    now = history.now.ratio
-    drift = history.drift
+    now, came_from = history.now.ratio, history.now.drifts_from
     return {
         "of": pair,
         "borders": [day_of(history.labels[change.index]) for change in history.changes],
@@ -75,7 +74,7 @@ def record_of(pair: tuple[int, int], history: RatioHistory) -> dict[str, Any]:
             for ratio in (regime.ratio for regime in history.regimes)
         ],
         "outliers": [day_of(history.labels[place]) for place in np.flatnonzero(~history.plain)],
-        "drift": None if drift is None else five(100.0 * (drift.end.value / drift.start - 1.0)),
+        "drift": None if came_from is None else five(100.0 * (now.value / came_from - 1.0)),
         "p": None if now.p_value is None else five(now.p_value),
         "freedom": five(now.freedom),
         "related": five(now.correlation),

@@ -15,7 +15,7 @@ from tests.conftest import run_values
 
 from hindmost.analysis.history.compare import compare_histories
 from hindmost.analysis.history.pairing import pair_series
-from hindmost.analysis.history.ratio import adjust, paired_ratio, unpaired_ratio
+from hindmost.analysis.history.ratio import Ratio, adjust, mean_of, paired_ratio, ratio_of
 from hindmost.cli import main
 from hindmost.errors import DataError, UsageError
 from hindmost.harness.runfile.contents import Header
@@ -26,6 +26,10 @@ from hindmost.records import to_document
 def sample(seed: int, size: int, level: float = 10.0, spread: float = 0.03) -> NDArray[np.float64]:
     logs = np.random.default_rng(seed).normal(0.0, spread, size)
     return np.asarray(level * np.exp(logs), np.float64)
+
+
+def unpaired_ratio(first: NDArray[np.float64], second: NDArray[np.float64]) -> Ratio:
+    return ratio_of(mean_of(np.log(first)), mean_of(np.log(second)))
 
 
 @pytest.mark.parametrize(("m", "n"), [(2, 2), (3, 7), (9, 5)])

@@ -29,9 +29,7 @@ def refuted(folder: Path) -> tuple[HistoryStudy, MailRecord, float]:
     )
     item = MailedItem(
         kind="change",
-        machine=name.machine,
-        case=name.case,
-        timer=name.timer,
+        name=name,
         first=at - DAY,
         last=at + DAY,
         rises=True,

@@ -126,7 +126,7 @@ def test_what_was_not_judged_is_no_pass() -> None:
     assert records["sea"]["last"] == day(NIGHTS - 16)
 
 
-def test_a_silent_case_and_new_ones_are_named() -> None:
+def test_a_renamed_case_and_a_new_one_are_named() -> None:
     study = judge_history(
         history(
             series(noise(0, NIGHTS)),
@@ -136,7 +136,8 @@ def test_a_silent_case_and_new_ones_are_named() -> None:
         )
     )
     assert list(silence_lines(study)) == [
-        f"silent: blake, sea has no result since {day(NIGHTS - 16)}",
+        f"silent: blake, sea has no result since {day(NIGHTS - 16)}; perhaps renamed to sea_tiny: "
+        "same level",
         f"new: blake, lake began on {day(NIGHTS - 5)}",
     ]
 

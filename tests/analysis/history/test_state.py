@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,7 +21,6 @@ from tests.analysis.history.planted import (
 )
 
 from hindmost.analysis.history.mail_record import MailRecord
-from hindmost.analysis.history.selection import select_series
 from hindmost.analysis.history.state import HistoryState
 from hindmost.analysis.history.state_file import VERSION, read_state, write_state
 from hindmost.analysis.history.study import HistoryStudy, judge_history
@@ -223,11 +221,3 @@ def test_a_state_that_cannot_be_replaced_stays(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="cannot be written"):
         write_state(tmp_path / "missing" / "state", kept(study))
     assert [each.name for each in tmp_path.iterdir()] == ["state"]
-
-
-def test_a_choice_without_a_series_names_some_that_there_are() -> None:
-    study = judge_history(history(series(stepped(0))))
-    name = study.judged[0].series.name
-    with pytest.raises(UsageError, match=re.escape(f"There are {name}.")):
-        select_series(study, case="-1")
-    assert select_series(study) is study

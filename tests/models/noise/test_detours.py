@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.planned_noise import planned_ns
 
-from hindmost.harness.recorder.injection import planned_ns, read_law
+from hindmost.harness.recorder.injection import read_law
 from hindmost.models.noise.clocks import timing_of
 from hindmost.models.noise.detours import RankDetours, find_detours
 

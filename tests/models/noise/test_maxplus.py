@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from hindmost.models.events import EventKind
 from hindmost.models.noise.maxplus import Replay
 from hindmost.models.simulation.blocks import EventBlock, whole_bodies
-from hindmost.models.simulation.event_simulator import Latencies
+from hindmost.models.simulation.event_simulator import reductions_alike
 
 NO_EDGES = np.empty(0, np.int32)
 
@@ -58,7 +58,7 @@ def max_plus_time(
     begins = np.zeros(len(work), np.bool_)
     begins[cycle_starts] = True
     block = whole_bodies(work, lag, begins)
-    latencies = Latencies.of_reductions(block.kind.shape[1], latency_s)
+    latencies = reductions_alike(block.kind.shape[1], latency_s)
     replay = Replay(
         work.shape[1], latencies, edge_source, edge_target, lag=lag, pending_s=latency_s
     )
@@ -142,7 +142,7 @@ def test_events_are_walked_through_as_by_hand(
         rest=rest,
         cycle_begins=np.arange(iterations) == 0,
     )
-    replay = Replay(ranks, Latencies.of_reductions(len(kinds), 0.25), source, target)
+    replay = Replay(ranks, reductions_alike(len(kinds), 0.25), source, target)
     for rows in (slice(0, 4), slice(4, 5), slice(5, None)):  # in blocks, as from a file
         replay.advance(block.part(rows))
     edges = list(zip(source.tolist(), target.tolist(), strict=True))
