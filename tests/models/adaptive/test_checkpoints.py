@@ -8,7 +8,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.special import lambertw
 
-from hindmost.errors import DataError, UsageError
+from hindmost.errors import DataError
 from hindmost.models.adaptive.checkpoints import (
     CheckpointCost,
     CheckpointPlan,
@@ -59,14 +59,6 @@ def test_the_optimum_is_lambert_s(ratio: float) -> None:
     if ratio < 1.0:
         tau = optimum_s(ratio, 1.0)
         assert math.exp(tau + ratio) * (1.0 - tau) == pytest.approx(1.0, rel=1e-12)
-
-
-def test_times_that_cannot_be() -> None:
-    for interval in (young_s, optimum_s):
-        with pytest.raises(UsageError, match="mean time between failures"):
-            interval(1.0, 0.0)
-        with pytest.raises(UsageError, match="checkpoint of -1"):
-            interval(-1.0, 1.0)
 
 
 def test_rounding_down_makes_intervals_too_short() -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from hindmost.harness.adaptive import pulse
 from hindmost.harness.adaptive.kernel import pulse_reader
-from hindmost.harness.probes import pulse
-from hindmost.harness.probes.pulse import TRIALS, PulseReader
+from hindmost.harness.adaptive.pulse import TRIALS, PulseReader
 
 
 def test_the_fastest_trial_counts_and_the_whole_reading_is_paid(
