@@ -310,7 +310,7 @@ def described(times: Sequence[GrindTimes]) -> ProbeResult:
             warnings.append(
                 f"times changed by {signed_percent(drift)} while grind was measured with "
                 f"{counted(ranks, 'rank')} at work, so the points of the curve are not comparable; "
-                "probe again on a quiet machine"
+                "probe again on an idle machine"
             )
     samples = [
         {

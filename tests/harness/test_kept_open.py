@@ -9,15 +9,10 @@ from weakref import ref
 import h5py
 import numpy as np
 import pytest
-from tests.conftest import run_values
 
 from hindmost.errors import DamagedFileError
-from hindmost.harness.runfile import all_ranks
-from hindmost.harness.runfile.all_ranks import blocks_of, columns_of
-from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.hdf5 import kept_open
 from hindmost.harness.runfile.reader import open_run
-from hindmost.harness.runfile.writer import write_whole
 
 
 @pytest.fixture
@@ -65,19 +60,3 @@ def test_a_change_is_noticed_while_the_file_is_open(run_file: Path) -> None:
             file.write(b"more")
         with pytest.raises(DamagedFileError, match="has changed since it was verified"):
             run.variable("start")
-
-
-def test_columns_are_those_of_the_whole(
-    tmp_path: Path, header: Header, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run = open_run(
-        write_whole(tmp_path, header, run_values(iterations=40, ranks=3, restart=10, seed=1))
-    )
-    places, rows = np.array([2, 0]), slice(3, 17)
-    for few in (1, 64):  # columns one by one, and out of whole rows
-        monkeypatch.setattr(all_ranks, "FEW_OF", few)
-        assert sum(each.stop - each.start for each in blocks_of(run, 2)) == run.bodies
-        for name in ("duration", "phase_duration"):
-            np.testing.assert_array_equal(
-                columns_of(run, name, places, rows), run.variable(name)[rows][:, places]
-            )

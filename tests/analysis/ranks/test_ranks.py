@@ -198,8 +198,6 @@ def test_the_efficiencies_of_a_reduced_run_are_those_of_all_ranks(
         assert getattr(part.whole, name) == pytest.approx(getattr(whole.whole, name), rel=1e-5)
     assert part.whole.serialisation is None
     assert "profiles of all ranks were kept, but the events of only some" in part.explain()
-    for node, each in whole.nodes.items():
-        assert part.nodes[node].parallel == pytest.approx(each.parallel, rel=1e-5)
     assert part.computation.size == whole.computation.size
     shown = summarise_run(run), summarise_run(hindmost.open(run_path))
     assert shown[0].efficiency == part.whole
