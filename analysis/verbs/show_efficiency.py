@@ -34,7 +34,9 @@ def show_efficiencies(arguments: argparse.Namespace) -> int:
     for kernel in kernels:
         print_table(efficiency_table(kernel))
         for column in kernel.columns:
-            words = f"{column.of.run.path.name}: {column.of.explain()}"
+            run = column.of.run
+            origin = " (simulated)" if run.header.origin == "simulated" else ""
+            words = f"{run.path.name}{origin}: {column.of.explain()}"
             write_lines(*folded([words], indent="  "))
         shown = {str(column.of.run.path) for column in kernel.columns}
         doubts = cautions((each for each in found if each.file in shown), OF_RANKS)
