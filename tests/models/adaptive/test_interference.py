@@ -12,7 +12,6 @@ from hindmost.models.adaptive.interference import (
     CycleKind,
     CycleVerdict,
     Interference,
-    change_of_machine,
 )
 from hindmost.models.adaptive.offline import OfflineModel
 from hindmost.models.adaptive.predictor import Predictor
@@ -128,26 +127,6 @@ def test_missed_work_that_ends_leaves_the_level_where_it_was(
         assert {verdict.level for verdict in verdicts} == {1.0}
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "usual", "kind", "words"),
-    [
-        (0.0, 2.0, False, CycleKind.SLOWER, "slower: 2.00x its baseline time."),
-        (0.5, 2.0, False, CycleKind.SLOWER, "slower: 2.00x its baseline time (before: 0.50x)."),
-        (0.5, 1.01, True, CycleKind.SLOWER, "back at its baseline (before: 0.50x)."),
-        (2.0, 0.5, False, CycleKind.FASTER, "faster: 0.50x its baseline time (before: 2.00x)."),
-        (2.0, 1.01, True, CycleKind.FASTER, "back at its baseline (before: 2.00x)."),
-    ],
-)
-def test_words_are_right_wherever_the_levels_lie(
-    old: float, new: float, usual: bool, kind: CycleKind, words: str
-) -> None:
-    level = math.log(old) if old else 0.0
-    told = change_of_machine(level, math.log(new), usual=usual)
-    assert told[0] == kind
-    assert words in told[1]
-    assert told[1].endswith(".")
-
-
 @pytest.mark.parametrize(("freedom", "scale"), [(1.5, 0.02), (2.0, 0.02), (3.0, 0.05)])
 def test_heavy_tails_raise_no_alarm(freedom: float, scale: float) -> None:
     random = np.random.default_rng(7)
@@ -244,12 +223,3 @@ def test_adaption_that_comes_late_is_no_alarm() -> None:
     odd = [verdict.cycle for verdict in verdicts if verdict.kind == CycleKind.NOISE]
     assert odd in ([], [150])
     assert [verdict.cycle for verdict in verdicts if verdict.change] == [151]
-
-
-def test_intermittent_interference_comes_out_as_periods() -> None:
-    logs = undisturbed(replace(LAWS["quiet"], spikes=0.0), 140, 6)
-    for begin in (40, 80):
-        logs[begin : begin + 20] += math.log(2.0)
-    changes = [verdict for verdict in judged(Interference(), logs) if verdict.change]
-    assert [each.cycle - each.keep + 1 for each in changes] == [40, 60, 80, 100]
-    assert [each.level for each in changes] == pytest.approx([2, 1, 2, 1], rel=0.05)
