@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -59,8 +58,3 @@ def test_failure_is_no_reason_to_stop(
     monkeypatch.setattr(slurm, "install_packages", fail)
     slurm.prepare_slurm(None, "if-possible")
     assert "no network" in capsys.readouterr().out
-
-
-def test_the_line_of_the_tests_names_the_same_packages(slurm: ModuleType) -> None:
-    told = (Path(__file__).parent.parent / "jobs" / "slurm" / "conftest.py").read_text()
-    assert all(package in told for package in slurm.SLURM_PACKAGES)
