@@ -13,7 +13,8 @@
 #   make test-pbs OPENPBS=FOLDER   studies and states on a private OpenPBS of two nodes, for root
 #   make test-programs     record PETSc's examples, and on the system stack LAMMPS and FEniCSx
 #   make bench-recorder    measure what recording costs a solve (about 3 min, wants an idle machine)
-#   make bench-programs SOURCES=FOLDER   loops found in programs of others, next to their own counts
+#   make bench-programs SOURCES=FOLDER   loops found in programs of others, next to their own counts;
+#                          with PAIRS=5, what 'hindmost attach' costs them (wants an idle machine)
 #   make bench-attach      measure what 'hindmost attach' costs a program (about 3 min, wants an idle machine)
 #   make bench-delays      put delays into a program: are rank, kind and place named, and none where none is (2 min)
 #   make bench-attach-ranks  convert made raw files of up to 10,000 ranks: time and memory (2 min)
@@ -151,7 +152,7 @@ bench-live: setup-demo
 	@$(BIN)/python -m benchmarks.live sizes
 
 bench-programs: setup-demo
-	@$(BIN)/python -m benchmarks.programs $(SOURCES)
+	@$(BIN)/python -m benchmarks.programs $(SOURCES) $(PAIRS)
 
 bench-show: setup-demo
 	@$(BIN)/python benchmarks/large_file.py

@@ -2,7 +2,7 @@
 
 Run by ``make ablation`` (PART=noise, about two minutes), with the run files of ``make demo`` if
 there are any. The truth is drawn: solves of ranks that wait for each other, detours in the
-iterations of a rank or of recorded ranks, slow stretches, ranks of one law. All rows of a table
+iterations of a rank or of recorded ranks, ranks of one law. All rows of a table
 have the same draws. A row gives what changes without the mechanism, with the standard error of the
 paired differences.
 """
@@ -23,11 +23,10 @@ from scipy import signal
 from hindmost.analysis.runs.model_input import solve_times
 from hindmost.harness.runfile.bodies import BodyKind
 from hindmost.harness.runfile.reader import open_run
-from hindmost.models.noise import detours, kolmogorov, maxplus, slow_iterations
+from hindmost.models.noise import detours, kolmogorov, maxplus
 from hindmost.models.noise.detours import find_detours
 from hindmost.models.noise.kolmogorov import compare_ranks
 from hindmost.models.noise.maxplus import fit_both
-from hindmost.models.noise.slow_iterations import find_slow_groups
 from hindmost.models.noise.times import SolveTimes
 from hindmost.models.synthetic.solves import synthetic_solve
 
@@ -55,23 +54,6 @@ OF_DETOURS = (
         patches=((detours, "LEAST_OF_PLACE", 10**9),),
     ),
     Mechanism(name="short tails are jitter", patches=((detours, "NOTABLE", 0.0),)),
-)
-OF_STRETCHES = (
-    Mechanism(
-        name="serial correlation",
-        patches=((slow_iterations, "correlation_time_of", lambda *_: 1.0),),
-    ),
-    Mechanism(
-        name="correlation again, from what is left",
-        patches=((slow_iterations, "FAR_LAGS", ()),),
-    ),
-    Mechanism(
-        name="normal scores", patches=((slow_iterations, "normal_scores", lambda x: x / x.std()),)
-    ),
-    Mechanism(
-        name="work of the place in the cycle",
-        patches=((slow_iterations, "FEWEST_OF_A_PLACE", 10**9),),
-    ),
 )
 OF_RANKS = (
     Mechanism(
@@ -165,32 +147,6 @@ def correlated(phi: float, size: int, seed: int) -> Times:
     return np.asarray(np.sqrt(1.0 - phi**2) * signal.lfilter([1.0], [1.0, -phi], noise)[200:])
 
 
-def stretches() -> Iterator[Case]:
-    """Yield quiet runs, and runs with 50 iterations that are slower by 30 %."""
-    place = np.arange(3000) % RESTART
-    for seed in range(60):
-        logs = 0.1 * correlated((0.0, 0.5, 0.9)[seed % 3], 3000, seed)
-        if seed % 3 == 2:  # fast noise above slow noise
-            logs += 0.1 * correlated(0.0, 3000, 1000 + seed)
-        rare = np.where(np.random.default_rng(seed).random(3000) < 0.002, 30.0, 1.0)
-        quiet = 1e-4 * (1.0 + place / RESTART) * np.exp(logs) * rare
-        first = 100 + 45 * seed
-        slow = quiet.copy()
-        slow[first : first + 50] *= 1.3
-
-        def case(
-            quiet: Times = quiet, slow: Times = slow, first: int = first, phi: int = seed % 3
-        ) -> Scores:
-            groups = find_slow_groups(slow, place).groups
-            missed = not any(each.first < first + 50 and each.last >= first for each in groups)
-            return {
-                "false": 100.0 * bool(find_slow_groups(quiet, place).groups),
-                "missed": 100.0 * missed if phi == 0 else np.nan,
-            }
-
-        yield case
-
-
 def pairs_of_ranks() -> Iterator[Case]:
     """Yield pairs of ranks of one law, and of laws that are half a deviation apart."""
     for seed in range(150):
@@ -240,7 +196,6 @@ def main(paths: list[Path]) -> None:
     print_table("Detours, drawn jitter", [*synthetic_detours()], OF_DETOURS)
     if paths:
         print_table("Detours added to recorded ranks", [*recorded_detours(paths)], OF_DETOURS)
-    print_table("Slow stretches", [*stretches()], OF_STRETCHES)
     print_table("Ranks compared", [*pairs_of_ranks()], OF_RANKS)
     print_table("Max-plus", [*solves(paths)], OF_MAXPLUS)
 

@@ -71,8 +71,8 @@ def of_residuals(evidence: Any) -> Any:
     """Place changes where the residuals are least."""
 
     def found(*given: Any, **named: Any) -> Any:
-        one = evidence(*given, **named)
-        return replace(one, place=one.ratio.mean(axis=2))
+        ratio, _ = evidence(*given, **named)
+        return ratio, ratio.mean(axis=2)
 
     return found
 
@@ -86,8 +86,8 @@ def of_single_terms(candidates: Any) -> Any:
     """Have no pairs of terms among the growths over all points."""
 
     def found(points: Values) -> Any:
-        one = candidates(points)
-        return replace(one, coarse=np.ascontiguousarray(one.coarse[:, :1]))
+        fine, smooth, coarse = candidates(points)
+        return fine, smooth, np.ascontiguousarray(coarse[:, :1])
 
     return found
 
@@ -95,8 +95,8 @@ def of_single_terms(candidates: Any) -> Any:
 def never_root(choose: Any) -> Any:
     """Take root noise for multiplicative noise."""
 
-    def found(values: Values) -> Any:
-        one = choose(values)
+    def found(*arguments: Values) -> Any:
+        one = choose(*arguments)
         root = one is not None and one.kind is NoiseKind.ROOT
         return replace(one, kind=NoiseKind.MULTIPLICATIVE) if root else one
 
@@ -148,7 +148,7 @@ MECHANISMS = (
         for name, at, off in (
             ("noise: kernels together", "noise:LEAST_POOLED", lambda _: NEVER),
             ("noise: repetitions", "observations:from_repetitions", lambda _: lambda _: None),
-            ("noise: root, of kernels", "noise:likeliest", never_root),
+            ("noise: root, of kernels", "observations:from_kernels", never_root),
             ("lone values", "lone_values:LONE", lambda _: NEVER),
             ("outlying repetitions", "observations:FAR", lambda _: NEVER),
             ("intervals: pairs of terms", "lattice:OF_PAIRS", lambda _: 1e-300),

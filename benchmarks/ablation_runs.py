@@ -22,9 +22,10 @@ from benchmarks.large_file import header, values
 from numpy.typing import NDArray
 
 from hindmost.analysis.runs import attached, stretches
-from hindmost.analysis.runs.attached import AttachedRun, rank_times
+from hindmost.analysis.runs.attached import AttachedRun
 from hindmost.analysis.runs.check import look_at
 from hindmost.analysis.runs.finding import WORTH_SAYING
+from hindmost.analysis.runs.straggler import rank_times
 from hindmost.analysis.runs.stretches import Stretch, growth_words
 from hindmost.harness.runfile.bodies import PHASES
 from hindmost.harness.runfile.reader import open_run

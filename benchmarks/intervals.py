@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 from scipy import stats
 
-from hindmost.models.laws.johnsonsu import JohnsonSU
+from hindmost.models.laws.law import law_of
 from hindmost.models.noise.cycle_places import fit_places
 from hindmost.models.noise.maxplus import fit_both
 from hindmost.models.noise.stationary import fit_stationary
@@ -23,9 +23,9 @@ from hindmost.models.synthetic.solves import draw_work, synthetic_solve
 
 RUNS = 400
 ITERATIONS = 900
-BODY = JohnsonSU(a=-1.5, b=1.8, loc=1e-4, scale=1e-5)
-LEAST = JohnsonSU(a=-1.2, b=1.6, loc=4e-4, scale=3e-5)
-SPAN = JohnsonSU(a=-2.0, b=1.9, loc=6e-5, scale=2e-5)
+BODY = law_of("johnsonsu", -1.5, 1.8, 1e-4, 1e-5)
+LEAST = law_of("johnsonsu", -1.2, 1.6, 4e-4, 3e-5)
+SPAN = law_of("johnsonsu", -2.0, 1.9, 6e-5, 2e-5)
 EARLIER = 5
 
 

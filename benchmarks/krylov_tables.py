@@ -176,7 +176,7 @@ def table_2(groups: Groups) -> Table:
 
 def law_cells(fitted: FittedGroup, which: str) -> tuple[str, ...]:
     """Return the parameters of the median run, and the mean over the repeats."""
-    from hindmost.models.laws.johnsonsu import JohnsonSU
+    from hindmost.models.laws.law import law_of
 
     names = ("a", "b", "loc", "scale")
     laws = [
@@ -188,7 +188,7 @@ def law_cells(fitted: FittedGroup, which: str) -> tuple[str, ...]:
     if not laws:
         return ("-", "-", "-", "-", "-")
     middle = laws[0]
-    means = [JohnsonSU(**each).mean for each in laws[1:]] or [JohnsonSU(**middle).mean]
+    means = [law_of("johnsonsu", *each.values()).mean for each in laws[1:] or laws]
     return (*(f"{middle[name]:.3g}" for name in names), Estimate.of(means).time)
 
 

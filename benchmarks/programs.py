@@ -1,10 +1,12 @@
 """Loops that `attach --iterate-at auto` finds in programs of others, and their own counts.
 
-    make bench-programs SOURCES=FOLDER
+    make bench-programs SOURCES=FOLDER [PAIRS=5]
 
 FOLDER has clones of their repositories, by the names below; those that are not there are left out.
 Each is built in a copy with the distribution's compilers, run on two ranks (LULESH: 8), and its
-choice of iterations is compared with the count that the program prints or was asked for.
+choice of iterations is compared with the count that the program prints or was asked for. With
+PAIRS, each is run so many times without and with `attach`, in turn, and the wall times of the
+whole commands are compared: this wants an idle machine with a core for each rank.
 """
 
 from __future__ import annotations
@@ -17,6 +19,8 @@ import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
+
+import numpy as np
 
 import hindmost
 from hindmost.harness.runfile.reader import Run
@@ -122,17 +126,20 @@ PROGRAMS = (
 """HPCG's sets have 50 iterations each, of the reference and of the optimised version."""
 
 
-def main(sources: Path) -> None:
+def main(sources: Path, pairs: int = 0) -> None:
     """Print a row for each program that is there."""
-    print(f"{'program':16}{'own count':>10}{'chosen':>10}  {'verdict':10}  loop")  # noqa: T201
+    heads = f"{'own count':>10}{'chosen':>10}  {'verdict':10}  loop"
+    if pairs:
+        heads = f"{'plain, s':>10}{'attach, s':>10}{'more':>9}  of each pair, %"
+    print(f"{'program':16}{heads}")  # noqa: T201
     with tempfile.TemporaryDirectory() as scratch:
         for program in PROGRAMS:
             if (sources / program.name).is_dir():
-                print(row(program, sources, Path(scratch)), flush=True)  # noqa: T201
+                print(row(program, sources, Path(scratch), pairs), flush=True)  # noqa: T201
 
 
-def row(program: Program, sources: Path, scratch: Path) -> str:
-    """Build and record a program, and compare its iterations."""
+def row(program: Program, sources: Path, scratch: Path, pairs: int) -> str:
+    """Build and record a program, and compare its iterations, or its time with that without."""
     here = scratch / program.name
     if not here.exists():
         shutil.copytree(sources / program.name, here)
@@ -143,22 +150,9 @@ def row(program: Program, sources: Path, scratch: Path) -> str:
     if built.returncode:
         return f"{program.name:16}was not built: {(built.stderr.splitlines() or ['?'])[-1]}"
     out = scratch / f"{program.name}-{time.monotonic_ns()}"
-    start = [
-        str(BIN / "mpiexec"),
-        "--oversubscribe",
-        "-n",
-        str(program.ranks),
-        str(BIN / "hindmost"),
-        "attach",
-    ]
-    done = subprocess.run(
-        [*start, "--iterate-at", "auto", "--out", str(out), "--", *program.run.split()],
-        cwd=here / program.folder,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=LIMIT_S,
-    )
+    if pairs:
+        return f"{program.name:16}{times(program, here / program.folder, out, pairs)}"
+    done = run(program, here / program.folder, out)
     truth = program.truth
     if isinstance(truth, str):
         said = [each.read_text() for each in (here / program.folder).glob("*.yaml")]
@@ -168,6 +162,32 @@ def row(program: Program, sources: Path, scratch: Path) -> str:
     if not runs:
         return f"{program.name:16}{truth:>10}{'-':>10}  refused: {done.stderr.strip()[-200:]}"
     return f"{program.name:16}{truth:>10}{verdict(runs[0], truth)}"
+
+
+def run(program: Program, here: Path, out: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """Run a program, recorded if there is a folder for its run files."""
+    start = [str(BIN / "mpiexec"), "--oversubscribe", "-n", str(program.ranks)]
+    if out is not None:
+        recorded = ("attach", "--iterate-at", "auto", "--out", str(out), "--")
+        start += [str(BIN / "hindmost"), *recorded]
+    return subprocess.run(
+        [*start, *program.run.split()], cwd=here, capture_output=True, text=True, check=False,
+        timeout=LIMIT_S,
+    )  # fmt: skip
+
+
+def times(program: Program, here: Path, out: Path, pairs: int) -> str:
+    """Compare wall times; every second pair begins with the one that is recorded."""
+    spent_s = np.zeros((pairs, 2))
+    for pair in range(pairs):
+        for recorded in (pair % 2, 1 - pair % 2):
+            began = time.monotonic()
+            run(program, here, out if recorded else None).check_returncode()
+            spent_s[pair, recorded] = time.monotonic() - began
+    plain_s, attach_s = np.median(spent_s, axis=0)
+    more = 100.0 * (spent_s[:, 1] / spent_s[:, 0] - 1.0)
+    each = " ".join(f"{one:+.1f}" for one in more)
+    return f"{plain_s:>10.2f}{attach_s:>10.2f}{np.median(more):>+8.1f}%  {each}"
 
 
 def verdict(run: Run, truth: int) -> str:
@@ -183,4 +203,4 @@ def verdict(run: Run, truth: int) -> str:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), int((*sys.argv, "0")[2]))

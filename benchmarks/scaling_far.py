@@ -91,7 +91,7 @@ def foretold(
             (
                 abs(standing.predicted / aim - 1.0),
                 abs(standing.explained / aim - 1.0),
-                not standing.source.foretold,
+                not standing.weights,
                 standing.low <= new[number] <= standing.high,
             )
         )

@@ -20,7 +20,7 @@ import numpy as np
 
 from hindmost.models.events import EventKind
 from hindmost.models.simulation.blocks import Neighbours
-from hindmost.models.simulation.event_simulator import EventSimulator, Latencies
+from hindmost.models.simulation.event_simulator import EventSimulator, reductions_alike
 
 RANKS, ITERATIONS, ROUNDS = 8192, 5000, 7
 AT_ONCE = 250
@@ -60,8 +60,8 @@ def walk_of(pattern: Pattern, seed: int) -> Callable[[], float]:
     neighbours = chain(RANKS, neighbours=pattern.neighbours)
 
     def walk() -> float:
-        latencies = Latencies.of_reductions(len(pattern.kinds), 1e-5)
-        simulator = EventSimulator(RANKS, neighbours, latencies, lag=pattern.lag)
+        latency = reductions_alike(len(pattern.kinds), 1e-5)
+        simulator = EventSimulator(RANKS, neighbours, latency, lag=pattern.lag)
         for _ in range(ITERATIONS // AT_ONCE):
             simulator.walk(kind, work, rest)
         return float(simulator.clock.max())

@@ -36,7 +36,7 @@ from hindmost.analysis.whatif.traces import EAGER_BYTES, Replaying, replay_trace
 from hindmost.models.adaptive.machine import Machine, Network
 from hindmost.models.events import EventKind
 from hindmost.models.simulation.blocks import KINDS, Neighbours
-from hindmost.models.simulation.event_simulator import EventSimulator, Latencies
+from hindmost.models.simulation.event_simulator import EventSimulator
 from hindmost.models.simulation.network import Link, Piece, allreduce_messages
 
 LATENCY_S, BANDWIDTH = 10e-6, 1e9
@@ -121,18 +121,14 @@ class Solve:
         return [EventKind.POST, *halo, EventKind.COMPLETE]
 
     @property
-    def latencies(self) -> Latencies:
-        """What the events cost on the network that both have."""
+    def latency(self) -> NDArray[np.float64]:
+        """What the events cost on the network that both have, apart from halos."""
         kinds = self.kinds
-        latency, overhead = np.zeros((2, len(kinds), KINDS))
-        halo = kinds.index(EventKind.RECEIVE)
-        # A rank's own messages to its neighbours have left only then, however early theirs came.
-        latency[halo, EventKind.RECEIVE] = LINK.time_s(HALO_BYTES)
-        overhead[halo, EventKind.RECEIVE] = LINK.time_s(HALO_BYTES)
+        latency = np.zeros((len(kinds), KINDS))
         messages = allreduce_messages(self.work.shape[1])
         latency[-1, EventKind.REDUCE] = messages * LINK.time_s(REDUCED_BYTES)
         latency[-1, EventKind.COMPLETE] = LINK.time_s(REDUCED_BYTES)
-        return Latencies(latency=latency, overhead=overhead)
+        return latency
 
     def walked(self) -> tuple[float, float]:
         """Return the time of the solve and that of the walk through it, in seconds."""
@@ -141,6 +137,9 @@ class Solve:
         work = np.zeros((iterations, ranks, kinds.size))
         work[:, :, -1] = self.work
         rest = np.zeros((iterations, ranks))
+        # A rank's own messages to its neighbours have left only then, however early theirs came.
+        stay = np.zeros_like(work)
+        stay[:, :, self.kinds.index(EventKind.RECEIVE)] = LINK.time_s(HALO_BYTES)
         rank = np.arange(ranks, dtype=np.int32)
         left, right = rank[:-1], rank[1:]
         neighbours = Neighbours.of_edges(
@@ -151,8 +150,8 @@ class Solve:
         took = []
         for _ in range(REPEATS):
             begin = time.perf_counter()
-            simulator = EventSimulator(ranks, neighbours, self.latencies)
-            simulator.walk(every, work, rest)
+            simulator = EventSimulator(ranks, neighbours, self.latency)
+            simulator.walk(every, work, rest, stay=stay)
             total_s = float(simulator.clock.max())
             took.append(time.perf_counter() - begin)
         return total_s, float(np.median(took))

@@ -17,9 +17,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from hindmost.models.laws.families import fit_families
-from hindmost.models.laws.johnsonsu import fit_johnsonsu
-from hindmost.models.laws.law import log_likelihood
-from hindmost.models.laws.nct import fit_nct
+from hindmost.models.laws.law import fit_johnsonsu, fit_nct, log_likelihood
 from hindmost.models.laws.sample import Sample
 from hindmost.models.noise.fit import fit_models
 from hindmost.models.noise.times import SolveTimes

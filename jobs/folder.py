@@ -7,9 +7,9 @@
     scripts/ALLOCATION.sh            what is submitted; may be edited
     jobs.jsonl                       which job did which allocation, one line each
     again.jsonl                      attempts that 'submit --again' ignores
-    runs/RUN/outcome-ATTEMPT.json    how an attempt ended; written last
+    runs/RUN/outcome-ATTEMPT.json    that an attempt runs; in the end, how it ended
     runs/RUN/*.h5, output.txt        its run files, and the output of the last attempt
-    allocations/ALLOCATION/          driver.log, and running.json during a run
+    allocations/ALLOCATION/          driver.log
     .lock                            locked while a verb changes the folder
 """
 

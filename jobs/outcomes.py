@@ -25,6 +25,8 @@ PREFIX, SUFFIX = "outcome-", ".json"
 class Cause(StrEnum):
     """Why a run ended; the values appear in files of the study's folder."""
 
+    RUNNING = "running"
+    """It has not ended; if its driver was killed, another one says how it ended."""
     DONE = "done"
     FAILED = "failed"
     """It ended with an error that would occur again: usage, data or environment."""
@@ -37,8 +39,10 @@ class Cause(StrEnum):
     MEMORY = "out of memory"
 
 
-RETRIED = frozenset({Cause.CRASHED, Cause.NODE_FAILED, Cause.STOPPED})
-"""Causes after which a run is repeated; a stopped run does not count as a retry."""
+UNCOUNTED = frozenset({Cause.RUNNING, Cause.STOPPED})
+"""Causes after which a run is repeated as often as they come."""
+RETRIED = UNCOUNTED | {Cause.CRASHED, Cause.NODE_FAILED}
+"""Causes after which a run is repeated."""
 
 
 FileName = Annotated[
@@ -48,7 +52,7 @@ FileName = Annotated[
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOutcome:
-    """The end of one attempt at a run.
+    """One attempt at a run and its end, written when it begins and when it ends.
 
     Attributes
     ----------
@@ -113,6 +117,12 @@ class RunRecord:
         return None
 
     @property
+    def running(self) -> RunOutcome | None:
+        """The attempt that has not ended, or whose driver was killed."""
+        last = self.outcomes[-1] if self.outcomes else None
+        return last if last is not None and last.cause is Cause.RUNNING else None
+
+    @property
     def attempts(self) -> int:
         """The number of the last attempt."""
         return max((outcome.attempt for outcome in self.outcomes), default=0)
@@ -137,7 +147,7 @@ def completion_of(record: RunRecord, *, max_retries: int, forgiven: int = 0) -> 
     ]
     if any(cause not in RETRIED for cause in held):
         return Completion.GIVEN_UP
-    tries = sum(cause is not Cause.STOPPED for cause in held)
+    tries = sum(cause not in UNCOUNTED for cause in held)
     return Completion.GIVEN_UP if tries > max_retries else Completion.LEFT
 
 

@@ -9,7 +9,6 @@ from enum import StrEnum
 
 from hindmost.errors import MissingError
 from hindmost.jobs.core.plan import Allocation
-from hindmost.jobs.drive.current_run import read_current_run
 from hindmost.jobs.folder import StudyFolder
 from hindmost.jobs.outcomes import Completion, RunOutcome, RunRecord
 from hindmost.jobs.schedulers.scheduler import Job, JobState, Scheduler
@@ -114,7 +113,7 @@ def state_of(
         if allocation.id in last:
             unknown = Job(id=last[allocation.id].job, state=JobState.UNKNOWN, reason="not asked")
             job = jobs.get(unknown.id, unknown)
-        allocations.append(allocation_state(study, allocation, completions, job))
+        allocations.append(allocation_state(study, allocation, completions, records, job))
     failures = tuple(
         records[run].outcomes[-1]
         for run, found in completions.items()
@@ -133,20 +132,21 @@ def allocation_state(
     study: StudyFolder,
     allocation: Allocation,
     completions: Mapping[str, Completion],
+    records: Mapping[str, RunRecord],
     job: Job | None,
 ) -> AllocationState:
     """Return the progress of an allocation."""
     left = any(completions[run] is Completion.LEFT for run in allocation.runs)
     live = (left and study.has_driver(allocation.id)) or (job is not None and job.state in LIVE)
-    going = read_current_run(study, allocation.id) if left and live else None
     words = {
         Completion.DONE: RunState.DONE,
         Completion.GIVEN_UP: RunState.FAILED,
         Completion.LEFT: RunState.WAITING if live else RunState.LEFT,
     }
     runs = {run: words[completions[run]] for run in allocation.runs}
-    if going is not None and runs.get(going.run) is RunState.WAITING:
-        runs[going.run] = RunState.RUNNING
+    for run, state in runs.items():
+        if state is RunState.WAITING and records[run].running:
+            runs[run] = RunState.RUNNING
     return AllocationState(
         allocation=allocation.id,
         job=job.id if job else None,

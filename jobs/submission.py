@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import time
 from collections.abc import Iterator, Sequence
@@ -12,14 +13,16 @@ from hindmost.errors import MissingError, UsageError
 from hindmost.files import read_text
 from hindmost.jobs.core.durable import write_durably
 from hindmost.jobs.core.plan import Plan
-from hindmost.jobs.drive.current_run import read_current_run, settle
+from hindmost.jobs.drive.attempt import settle
 from hindmost.jobs.folder import StudyFolder, Submitted
 from hindmost.jobs.outcomes import Cause, Completion
 from hindmost.jobs.schedulers.scheduler import Job, JobState, Scheduler, Script
-from hindmost.jobs.state import LIVE, AllocationState, RunState, state_of
+from hindmost.jobs.state import LIVE, RunState, state_of
 
 SETTLED = {JobState.MEMORY: Cause.MEMORY, JobState.NODE_FAILED: Cause.NODE_FAILED}
 """How a job's end ended its current run; any other end means that the run was stopped."""
+DRIVES = re.compile(r"^[^#\n]*hindmost study drive (.*) \S+$", re.MULTILINE)
+"""The line of a script that names the folder."""
 ENDING_S = 40.0
 """How long a cancelled job may take to end: Slurm kills after 30 s (KillWait), PBS after 10 s."""
 
@@ -57,7 +60,12 @@ def write_scripts(study: StudyFolder, scheduler: Scheduler) -> None:
     for name, text in scripts_of(study.plan, scheduler, study.path).items():
         path = study.script(name)
         if path.exists():
-            refuse_another_folder(path, study)
+            driven = DRIVES.search(read_text(path, errors="replace"))
+            if driven and driven[1] != shlex.quote(str(study.path)):
+                raise UsageError(
+                    f"{path} drives {driven[1]}, but the study is in {study.path}. Change the "
+                    "folder in the scripts, or remove them to have them written anew."
+                )
             continue
         write_durably(path, text)
         path.chmod(path.stat().st_mode | 0o111)
@@ -71,21 +79,6 @@ def scripts_of(plan: Plan, scheduler: Scheduler, folder: Path) -> dict[str, str]
         )
         for allocation in plan.allocations
     }
-
-
-def refuse_another_folder(path: Path, study: StudyFolder) -> None:
-    """Refuse a script that drives another folder."""
-    for line in read_text(path, errors="replace").splitlines():
-        _, driver, words = line.partition("hindmost study drive ")
-        try:
-            folder = shlex.split(words)[0] if driver and not line.startswith("#") else ""
-        except (ValueError, IndexError):
-            continue
-        if folder.startswith("/") and Path(folder).resolve() != study.path:
-            raise UsageError(
-                f"{path} drives {folder}, but the study is in {study.path}. Change the folder in "
-                "the scripts, or remove them to have them written anew."
-            )
 
 
 def submit(
@@ -120,8 +113,12 @@ def resume(study: StudyFolder, scheduler: Scheduler, *, again: bool = False) -> 
     if before.remark:
         raise MissingError(before.remark)
     for each in before.allocations:
-        if not each.live:
-            settle_by_job(study, each)
+        if RunState.LEFT in each.counts:
+            ends = {}
+            if each.job is not None and each.state is not None:
+                cause = SETTLED.get(each.state, Cause.STOPPED)
+                ends = {each.job: (cause, f"The job ended: {each.reason}.")}
+            settle(study, each.runs, ends)
     records = study.records()
     if again:
         for run, found in study.completions(records).items():
@@ -143,18 +140,6 @@ def resume(study: StudyFolder, scheduler: Scheduler, *, again: bool = False) -> 
         runs=sum(each.counts[RunState.LEFT] for each in open_),
         failed=now.counts[RunState.FAILED],
     )
-
-
-def settle_by_job(study: StudyFolder, state: AllocationState) -> None:
-    """Write the outcome of the run that was in progress when its job ended."""
-    running = read_current_run(study, state.allocation)
-    if running is None:
-        return
-    cause, message = Cause.STOPPED, "The driver was killed."
-    if state.state is not None and running.job == state.job:
-        cause = SETTLED.get(state.state, Cause.STOPPED)
-        message = f"The job ended: {state.reason}."
-    settle(study, state.allocation, cause, message)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

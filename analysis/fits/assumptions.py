@@ -1,4 +1,4 @@
-"""Tests of what models assume: ranks and nodes that are alike, bodies that are slow by chance."""
+"""Tests of what models assume: ranks and nodes that are alike."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from hindmost.harness.runfile.bodies import BodyKind
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.noise.kolmogorov import compare_ranks
 from hindmost.models.noise.node_spread import spread_over_nodes
-from hindmost.models.noise.slow_iterations import find_slow_groups
 from hindmost.output import plain
 
 
@@ -85,24 +84,11 @@ def over_nodes(run: Run) -> tuple[str, dict[str, Any]]:
     return spread.explain(), plain(spread)
 
 
-def slow_groups(run: Run) -> tuple[str, dict[str, Any]]:
-    """Find groups of slow bodies."""
-    if run.reduced:
-        slowest = run.variable("all_most")
-    else:
-        blocks = [run.variable("duration", rows).max(axis=1) for rows in run.blocks()]
-        slowest = np.concatenate(blocks)
-    kept = run.kind != BodyKind.FILL
-    groups = find_slow_groups(slowest[kept], run.position[kept])
-    return groups.explain(), plain(groups)
-
-
 Test = Callable[[Run], tuple[str, dict[str, Any]]]
 
 TESTS: dict[str, Test] = {
     "ranks_alike": partial(compare, "bodies"),
     "ranks_alike_in_work": partial(compare, "work"),
     "nodes": over_nodes,
-    "slow_groups": slow_groups,
 }
 """The tests by their names in JSON: each gives a sentence and its figures."""

@@ -155,7 +155,6 @@ class NamedTests(TypedDict):
     ranks_alike: AssumptionTest
     ranks_alike_in_work: AssumptionTest
     nodes: AssumptionTest
-    slow_groups: AssumptionTest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

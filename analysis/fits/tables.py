@@ -23,7 +23,6 @@ SUBJECTS = {
     "ranks_alike": "bodies",
     "ranks_alike_in_work": "work",
     "nodes": "nodes",
-    "slow_groups": "in time",
 }
 
 

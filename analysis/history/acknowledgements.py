@@ -97,8 +97,10 @@ def read_acknowledgements(path: Path) -> tuple[Acknowledgement, ...]:
         return from_document(_File, to_document(document.data)).known
 
 
-def add_acknowledgement(path: Path, new: Acknowledgement) -> tuple[Acknowledgement, ...]:
-    """Add an entry to a file, or replace that of the same change; create the file if needed.
+def replace_acknowledgement(
+    path: Path, old: Acknowledgement, *new: Acknowledgement
+) -> tuple[Acknowledgement, ...]:
+    """Replace an entry of a file, or remove it; create the file if needed.
 
     Comments at its top stay.
 
@@ -112,13 +114,6 @@ def add_acknowledgement(path: Path, new: Acknowledgement) -> tuple[Acknowledgeme
     DataError
         The file cannot be read or written.
     """
-    return replace_acknowledgement(path, new, [new])
-
-
-def replace_acknowledgement(
-    path: Path, old: Acknowledgement, new: Sequence[Acknowledgement] = ()
-) -> tuple[Acknowledgement, ...]:
-    """Replace an entry of a file, or remove it; see `add_acknowledgement`."""
     entries = read_acknowledgements(path) if path.exists() else ()
     head = comments_of(read_text(path)) if path.exists() else HEAD
     same = [each for each in entries if place(each) != place(old)]

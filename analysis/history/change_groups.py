@@ -48,6 +48,23 @@ class SeriesChange:
             yield from each.descendants()
 
     @property
+    def open(self) -> bool:
+        """Whether it neither recovered nor was acknowledged."""
+        return self.judged.is_open(self.change)
+
+    @property
+    def known(self) -> str | None:
+        """The reason of its acknowledgement."""
+        note = self.judged.acknowledgement(self.change)
+        return None if note is None else note.reason
+
+    @property
+    def commits(self) -> list[str]:
+        """Those of the last observation before it and of the first after it."""
+        first, last = self.change.interval
+        return [self.judged.series.commits[place] for place in (max(first - 1, 0), last)]
+
+    @property
     def date(self) -> str:
         """The date of the first observation of the new level, or of the drift."""
         return self.judged.labels[self.change.index]

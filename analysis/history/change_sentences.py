@@ -10,7 +10,7 @@ from hindmost.analysis.history.change_groups import ChangeGroup, SeriesChange, o
 from hindmost.analysis.history.dates import SECONDS_A_DAY, date_of
 from hindmost.analysis.history.study import HistoryStudy
 from hindmost.analysis.history.terms import FEW, MANY, more, named, signed, timer_name, worse_noun
-from hindmost.models.changepoint import ChangePoint, Trend
+from hindmost.models.changepoint import ChangePoint, Event, Trend
 from hindmost.models.changepoint.verdicts import VERDICTS
 from hindmost.models.significance import p_words
 from hindmost.text import counted, percent, plural, quantity, signed_percent
@@ -69,9 +69,8 @@ def change_sentence(finding: SeriesChange) -> str:
 def details_of(finding: SeriesChange) -> Iterator[str]:
     """Yield the details of a change: its state, acknowledgement and parts."""
     judged, change = finding.judged, finding.change
-    note = judged.acknowledgement(change)
-    if note is not None:
-        yield f"acknowledged: {note.reason}"
+    if finding.known is not None:
+        yield f"acknowledged: {finding.known}"
     elif judged.is_worse(change) and judged.is_undone(change):
         yield "has recovered since"
     elif isinstance(change, ChangePoint) and judged.is_worse(change) and not change.confirmed:
@@ -135,13 +134,9 @@ def revision_lines(study: HistoryStudy, most: int) -> Iterator[str]:
         for event in each.log
         if event.revises and event.time > day
     ]
-    recent = [row for row in revised if row[0].detection.times[row[1].index] > day]
+    recent = [row for row in revised if row[1].changed > day]
     for each, event in recent[:most]:
-        yield (
-            f"revised: {named(each.series.name)}: {signed_percent(event.effect)} on "
-            f"{each.labels[event.index]}, {event.kind} on {date_of(event.time * SECONDS_A_DAY)}: "
-            f"{event.reason}"
-        )
+        yield f"revised: {named(each.series.name)}: {revision_words(event)}"
     if len(recent) > most:
         yield f"revised:{more(len(recent) - most)}"
     older = Counter(event.kind for each, event in revised) - Counter(
@@ -150,3 +145,9 @@ def revision_lines(study: HistoryStudy, most: int) -> Iterator[str]:
     if older:
         kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(older.items()))
         yield f"revised: older changes: {kinds}; --json gives the reasons"
+
+
+def revision_words(event: Event) -> str:
+    """Return how a change was revised, when and why."""
+    changed, at = (date_of(time * SECONDS_A_DAY) for time in (event.changed, event.time))
+    return f"{signed_percent(event.effect)} on {changed}, {event.kind} on {at}: {event.reason}"

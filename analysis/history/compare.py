@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -9,14 +10,7 @@ import numpy as np
 
 from hindmost.analysis.history.compared_series import ComparedSeries, differ_in_work
 from hindmost.analysis.history.pairing import pair_series
-from hindmost.analysis.history.ratio import (
-    LEVEL,
-    adjust,
-    paired_ratio,
-    ratio_by_spread,
-    ratio_from,
-    unpaired_ratio,
-)
+from hindmost.analysis.history.ratio import Estimate, adjust, mean_of, paired_ratio, ratio_of
 from hindmost.analysis.history.ratio_history import ratio_history
 from hindmost.analysis.history.terms import FEW, direction_word
 from hindmost.analysis.readers.history import History, NightlySeries, SeriesName
@@ -111,9 +105,7 @@ class Comparison:
         return tuple(each for each in self.series if each.p_adjusted is None)
 
 
-def compare_histories(
-    first: History, second: History, *, pair: str = "auto", level: float = LEVEL
-) -> Comparison:
+def compare_histories(first: History, second: History) -> Comparison:
     """Compare every timer that two histories have in common.
 
     Machines may differ if each history has only one, and so may cases.
@@ -121,17 +113,11 @@ def compare_histories(
     Parameters
     ----------
     first, second : History
-    pair : str
-        One of `hindmost.analysis.history.pairing.WAYS`.
-    level : float
-        Of the intervals.
 
     Raises
     ------
     DataError
         They have no timer in common.
-    UsageError
-        They cannot be paired in that way.
     """
     free = [
         key
@@ -154,7 +140,7 @@ def compare_histories(
             f"{''.join(f' {words}' for words in unit_words(other_units))}"
             f"{choice_words(first, second)}"
         )
-    found = [compare_series(mine[key], theirs[key], pair, level) for key in shared]
+    found = [compare_series(mine[key], theirs[key]) for key in shared]
     known = [place for place, each in enumerate(found) if each.ratio.p_value is not None]
     adjusted = adjust([found[place].ratio.p_value or 0.0 for place in known])
     for place, p_adjusted in zip(known, adjusted, strict=True):
@@ -169,26 +155,22 @@ def compare_histories(
     )
 
 
-def compare_series(
-    first: NightlySeries, second: NightlySeries, pair: str, level: float
-) -> ComparedSeries:
+def compare_series(first: NightlySeries, second: NightlySeries) -> ComparedSeries:
     """Compare two series; the p-value is not yet adjusted for their number."""
-    pairs = pair_series(first, second, pair)
-    a, b = pairs.first, pairs.second
+    pairs = pair_series(first, second)
+    a, b, sides = pairs.first, pairs.second, (first, second)
     history = None
     if differ_in_work(first, second):
-        difference = float(np.log(second.values).mean() - np.log(first.values).mean())
-        ratio = ratio_from(difference, 0.0, 0.0, level)
+        ratio = ratio_of(*(Estimate(np.log(each.values).mean(), 0.0, 0.0) for each in sides))
     elif pairs.labels:
-        history = ratio_history(pairs, level)
+        history = ratio_history(pairs)
         ratio = history.now.ratio
     elif pairs.by != "none":
-        ratio = paired_ratio(a, b, level)
-    elif a.size == b.size == 1 and (spreads := known_spreads(first, second)):
-        freedoms = freedom_of(first), freedom_of(second)
-        ratio = ratio_by_spread(float(a[0]), float(b[0]), spreads, freedoms, level)
+        ratio = paired_ratio(a, b)
+    elif a.size == b.size == 1 and max(map(spread_of, sides)) > 0.0:
+        ratio = ratio_of(*map(single_of, sides))
     else:
-        ratio = unpaired_ratio(a, b, level)
+        ratio = ratio_of(mean_of(np.log(a)), mean_of(np.log(b)))
     return ComparedSeries(
         first=first,
         second=second,
@@ -199,17 +181,16 @@ def compare_series(
     )
 
 
-def known_spreads(first: NightlySeries, second: NightlySeries) -> tuple[float, float] | None:
-    """Return the standard errors of two single results; None if the files do not give them."""
-    if first.spread is None or second.spread is None:
-        return None
-    spreads = float(first.spread[0]), float(second.spread[0])
-    return spreads if all(np.isfinite(spreads)) and max(spreads) > 0.0 else None
+def single_of(series: NightlySeries) -> Estimate:
+    """Return a single result with the standard error that its file gives."""
+    value, error = float(series.values[0]), spread_of(series)
+    freedom = math.inf if series.freedom is None else float(series.freedom[0])
+    return Estimate(math.log(value), error / value, freedom if math.isfinite(error) else 0.0)
 
 
-def freedom_of(series: NightlySeries) -> float:
-    """Return the degrees of freedom of the spread of a single result."""
-    return float("inf") if series.freedom is None else float(series.freedom[0])
+def spread_of(series: NightlySeries) -> float:
+    """Return the standard error of a single result; NaN if its file does not give it."""
+    return math.nan if series.spread is None else float(series.spread[0])
 
 
 def keyed(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hindmost.analysis.history.pairing import FEWEST
-from hindmost.analysis.history.ratio import Ratio
+from hindmost.analysis.history.ratio import LEVEL, Ratio
 from hindmost.analysis.history.ratio_history import RatioHistory
 from hindmost.analysis.readers.history import NightlySeries, SeriesName
 from hindmost.models.changepoint.changes import more_and_less
@@ -53,7 +53,7 @@ class ComparedSeries:
     JSON = (
         "**first.name second=second.name unit=first.unit "
         "smaller_is_better=first.smaller_is_better observations=pairs paired_by "
-        "ratio=ratio.value interval=ratio.interval level=ratio.level p_value=ratio.p_value "
+        "ratio=ratio.value interval=ratio.interval level p_value=ratio.p_value "
         "p_adjusted significant=is_significant correlation=ratio.correlation words "
         "since=history.since drift ratio_changes outliers"
     )
@@ -69,6 +69,11 @@ class ComparedSeries:
             for one, other in zip(key_of(mine), key_of(theirs), strict=True)
         ]
         return ", ".join(part for part in parts if part)
+
+    @property
+    def level(self) -> float:
+        """Of the interval."""
+        return LEVEL
 
     @property
     def sides(self) -> tuple[NightlySeries, NightlySeries]:
@@ -168,9 +173,8 @@ class ComparedSeries:
             words += f"from {history.labels[before.start]} until then" if before.start else "before"
             if not change.confirmed:
                 words += "; not yet confirmed"
-        if history.drift is not None:
-            start, end = history.drift.start, history.drift.end.value
-            words += f"; it drifts from {times(start)}x to {times(end)}x"
+        if self.drift is not None:
+            words += f"; it drifts from {times(self.drift['from'])}x to {times(self.drift['to'])}x"
         elif history.drifted_until is not None:
             words += f"; it drifted until {history.drifted_until}"
         left_out = len(outliers_of(history))
@@ -182,9 +186,9 @@ class ComparedSeries:
     @property
     def drift(self) -> dict[str, float] | None:
         """The ratios at both ends of a drift that goes on."""
-        if self.history is None or self.history.drift is None:
+        if self.history is None or self.history.now.drifts_from is None:
             return None
-        return {"from": self.history.drift.start, "to": self.history.drift.end.value}
+        return {"from": self.history.now.drifts_from, "to": self.ratio.value}
 
     @property
     def ratio_changes(self) -> list[RatioChange]:

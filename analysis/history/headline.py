@@ -10,7 +10,7 @@ import numpy as np
 from hindmost.analysis.history.dates import SECONDS_A_DAY, date_of, newest
 from hindmost.analysis.history.study import HistoryStudy
 from hindmost.analysis.history.terms import FEW, more, named, worse_noun
-from hindmost.analysis.readers.remarks import stands_for
+from hindmost.analysis.readers.remarks import few
 from hindmost.models.changepoint import ChangePoint, Trend
 from hindmost.models.changepoint.verdicts import FAIL, WARN
 from hindmost.text import counted, plural, quantity, signed_percent
@@ -40,9 +40,6 @@ def headline(study: HistoryStudy) -> str:
         worse(FAIL, f"confirmed in {counted(len(failing), 'case')}"),
         worse(WARN, "not yet confirmed"),
     ]
-    suspected = sum(each.is_suspected(study.since) for each in study.judged)
-    if suspected:
-        phrases.append(f"{counted(suspected, 'series')} with a suspected change")
     drifts = sum(isinstance(one, Trend) and each.is_open(one) for each, one in found)
     if drifts:
         phrases.append(f"{counted(drifts, 'drift')} for the worse")
@@ -131,9 +128,7 @@ def age_line(study: HistoryStudy, now: float) -> str:
 def data_remarks(study: HistoryStudy, most: int = FEW) -> list[str]:
     """Return remarks on the data, such as files that cannot be read."""
     refused = [f"{name} is not judged: {why}" for name, why in study.refused.items()]
-    everything = [*study.history.warnings, *study.remarks, *refused]
-    left = sum(stands_for(line) for line in everything[most:])
-    return [*everything[:most], *([f"{counted(left, 'more remark')}"] if left > 0 else [])]
+    return few([*study.history.warnings, *refused], most)
 
 
 def failure_line(study: HistoryStudy) -> str:

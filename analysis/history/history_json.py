@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from hindmost.analysis.history.change_groups import SeriesChange
 from hindmost.analysis.history.dates import date_of, moment
 from hindmost.analysis.history.judged_series import JudgedSeries
 from hindmost.analysis.history.study import HistoryStudy
 from hindmost.analysis.readers.history import SeriesName
-from hindmost.models.changepoint import ChangePoint, Regime, Trend, effective_settings
+from hindmost.models.changepoint import ChangePoint, Regime, Trend, default_settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,68 +27,36 @@ class DatedRegime:
         return self.of.labels[self.found.start], self.of.labels[self.found.stop - 1]
 
 
-@dataclass(frozen=True, slots=True)
-class DatedFinding:
-    """A change or drift with its dates, verdict, acknowledgement and commits."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatedChange(SeriesChange):
+    """A change of the level, with its dates, verdict, acknowledgement and commits."""
 
-    of: JudgedSeries
-    found: ChangePoint | Trend
+    change: ChangePoint
 
-    JSON = "date dates **found badge open known commits"
-
-    def date(self) -> str:
-        """Return the first date of the new level, or of the drift."""
-        return self.of.labels[self.found.index]
-
-    def dates(self) -> tuple[str, str]:
-        """Return the dates between which it happened."""
-        first, last = self.found.interval
-        return self.of.labels[first], self.of.labels[last]
-
-    def badge(self) -> str:
-        """Return the verdict."""
-        return self.of.verdict_on(self.found)
-
-    def open(self) -> bool:
-        """Tell whether it neither recovered nor was acknowledged."""
-        return self.of.is_open(self.found)
-
-    def known(self) -> str | None:
-        """Return the reason of its acknowledgement."""
-        note = self.of.acknowledgement(self.found)
-        return None if note is None else note.reason
-
-    def commits(self) -> list[str]:
-        """Return the commits around it."""
-        return self.of.commits_of(self.found)
+    JSON = "date dates **change badge open known commits"
 
 
-@dataclass(frozen=True, slots=True)
-class DatedChange(DatedFinding):
-    """A change of the level."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatedTrend(SeriesChange):
+    """A drift, with the same."""
 
-    found: ChangePoint
+    change: Trend
 
-
-@dataclass(frozen=True, slots=True)
-class DatedTrend(DatedFinding):
-    """A drift."""
-
-    found: Trend
+    JSON = DatedChange.JSON
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OpenChange(DatedChange):
     """An old slowdown that neither recovered nor was acknowledged."""
 
-    JSON = "**of.series.name date dates **found badge"
+    JSON = "**judged.series.name date dates **change badge"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OpenDrift(DatedTrend):
     """An old drift for the worse that neither recovered nor was acknowledged."""
 
-    JSON = "**of.series.name date dates **found badge"
+    JSON = OpenChange.JSON
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,9 +86,9 @@ class SeriesEntry:
         return cls(
             of=judged,
             file=study.history.source,
-            changes=[DatedChange(judged, each) for each in found.changes],
+            changes=[DatedChange(judged=judged, change=each) for each in found.changes],
             outliers=[labels[at] for run in found.outliers for at in range(run.start, run.stop)],
-            trends=[DatedTrend(judged, each) for each in found.trends],
+            trends=[DatedTrend(judged=judged, change=each) for each in found.trends],
             regimes=[DatedRegime(judged, each) for each in found.regimes],
             level_now=found.level_now if found.regimes else None,
             status=judged.status(study.since),
@@ -175,9 +144,11 @@ def history_json(study: HistoryStudy) -> dict[str, Any]:
         "since": moment(since).isoformat(),
         "until": moment(study.until).isoformat(),
         "least_change_percent": 100.0 * study.least,
-        "settings": effective_settings(study.method, study.settings),
+        "settings": default_settings(study.method),
         "open": [
-            OpenDrift(each, found) if isinstance(found, Trend) else OpenChange(each, found)
+            OpenDrift(judged=each, change=found)
+            if isinstance(found, Trend)
+            else OpenChange(judged=each, change=found)
             for each in judged
             for found in each.open_before(since)
         ],
@@ -194,5 +165,5 @@ def history_json(study: HistoryStudy) -> dict[str, Any]:
             for each in history.failures
         ],
         "parents": history.parents,
-        "warnings": [*history.warnings, *study.remarks],
+        "warnings": history.warnings,
     }

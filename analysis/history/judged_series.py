@@ -88,11 +88,3 @@ class JudgedSeries(Verdicts):
     def nights(self) -> int:
         """The number of nights with a result."""
         return len({label[:10] for label in self.labels})
-
-    def commits_of(self, change: Finding) -> list[str]:
-        """Return the commits of the last observation before a change and of the first after it.
-
-        They belong to the ends of its interval: the change lies between them.
-        """
-        first, last = change.interval
-        return [self.series.commits[max(first - 1, 0)], self.series.commits[last]]

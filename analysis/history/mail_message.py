@@ -20,6 +20,7 @@ from hindmost.analysis.history.change_sentences import (
 from hindmost.analysis.history.dates import date_of
 from hindmost.analysis.history.headline import (
     age_line,
+    case_words,
     data_remarks,
     failure_line,
     headline,
@@ -148,7 +149,7 @@ def cases_by_badge(study: HistoryStudy) -> dict[str, list[str]]:
     """Return the cases of every verdict, the worst verdict first."""
     cases: dict[str, list[str]] = {badge: [] for badge in VERDICTS}
     for (machine, case), badge in sorted(study.by_case().items()):
-        cases[badge].append(", ".join(part for part in (machine, case) if part) or "(no name)")
+        cases[badge].append(case_words((machine, case)))
     return {badge: named for badge, named in cases.items() if named}
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import date, timedelta
 
 from hindmost.analysis.history.change_groups import ChangeGroup, SeriesChange, grouped
+from hindmost.analysis.history.change_sentences import revision_words
 from hindmost.analysis.history.dates import SECONDS_A_DAY, date_of
 from hindmost.analysis.history.judged_series import JudgedSeries
 from hindmost.analysis.history.mail_record import (
@@ -21,11 +22,12 @@ from hindmost.analysis.history.mail_record import (
     taken,
 )
 from hindmost.analysis.history.study import HistoryStudy
+from hindmost.analysis.readers.history import SeriesName
 from hindmost.models.changepoint import ChangePoint
 from hindmost.models.changepoint.changes import Finding
 from hindmost.models.changepoint.revisions import WITHDRAWN
 from hindmost.models.changepoint.verdicts import FAIL, PASS, SILENT_DAYS, VERDICTS, WARN
-from hindmost.text import signed_percent
+from hindmost.text import counted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +94,9 @@ def plan_mail(study: HistoryStudy, record: MailRecord, now: float) -> MailPlan:
         kept.append(item if mailed or before is None else replace(item, mailed=before.mailed))
         if finding is None:
             others += is_new
-        elif is_new and (record.digest is not None or is_recent(finding, study)):
+            continue
+        is_recent = finding.judged.times[finding.change.last] > study.since
+        if is_new and (record.digest is not None or is_recent):
             fresh.append(finding)
         elif item.badge in (FAIL, WARN):
             again.append(finding)
@@ -121,22 +125,11 @@ def withdrawal(study: HistoryStudy, item: MailedItem) -> str:
     if item.kind != CHANGE or item.badge != FAIL:
         return ""
     for judged in study.judged:
-        name, times = judged.series.name, judged.times
-        if (name.machine, name.case, name.timer) != (item.machine, item.case, item.timer):
-            continue
-        for event in reversed(judged.log):
-            there = item.first <= times[event.index] <= item.last
+        for event in reversed(judged.log if judged.series.name == item.name else ()):
+            there = item.first <= event.changed * SECONDS_A_DAY <= item.last
             if there and event.kind == WITHDRAWN and (event.effect > 0.0) == item.rises:
-                return (
-                    f"Withdrawn: {name}: {signed_percent(event.effect)} on "
-                    f"{judged.labels[event.index]}: {event.reason}"
-                )
+                return f"Withdrawn: {item.name}: {revision_words(event)}"
     return ""
-
-
-def is_recent(finding: SeriesChange, study: HistoryStudy) -> bool:
-    """Tell whether a change is of the last days."""
-    return finding.judged.times[finding.change.last] > study.since
 
 
 def items_of(study: HistoryStudy, now: float) -> Iterator[tuple[MailedItem, SeriesChange | None]]:
@@ -148,26 +141,24 @@ def items_of(study: HistoryStudy, now: float) -> Iterator[tuple[MailedItem, Seri
         if failure.time > study.since:
             item = MailedItem(
                 kind=FAILURE,
-                machine=failure.machine,
-                case=failure.case,
+                name=SeriesName(machine=failure.machine, case=failure.case, timer=""),
                 first=failure.time,
                 last=failure.time,
                 mailed=now,
             )
             yield item, None
     for machine, at in study.silent_machines().items():
-        yield MailedItem(kind=SILENCE, machine=machine, first=at, last=at, mailed=now), None
+        name = SeriesName(machine=machine, case="", timer="")
+        yield MailedItem(kind=SILENCE, name=name, first=at, last=at, mailed=now), None
 
 
 def change_item(judged: JudgedSeries, change: Finding, now: float) -> MailedItem:
     """Return a change or drift as an item; with some observations around it."""
-    name, times = judged.series.name, judged.series.times
+    times = judged.series.times
     first, last = judged.places_of(change)
     return MailedItem(
         kind=CHANGE if isinstance(change, ChangePoint) else DRIFT,
-        machine=name.machine,
-        case=name.case,
-        timer=name.timer,
+        name=judged.series.name,
         first=float(times[first]),
         last=float(times[last]),
         rises=change.effect > 0.0,
@@ -185,16 +176,9 @@ def news_words(plan: MailPlan, findings: Sequence[SeriesChange]) -> str:
     findings : sequence of SeriesChange
         All new ones, including those within others.
     """
-    phrases = []
-    if findings:
-        worse = sum(each.judged.verdict_on(each.change) != PASS for each in findings)
-        if worse:
-            phrases.append(f"{worse} new {'finding' if worse == 1 else 'findings'}")
-        if len(findings) > worse:
-            others = len(findings) - worse
-            phrases.append(f"{others} other new {'change' if others == 1 else 'changes'}")
-    if plan.others:
-        phrases.append(f"{plan.others} new {'warning' if plan.others == 1 else 'warnings'}")
+    worse = sum(each.judged.verdict_on(each.change) != PASS for each in findings)
+    counts = (worse, "new finding"), (len(findings) - worse, "other new change")
+    phrases = [counted(*each) for each in (*counts, (plan.others, "new warning")) if each[0]]
     if plan.withdrawn:
         phrases.append(f"{len(plan.withdrawn)} withdrawn")
     if not phrases:

@@ -7,7 +7,7 @@ from datetime import date
 from typing import Final, Literal
 
 from hindmost.analysis.history.dates import date_of
-from hindmost.analysis.readers.history import Time
+from hindmost.analysis.readers.history import SeriesName, Time
 from hindmost.models.changepoint.verdicts import VERDICTS, WARN
 from hindmost.records import RecordError
 from hindmost.text import choose
@@ -28,8 +28,8 @@ class MailedItem:
     ----------
     kind : str
         What was found.
-    machine, case, timer : str
-        Empty where the kind has none.
+    name : SeriesName
+        With empty parts where the kind has none.
     first, last : float
         Its place: seconds since 1970, UTC.
     rises : bool
@@ -41,9 +41,7 @@ class MailedItem:
     """
 
     kind: ItemKind
-    machine: str
-    case: str = ""
-    timer: str = ""
+    name: SeriesName
     first: Time
     last: Time
     rises: bool = False
@@ -56,11 +54,8 @@ class MailedItem:
 
     def is_same(self, other: MailedItem) -> bool:
         """Tell whether two items are the same finding, which may have moved a little."""
-        same = all(
-            getattr(self, name) == getattr(other, name)
-            for name in ("kind", "machine", "case", "timer", "rises")
-        )
-        return same and self.first <= other.last and other.first <= self.last
+        mine, theirs = ((each.kind, each.name, each.rises) for each in (self, other))
+        return mine == theirs and self.first <= other.last and other.first <= self.last
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from hindmost.analysis.history.dates import days_of
 from hindmost.analysis.readers.history import NightlySeries
-from hindmost.errors import UsageError
-from hindmost.text import choose
 
 FEWEST = 3
 """Least number of pairs for a paired comparison; fewer data on a side are said to be few."""
@@ -51,46 +49,21 @@ def commits(series: NightlySeries) -> list[Hashable]:
 
 KEYS: dict[str, Callable[[NightlySeries], list[Hashable]]] = {"nights": nights, "commits": commits}
 """Keys that make two observations a pair, in the order in which they are tried."""
-WAYS = ("auto", *KEYS, "order", "none")
 
 
-def pair_series(first: NightlySeries, second: NightlySeries, way: str = "auto") -> Pairs:
+def pair_series(first: NightlySeries, second: NightlySeries) -> Pairs:
     """Pair the observations of two series if possible.
 
     Several observations of a night or a commit count as one, by the mean of their logarithms.
-    Without keys, repetitions are paired in order only if the two series alternate.
-
-    Parameters
-    ----------
-    first, second : NightlySeries
-    way : str
-        One of `WAYS`.
-
-    Raises
-    ------
-    UsageError
-        There is no such way, or the series cannot be paired in it.
+    Without keys, repetitions are paired in order if the two series alternate.
     """
-    if way not in WAYS:
-        raise UsageError(f"Unknown pairing {way!r}; {choose(WAYS)}.")
-    for name in KEYS if way == "auto" else [way] if way in KEYS else []:
+    for name in KEYS:
         pairs = by_key(means(first, name), means(second, name), name)
         shorter = min(len(set(KEYS[name](each))) for each in (first, second))
         if pairs.first.size >= max(FEWEST, COVERED * shorter):
             return pairs
-        if way == name:
-            raise UsageError(
-                f"{first.name} and {second.name} share {pairs.first.size} {name}, but a pairing "
-                f"needs {FEWEST} and half of the shorter series: omit --pair."
-            )
-    if way == "order" and first.values.size != second.values.size:
-        raise UsageError(
-            f"{first.name} has {first.values.size} repetitions and {second.name} "
-            f"{second.values.size}: pairing in order needs the same number."
-        )
-    if way == "order" or (way == "auto" and take_turns(first, second)):
-        return Pairs(by="order", first=first.values, second=second.values)
-    return Pairs(by="none", first=first.values, second=second.values)
+    by = "order" if take_turns(first, second) else "none"
+    return Pairs(by=by, first=first.values, second=second.values)
 
 
 def by_key(mine: Mapping[Hashable, float], theirs: Mapping[Hashable, float], name: str) -> Pairs:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,8 +29,7 @@ class Ratio:
     value : float
         Above 1: the second is larger.
     interval : (float, float) or None
-        At ``level``; None if there are too few data.
-    level : float
+        At `LEVEL`; None if there are too few data.
     p_value : float or None
         Of the hypothesis that the two are equal, two-sided; None if there are too few data.
     freedom : float
@@ -38,49 +40,101 @@ class Ratio:
 
     value: float
     interval: tuple[float, float] | None
-    level: float
     p_value: float | None
     freedom: float
     correlation: float = 0.0
 
 
-def paired_ratio(
-    first: NDArray[np.float64], second: NDArray[np.float64], level: float = LEVEL
-) -> Ratio:
+class Estimate(NamedTuple):
+    """A mean of logarithms.
+
+    Attributes
+    ----------
+    log : float
+    error, freedom : float
+        Its standard error and the degrees of freedom of that; 0 if there are too few data.
+    correlation : float
+        Lag-1 correlation that widened the error.
+    """
+
+    log: float
+    error: float
+    freedom: float
+    correlation: float = 0.0
+
+
+def mean_of(logs: NDArray[np.float64]) -> Estimate:
+    """Return the mean of logarithms in the order of time, shape (observation,).
+
+    A significant correlation (beyond 2 over the square root of the number) widens the error as for
+    an AR(1) process, and reduces the degrees of freedom.
+    """
+    size, mean = logs.size, float(logs.mean())
+    if size < 2:
+        return Estimate(mean, 0.0, 0.0)
+    error = float(logs.std(ddof=1) / np.sqrt(size))
+    residuals = logs - mean
+    power = float(residuals @ residuals)
+    if size < CORRELATED_FROM or power <= 0.0:
+        return Estimate(mean, error, size - 1.0)
+    correlation = float(residuals[1:] @ residuals[:-1]) / power
+    if correlation <= 2.0 / np.sqrt(size):
+        return Estimate(mean, error, size - 1.0)
+    inflation = inflation_of(correlation)
+    return Estimate(mean, error * inflation, max((size - 1.0) / inflation**2, 1.0), correlation)
+
+
+def inflation_of(correlation: float) -> float:
+    """Return by what factor AR(1) correlation widens the standard error of a mean."""
+    return math.sqrt((1.0 + correlation) / (1.0 - correlation))
+
+
+def ratio_of(*sides: Estimate) -> Ratio:
+    """Compare the means of two sides by Welch's test, or that of the log ratios of pairs with 0."""
+    correlation = max(each.correlation for each in sides)
+    difference = sides[-1].log - (sides[0].log if len(sides) > 1 else 0.0)
+    value = exponential(difference)
+    if not all(each.freedom for each in sides):
+        return Ratio(value=value, interval=None, p_value=None, freedom=0.0)
+    error, freedom = math.hypot(*(each.error for each in sides)), welch_freedom(sides)
+    if error > ROUNDING:
+        tail = special.stdtr(freedom, -abs(difference) / error)
+        reach = float(special.stdtrit(freedom, 0.5 + 0.5 * LEVEL)) * error
+        p_value = float(2.0 * tail)
+    else:  # all observations are equal, as counts often are
+        reach, p_value = 0.0, 1.0 if abs(difference) <= ROUNDING else 0.0
+    return Ratio(
+        value=value,
+        interval=(exponential(difference - reach), exponential(difference + reach)),
+        p_value=p_value,
+        freedom=freedom,
+        correlation=correlation,
+    )
+
+
+def welch_freedom(sides: Sequence[Estimate]) -> float:
+    """Return the degrees of freedom of a difference (Welch 1947; Satterthwaite 1946)."""
+    error = math.hypot(*(each.error for each in sides))
+    if error <= 0.0:
+        return sum(each.freedom for each in sides)
+    # Shares first: the fourth power of a small error may underflow.
+    spent = sum((each.error / error) ** 4 / each.freedom for each in sides)
+    return 1.0 / spent if spent > 0.0 else math.inf
+
+
+def paired_ratio(first: NDArray[np.float64], second: NDArray[np.float64]) -> Ratio:
     """Compare pairs by Student's test of the mean log ratio.
 
     Parameters
     ----------
     first, second : float64 array, shape (pair,), in the order of time
         Above zero.
-    level : float
-        Of the interval.
     """
-    logs = np.log(second) - np.log(first)
-    error, freedom, correlation = error_of_mean(logs)
-    return ratio_from(float(logs.mean()), error, freedom, level, correlation)
+    return ratio_of(mean_of(np.log(second) - np.log(first)))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RatioDrift:
-    """A log ratio that follows a straight line.
-
-    Attributes
-    ----------
-    start : float
-        The ratio of the first pair, on the line.
-    end : Ratio
-        That of the last pair; its p-value is of the hypothesis that it is 1.
-    """
-
-    start: float
-    end: Ratio
-
-
-def drifting_ratio(
-    first: NDArray[np.float64], second: NDArray[np.float64], level: float = LEVEL
-) -> RatioDrift:
-    """Fit a line to the log ratios by least squares.
+def drifting_ratio(first: NDArray[np.float64], second: NDArray[np.float64]) -> tuple[float, Ratio]:
+    """Fit a line to the log ratios by least squares; return its first ratio, and its last.
 
     Serial correlation of the residuals widens its error like that of a mean.
 
@@ -88,140 +142,17 @@ def drifting_ratio(
     ----------
     first, second : float64 array, shape (pair,), in the order of time
         Above zero; three or more.
-    level : float
-        Of the interval.
     """
+    from scipy.stats import linregress
+
     logs = np.log(second) - np.log(first)
-    size = logs.size
-    place = np.arange(size) - 0.5 * (size - 1)
-    power = float(place @ place)
-    slope = float(place @ logs) / power
-    residuals = logs - logs.mean() - slope * place
-    # The standard error of a mean of the residuals, whose fit has one more parameter.
-    error, freedom, correlation = error_of_mean(residuals)
-    error *= float(np.sqrt((size - 1.0) / (size - 2.0)))
-    freedom = max(freedom - 1.0, 1.0)
-    error_of_slope = error * float(np.sqrt(size / power))
-    reach = float(place[-1])
-    at_end = float(logs.mean()) + slope * reach
-    error_at_end = float(np.hypot(error, error_of_slope * reach))
-    return RatioDrift(
-        start=exponential(float(logs.mean()) - slope * reach),
-        end=ratio_from(at_end, error_at_end, freedom, level, correlation),
-    )
-
-
-def unpaired_ratio(
-    first: NDArray[np.float64], second: NDArray[np.float64], level: float = LEVEL
-) -> Ratio:
-    """Compare two sets by Welch's test of the logarithms.
-
-    Parameters
-    ----------
-    first : float64 array, shape (m,), in the order of time
-        Above zero.
-    second : float64 array, shape (n,), in the order of time
-    level : float
-        Of the interval.
-    """
-    logs = np.log(first), np.log(second)
-    (a, f, r), (b, g, s) = (error_of_mean(each) for each in logs)
-    difference = float(logs[1].mean() - logs[0].mean())
-    if not f or not g:
-        return ratio_from(difference, 0.0, 0.0, level)
-    freedom = welch_freedom((a, b), (f, g))
-    return ratio_from(difference, float(np.hypot(a, b)), freedom, level, max(r, s))
-
-
-def ratio_by_spread(
-    first: float,
-    second: float,
-    spreads: tuple[float, float],
-    freedoms: tuple[float, float] = (np.inf, np.inf),
-    level: float = LEVEL,
-) -> Ratio:
-    """Compare two single results by Welch's test with the standard errors in their files.
-
-    Parameters
-    ----------
-    first, second : float
-        Above zero.
-    spreads : (float, float)
-        Standard errors, in the unit of the results.
-    freedoms : (float, float)
-        Their degrees of freedom, as repeats - 1.
-    level : float
-        Of the interval.
-    """
-    errors = spreads[0] / first, spreads[1] / second
-    freedom = welch_freedom(errors, freedoms)
-    difference = float(np.log(second) - np.log(first))
-    return ratio_from(difference, float(np.hypot(*errors)), freedom, level)
-
-
-def welch_freedom(errors: tuple[float, float], freedoms: tuple[float, float]) -> float:
-    """Return the degrees of freedom of a difference (Welch 1947; Satterthwaite 1946).
-
-    Parameters
-    ----------
-    errors : (float, float)
-        Standard errors of both sides.
-    freedoms : (float, float)
-        Above zero; may be infinite.
-    """
-    error = float(np.hypot(*errors))
-    if error <= 0.0:
-        return freedoms[0] + freedoms[1]
-    # Shares first: the fourth power of a small error may underflow.
-    spent = sum(
-        (each / error) ** 4 / freedom for each, freedom in zip(errors, freedoms, strict=True)
-    )
-    return 1.0 / spent if spent > 0.0 else np.inf
-
-
-def error_of_mean(logs: NDArray[np.float64]) -> tuple[float, float, float]:
-    """Return the standard error of a mean, its degrees of freedom, and the lag-1 correlation.
-
-    A significant correlation (beyond 2 over the square root of the number) widens the error as for
-    an AR(1) process, and reduces the degrees of freedom.
-    """
-    size = logs.size
-    if size < 2:
-        return 0.0, 0.0, 0.0
-    error = float(logs.std(ddof=1) / np.sqrt(size))
-    freedom = size - 1.0
-    residuals = logs - logs.mean()
-    power = float(residuals @ residuals)
-    if size < CORRELATED_FROM or power <= 0.0:
-        return error, freedom, 0.0
-    correlation = float(residuals[1:] @ residuals[:-1]) / power
-    if correlation <= 2.0 / np.sqrt(size):
-        return error, freedom, 0.0
-    inflation = (1.0 + correlation) / (1.0 - correlation)
-    return error * float(np.sqrt(inflation)), max(freedom / inflation, 1.0), correlation
-
-
-def ratio_from(
-    difference: float, error: float, freedom: float, level: float, correlation: float = 0.0
-) -> Ratio:
-    """Return the ratio of a difference of logarithms with its standard error."""
-    value = exponential(difference)
-    if not freedom:
-        return Ratio(value=value, interval=None, level=level, p_value=None, freedom=0.0)
-    if error > ROUNDING:
-        tail = special.stdtr(freedom, -abs(difference) / error)
-        reach = float(special.stdtrit(freedom, 0.5 + 0.5 * level)) * error
-        p_value = float(2.0 * tail)
-    else:  # all observations are equal, as counts often are
-        reach, p_value = 0.0, 1.0 if abs(difference) <= ROUNDING else 0.0
-    return Ratio(
-        value=value,
-        interval=(exponential(difference - reach), exponential(difference + reach)),
-        level=level,
-        p_value=p_value,
-        freedom=freedom,
-        correlation=correlation,
-    )
+    place = np.arange(1.0 - logs.size, 1.0)
+    line = linregress(place, logs)  # its intercept is at the last pair
+    rest = mean_of(logs - line.slope * place)
+    error = float(line.intercept_stderr) * inflation_of(rest.correlation)
+    freedom = max(rest.freedom - 1.0, 1.0)
+    end = Estimate(float(line.intercept), error, freedom, rest.correlation)
+    return exponential(end.log + float(line.slope * place[0])), ratio_of(end)
 
 
 def exponential(logarithm: float) -> float:

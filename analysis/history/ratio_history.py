@@ -17,9 +17,7 @@ from numpy.typing import NDArray
 
 from hindmost.analysis.history.pairing import Pairs
 from hindmost.analysis.history.ratio import (
-    LEVEL,
     Ratio,
-    RatioDrift,
     drifting_ratio,
     paired_ratio,
 )
@@ -42,15 +40,15 @@ class RatioRegime:
         Second over first; at the end of its line if it drifts.
     begin : int
         The first pair in the ratio: after a drift that has ended.
-    drift : RatioDrift or None
-        None if the ratio does not drift.
+    drifts_from : float or None
+        The ratio at the begin of its line; None if it does not drift.
     """
 
     start: int
     stop: int
     ratio: Ratio
     begin: int
-    drift: RatioDrift | None = None
+    drifts_from: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,11 +96,6 @@ class RatioHistory:
         return self.regimes[count]
 
     @property
-    def drift(self) -> RatioDrift | None:
-        """The ongoing drift of the ratio, or None."""
-        return self.now.drift
-
-    @property
     def drifted_until(self) -> str | None:
         """The last label of an ended drift since the last change, or None."""
         ended = any(trend.stop == self.now.begin for trend in self.detection.trends)
@@ -114,15 +107,13 @@ class RatioHistory:
         return self.labels[first], self.labels[last]
 
 
-def ratio_history(pairs: Pairs, level: float = LEVEL) -> RatioHistory:
+def ratio_history(pairs: Pairs) -> RatioHistory:
     """Find the changes of the ratio of paired series, and the ratio between them.
 
     Parameters
     ----------
     pairs : Pairs
         By nights or commits, in the order of time.
-    level : float
-        Of the intervals of the ratios.
     """
     detection = detect(pairs.second / pairs.first, method="robust", least=LEAST)
     plain = np.ones(pairs.first.size, np.bool_)
@@ -139,8 +130,7 @@ def ratio_history(pairs: Pairs, level: float = LEVEL) -> RatioHistory:
         detection=detection,
         plain=plain,
         regimes=tuple(
-            regime_of(pairs, plain, detection, start, stop, level)
-            for start, stop in pairwise(bounds)
+            regime_of(pairs, plain, detection, start, stop) for start, stop in pairwise(bounds)
         ),
     )
 
@@ -151,16 +141,17 @@ def regime_of(
     detection: Detection,
     start: int,
     stop: int,
-    level: float,
 ) -> RatioRegime:
     """Return the ratio of the pairs between two changes, or the line that it drifts along."""
     drifts = any(each.stop == stop for each in detection.trends)
     begin = begin_of(detection, start, stop)
     places = np.flatnonzero(plain[begin:stop]) + begin
     first, second = pairs.first[places], pairs.second[places]
-    drift = drifting_ratio(first, second, level) if drifts else None
-    ratio = paired_ratio(first, second, level) if drift is None else drift.end
-    return RatioRegime(start=start, stop=stop, ratio=ratio, begin=begin, drift=drift)
+    if drifts:
+        came_from, ratio = drifting_ratio(first, second)
+        return RatioRegime(start=start, stop=stop, ratio=ratio, begin=begin, drifts_from=came_from)
+    ratio = paired_ratio(first, second)
+    return RatioRegime(start=start, stop=stop, ratio=ratio, begin=begin)
 
 
 def begin_of(detection: Detection, start: int, stop: int) -> int:

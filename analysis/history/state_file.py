@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hindmost.analysis.history.acknowledgements import replace_file
 from hindmost.analysis.history.mail_record import MailRecord
 from hindmost.analysis.history.state import HistoryState, KeptSeries, frozen
+from hindmost.analysis.readers.commits import commits_text
 from hindmost.analysis.readers.history import FailedRun, NightlySeries, SeriesName
 from hindmost.errors import DamagedFileError, DataError, UnknownSchemaError
 from hindmost.files import read_text
@@ -24,18 +22,10 @@ from hindmost.models.changepoint.revisions import ReportedChange
 from hindmost.parsing import parse_json
 from hindmost.records import RecordError, check_version, from_document, to_document
 
-VERSION = 2
+VERSION = 3
 KIND = "hindmost-history-state"
 SUM = ',"sha256":"'
-"""What precedes the sum of all that stands before it; files of version 1 have none."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CommitRecord:
-    """What was measured, in words and by repository."""
-
-    text: str
-    parts: dict[str, str]
+"""What precedes the sum of all that stands before it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -48,20 +38,14 @@ class SeriesRecord:
         Seconds since 1970, and the unit's.
     commits : list of int
         Places in the table of commits.
-    spread, freedom : list of float or None, one for each observation; or None
-        None stands for a number that is unknown.
     """
 
-    machine: str
-    case: str
-    timer: str
+    name: SeriesName
     unit: str
     smaller_is_better: bool
     times: list[float]
     values: list[float]
     commits: list[int]
-    spread: list[float | None] | None
-    freedom: list[float | None] | None = None
     verdicts: tuple[ReportedChange, ...]
     log: tuple[Event, ...]
 
@@ -73,9 +57,8 @@ class StateRecord:
     kind: str
     version: int
     method: str
-    settings: dict[str, str | int | float | bool | None]
     parents: dict[str, str]
-    commits: tuple[CommitRecord, ...]
+    commits: tuple[dict[str, str], ...]
     failures: tuple[FailedRun, ...]
     series: tuple[SeriesRecord, ...]
     mailed: MailRecord = field(default_factory=MailRecord)
@@ -105,10 +88,11 @@ def read_state(path: Path) -> HistoryState:
     if not isinstance(document, dict) or document.get("kind") != KIND:
         raise DataError(f"{path} is no state of a history: name another file with --state.")
     whole, there, found = text.rpartition(SUM)
-    if check_version(document.get("version"), VERSION, path) == 1:
+    version = check_version(document.get("version"), VERSION, path)
+    if version < VERSION:
         raise UnknownSchemaError(
-            f"{path} has version 1, which this hindmost does not read: name a new file with "
-            "--state."
+            f"{path} has version {version}, which this hindmost does not read: name a new file "
+            "with --state."
         )
     if not there or digest(whole) != found[:64]:
         raise damaged_file(path, "its checksum is not that of its contents")
@@ -117,10 +101,10 @@ def read_state(path: Path) -> HistoryState:
         record = from_document(StateRecord, document)
     except RecordError as error:
         raise damaged_file(path, str(error).rstrip(".")) from error
-    kept = [kept_from(each, record.commits) for each in record.series]
+    table = [(commits_text(parts), parts) for parts in record.commits]
+    kept = [kept_from(each, table) for each in record.series]
     return HistoryState(
         method=record.method,
-        settings=record.settings,
         series={each.series.name: each for each in kept},
         parents=record.parents,
         failures=record.failures,
@@ -149,77 +133,55 @@ def write_state(path: Path, state: HistoryState) -> None:
     DataError
         It cannot be written.
     """
-    numbers: dict[tuple[str, tuple[tuple[str, str], ...]], int] = {}
-    series = [kept_to(kept, numbers) for kept in state.series.values()]
-    record = {
-        "kind": KIND,
-        "version": VERSION,
-        "method": state.method,
-        "settings": dict(state.settings),
-        "parents": dict(state.parents),
-        "commits": [{"text": text, "parts": dict(parts)} for text, parts in numbers],
-        "failures": to_document(state.failures),
-        "series": series,
-        "mailed": to_document(state.mailed),
-    }
-    text = json.dumps(record, allow_nan=False, separators=(",", ":"))[:-1]
+    numbers: dict[tuple[tuple[str, str], ...], int] = {}
+    series = tuple(record_of(kept, numbers) for kept in state.series.values())
+    record = StateRecord(
+        kind=KIND,
+        version=VERSION,
+        method=state.method,
+        parents=dict(state.parents),
+        commits=tuple(map(dict, numbers)),
+        failures=state.failures,
+        series=series,
+        mailed=state.mailed,
+    )
+    text = json.dumps(to_document(record), allow_nan=False, separators=(",", ":"))[:-1]
     replace_file(path, f'{text}{SUM}{digest(text)}"}}\n')
 
 
-def kept_to(
-    kept: KeptSeries, numbers: dict[tuple[str, tuple[tuple[str, str], ...]], int]
-) -> dict[str, Any]:
-    """Return a series as plain data; its commits get numbers that all series share."""
+def record_of(kept: KeptSeries, numbers: dict[tuple[tuple[str, str], ...], int]) -> SeriesRecord:
+    """Return the record of a series; its commits get numbers that all series share."""
     series = kept.series
     known: dict[int, int] = {}  # many observations share one mapping
-    for text, parts in zip(series.commits, series.commit_parts, strict=True):
+    for parts in series.commit_parts:
         if id(parts) not in known:
-            known[id(parts)] = numbers.setdefault((text, tuple(parts.items())), len(numbers))
-    return {
-        "machine": series.name.machine,
-        "case": series.name.case,
-        "timer": series.name.timer,
-        "unit": series.unit,
-        "smaller_is_better": series.smaller_is_better,
-        "times": series.times.tolist(),
-        "values": series.values.tolist(),
-        "commits": [known[id(parts)] for parts in series.commit_parts],
-        "spread": unknown_as_none(series.spread),
-        "freedom": unknown_as_none(series.freedom),
-        "verdicts": to_document(kept.verdicts),
-        "log": to_document(kept.log),
-    }
+            known[id(parts)] = numbers.setdefault(tuple(parts.items()), len(numbers))
+    return SeriesRecord(
+        name=series.name,
+        unit=series.unit,
+        smaller_is_better=series.smaller_is_better,
+        times=series.times.tolist(),
+        values=series.values.tolist(),
+        commits=[known[id(parts)] for parts in series.commit_parts],
+        verdicts=kept.verdicts,
+        log=kept.log,
+    )
 
 
-def unknown_as_none(array: NDArray[np.float64] | None) -> list[float | None] | None:
-    """Return numbers as JSON has them."""
-    if array is None:
-        return None
-    return [each if math.isfinite(each) else None for each in array.tolist()]
-
-
-def kept_from(record: SeriesRecord, table: Sequence[CommitRecord]) -> KeptSeries:
+def kept_from(record: SeriesRecord, table: Sequence[tuple[str, dict[str, str]]]) -> KeptSeries:
     """Return the series of a record."""
-    commits = [table[number] for number in record.commits]
+    commits, parts = zip(*(table[number] for number in record.commits), strict=True)
     return KeptSeries(
         series=NightlySeries(
-            name=SeriesName(machine=record.machine, case=record.case, timer=record.timer),
+            name=record.name,
             unit=record.unit,
             smaller_is_better=record.smaller_is_better,
             times=frozen(np.array(record.times)),
             values=frozen(np.array(record.values)),
-            commits=tuple(each.text for each in commits),
-            commit_parts=tuple(each.parts for each in commits),
-            spread=filled(record.spread, math.nan),
-            freedom=filled(record.freedom, math.inf),
+            commits=commits,
+            commit_parts=parts,
+            spread=None,
         ),
         verdicts=record.verdicts,
         log=record.log,
     )
-
-
-def filled(values: Sequence[float | None] | None, unknown: float) -> NDArray[np.float64] | None:
-    """Return an array with a number in place of those that are unknown."""
-    if values is None:
-        return None
-    return frozen(np.array([unknown if each is None else each for each in values]))

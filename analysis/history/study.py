@@ -10,16 +10,16 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
 
 from hindmost.analysis.history.acknowledgements import Acknowledgement, about
 from hindmost.analysis.history.dates import SECONDS_A_DAY, date_labels, newest
 from hindmost.analysis.history.judged_series import JudgedSeries
-from hindmost.analysis.history.state import HistoryState, KeptSeries, judge_series
+from hindmost.analysis.history.state import HistoryState, judge_series
+from hindmost.analysis.readers.gather_history import select
 from hindmost.analysis.readers.history import History, SeriesName
 from hindmost.errors import DataError, UsageError
 from hindmost.executors import Executor
-from hindmost.models.changepoint import effective_settings, least_change
+from hindmost.models.changepoint import default_settings, least_change
 from hindmost.models.changepoint.detection import RECENT
 from hindmost.models.changepoint.verdicts import (
     FAIL,
@@ -45,8 +45,6 @@ class HistoryStudy:
         In the order of the history's series; those that could not be judged are in ``refused``.
     method : str
         Of `hindmost.models.changepoint.METHODS`.
-    settings : mapping
-        Of the method.
     last_days : float
         Number of days before the newest night that the report covers.
     until : float
@@ -55,19 +53,15 @@ class HistoryStudy:
         Name of a series to the reason why it cannot be judged.
     state : HistoryState or None
         The next state, to be saved, if one was given.
-    remarks : tuple of str
-        Remarks on the state, in addition to the history's warnings.
     """
 
     history: History
     judged: tuple[JudgedSeries, ...]
     method: str
-    settings: Mapping[str, Any] = field(default_factory=dict)
     last_days: float
     until: float
     refused: Mapping[SeriesName, str] = field(default_factory=dict)
     state: HistoryState | None = None
-    remarks: tuple[str, ...] = ()
 
     @property
     def since(self) -> float:
@@ -170,12 +164,12 @@ class HistoryStudy:
     @property
     def least(self) -> float:
         """The smallest relative change that the method reports; 0 without a limit."""
-        return least_change(self.method, self.settings)
+        return least_change(self.method)
 
     @property
     def level(self) -> float:
         """The probability of the method's intervals."""
-        return float(effective_settings(self.method, self.settings)["level"])
+        return float(default_settings(self.method)["level"])
 
     def failed_cases(self) -> Counter[tuple[str, str]]:
         """Return how many runs of a machine and case failed in the last days."""
@@ -201,7 +195,7 @@ def judge_history(
     acknowledged: Sequence[Acknowledgement] = (),
     executor: Executor | None = None,
     now: float = math.inf,
-    **settings: Any,
+    **only: str | None,
 ) -> HistoryStudy:
     """Find the changes in every series of a history.
 
@@ -220,32 +214,31 @@ def judge_history(
         Judges the series; None: threads of this process.
     now : float
         Seconds since 1970, UTC: nights that are dated long after it do not count as the newest.
-    **settings
-        Of the method, as ``alpha``.
+    **only
+        Judge these only, as ``case``; see `hindmost.analysis.readers.gather_history.select`. The
+        next state has the nights of all.
 
     Raises
     ------
     UsageError
-        The method or a setting is unknown or out of range, or the state was kept with others.
+        There is no such method or series, or the state was kept with another one.
     DataError
         There is no series to judge.
     """
     if not 0.0 < last_days < float("inf"):
         raise UsageError(f"last_days = {last_days} must be larger than 0.")
-    remarks: tuple[str, ...] = ()
-    given = [KeptSeries(series=series) for series in history.series]
-    if state is not None:
-        state, remarks = state.with_nights(history, method, settings)
-        given = list(state.series.values())
-        history = replace(
-            history,
-            series=tuple(each.series for each in given),
-            parents=state.parents,
-            failures=state.failures,
-        )
+    whole = (state or HistoryState()).with_nights(history, method)
+    history = replace(
+        history,
+        series=tuple(each.series for each in whole.series.values()),
+        parents=whole.parents,
+        failures=whole.failures,
+    )
+    history = select(history, **only)
+    given = [whole.series[each.name] for each in history.series]
     if not given:
         raise DataError(f"{history.source} contains no series to judge: no run has a result.")
-    judge = partial(judge_series, method=method, settings=settings)
+    judge = partial(judge_series, method=method)
     # Compiled loops release the lock. The first series runs alone, as it may compile them.
     results = [judge(given[0])]
     with nullcontext(executor) if executor else threads() as chosen:
@@ -269,12 +262,10 @@ def judge_history(
         history=history,
         judged=tuple(judged),
         method=method,
-        settings=dict(settings),
         last_days=last_days,
         until=newest(history, now),
         refused=refused,
-        state=state and state.judged({kept.series.name: kept for _, kept in results}),
-        remarks=remarks,
+        state=state and whole.judged({kept.series.name: kept for _, kept in results}),
     )
 
 

@@ -179,7 +179,10 @@ def body_profile_chart(report: RankReport) -> Chart:
     """Make the time profile of all bodies laid over each other."""
     body = of_run(report).of_body
     if body is None:
-        raise UsageError(f"{report.file}: {report.slopes_text}")
+        raise UsageError(
+            f"{report.file} does not contain when all ranks work within an iteration: without "
+            "events, or with --keep, that is unknown."
+        )
     return at_work(report, body, Quantity("share of an iteration", "%"), 100.0)
 
 

@@ -42,8 +42,6 @@ LEAST_WAITED = 0.5
 """Least part of the differences of own work that ranks must wait for, to blame any of them."""
 MOST_LOOKED_AT = 16
 """Ranks to inspect, with their timelines."""
-LEAST_FOR_SLOPES = 8
-"""Fewest ranks whose sum is a curve rather than a staircase."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,10 +104,9 @@ class Hindmost:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
-    """When ranks work in a run and in an iteration, and what that suggests."""
+    """When ranks work in a run and in an iteration, and how gradually they end and begin."""
 
     run: RanksOfRun
-    text: str
 
     JSON = (
         "edges_s=run.of_run.edges utilisation=run.of_run.utilisation "
@@ -117,7 +114,8 @@ class Profile:
         "downward_per_s=run.slopes.downward upward_per_s=run.slopes.upward "
         "fall_share=run.slopes.fall_share rise_share=run.slopes.rise_share "
         "early_end_share=run.slopes.early_end_share late_begin_share=run.slopes.late_begin_share "
-        "lasting_share=run.slopes.lasting_share text"
+        "lasting_share=run.slopes.lasting_share "
+        "clock_share=run.slopes.clock_share"
     )
 
 
@@ -166,6 +164,8 @@ class RankReport:
         Why no rank is blamed for the wait time of others; empty if ranks are.
     stretches : tuple of Stretch
         Where in the code work lies; empty if that is not known.
+    counts_work : bool
+        Whether the program counts its work.
     """
 
     file: str
@@ -182,11 +182,17 @@ class RankReport:
     findings: tuple[Finding, ...] = ()
     withheld: str = ""
     stretches: tuple[Stretch, ...] = ()
+    counts_work: bool = False
 
     JSON = (
         "file remark? ranks ranks_with_full_records too_few_to_stand_out=too_few "
         "extrema=numbered clusters stretches=longest findings hindmost **of_run"
     )
+
+    def metric(self, name: str) -> NDArray[np.float64]:
+        """Return a metric of every rank, shape (rank,); zeros where it was not recorded."""
+        known = name in self.metrics.names
+        return self.metrics.column(name) if known else np.zeros(self.metrics.ranks)
 
     @property
     def longest(self) -> tuple[Stretch, ...]:
@@ -238,7 +244,7 @@ class RankReport:
         """What only a run has."""
         if self.run is None:
             return None
-        return OfRun(run=self.run, profile=Profile(run=self.run, text=self.slopes_text))
+        return OfRun(run=self.run, profile=Profile(run=self.run))
 
     @property
     def waiting_share(self) -> float:
@@ -247,28 +253,6 @@ class RankReport:
             return 0.0
         part = 1.0 if self.run is None else self.run.waited_part
         return part * self.lateness.waiting_share
-
-    @property
-    def slopes_text(self) -> str:
-        """What the time profile of a body suggests, or why there is none; empty for a table."""
-        if self.run is None:
-            return ""
-        if self.run.slopes is not None:
-            if self.numbers.size < LEAST_FOR_SLOPES:
-                return (
-                    f"Slopes need at least {LEAST_FOR_SLOPES} ranks; this run has "
-                    f"{self.numbers.size}."
-                )
-            return self.run.slopes.explain()
-        if len(self.recorded) < self.numbers.size:
-            return (
-                f"When ranks work within an iteration is known for only {len(self.recorded)} of "
-                f"{self.numbers.size} ranks, so slopes are not measured."
-            )
-        return (
-            "No events were recorded, so the order of work and waiting within an iteration is "
-            "unknown, and slopes are not measured."
-        )
 
     @property
     def too_few(self) -> bool:
@@ -364,6 +348,7 @@ def report_run(run: Run) -> RankReport:
         run=found,
         withheld=why,
         stretches=stretches_of(run),
+        counts_work=run.has("work_amount"),
         findings=tuple(findings_of(group_runs([run]))),
     )
 

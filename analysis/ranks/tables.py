@@ -7,6 +7,7 @@ import numpy as np
 from hindmost.analysis.ranks.read import RanksOfRun
 from hindmost.analysis.ranks.study import RankReport
 from hindmost.analysis.runs.check_bodies import MOST_NAMED
+from hindmost.analysis.runs.cores import work_or_core
 from hindmost.analysis.runs.finding import OF_RANKS, WORTH_SAYING, cautions, folded
 from hindmost.analysis.runs.stretches import Stretch
 from hindmost.models.ranks.extrema import SURE, Extreme
@@ -39,8 +40,6 @@ def summary_lines(report: RankReport) -> list[str]:
         lines += ["where in the code, in an iteration", *code_lines(report)]
     lines += ["outliers among the ranks (value; median of all ranks)", *outlier_lines(report)]
     lines += group_lines(report)
-    if report.slopes_text:
-        lines += ["time profile of an iteration", f"  {report.slopes_text}"]
     return [*lines, *folded(cautions(report.findings, OF_RANKS), indent="  ")]
 
 
@@ -65,6 +64,10 @@ def straggler_lines(report: RankReport, late: Lateness) -> list[str]:
             f"{counted(late.bodies, 'iteration')}; causes {percent(late.charged_s[at] / whole, 0)} "
             f"of the wait time{transfer_share(late, int(at))}; {seconds(float(late.lost_s[at]))} "
             "saved if it were as fast as the next rank"
+        )
+    if first and (late.bodies < 2 or late.chance <= SURE):
+        lines += folded(
+            [work_or_core(late.work_s, counted=report.counts_work).strip()], indent="  "
         )
     if len(late.nodes) > 1:
         at = int(np.argmax(late.node_charged_s))

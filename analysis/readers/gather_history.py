@@ -6,6 +6,7 @@ import fnmatch
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -132,35 +133,18 @@ class HistoryGathering:
         )
         return None
 
-    def history(
-        self,
-        source: str,
-        machine: str | None = None,
-        case: str | None = None,
-        timer: str | None = None,
-    ) -> History:
-        """Return the gathered data, or the requested part.
+    def history(self, source: str) -> History:
+        """Return the gathered data.
 
         Raises
         ------
-        UsageError
-            No such machine, case or timer.
         DataError
-            Nothing is left.
+            There are none.
         """
         keys, failures = sorted(self._series), self._sorted_failures()
         if not keys and not failures:
             said = " ".join(self.remarks.sentences())
             raise DataError(f"{source} contains no usable result. {said}".rstrip())
-        for at, (word, wanted) in enumerate((("machine", machine), ("case", case))):
-            if wanted is not None:
-                names = {key[at] for key in keys} | {getattr(each, word) for each in failures}
-                chosen = _choose(sorted(names), word, wanted, source)
-                keys = [key for key in keys if key[at] in chosen]
-                failures = [each for each in failures if getattr(each, word) in chosen]
-        if timer is not None and keys:
-            chosen = _choose(sorted({key[2] for key in keys}), "timer", timer, source)
-            keys = [key for key in keys if key[2] in chosen]
         again: Counter[tuple[str, str]] = Counter()
         series = tuple(self._made(key, again) for key in keys)
         for (file, first), count in sorted(again.items()):
@@ -218,6 +202,35 @@ class HistoryGathering:
             freedom=freedom if np.isfinite(freedom[known]).any() else None,
             work=frozenset(each.work for each in kept if each.work),
         )
+
+
+def select(
+    history: History,
+    *,
+    machine: str | None = None,
+    case: str | None = None,
+    timer: str | None = None,
+) -> History:
+    """Keep the series of a machine, case and timer; ``*`` and ``?`` are wildcards.
+
+    Raises
+    ------
+    UsageError
+        There is no such series.
+    """
+    series, failures = history.series, history.failures
+    for word, wanted in (("machine", machine), ("case", case), ("timer", timer)):
+        if wanted is None or (word == "timer" and not series):
+            continue
+        of_runs = failures if word != "timer" else ()
+        names = {getattr(each.name, word) for each in series}
+        names |= {getattr(each, word) for each in of_runs}
+        chosen = _choose(sorted(names), word, wanted, history.source)
+        series = tuple(each for each in series if getattr(each.name, word) in chosen)
+        if of_runs:
+            failures = tuple(each for each in of_runs if getattr(each, word) in chosen)
+    parents = find_parents({each.name.timer for each in series}, history.parents)
+    return replace(history, series=series, failures=failures, parents=parents)
 
 
 def _frozen(numbers: list[float]) -> NDArray[np.float64]:

@@ -16,7 +16,7 @@ from typing import Generic, TypeVar
 from hindmost.analysis.readers.experiment import Experiment
 from hindmost.analysis.readers.format import ExperimentRequest, Format, HistoryFile, HistoryFormat
 from hindmost.analysis.readers.gather_experiment import ExperimentGathering
-from hindmost.analysis.readers.gather_history import HistoryGathering
+from hindmost.analysis.readers.gather_history import HistoryGathering, select
 from hindmost.analysis.readers.history import History
 from hindmost.analysis.readers.path_names import machine_of
 from hindmost.analysis.readers.registry import EXPERIMENT_FORMATS, HISTORY_FORMATS
@@ -343,7 +343,8 @@ def read_history(
     _read_each(found, len({root_of(path) for path in given}) > 1, into)
     for pattern in larger_is_better:
         into.set_larger_is_better(pattern)
-    return into.history(first_few([str(path) for path in given]), machine, case, timer)
+    history = into.history(first_few([str(path) for path in given]))
+    return select(history, machine=machine, case=case, timer=timer)
 
 
 def _paths(paths: Paths) -> list[Path]:

@@ -15,7 +15,7 @@ from hindmost.analysis.readers.formats.csv_experiment import CSV_EXPERIMENT
 from hindmost.analysis.readers.formats.csv_history import CSV_HISTORY
 from hindmost.analysis.readers.formats.csv_ranks import CSV_RANKS
 from hindmost.analysis.readers.formats.cube import CUBE, CUBE_RANKS
-from hindmost.analysis.readers.formats.extrap_json import EXTRAP_JSON, EXTRAP_JSON_LINES, TALPAS
+from hindmost.analysis.readers.formats.extrap_json import EXTRAP_JSON, EXTRAP_JSON_LINES
 from hindmost.analysis.readers.formats.extrap_saved import EXTRAP_SAVED
 from hindmost.analysis.readers.formats.extrap_text import EXTRAP_TEXT
 from hindmost.analysis.readers.formats.github_action_benchmark import GITHUB_ACTION_BENCHMARK
@@ -23,7 +23,8 @@ from hindmost.analysis.readers.formats.google_benchmark import GOOGLE_BENCHMARK
 from hindmost.analysis.readers.formats.hyperfine import HYPERFINE
 from hindmost.analysis.readers.formats.nightly import NIGHTLY
 from hindmost.analysis.readers.formats.pytest_benchmark import PYTEST_BENCHMARK
-from hindmost.analysis.readers.formats.run_files import RUN_EXPERIMENT, RUN_HISTORY
+from hindmost.analysis.readers.formats.run_experiment import RUN_EXPERIMENT
+from hindmost.analysis.readers.formats.run_history import RUN_HISTORY
 from hindmost.analysis.readers.formats.smpi_trace import SMPI_TRACE
 from hindmost.analysis.readers.formats.tau import TAU
 from hindmost.analysis.readers.formats.test_results import TEST_RESULTS
@@ -40,7 +41,6 @@ EXPERIMENT_FORMATS: Registry[ExperimentFormat] = Registry(
         CALIPER,
         EXTRAP_SAVED,
         EXTRAP_JSON_LINES,
-        TALPAS,
         EXTRAP_JSON,
         EXTRAP_TEXT,
         CSV_EXPERIMENT,

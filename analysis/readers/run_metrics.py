@@ -8,7 +8,6 @@ that stand out and no sample of all: `kept_only` says so.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,32 +74,13 @@ def time_to_tolerance(run: Run) -> float:
     return run.solve_time_s
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunMetric:
-    """A number of seconds that a run is measured by."""
-
-    name: str
-    meaning: str
-    of: Callable[[Run], float]
-
-
-METRICS = (
-    RunMetric(
-        name="median-iteration",
-        meaning="median time of the regular iterations, of the slowest rank",
-        of=lambda run: _slowest(run, _median),
-    ),
-    RunMetric(
-        name="solve-time",
-        meaning="time of the whole solve, of the slowest rank",
-        of=lambda run: run.solve_time_s,
-    ),
-    RunMetric(
-        name="time-to-tolerance",
-        meaning="the same of a solve that reached its tolerance",
-        of=lambda run: time_to_tolerance(run),
-    ),
-)
+METRICS: dict[str, Callable[[Run], float]] = {
+    # The median time of the regular iterations, and the time of the whole solve, of the slowest
+    # rank; the latter of a solve that reached its tolerance.
+    "median-iteration": lambda run: _slowest(run, _median),
+    "solve-time": lambda run: run.solve_time_s,
+    "time-to-tolerance": time_to_tolerance,
+}
 """Metrics by name, in addition to every phase of a run."""
 
 DEFAULT_METRIC = "median-iteration"
@@ -119,14 +99,13 @@ def measure(run: Run, name: str) -> float:
     UsageError
         The run has neither a metric nor a phase of that name.
     """
-    for metric in METRICS:
-        if metric.name == name:
-            return metric.of(run)
+    if name in METRICS:
+        return METRICS[name](run)
     if name in run.phases:
         if run.reduced:
             return float(profile_means(run)[:, run.phases.index(name)].max())
         return _slowest(run, _mean, run.phases.index(name))
-    choices = [*(metric.name for metric in METRICS), *run.phases]
+    choices = [*METRICS, *run.phases]
     raise UsageError(f"No metric '{name}' in {run.path}; {choose(choices)}.")
 
 

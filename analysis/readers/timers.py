@@ -56,7 +56,9 @@ def find_parents(timers: Collection[str], stated: Mapping[str, str]) -> dict[str
     for timer in sorted(timers):
         plain = _plain(timer)
         if timer in stated:
-            parent: str | None = stated[timer] if stated[timer] in timers else None
+            parent: str | None = stated[timer]
+            while parent is not None and parent not in timers:
+                parent = stated.get(parent)
         elif plain in LAND_ICE:
             up = LAND_ICE[plain]
             while up is not None and up not in by_plain:

@@ -13,7 +13,6 @@ from hindmost.analysis.adaptive.study import AdaptiveStudy, Replays
 from hindmost.analysis.fits.study import FittedGroup, FittedRun
 from hindmost.analysis.ranks.study import report_run
 from hindmost.analysis.report.looked_at import LookedAt
-from hindmost.analysis.report.time_balance import time_balance
 from hindmost.analysis.report.variation import busiest_of
 from hindmost.analysis.runs.cycles import AdaptiveRun
 from hindmost.analysis.runs.efficiency.of_run import efficiencies_of
@@ -194,7 +193,7 @@ def looked_at(
         ranks=ranks,
         busiest=busiest_of(middle, ranks),
         slowest=None,
-        balance=time_balance(efficiencies_of(middle), ranks, remedies),
+        efficiencies=efficiencies_of(middle),
         remedies=remedies,
         anchors={"section": anchor, "runs": anchor},
         of=replays.label,

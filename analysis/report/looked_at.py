@@ -9,74 +9,24 @@ import numpy as np
 
 from hindmost.analysis.fits.study import FittedGroup
 from hindmost.analysis.ranks.study import RankReport
-from hindmost.analysis.report.time_balance import TimeBalance
 from hindmost.analysis.runs.check_bodies import LEAST_BODIES, read_body_times
+from hindmost.analysis.runs.efficiency.of_run import RunEfficiencies
 from hindmost.analysis.runs.finding import Topic
 from hindmost.analysis.show.conclusion import Certainty, Conclusion, Link
 from hindmost.analysis.show.page import Widget
 from hindmost.analysis.whatif.gains import Remedies
 from hindmost.analysis.whatif.typical_work import WorkOfRank
-from hindmost.harness.runfile.bodies import INJECTED
 from hindmost.harness.runfile.reader import Run
 from hindmost.text import counted
 
 OF_TIMES = (Topic.TIMES, Topic.PHASES)
-OWN = ("local", INJECTED)
-"""Phases that are a rank's own time."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SlowestIteration:
-    """An iteration, how long it took, and on what.
-
-    Attributes
-    ----------
-    body : int
-    lasted_s : float
-        On the rank that needed longest.
-    times : float
-        That over the median of its place in the cycle.
-    rank : int
-        Number of the rank with most own work in it.
-    own_s : float
-        That work, with injected noise.
-    phase : str
-        Of MPI, in which the ranks spent most of it.
-    phase_s : float
-        The mean of all ranks.
-    """
-
-    body: int
-    lasted_s: float
-    times: float
-    rank: int
-    own_s: float
-    phase: str
-    phase_s: float
-
-
-def slowest_iteration(run: Run) -> SlowestIteration | None:
+def slowest_iteration(run: Run) -> int | None:
     """Return the iteration that lost most time; None if the run has none."""
-    if not run.bodies:
-        return None
     times = read_body_times(run)
-    excess_s = times.slowest * (1.0 - 1.0 / np.maximum(times.relative, 1e-300))
-    body = int(excess_s.argmax())
-    spent = run.variable("phase_duration", slice(body, body + 1))[0]  # (rank, phase)
-    own = spent[:, [at for at, name in enumerate(run.phases) if name in OWN]].sum(axis=1)
-    in_mpi = {
-        name: float(spent[:, at].mean()) for at, name in enumerate(run.phases) if name not in OWN
-    }
-    phase = max(in_mpi, key=lambda name: in_mpi[name], default="")
-    return SlowestIteration(
-        body=body,
-        lasted_s=float(times.slowest[body]),
-        times=float(times.relative[body]),
-        rank=int(run.kept_ranks[int(own.argmax())]),
-        own_s=float(own.max()),
-        phase=phase,
-        phase_s=in_mpi.get(phase, 0.0),
-    )
+    lost_s = times.slowest * (1.0 - 1.0 / np.maximum(times.relative, 1e-300))
+    return int(lost_s.argmax()) if run.bodies else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,9 +40,10 @@ class LookedAt:
         Of the median run.
     busiest : WorkOfRank or None
         The rank with most work; None if not all ranks have full records.
-    slowest : SlowestIteration or None
-        What lost most time against its place in the cycle.
-    balance : TimeBalance
+    slowest : int or None
+        The iteration that lost most time against its place in the cycle.
+    efficiencies : RunEfficiencies
+        Where its time goes.
     remedies : Remedies
     anchors : mapping of str to str
         Name of a figure, or of a section, to its place on the page.
@@ -105,8 +56,8 @@ class LookedAt:
     fitted: FittedGroup
     ranks: RankReport
     busiest: WorkOfRank | None
-    slowest: SlowestIteration | None
-    balance: TimeBalance
+    slowest: int | None
+    efficiencies: RunEfficiencies
     remedies: Remedies
     anchors: Mapping[str, str]
     of: str
@@ -116,6 +67,10 @@ class LookedAt:
     def run(self) -> Run:
         """The median run, which the figures show."""
         return self.fitted.median_run.run
+
+    def part_s(self, name: str) -> float:
+        """Return a part of its time, in seconds; 0 where there is none, or it is not known."""
+        return self.efficiencies.parts_s.get(name, 0.0)
 
     def links(self, **names: str) -> tuple[Link, ...]:
         """Return links to figures by name, those that are on the page."""
@@ -155,7 +110,7 @@ class LookedAt:
             cost_s=cost_s,
             range_s=range_s,
             estimated=estimated,
-            share=cost_s / self.balance.whole_s,
+            share=cost_s / self.efficiencies.whole_s,
             certainty=certainty,
             basis=basis or f"recorded times of {counted(self.run.bodies, 'iteration')}",
             of=self.of,

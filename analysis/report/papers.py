@@ -50,9 +50,8 @@ PAPERS = {
     "Lee": "Lee: Techniques in Scalable and Effective Performance Analysis (thesis defence, 2009)",
     "Albany": "Shan: Performance Variation of the Albany Land-Ice Code (2020)",
 }
-"""Short names of the papers, as in ``hindmost plot --help``."""
+"""Short names of the papers, as in ``hindmost plot --papers``."""
 
-WITHOUT_NUMBERS = "Lee"
 NO_DATA = "a diagram of the method, without data"
 
 
@@ -147,31 +146,6 @@ PAPER_FIGURES = (
     _of("Albany", "fig. A.1 to A.3", "cases and timers", command="history --json"),
 )
 """Every figure and table, in the order of the papers."""
-
-
-def numbers_of(name: str) -> str:
-    """Return the papers' numbers of a figure of ``plot``: ``Krylov 1, 4``; empty for none.
-
-    Slides have no numbers.
-    """
-    found: dict[str, list[str]] = {}
-    for each in PAPER_FIGURES:
-        if name in each.figures:
-            numbers = found.setdefault(each.paper, [])
-            if each.paper != WITHOUT_NUMBERS:
-                numbers += each.number.removeprefix("fig. ").split(", ")
-    return "; ".join(f"{paper} {in_short(numbers)}".strip() for paper, numbers in found.items())
-
-
-def in_short(numbers: list[str]) -> str:
-    """Write numbers, whole ones that follow each other as a range: ``1, 8-11``."""
-    runs: list[list[str]] = []
-    for number in numbers:
-        if runs and runs[-1][-1].isdigit() and number == str(int(runs[-1][-1]) + 1):
-            runs[-1].append(number)
-        else:
-            runs.append([number])
-    return ", ".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else run[0] for run in runs)
 
 
 def papers_table() -> Table:

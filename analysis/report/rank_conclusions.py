@@ -10,6 +10,7 @@ import numpy as np
 from hindmost.analysis.ranks.study import RankReport
 from hindmost.analysis.ranks.tables import SHOWN, node_words
 from hindmost.analysis.runs.check_bodies import LEAST_BODIES
+from hindmost.analysis.runs.cores import work_or_core
 from hindmost.analysis.runs.finding import OF_RANKS, Topic
 from hindmost.analysis.runs.first_screen import (
     capital,
@@ -92,7 +93,8 @@ def on_rank(report: RankReport, late: Lateness) -> Conclusion | None:
     who = "It" if len(stragglers(late)) < 2 else f"Rank {name}"
     return Conclusion(
         title=f"Waiting for rank {name}{host_of(report, rank)}",
-        text=f"{straggler(report)} {who} is the slowest in {often}.",
+        text=f"{straggler(report)} {who} is the slowest in {often}."
+        f"{work_or_core(late.work_s, counted=report.counts_work)}",
         brief=f"it is the slowest in {often}",
         remedy=f"If it were as fast as the next rank: {seconds(float(late.lost_s[rank]))} less.",
         cost_s=float(late.charged_s[rank]) / late.ranks,
@@ -129,7 +131,8 @@ def on_node(report: RankReport, late: Lateness) -> Conclusion | None:
     last = f", and one of them is the last in {often}" if late.bodies > 1 else ""
     return Conclusion(
         title=f"Waiting for {node_words(late.nodes[node])}",
-        text=f"{capital(brief)} (medians){last}.",
+        text=f"{capital(brief)} (medians){last}."
+        f"{work_or_core(late.work_s, counted=report.counts_work)}",
         brief=brief,
         remedy=f"If it were as fast as the next node: {seconds(float(late.node_lost_s[node]))} "
         "less.",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -28,7 +28,7 @@ from hindmost.analysis.readers.remarks import first_few
 from hindmost.analysis.report.rank_conclusions import ranks_overview
 from hindmost.analysis.report.run_figures import figure_named
 from hindmost.analysis.runs.figures.run_figure import DEFAULT_HEIGHT_INCHES
-from hindmost.analysis.runs.finding import OF_RANKS, Finding, caution_parts
+from hindmost.analysis.runs.finding import OF_RANKS, caution_parts
 from hindmost.analysis.runs.first_screen import data_parts
 from hindmost.analysis.show.chart import Chart
 from hindmost.analysis.show.html_charts import Opens, choice_chart, live_chart
@@ -73,15 +73,10 @@ def ranks_page(looked: Sequence[tuple[RankReport, Run | None]]) -> Page:
         parts=[
             ranks_overview(found, pictures),
             *(each for each in parts if each not in pictures),
-            *data_parts(findings_on(looked)),
+            *data_parts([each for report, _ in looked for each in report.findings]),
         ],
         headed=True,
     )
-
-
-def findings_on(looked: Sequence[tuple[RankReport, Run | None]]) -> list[Finding]:
-    """Return the findings on all files."""
-    return [each for report, _ in looked for each in report.findings]
 
 
 def rank_parts(
@@ -136,8 +131,6 @@ def rank_parts(
         *chart("profile", of_ranks.profile_chart, report, numbers),
         *chart("body-profile", of_ranks.body_profile_chart, report, numbers),
     ]
-    if report.slopes_text:
-        parts.append(Paragraph(report.slopes_text))
     return [*parts, *chart("own-work", of_ranks.own_work_chart, report, numbers)]
 
 
@@ -260,18 +253,16 @@ def timeline_part(report: RankReport, run: Run, opens: Opens) -> Widget:
     figure = figure_named("timeline")
     return choice_chart(
         dict(zip(keys, made, strict=True)),
-        labels_of(dict(zip(keys, reasons.values(), strict=True))),
+        {
+            key: f"{key}: {first_few(list(each))}"
+            for key, each in zip(keys, reasons.values(), strict=True)
+        },
         "rank",
         figure.heading,
         f"{figure.caption} Click a rank above, or its number, to open it.",
         opens.number,
         height=DEFAULT_HEIGHT_INCHES["full"],
     )
-
-
-def labels_of(reasons: Mapping[str, Sequence[str]]) -> dict[str, str]:
-    """Return the label of each rank in the choice: its number and the reasons."""
-    return {key: f"{key}: {first_few(list(each))}" for key, each in reasons.items()}
 
 
 def node_table(late: Lateness) -> Table:

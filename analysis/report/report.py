@@ -31,13 +31,12 @@ from hindmost.analysis.report.adaptive_page import (
 )
 from hindmost.analysis.report.comparison import comparable, solvers_table
 from hindmost.analysis.report.event_window import CAPTION, OF_PATH, event_window, without_events
-from hindmost.analysis.report.looked_at import LookedAt, SlowestIteration, slowest_iteration
+from hindmost.analysis.report.looked_at import LookedAt, slowest_iteration
 from hindmost.analysis.report.rank_conclusions import slow_ranks
 from hindmost.analysis.report.ranks_page import openings, rank_parts
 from hindmost.analysis.report.run_figures import figure_named
 from hindmost.analysis.report.runs_overview import overview_of
 from hindmost.analysis.report.scaling_page import scaling_page
-from hindmost.analysis.report.time_balance import time_balance
 from hindmost.analysis.report.variation import busiest_of
 from hindmost.analysis.runs.check import findings_of
 from hindmost.analysis.runs.cycles import AdaptiveRun
@@ -268,15 +267,6 @@ def what_is_compared(to_tolerance: Sequence[Ending]) -> str:
     )
 
 
-def section(
-    fitted: FittedGroup, name: str, anchor: str, numbers: Iterator[int]
-) -> tuple[LookedAt, list[Part]]:
-    """Return what was looked at of one configuration, and its section; see `described`."""
-    middle = fitted.median_run.run
-    read_together(middle, wanted_of(middle))
-    return described(fitted, name, anchor, numbers)
-
-
 def wanted_of(run: Run) -> list[Wanted[Any]]:
     """Return what the section on a configuration reads of its median run, all at once."""
     if not run.bodies:
@@ -291,7 +281,7 @@ def wanted_of(run: Run) -> list[Wanted[Any]]:
     return wanted
 
 
-def described(
+def section(
     fitted: FittedGroup, name: str, anchor: str, numbers: Iterator[int]
 ) -> tuple[LookedAt, list[Part]]:
     """Return what was looked at of one configuration, and its section.
@@ -304,6 +294,7 @@ def described(
         Of the section.
     """
     middle = fitted.median_run.run
+    read_together(middle, wanted_of(middle))
     ranks, slowest = report_run(middle), slowest_iteration(middle)
     opens = openings(ranks, next(numbers)) if middle.header.ranks > 1 else None
     pictures = [
@@ -341,7 +332,7 @@ def described(
         ranks=ranks,
         busiest=busiest_of(middle, ranks),
         slowest=slowest,
-        balance=time_balance(efficiencies, ranks, remedies),
+        efficiencies=efficiencies,
         remedies=remedies,
         anchors={"section": anchor, "runs": anchor} | {each.name: each.anchor for each in charts},
         of=name,
@@ -375,10 +366,10 @@ def which_run(fitted: FittedGroup) -> Iterator[str]:
 
 
 def event_parts(
-    run: Run, ranks: RankReport, numbers: Iterator[int], slowest: SlowestIteration | None
+    run: Run, ranks: RankReport, numbers: Iterator[int], slowest: int | None
 ) -> list[Part]:
     """Return the timeline of single iterations, or why there is none."""
-    window = event_window(run, ranks, None if slowest is None else slowest.body)
+    window = event_window(run, ranks, slowest)
     if window is None:
         said = without_events(run)
         return [Paragraph(said, quiet=True)] if said else []

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-
 from hindmost.analysis.report.looked_at import LookedAt
-from hindmost.analysis.report.time_balance import metric_of
 from hindmost.analysis.report.variation import imbalance, injected, noise, recurring
-from hindmost.analysis.runs.finding import OF_MODELS
+from hindmost.analysis.runs.finding import OF_MODELS, WORTH_SAYING
 from hindmost.analysis.runs.first_screen import doubted
 from hindmost.analysis.show.conclusion import Certainty, Conclusion
-from hindmost.text import bandwidth, byte_count, percent, seconds
+from hindmost.models.ranks.efficiencies import LOST_TO, OUTSIDE
+from hindmost.text import percent, seconds
 
 PIPELINING = "Pipelining"
-LATENCY_BYTES, BANDWIDTH_BYTES = 4096, 262_144
-"""Bytes an iteration up to which latency decides, and from which on bandwidth does."""
 
 
 def conclusions_on(looked: LookedAt) -> list[Conclusion]:
@@ -35,47 +31,39 @@ def conclusions_on(looked: LookedAt) -> list[Conclusion]:
 
 def network(looked: LookedAt) -> Iterator[Conclusion]:
     """Yield what messages and other time in MPI cost."""
-    parts, quiet = looked.balance.parts_s, looked.remedies.quiet
-    disturbed_s = parts.get("interrupted in MPI", 0.0)
-    whole_s = parts.get("communication", 0.0) + parts.get("waiting and communication", 0.0)
-    if not whole_s > 0.0:
+    unknown_s, in_mpi_s = (looked.part_s(LOST_TO[each]) for each in ("communication", "transfer"))
+    if not unknown_s + in_mpi_s > 0.0:
         return
-    halo, wait = (metric_of(looked.ranks, name).sum() for name in ("halo", "wait"))
+    halo, wait = (looked.ranks.metric(name).sum() for name in ("halo", "wait"))
     where = "halo exchanges" if halo > wait else "reductions and other collectives"
     links = looked.links(phases="Phases by rank", activity_profile="Phases over the solve")
     share = max(halo, wait) / max(halo + wait, 1e-300)
     said = f"{percent(share, 0)} of the time in MPI is in {where}"
-    bytes_said = bytes_exchanged(looked) if halo > wait else ""
-    if "waiting and communication" in parts:
+    ideal, typical = looked.remedies.network, looked.remedies.quiet
+    if unknown_s > 0.0 or typical is None:
         yield looked.loss(
-            "Waiting and communication",
-            whole_s,
-            f"{said}. The run has no events that separate waiting from messages.",
-            f"At most {seconds(whole_s)} would be saved if no rank waited.",
+            "Waiting and communication" if unknown_s > 0.0 else "Communication",
+            unknown_s + in_mpi_s,
+            f"{said}. The run has no events that separate waiting from messages."
+            if unknown_s > 0.0
+            else f"{said}. Ranks that lose their core during a message count here as well.",
+            "That is the most that could be saved.",
             links,
         )
         return
-    if quiet is None:
-        yield looked.loss(
-            "Communication",
-            whole_s,
-            f"{said}. Ranks that lose their core during a message count here as well.",
-            f"An ideal network would save at most {seconds(whole_s)}.",
-            links,
-        )
-        return
-    ideal, more = looked.remedies.network, ""
-    cost_s = whole_s if ideal is None else max(ideal.saved_s, 0.0)
-    if disturbed_s > cost_s:
+    typical_s = min(in_mpi_s, typical.network_s)
+    cost_s = typical_s if ideal is None else max(ideal.saved_s, 0.0)
+    lost_s, more = in_mpi_s - typical_s, ""
+    if lost_s >= WORTH_SAYING * looked.efficiencies.whole_s:
         more = (
-            f" Another {seconds(disturbed_s)} in MPI are not typical, as where a rank loses its "
-            "core."
+            f" Another {seconds(lost_s)} of the other time in MPI is not typical, as where a rank "
+            "loses its core."
         )
     yield looked.loss(
         "Communication",
         cost_s,
-        f"Messages and MPI calls take {seconds(whole_s)} on the critical path, at their typical "
-        f"cost. {said}.{bytes_said}{more}",
+        f"Messages and MPI calls take {seconds(typical_s)} on the critical path, at their typical "
+        f"cost. {said}.{more}",
         f"An ideal network would save at most {seconds(cost_s)}."
         if ideal is None
         else f"With an ideal network the replay takes {ideal.words}.",
@@ -91,36 +79,9 @@ def network(looked: LookedAt) -> Iterator[Conclusion]:
     )
 
 
-def bytes_exchanged(looked: LookedAt) -> str:
-    """Say how many bytes the busiest rank exchanges in an iteration, and how fast; may be empty.
-
-    The time in halo exchanges includes waiting.
-    """
-    edges, run = looked.run.edges, looked.run
-    if not edges.bytes.size or edges.epoch is not None or not int(edges.bytes.max()):
-        return ""
-    received = np.bincount(edges.target, weights=edges.bytes, minlength=run.header.ranks)
-    rank = int(received.argmax())
-    halo_s = metric_of(looked.ranks, "halo")
-    if not (rank < halo_s.size and halo_s[rank] > 0.0 and run.bodies):
-        return ""
-    each_s = float(halo_s[rank]) / run.bodies
-    rate = float(received[rank]) / each_s
-    why = ""
-    if received[rank] <= LATENCY_BYTES:
-        why = "; with so few bytes, latency decides"
-    elif received[rank] >= BANDWIDTH_BYTES:
-        why = "; with so many bytes, bandwidth decides"
-    return (
-        f" Rank {looked.ranks.numbers[rank]} receives {byte_count(float(received[rank]))} in an "
-        f"iteration, in {seconds(each_s)} of halo exchanges, waiting included (at least "
-        f"{bandwidth(rate)}){why}."
-    )
-
-
 def outside(looked: LookedAt) -> Iterator[Conclusion]:
     """Yield what passes outside the iterations."""
-    cost_s = looked.balance.parts_s.get("outside iterations", 0.0)
+    cost_s = looked.part_s(OUTSIDE)
     if cost_s > 0.0:
         yield looked.loss(
             "Outside iterations",

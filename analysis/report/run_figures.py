@@ -93,7 +93,7 @@ RUN_FIGURES = (
         name="places",
         heading="Iterations at places of the restart cycle",
         summary="histograms of iterations at four places of the restart cycle",
-        caption="Iterations at four places of the restart cycle. Where the machine is quiet, each "
+        caption="Iterations at four places of the restart cycle. Where the machine is idle, each "
         "place has a peak of its own, and one law for all iterations does not fit.",
         make=one_run.make_places,
     ),

@@ -21,7 +21,6 @@ from hindmost.analysis.report.comparison import solver_conclusions
 from hindmost.analysis.report.looked_at import LookedAt
 from hindmost.analysis.report.run_conclusions import PIPELINING, conclusions_on
 from hindmost.analysis.report.scaling_page import ScalingPage, by_share
-from hindmost.analysis.report.time_balance import MEANINGS, PARTS
 from hindmost.analysis.runs.finding import Finding
 from hindmost.analysis.runs.first_screen import (
     CROWDED,
@@ -38,6 +37,7 @@ from hindmost.analysis.show.overview import Bar, Judgement, Overview, overview_w
 from hindmost.analysis.show.page import Widget
 from hindmost.analysis.show.table import MOST_LISTED
 from hindmost.models.pmnf.segments.segmentation import where
+from hindmost.models.ranks.efficiencies import PARTS, WORK
 from hindmost.text import counted, percent
 
 
@@ -104,8 +104,8 @@ def overview_of(
             ran=[*what_ran(configurations), *read],
             data=judged[0],
             others=judged[1:],
-            parts=PARTS,
-            meanings=MEANINGS,
+            parts=tuple(PARTS),
+            meanings=PARTS,
             bars=[bar_of(one) for one in configurations],
             pictures=shown,
             pictured=leading.of if leading is not None and leading.pictures else "",
@@ -146,8 +146,8 @@ def headline_on_runs(
     """Return the most important sentences on runs."""
     if leading is None:
         return []
-    balance, top = leading.balance, []
-    work_share = balance.work_share if balance.parts_s else None
+    of, top = leading.efficiencies, []
+    work_share = leading.part_s(WORK) / of.whole_s if of.parts_s else None
     losses = [each.cost_s for each in said if not each.relative]
     if said and said[0].relative and abs(said[0].cost_s) > max(losses, default=0.0):
         top.append(f"{said[0].text.rstrip('.')} ({said[0].certainty}).")
@@ -195,7 +195,7 @@ def judge_experiment(study: ScalingStudy) -> Judgement:
     unfit = [
         each.series.kernel
         for metric in study.metrics
-        for each in metric.kernels(metric.order[:MOST_LISTED])
+        for each in map(metric.kernel, metric.order[:MOST_LISTED].tolist())
         if each.unexplained(at) or each.model_at(at).misfit
     ]
     if unfit and not study.warnings:
@@ -240,11 +240,11 @@ def what_ran(looked: Sequence[LookedAt]) -> list[str]:
 
 def bar_of(looked: LookedAt) -> Bar:
     """Return where the time of a configuration goes, as a bar."""
-    balance = looked.balance
+    of = looked.efficiencies
     return Bar(
         name=looked.of or looked.fitted.group.title,
-        whole_s=balance.whole_s,
-        shares={name: balance.share(name) for name in balance.parts_s},
+        whole_s=of.whole_s,
+        shares={name: part_s / of.whole_s for name, part_s in of.parts_s.items()},
         anchor=looked.anchors["section"],
-        instead=f"No division of the time: {balance.why_not}." if balance.why_not else "",
+        instead=f"No division of the time: {of.withheld}." if of.withheld else "",
     )

@@ -14,7 +14,6 @@ from hindmost.analysis.runs.figures.run_figure import DEFAULT_HEIGHT_INCHES
 from hindmost.analysis.runs.finding import MATTERS
 from hindmost.analysis.runs.first_screen import capital
 from hindmost.analysis.scaling.figures import kernels_chart, scaling_chart
-from hindmost.analysis.scaling.foretelling import foretold_paths
 from hindmost.analysis.scaling.study import KernelAtTarget, MetricStudy, ScalingStudy
 from hindmost.analysis.scaling.tables import kernel_lines, models_text
 from hindmost.analysis.show.chart import Chart
@@ -69,7 +68,7 @@ def scaling_page(studies: Sequence[ScalingStudy], numbers: Iterator[int]) -> Sca
             anchor = f"scaling-{place}-{number}"
             order = by_share(metric)
             standings = metric.at_target(order[:MOST_LISTED])
-            charts = charts_of(metric, order[:MOST_CHARTS])
+            charts = [scaling_chart(each, metric.target) for each in standings[:MOST_CHARTS]]
             picture = leading_chart(study, metric, standings, charts, numbers)
             pictures += [] if number else [picture]
             heading, *others = section(study, metric, standings, charts, anchor, numbers)
@@ -81,15 +80,6 @@ def scaling_page(studies: Sequence[ScalingStudy], numbers: Iterator[int]) -> Sca
 def by_share(metric: MetricStudy) -> NDArray[np.intp]:
     """Return the numbers of the kernels, the largest share at the target first."""
     return np.argsort(-metric.share, kind="stable")
-
-
-def charts_of(metric: MetricStudy, numbers: NDArray[np.intp]) -> list[Chart]:
-    """Return the charts of some kernels."""
-    foretold = foretold_paths(metric.batches, numbers, metric.target.at)
-    return [
-        scaling_chart(kernel, metric.target, foretold.get(number))
-        for number, kernel in zip(numbers.tolist(), metric.kernels(numbers), strict=True)
-    ]
 
 
 def leading_chart(

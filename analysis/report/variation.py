@@ -1,8 +1,9 @@
-"""Conclusions on ranks and iterations that differ: load imbalance, and noise or varying work."""
+"""Conclusions on ranks and iterations that differ: load imbalance, noise, recurring work."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,80 +16,67 @@ from hindmost.analysis.report.rank_conclusions import (
     slow_node,
     straggler,
 )
-from hindmost.analysis.report.time_balance import metric_of
 from hindmost.analysis.runs.check_bodies import named, read_body_times, read_work_course, recurs
 from hindmost.analysis.runs.configuration import injected_noise
-from hindmost.analysis.runs.cores import core_wait
+from hindmost.analysis.runs.cores import core_wait, work_or_core
 from hindmost.analysis.runs.finding import MATTERS, OF_MODELS, WORTH_SAYING, Topic
 from hindmost.analysis.runs.stretches import extra_words, growth_words
 from hindmost.analysis.show.conclusion import Certainty, Conclusion, Link
-from hindmost.analysis.whatif.gains import INTERRUPTED
 from hindmost.analysis.whatif.typical_work import WorkOfRank, work_of_rank
-from hindmost.harness.runfile.bodies import INJECTED
+from hindmost.harness.runfile.bodies import INJECTED, sum_of_phases
 from hindmost.harness.runfile.reader import Run
+from hindmost.models.ranks.efficiencies import INJECTED_NOISE, LOST_TO
 from hindmost.text import seconds
 
+OWN = ("local", INJECTED)
+"""Phases that are a rank's own time."""
 CONSPICUOUS = 2.0
 """Time of the slowest iteration over the median, from which on it is named."""
-VARIATION = "Variation of iterations"
-"""Noise, or work that differs from iteration to iteration: recorded times do not tell."""
 IN_WORDS = {
     "halo": "halo exchanges",
     "wait": "reductions and other collectives",
     "post": "starts of collectives",
     "unclassified": "other MPI calls",
 }
-OTHER = "Other variation of iterations"
-"""The same, where injected noise is known apart from it."""
 
 
 def imbalance(looked: LookedAt) -> Iterator[Conclusion]:
-    """Yield what unequal work costs, and the rank with most of it."""
-    cost_s = looked.balance.parts_s.get("load imbalance", 0.0)
-    if not cost_s > 0.0:
+    """Yield what unequal work costs, and the rank with most of it.
+
+    Load imbalance is the work of the busiest rank beyond the mean, as in each division of a time.
+    What equal work saves is another number: of a rank that becomes slower, ranks would then wait
+    for each other in turn.
+    """
+    beyond_s, balanced = looked.part_s(LOST_TO["load_balance"]), looked.remedies.balanced
+    if not beyond_s > 0.0:
         return
-    balanced, shared_s = looked.remedies.balanced, waiting_or_noise(looked)
-    range_s, more = None, ""
-    if shared_s > 0.0:
-        range_s = cost_s, cost_s + shared_s
-        more = (
-            f" The work alone differs by {seconds(cost_s)}. Another {seconds(shared_s)} passes in "
-            "MPI beyond the typical cost: by noise, or because ranks that wait longer lose their "
-            "core there."
+    ranks, brief = looked.ranks, most_work(looked)
+    own = own_time(ranks)
+    in_code = extra_words(ranks.stretches, int(own.argmax()))
+    text = f"{brief}{why_most(looked)}{in_code}{work_or_core(own, counted=ranks.counts_work)}"
+    links = looked.links(phases="Phases by rank", hindmost="Stragglers", work="Work map")
+    if balanced is None or not balanced.saved_s > 0.0:
+        why = looked.remedies.undecided.get("balanced")
+        remedy = (
+            f"What equal work would save is undecided, because {why}."
+            if why
+            else f"Equal work on all ranks would save at most {seconds(beyond_s)}."
         )
-        cost_s = 0.5 * sum(range_s)
-    if balanced is not None and balanced.saved_s > 0.0:
-        # What unequal work costs is what equal work saves.
-        cost_s, range_s = balanced.saved_s, balanced.saved_range_s
-        remedy = f"With equal work on all ranks the replay takes {balanced.words}."
-        if balanced.predicted_s is None:
-            remedy += " The lower end is without noise, the upper with all the time in MPI."
-    elif shared_s > 0.0:
-        remedy = "The replay does not show what equal work would save."
-    else:
-        remedy = f"Equal work on all ranks would save at most {seconds(cost_s)}."
-    brief = most_work(looked)
-    in_code = extra_words(looked.ranks.stretches, int(own_time(looked.ranks).argmax()))
+        yield looked.loss("Load imbalance", beyond_s, text, remedy, links, brief=brief)
+        return
+    remedy = f"With equal work on all ranks the replay takes {balanced.words}."
+    if balanced.predicted_s is None:
+        remedy += " The lower end is without noise, the upper with all the time in MPI."
     yield looked.loss(
-        "Load imbalance",
-        cost_s,
-        f"{brief}{why_most(looked)}{in_code}{more}",
+        "Unequal work",
+        balanced.saved_s,
+        f"{text} Most work of a rank is {seconds(beyond_s)} beyond the mean (load imbalance).",
         remedy,
-        looked.links(phases="Phases by rank", hindmost="Stragglers", work="Work map"),
-        range_s=range_s,
-        estimated=balanced is not None and balanced.predicted_s is not None,
+        links,
+        range_s=balanced.saved_range_s,
+        estimated=balanced.predicted_s is not None,
         brief=brief,
     )
-
-
-def waiting_or_noise(looked: LookedAt) -> float:
-    """Return the time in MPI beyond the typical that unequal work or noise causes, in seconds.
-
-    Only where a rank has more work throughout: then both may, and no replay tells them apart.
-    """
-    one, extra_s = looked.busiest, looked.balance.parts_s.get("interrupted in MPI", 0.0)
-    unequal = one is not None and one.systematic and one.typical_times >= 1.0 + MATTERS
-    return extra_s if unequal and extra_s > INTERRUPTED * looked.balance.whole_s else 0.0
 
 
 def busiest_of(run: Run, ranks: RankReport) -> WorkOfRank | None:
@@ -98,7 +86,7 @@ def busiest_of(run: Run, ranks: RankReport) -> WorkOfRank | None:
 
 def own_time(ranks: RankReport) -> NDArray[np.float64]:
     """Return the time of every rank in its own work and noise: shape (rank,), seconds."""
-    return metric_of(ranks, "local") + metric_of(ranks, INJECTED)
+    return ranks.metric("local") + ranks.metric(INJECTED)
 
 
 def most_work(looked: LookedAt) -> str:
@@ -122,7 +110,7 @@ def most_work(looked: LookedAt) -> str:
 
 def why_most(looked: LookedAt) -> str:
     """Say how often the rank with most work is last, and whether it always has most."""
-    ranks, own, noise_s = looked.ranks, own_time(looked.ranks), metric_of(looked.ranks, INJECTED)
+    ranks, own, noise_s = looked.ranks, own_time(looked.ranks), looked.ranks.metric(INJECTED)
     rank, mean, late = int(own.argmax()), float(own.mean()), looked.ranks.lateness
     if late is None or ranks.withheld:
         return "."
@@ -134,7 +122,7 @@ def why_most(looked: LookedAt) -> str:
     said = f" and is the slowest in {how_often(int(late.last[rank]), late.bodies)}."
     if own[rank] > mean and noise_s[rank] - noise_s.mean() > 0.5 * (own[rank] - mean):
         return f"{said} Most of the difference is injected noise."
-    grown = growth_words(looked.run, ranks.stretches, WORTH_SAYING * looked.balance.whole_s)
+    grown = growth_words(looked.run, ranks.stretches, WORTH_SAYING * looked.efficiencies.whole_s)
     one = looked.busiest
     typical = (
         f" Its median iteration works {one.typical_times:.2f} times as long as that of the mean "
@@ -147,12 +135,12 @@ def why_most(looked: LookedAt) -> str:
 
 def injected(looked: LookedAt) -> Iterator[Conclusion]:
     """Yield what noise cost that was injected: its detours, and the waiting that they cause."""
-    own_s = looked.balance.parts_s.get("injected noise", 0.0)
+    own_s = looked.part_s(INJECTED_NOISE)
     if not own_s > 0.0:
         return
     without = looked.remedies.uninjected
     replayed = without is not None and without.saved_s > 0.0
-    waits = looked.balance.parts_s.get("waiting in turn", 0.0)
+    waits = looked.part_s(LOST_TO["serialisation"])
     extra = f", and waiting in turn adds {seconds(waits)}" if waits else ""
     text = (
         f"The run was disturbed on purpose ({injected_noise(looked.run)}): each rank lost "
@@ -182,7 +170,7 @@ def noise(looked: LookedAt) -> Iterator[Conclusion]:
 
     Injected noise is no part of it where the replay can remove that alone.
     """
-    quiet, turn_s = looked.remedies.quiet, looked.balance.parts_s.get("waiting in turn", 0.0)
+    quiet, turn_s = looked.remedies.quiet, looked.part_s(LOST_TO["serialisation"])
     cycle = "cycle" if looked.run.header.restart else "solve"
     shown = f"Map of one place of the {cycle}" if looked.run.restarts else "Map of iterations"
     links = (*slowest_link(looked), *looked.links(map=shown, histogram="Distribution"))
@@ -197,42 +185,36 @@ def noise(looked: LookedAt) -> Iterator[Conclusion]:
                 links,
             )
         return
-    without = looked.remedies.uninjected
-    was_injected = bool(metric_of(looked.ranks, INJECTED).any())
-    other = without is not None
-    saved_s, (low_s, high_s) = quiet.saved_s, quiet.saved_range_s
-    if without is not None:
-        least_s, most_s = without.saved_range_s
-        saved_s -= without.saved_s
-        low_s, high_s = max(low_s - most_s, 0.0), max(high_s - least_s, 0.0)
-    if saved_s <= 0.0:
+    without, balanced = looked.remedies.uninjected, looked.remedies.balanced
+    was_injected = bool(looked.ranks.metric(INJECTED).any())
+    words = quiet.words
+    if without is not None:  # then it is what that leaves
+        quiet = replace(quiet, recorded_s=quiet.recorded_s - without.saved_s)
+    if quiet.saved_s <= 0.0:
         return
-    also = " Injected noise is a part of it." if was_injected and not other else ""
-    shared_s = waiting_or_noise(looked)
-    range_s = max(low_s - shared_s, 0.0), high_s
-    known = quiet.predicted_s is not None and not shared_s
-    sure = quiet.sure and low_s > 0.0 and not shared_s
+    low_s, _ = quiet.saved_range_s
     typical = f"every place in the {cycle}" if looked.run.restarts else "an iteration"
     basis = f"replay with the median work and costs of {typical}"
-    if not (quiet.sure and low_s > 0.0):
+    if not low_s > 0.0:
         basis += "; its interval includes no saving"
-    elif shared_s:
-        basis += f"; {seconds(shared_s)} of it in MPI may come from load imbalance"
-    cause = cause_of_variation(looked, saved_s)
+    shared = balanced is not None and balanced.predicted_s is None
+    if shared:  # a rank that waits longer loses its core more often
+        basis += "; a part of it in MPI may come from load imbalance"
+    cause = cause_of_noise(looked, quiet.saved_s)
+    also = " Injected noise is a part of it." if was_injected and without is None else ""
+    apart = ", without the injected noise as well" if without is not None else f": {cause}"
     yield looked.loss(
-        OTHER if other else "Noise" if was_injected else VARIATION,
-        saved_s if known else 0.5 * sum(range_s),
-        f"Some iterations take longer than is typical of them"
-        f"{', without the injected noise as well' if other else ''}.{also} "
-        f"{'' if was_injected else f'{cause[:1].upper()}{cause[1:]}. '}"
-        f"{slowest_iterations(looked)} {blamed(looked)}",
-        f"With the typical time in every iteration{' and no injected noise' if other else ''} "
-        f"the replay takes {quiet.words}.",
+        "Other noise" if without is not None else "Noise",
+        quiet.saved_s,
+        f"Some iterations take longer than is typical of them{'' if also else apart}.{also} "
+        f"{slowest_iteration_words(looked)} {blamed(looked)}",
+        "With the typical time in every iteration"
+        f"{' and no injected noise' if without is not None else ''} the replay takes {words}.",
         links,
-        range_s=range_s,
-        estimated=known,
+        range_s=quiet.saved_range_s,
+        estimated=quiet.predicted_s is not None,
         brief="" if was_injected else cause,
-        certainty=Certainty.PREDICTED if sure else Certainty.OPEN,
+        certainty=Certainty.PREDICTED if low_s > 0.0 and not shared else Certainty.OPEN,
         basis=basis,
         topics=OF_MODELS,
     )
@@ -266,7 +248,7 @@ def recurring(looked: LookedAt) -> Iterator[Conclusion]:
         )
 
 
-def cause_of_variation(looked: LookedAt, cost_s: float) -> str:
+def cause_of_noise(looked: LookedAt, cost_s: float) -> str:
     """Say what may make single iterations longer, where no noise was injected.
 
     Parameters
@@ -276,21 +258,21 @@ def cause_of_variation(looked: LookedAt, cost_s: float) -> str:
     """
     waited = core_wait(looked.run)
     if waited is None:
-        return "the cause is noise, or more work of the program in these iterations"
+        return "disturbances, or more work of the program in these iterations"
     if waited.most_s < 0.5 * cost_s:
         return (
             f"ranks waited for a core only {seconds(waited.most_s)}, so most is more work of the "
-            "program in these iterations, or noise that the kernel does not count"
+            "program in these iterations, or a disturbance that the kernel does not count"
         )
     return f"{waited} ({seconds(waited.most_s)})"
 
 
 def blamed(looked: LookedAt) -> str:
     """Say which rank varies most; a rank with more work throughout is no sign of noise."""
-    one, balance = looked.busiest, looked.balance
+    one, of = looked.busiest, looked.efficiencies
     if one is None or one.times < 1.0 + MATTERS:
-        lost = balance.share("waiting in turn") + balance.share("load imbalance")
-        return "" if balance.parts_s and lost <= MATTERS else straggler(looked.ranks)
+        lost_s = sum(looked.part_s(LOST_TO[each]) for each in ("load_balance", "serialisation"))
+        return "" if of.parts_s and lost_s <= MATTERS * of.whole_s else straggler(looked.ranks)
     name = f"ank {looked.ranks.numbers[one.rank]}"
     if one.systematic:
         return f"That r{name} has more work throughout is load imbalance, and no part of this."
@@ -299,25 +281,32 @@ def blamed(looked: LookedAt) -> str:
 
 def slowest_link(looked: LookedAt) -> tuple[Link, ...]:
     """Return the link to the events of the slowest iteration."""
-    slowest = looked.slowest
-    if slowest is None or "events" not in looked.anchors:
+    body, events = looked.slowest, looked.anchors.get("events")
+    if body is None or events is None:
         return ()
-    body = slowest.body
-    anchor = f"{looked.anchors['events']}={body}"
-    return (Link(anchor=anchor, text=f"Events of iteration {body}"),)
+    return (Link(anchor=f"{events}={body}", text=f"Events of iteration {body}"),)
 
 
-def slowest_iterations(looked: LookedAt) -> str:
+def slowest_iteration_words(looked: LookedAt) -> str:
     """Name the slowest iteration, and the rank or the calls that made it so."""
-    slowest = looked.slowest
-    if slowest is None or slowest.times < CONSPICUOUS:
+    body, run = looked.slowest, looked.run
+    if body is None or (times := read_body_times(run)).relative[body] < CONSPICUOUS:
         return ""
-    if slowest.own_s < 0.5 * slowest.lasted_s:
-        where = IN_WORDS.get(slowest.phase, slowest.phase)
-        why = f"the ranks spend {seconds(slowest.phase_s)} of it in {where}"
+    spent = run.variable("phase_duration", slice(body, body + 1))
+    own = sum_of_phases(spent, [name in OWN for name in run.phases])[0]
+    rank, lasted_s = int(own.argmax()), float(times.slowest[body])
+    if own[rank] < 0.5 * lasted_s:
+        in_mpi = {
+            name: float(spent[0, :, at].mean())
+            for at, name in enumerate(run.phases)
+            if name not in OWN
+        }
+        phase = max(in_mpi, key=lambda name: in_mpi[name])
+        where = IN_WORDS.get(phase, phase)
+        why = f"the ranks spend {seconds(in_mpi[phase])} of it in {where}"
     else:
-        why = f"rank {slowest.rank} works {seconds(slowest.own_s)} in it"
+        why = f"rank {run.kept_ranks[rank]} works {seconds(float(own[rank]))} in it"
     return (
-        f"The slowest is iteration {slowest.body}: {seconds(slowest.lasted_s)}, "
-        f"{slowest.times:.1f} times the median; {why}."
+        f"The slowest is iteration {body}: {seconds(lasted_s)}, {times.relative[body]:.1f} times "
+        f"the median; {why}."
     )

@@ -136,9 +136,6 @@ def look_at_cycles(run: Run) -> Iterator[Finding]:
         )
 
 
-FEW_POLLS, MANY_POLLS = 3.0, 20.0
-"""Calls per iteration: up to the first a program polls now and then; beyond the second it waits by
-polling."""
 SPLIT = (Topic.PHASES, Topic.MODELS)
 
 
@@ -221,7 +218,7 @@ def look_at_repeats(group: Group) -> Iterator[Finding]:
         return
     spread = max(times) / min(times) - 1.0
     if spread > SPOILS:
-        advice = "no model can be more accurate than that: repeat on a quieter machine"
+        advice = "no model can be more accurate than that: repeat on an idle machine"
         if is_own_loop(group.runs[0]):
             advice += "; if these are not repeats, name what differs: record(..., parameters={...})"
         for run in group.runs:
@@ -360,14 +357,14 @@ def look_at_calls(run: Run) -> Iterator[Finding]:
             + ("that solves or marks" if is_attached(run) else "that starts the recording"),
             doubts=SPLIT,
         )
-    polls = run.header.spec.get("polls")
-    an_iteration = polls / max(run.bodies, 1) if isinstance(polls, int) else 0.0
-    if an_iteration > FEW_POLLS:
+    polled_s = run.header.spec.get("between_polls_s")
+    share = polled_s / max(float(run.solve_time.sum()), 1e-300) if polled_s else 0.0
+    if share > WORTH_SAYING:
         yield Finding(
             code="polling",
-            severity="error" if an_iteration > MANY_POLLS else "note",
-            text=f"the ranks polled MPI {an_iteration:,.0f} times per iteration (MPI_Test, "
-            "MPI_Iprobe); the time between these calls counts as work",
+            severity="error" if share > SPOILS else "note",
+            text=f"{percent(share)} of the time lies between calls of MPI_Test or MPI_Iprobe that "
+            "found nothing: it counts as work, and may be waiting",
             advice="if ranks poll until a request completes, call MPI_Wait or MPI_Probe, or "
             "put the polling into phase('wait')",
             doubts=SPLIT,

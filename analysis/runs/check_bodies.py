@@ -328,7 +328,8 @@ def look_at_bodies(times: BodyTimes, work: WorkCourse | None = None) -> Iterator
             code="slow-stretch",
             severity="note",
             text=f"{SLOW_BLOCK * int(slow.sum())} iterations, at least {SLOW_BLOCK} in a row, are "
-            f"over {SLOW} times as slow",
+            f"over {SLOW} times as slow, the first of them from iteration "
+            f"{SLOW_BLOCK * int(slow.argmax())} on",
             advice="something else used the machine, its frequency fell, or these iterations do "
             "more: leave the run out, or model the stretch separately",
             doubts=MARKED,
@@ -366,7 +367,7 @@ def find_outliers(times: BodyTimes) -> Iterator[Finding]:
         text=f"{counted(count, 'iteration')} last{'s' if count == 1 else ''} over "
         f"{LONG:.0f} times the median; what exceeds the median is {percent(share)} of the time",
         advice="something delayed them, or they do more (one-time work at first, output, a "
-        "checkpoint): 'hindmost plot' shows when and where; warm up longer, or repeat on a quiet "
+        "checkpoint): 'hindmost plot' shows when and where; warm up longer, or repeat on an idle "
         "machine",
         doubts=MARKED,
     )

@@ -37,10 +37,10 @@ BOOKKEEPING = frozenset(
         "unknowns", "petsc_options",  # parts of their own
         "repeat", "repeats", "order", "seed", "pid",
         "application", "cycles", "calls",  # follow from the deck, and from the iterations
-        "ending", "rows", "foreign_calls", "polls",
+        "ending", "rows", "foreign_calls", "polls", "between_polls_s",
         "attached", "between", "late", "left_out", "margin_s", "reduction",
         "speed_s", "pulse_s", "pulses_s", "foresight_s",
-        "stopped", "failure", "raised", "checkpoints", "verdicts",
+        "stopped", "failure", "checkpoints", "verdicts",
     }
 )  # fmt: skip
 """Keys of a ``spec`` that differ between repeats, or describe the outcome of a run."""

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hindmost.analysis.runs.finding import NUMBERS, SPOILS, WORTH_SAYING, Finding, Topic
 from hindmost.harness.runfile.all_ranks import hosts_of_all
@@ -89,6 +90,30 @@ def core_wait(run: Run) -> CoreWait | None:
     )
 
 
+HALF_AS_FAST = 2.0
+"""Work of a rank over that of the others, from which on a slower core does not explain it."""
+
+
+def work_or_core(work_s: NDArray[np.float64], *, counted: bool) -> str:
+    """Say what the most work of a rank may be, where times alone do not tell; else nothing.
+
+    Instructions of whole iterations do not tell either: a rank that waits counts them as well.
+
+    Parameters
+    ----------
+    work_s : float64 array, shape (rank,), seconds
+    counted : bool
+        Whether the program counts its work: then that tells.
+    """
+    others_s = np.delete(work_s, int(work_s.argmax()))
+    if counted or not others_s.size or work_s.max() >= HALF_AS_FAST * others_s.mean():
+        return ""
+    return (
+        " That is more work or a slower core: to tell, pin the ranks the other way round, or count "
+        "their instructions outside MPI."
+    )
+
+
 def number_of(run: Run, name: str) -> float | None:
     """Return a number that a file says of its machine; None where it says none."""
     machine = run.header.environment.get("machine")
@@ -120,8 +145,8 @@ def look_at_cores(run: Run) -> Iterator[Finding]:
             code="cores-taken",
             severity="error" if waited.most > SPOILS else "note",
             text=str(waited),
-            advice=f"other processes ran on these cores, or threads of the ranks: {REMEDY}, and "
-            "leave cores free for threads (OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 starts none)",
+            advice=f"other processes ran there, or threads of the ranks: {REMEDY}, and start no "
+            "threads (OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1)",
             doubts=BUSY,
         )
     elif load is not None and cores and load > 0.3 * cores:

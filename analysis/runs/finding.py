@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import textwrap
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
@@ -14,7 +13,7 @@ from typing import Literal
 from hindmost.analysis.show.page import Caution, Part
 from hindmost.analysis.show.table import WIDTH
 from hindmost.errors import DataError
-from hindmost.text import counted
+from hindmost.text import counted, unbroken
 
 Severity = Literal["note", "error"]
 WORTH_SAYING = 0.01
@@ -137,7 +136,7 @@ def folded(lines: Iterable[str], *, indent: str = "") -> list[str]:
         part.replace("\u00a0", " ")
         for each in lines
         for part in textwrap.wrap(
-            re.sub(r"(?<=\d) (?=%|[mun]?s\b)", "\u00a0", each),
+            unbroken(each),
             WIDTH,
             initial_indent=indent,
             subsequent_indent=f"{indent}    ",

@@ -14,6 +14,7 @@ from hindmost.analysis.runs.reduced_input import (
     bodies_s,
     edges_of_columns,
 )
+from hindmost.analysis.runs.tallies import Block
 from hindmost.errors import DataError, UsageError
 from hindmost.harness.runfile.all_ranks import hosts_of_all
 from hindmost.harness.runfile.bodies import BodyKind
@@ -59,6 +60,24 @@ class WorkRows:
         return self.run.work_in(rows)
 
 
+@dataclass(frozen=True, slots=True)
+class GroupRows:
+    """Whom ranks need at the events of a run file, read when it is asked for."""
+
+    run: Run
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Bodies, ranks and events."""
+        return self.run.shape("event_work")
+
+    def __getitem__(self, rows: slice) -> NDArray[Any]:
+        """Read some rows."""
+        group = Block(self.run, rows).group
+        assert group is not None  # or there would be no such rows
+        return group
+
+
 def ranks_meet(run: Run) -> bool:
     """Tell whether the bodies of all ranks sum to the same time, as where each waits for all."""
     every_s = bodies_s(run)
@@ -99,7 +118,7 @@ def solve_times(run: Run, *, some_ranks: bool = False) -> SolveTimes:
             kind=run.variable("event_kind"),
             work=FileRows(run, "event_work"),
             duration=FileRows(run, "event_duration"),
-            group=FileRows(run, "event_group") if run.has("event_group") else None,
+            group=GroupRows(run) if run.has("event_group") or run.has("event_needs") else None,
         )
     large = run.bodies * run.columns > MOST_IN_MEMORY
     return SolveTimes(

@@ -35,8 +35,6 @@ class ScalingOptions:
         with the method ``paper``, and for ``paper`` with the other.
     noise : str or None
         ``additive``, ``root`` or ``multiplicative``; None to find out.
-    terms : int
-        Most terms besides the constant.
     """
 
     method: str = "likelihood"

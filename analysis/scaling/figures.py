@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.analysis.scaling.foretelling import ForetoldPath
 from hindmost.analysis.scaling.kernel import KernelScaling
+from hindmost.analysis.scaling.study import KernelAtTarget
 from hindmost.analysis.scaling.target import TargetScale
 from hindmost.analysis.show.chart import Chart, Quantity, Series
 from hindmost.analysis.show.csv_file import write_csv
@@ -40,10 +40,7 @@ FORETOLD = "foretold"
 
 
 def draw_kernels(
-    kernels: Sequence[KernelScaling],
-    target: TargetScale,
-    out: Path,
-    paths: Mapping[int, ForetoldPath],
+    kernels: Sequence[KernelAtTarget], target: TargetScale, out: Path
 ) -> Iterator[Path]:
     """Draw each kernel into its own file, with its numbers in a CSV file; yield the files.
 
@@ -52,8 +49,6 @@ def draw_kernels(
     out : path
         A file, which the first kernel gets and the others with a number behind its name, or a
         folder, in which files are named after the kernels.
-    paths : mapping
-        By the position of a kernel, what is foretold of it.
 
     Raises
     ------
@@ -62,21 +57,21 @@ def draw_kernels(
     MissingError
         matplotlib is not installed.
     """
-    for number, (kernel, file) in enumerate(zip(kernels, files_for(kernels, out), strict=True)):
+    for kernel, file in zip(kernels, files_for(kernels, out), strict=True):
         try:
             file.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise UsageError(
                 f"--figure {file.parent} cannot be created: {error.strerror}."
             ) from error
-        chart = scaling_chart(kernel, target, paths.get(number))
+        chart = scaling_chart(kernel, target)
         with new_figure(HEIGHT_INCHES, WIDTH) as (canvas, axes):
             draw(chart, axes)
             yield save(canvas, file)
         yield write_csv(file.with_suffix(".csv"), chart.columns())
 
 
-def files_for(kernels: Sequence[KernelScaling], out: Path) -> list[Path]:
+def files_for(kernels: Sequence[KernelAtTarget], out: Path) -> list[Path]:
     """Return the file of each kernel.
 
     Raises
@@ -96,8 +91,8 @@ def files_for(kernels: Sequence[KernelScaling], out: Path) -> list[Path]:
         return [out, *rest]
     used: dict[str, int] = {}
     files = []
-    for kernel in kernels:
-        text = f"{kernel.series.kernel}-{kernel.series.metric}"
+    for series in (each.kernel.series for each in kernels):
+        text = f"{series.kernel}-{series.metric}"
         name = re.sub(r"[^\w.]+", "-", text, flags=re.ASCII).strip("-.")[-LONGEST_NAME:]
         used[name] = used.get(name, 0) + 1
         again = f"-{used[name]}" if used[name] > 1 else ""
@@ -105,15 +100,14 @@ def files_for(kernels: Sequence[KernelScaling], out: Path) -> list[Path]:
     return files
 
 
-def scaling_chart(
-    kernel: KernelScaling, target: TargetScale, path: ForetoldPath | None = None
-) -> Chart:
+def scaling_chart(standing: KernelAtTarget, target: TargetScale) -> Chart:
     """Make the chart of a kernel over the parameter that drives it, up to the target.
 
     The interval of the model ends where that of what is foretold begins.
 
     All other parameters stay at their largest measured value; only measurements there are drawn.
     """
+    kernel = standing.kernel
     axis = driver(kernel, target)
     if kernel.changes and kernel.axis != axis:  # a change at another parameter lies behind
         last = kernel.segments[-1]
@@ -158,16 +152,19 @@ def scaling_chart(
     high = _broken([side[1] for side in sides])
     shown = np.concatenate([y, *predicted])
     shown = shown[np.isfinite(shown)]
-    if path is not None:
+    # From the last point to what is foretold at the target: low, predicted, high.
+    ahead, path = np.array([measured[-1], end]), np.empty((3, 0))
+    if standing.weights:
         beyond = x_model > measured[-1]
         low[beyond], high[beyond] = np.nan, np.nan
-        shown = np.concatenate([shown, path.predicted])
+        said = np.array([standing.low, standing.predicted, standing.high])
+        path = np.stack([np.full(3, np.nanmedian(values[-1])), said], axis=1)
+        shown = np.concatenate([shown, path[1]])
     y_logarithmic = logarithmic and float(shown.min()) * LOGARITHMIC_FROM <= float(shown.max())
     y_logarithmic &= bool(shown.min() > 0.0)
-    all_low, all_high = (
-        (low, high) if path is None else (np.append(low, path.low), np.append(high, path.high))
+    limits = _limits(
+        shown, np.append(low, path[0]), np.append(high, path[2]), logarithmic=y_logarithmic
     )
-    limits = _limits(shown, all_low, all_high, logarithmic=y_logarithmic)
     parts = [
         Series(
             name=_interval_name(values),
@@ -202,17 +199,17 @@ def scaling_chart(
                 y=factor * whole,
             )
         )
-    if path is not None:
+    if path.size:
         parts.append(
             Series(
                 name=f"{FORETOLD}, {percent(LEVEL, 0)}",
                 look="band",
-                x=path.at,
-                y=factor * path.high,
-                base=factor * path.low,
+                x=ahead,
+                y=factor * path[2],
+                base=factor * path[0],
             )
         )
-        parts.append(Series(name=FORETOLD, look="line", x=path.at, y=factor * path.predicted))
+        parts.append(Series(name=FORETOLD, look="line", x=ahead, y=factor * path[1]))
     parts.append(Series(name="measured", look="points", x=x, y=factor * y))
     fixed = zip(parameters, others, strict=True)
     return Chart(

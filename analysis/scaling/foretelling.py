@@ -4,49 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.analysis.scaling.batches import Batch
-from hindmost.models.foretell import Forecast, MeasuredKernels, foretell
-from hindmost.text import percent
-
-LEAST_NAMED = 0.1
-"""Weight from which a source of a prediction is named."""
-OF_MODEL = "the model"
-"""Where predictions come from among the measured points, over several parameters, with the method
-of Extra-P, and of kernels whose last points a function of all points foretells best."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Source:
-    """Where a prediction comes from.
-
-    Attributes
-    ----------
-    weights : tuple of (str, float)
-        What was weighed and joined, the largest weight first; their sum is 1.
-    missed : float
-        Factor by which the last measured point, foretold in this way, would have been missed.
-    """
-
-    weights: tuple[tuple[str, float], ...] = ((OF_MODEL, 1.0),)
-    missed: float = 1.0
-
-    @property
-    def foretold(self) -> bool:
-        """Whether the prediction is not that of the model."""
-        return self.weights[0][0] != OF_MODEL
-
-    def explain(self) -> str:
-        """Name the sources that matter."""
-        named = [
-            f"{name} ({percent(weight, 0)})"
-            for name, weight in self.weights
-            if weight >= LEAST_NAMED
-        ]
-        return ", ".join(named)
+from hindmost.models.foretell import MeasuredKernels, foretell
+from hindmost.models.foretell.candidates import Candidate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -58,76 +23,27 @@ class Predictions:
     predicted : float64 array, shape (kernel,)
     explained : float64 array, shape (kernel,)
         What the models say; the same where nothing is foretold.
-    forecasts : tuple of (int array, Forecast)
-        For each batch: the kernels, by their number in the metric, that lie before the point.
     by_model : bool array, shape (kernel,)
-        Which kernels their models predict.
+        Which kernels their models predict; the arrays that follow are of the others.
+    low, high : float64 array, shape (kernel,)
+    weights : float64 array, shape (kernel, candidate)
+        What was weighed and joined.
+    missed : float64 array, shape (kernel,)
+        Factor by which the last measured point, foretold in this way, would have been missed.
     """
 
     predicted: NDArray[np.float64]
     explained: NDArray[np.float64]
-    forecasts: tuple[tuple[NDArray[np.intp], Forecast], ...]
     by_model: NDArray[np.bool_]
-
-    def foretold(self, number: int) -> tuple[Forecast, int] | None:
-        """Return the forecast of a kernel and its row in it; None if its model predicts."""
-        if self.by_model[number]:
-            return None
-        for kernels, forecast in self.forecasts:
-            row = int(np.searchsorted(kernels, number))
-            if row < kernels.size and kernels[row] == number:
-                return forecast, row
-        return None
-
-    def source(self, number: int) -> Source:
-        """Say where the prediction of a kernel comes from."""
-        found = self.foretold(number)
-        if found is None:
-            return Source()
-        forecast, row = found
-        return Source(
-            weights=tuple((str(name), share) for name, share in forecast.sources(row)),
-            missed=float(forecast.missed[row]),
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ForetoldPath:
-    """A kernel at its last point, and what is foretold of it at the target.
-
-    Attributes
-    ----------
-    at, predicted, low, high : float64 array, shape (2,)
-        At the last point, all three are what was measured.
-    """
-
-    at: NDArray[np.float64]
-    predicted: NDArray[np.float64]
     low: NDArray[np.float64]
     high: NDArray[np.float64]
+    weights: NDArray[np.float64]
+    missed: NDArray[np.float64]
 
-
-def foretold_paths(
-    batches: Sequence[Batch], numbers: NDArray[np.intp], target: tuple[float, ...]
-) -> dict[int, ForetoldPath]:
-    """Foretell some kernels of a metric at the target; those whose models predict have no path."""
-    found: dict[int, ForetoldPath] = {}
-    aim = predict_all(batches, target)
-    first = 0
-    for batch in batches:
-        for number in numbers[(numbers >= first) & (numbers < first + len(batch.series))].tolist():
-            foretold = aim.foretold(number)
-            if foretold is not None:
-                forecast, row = foretold
-                last = float(batch.series[number - first].points[-1, 0])
-                value = float(batch.medians[number - first, batch.points == last][0])
-                sides = (forecast.predicted, forecast.low, forecast.high)
-                predicted, low, high = (np.array([value, side[row]]) for side in sides)
-                found[number] = ForetoldPath(
-                    at=np.array([last, target[0]]), predicted=predicted, low=low, high=high
-                )
-        first += len(batch.series)
-    return found
+    def sources(self, number: int) -> tuple[tuple[str, float], ...]:
+        """Return what a kernel is foretold from, the largest weight first; empty if it is not."""
+        weighed = zip(map(str, Candidate), self.weights[number].tolist(), strict=True)
+        return tuple(sorted(filter(itemgetter(1), weighed), key=itemgetter(1), reverse=True))
 
 
 def predict_all(batches: Sequence[Batch], at: tuple[float, ...]) -> Predictions:
@@ -138,7 +54,16 @@ def predict_all(batches: Sequence[Batch], at: tuple[float, ...]) -> Predictions:
     their models.
     """
     explained = np.concatenate([batch.predict(at) for batch in batches])
-    by_model = np.ones(explained.size, bool)
+    count = explained.size
+    found = Predictions(
+        predicted=explained.copy(),
+        explained=explained,
+        by_model=np.ones(count, bool),
+        low=np.full(count, np.nan),
+        high=np.full(count, np.nan),
+        weights=np.zeros((count, len(Candidate))),
+        missed=np.ones(count),
+    )
     groups, numbers = [], []
     first = 0
     for batch in batches:
@@ -154,15 +79,11 @@ def predict_all(batches: Sequence[Batch], at: tuple[float, ...]) -> Predictions:
             )
             numbers.append(first + np.flatnonzero(beyond))
         first += len(batch.series)
-    forecasts = foretell(groups, at[0]) if groups else []
-    predicted = explained.copy()
     usable = np.isfinite(explained) & (explained > 0.0)
-    for kernels, forecast in zip(numbers, forecasts, strict=True):
-        by_model[kernels] = forecast.follows_model & usable[kernels]
-        predicted[kernels] = np.where(by_model[kernels], explained[kernels], forecast.predicted)
-    return Predictions(
-        predicted=predicted,
-        explained=explained,
-        forecasts=tuple(zip(numbers, forecasts, strict=True)),
-        by_model=by_model,
-    )
+    for kernels, forecast in zip(numbers, foretell(groups, at[0]) if groups else (), strict=True):
+        foretold = ~(forecast.follows_model & usable[kernels])
+        own = kernels[foretold]
+        found.by_model[own] = False
+        for name in ("predicted", "low", "high", "weights", "missed"):
+            getattr(found, name)[own] = getattr(forecast, name)[foretold]
+    return found

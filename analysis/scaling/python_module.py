@@ -31,7 +31,7 @@ def python_module(study: ScalingStudy, *, top: int | None = None) -> str:
         Kernels of each metric; all by default.
     """
     arguments = distinct([identifier(name) for name in study.target.parameters], taken=RESERVED)
-    kernels = [kernel for metric in study.metrics for kernel in metric.kernels(metric.order[:top])]
+    kernels = [metric.kernel(at) for metric in study.metrics for at in metric.order[:top].tolist()]
     several = len(study.metrics) > 1
     names = distinct(
         [

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from hindmost.analysis.readers.experiment import Experiment, KernelSeries
 from hindmost.analysis.readers.remarks import Remarks
 from hindmost.analysis.scaling.batches import Batch, ScalingOptions, fit_batch, group_series
-from hindmost.analysis.scaling.foretelling import Predictions, Source, predict_all
+from hindmost.analysis.scaling.foretelling import Predictions, predict_all
 from hindmost.analysis.scaling.kernel import KernelScaling
 from hindmost.analysis.scaling.target import TargetScale, choose_target
 from hindmost.errors import DataError
@@ -20,7 +20,7 @@ from hindmost.executors import Executor, ThisProcess
 from hindmost.models.pmnf.observations import LEAST_POINTS
 from hindmost.models.pmnf.segments.segmentation import beyond, listed
 from hindmost.models.results import LEVEL
-from hindmost.text import quantity
+from hindmost.text import percent, quantity
 
 MOST_POINTS = 1000
 """Of a series: the search for segments tries a model at every point of it."""
@@ -32,6 +32,11 @@ SIGNIFICANT_SHARE = 0.01
 """Share of the total from which a kernel is worth looking at ..."""
 OF_EVEN_SHARE = 0.1
 """... or, of many kernels, this part of what each would have if all were alike."""
+LEAST_NAMED = 0.1
+"""Weight from which a source of a prediction is named."""
+OF_MODEL = "the model"
+"""Where predictions come from among the measured points, over several parameters, with the method
+of Extra-P, and of kernels whose last points a function of all points foretells best."""
 NARROW = 0.25
 """Range of the points, over the way from the largest to the target, both as logarithms; below it
 next to nothing is known of the growth that is extrapolated."""
@@ -49,8 +54,11 @@ class KernelAtTarget:
         90 %. Measurements are above 0, so low and high are cut off there.
     explained : float
         What the model of the kernel says at the target; NaN if its last segment has none.
-    source : Source
-        Where the prediction comes from.
+    weights : tuple of (str, float)
+        What was weighed and joined to foretell it, the largest weight first; empty if the model
+        predicts.
+    missed : float
+        Factor by which the last measured point, foretold in this way, would have been missed.
     share : float
         Of the sum of all kernels' predictions.
     growth : float
@@ -63,13 +71,24 @@ class KernelAtTarget:
     low: float
     high: float
     explained: float
-    source: Source
+    weights: tuple[tuple[str, float], ...]
+    missed: float
     share: float
     growth: float
 
+    @property
+    def sources(self) -> tuple[tuple[str, float], ...]:
+        """Where the prediction comes from, with weights of sum 1."""
+        return self.weights or ((OF_MODEL, 1.0),)
+
+    def source(self) -> str:
+        """Name the sources that matter."""
+        named = [each for each in self.sources if each[1] >= LEAST_NAMED]
+        return ", ".join(f"{name} ({percent(weight, 0)})" for name, weight in named)
+
     def disagreement(self) -> str:
         """Say that the model contradicts the prediction; empty if it does not."""
-        if not self.source.foretold or np.isnan(self.explained):
+        if not self.weights or np.isnan(self.explained):
             return ""
         if self.low <= self.explained <= self.high:
             return ""
@@ -87,10 +106,10 @@ class KernelAtTarget:
         found += [each for each in self.kernel.whole.lone_values() if each not in found]
         if contradiction := self.disagreement():
             found.append(contradiction)
-        if self.source.missed > MISSED:
+        if self.missed > MISSED:
             found.append(
                 "predicted in the same way from the points before it, the last point would be off "
-                f"by a factor of {self.source.missed:.2g}: the target may be as well"
+                f"by a factor of {self.missed:.2g}: the target may be as well"
             )
         ahead = max(at / largest for at, largest in zip(target.at, target.largest, strict=True))
         if self.predicted <= 0.0:
@@ -150,44 +169,37 @@ class MetricStudy:
         """The predictions at the target: shape (kernel,)."""
         return self.predictions.predicted
 
+    def kernel(self, number: int) -> KernelScaling:
+        """Return a kernel by its number, without its interval."""
+        for batch in self.batches:
+            if number < len(batch.series):
+                return batch[number]
+            number -= len(batch.series)
+        raise IndexError(number)
+
     def at_target(self, numbers: NDArray[np.intp]) -> list[KernelAtTarget]:
         """Return some kernels at the target, in the order of their numbers."""
-        found: dict[int, KernelAtTarget] = {}
-        first = 0
-        for batch in self.batches:
-            own = numbers[(numbers >= first) & (numbers < first + len(batch.series))]
-            for number in own.tolist():
-                kernel = batch[number - first]
-                foretold = self.predictions.foretold(number)
-                if foretold is None:
-                    (low,), (high,) = kernel.interval(np.array([self.target.at]), level=LEVEL)
-                else:
-                    forecast, row = foretold
-                    low, high = forecast.low[row], forecast.high[row]
-                explained = float(self.predictions.explained[number])
-                found[number] = KernelAtTarget(
+        found, said = [], self.predictions
+        for number in numbers.tolist():
+            kernel = self.kernel(number)
+            low, high = said.low[number], said.high[number]
+            if said.by_model[number]:
+                (low,), (high,) = kernel.interval(np.array([self.target.at]), level=LEVEL)
+            unexplained = kernel.unexplained(self.target.at)
+            found.append(
+                KernelAtTarget(
                     kernel=kernel,
                     predicted=float(self.predicted[number]),
                     low=max(float(low), 0.0),
                     high=max(float(high), 0.0),
-                    explained=np.nan if kernel.unexplained(self.target.at) else explained,
-                    source=self.predictions.source(number),
+                    explained=np.nan if unexplained else float(said.explained[number]),
+                    weights=said.sources(number),
+                    missed=float(said.missed[number]),
                     share=float(self.share[number]),
                     growth=float(self.growth[number]),
                 )
-            first += len(batch.series)
-        return [found[number] for number in numbers.tolist()]
-
-    def kernels(self, numbers: NDArray[np.intp]) -> list[KernelScaling]:
-        """Return some kernels, in the order of their numbers, without their intervals."""
-        found: dict[int, KernelScaling] = {}
-        first = 0
-        for batch in self.batches:
-            last = first + len(batch.series)
-            own = [number for number in numbers.tolist() if first <= number < last]
-            found |= {number: batch[number - first] for number in own}
-            first = last
-        return [found[number] for number in numbers.tolist()]
+            )
+        return found
 
     def names(self) -> list[str]:
         """Return the kernels, batch after batch."""

@@ -205,7 +205,7 @@ class KernelEntry:
 
     def prediction_from(self) -> list[SourceEntry]:
         """Return what the prediction comes from."""
-        return [SourceEntry(*each) for each in self.of.source.weights]
+        return [SourceEntry(*each) for each in self.of.sources]
 
     def windows(self) -> dict[str, Any] | None:
         """Return the windows of the paper's rule; None by likelihood."""

@@ -136,7 +136,7 @@ def kernel_lines(metric: MetricStudy, standings: list[KernelAtTarget]) -> list[s
         elif kernel.segmentation.verdict is not SegmentVerdict.ONE:
             parts.append(UNSETTLED[kernel.segmentation.verdict])
         if standing.disagreement() or np.isnan(standing.explained):
-            parts.append(f"predicted from {standing.source.explain()}")
+            parts.append(f"predicted from {standing.source()}")
         model = kernel.model_at(metric.target.at)
         if kernel.is_open(metric.target.at) and not model.misfit:
             also = [text for text, behind in model_choices(model) if behind < OPEN]

@@ -35,9 +35,9 @@ def make_scaling(files: Sequence[Path], choice: SeriesChoice) -> Iterator[tuple[
     study = study_scaling(experiment, ScalingOptions())
     for metric in study.metrics:
         shown = metric.order if choice.series else metric.order[:MOST_KERNELS]
-        for kernel in metric.kernels(shown):
-            name = f"{kernel.series.kernel}-{kernel.series.metric}"
-            yield name, scaling_chart(kernel, study.target)
+        for standing in metric.at_target(shown):
+            series = standing.kernel.series
+            yield f"{series.kernel}-{series.metric}", scaling_chart(standing, study.target)
 
 
 def make_window_errors(files: Sequence[Path], choice: SeriesChoice) -> Iterator[tuple[str, Chart]]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from hindmost.printable import printable
-from hindmost.text import percent, seconds
+from hindmost.text import percent, seconds, unbroken
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -58,5 +58,5 @@ def module_of(template: str) -> Any:
 
 
 def shown(value: Any) -> Any:
-    """Return a value as a page shows it: names from files are hostile."""
-    return value if isinstance(value, Markup) else printable(str(value))
+    """Return a value as a page shows it: names from files are hostile, units stay at numbers."""
+    return value if isinstance(value, Markup) else unbroken(printable(str(value)))

@@ -10,7 +10,6 @@ from pathlib import Path
 from hindmost.analysis.history.acknowledgements import (
     FILE_NAME,
     Acknowledgement,
-    add_acknowledgement,
     place,
     read_acknowledgements,
     replace_acknowledgement,
@@ -70,7 +69,7 @@ def acknowledge(arguments: argparse.Namespace) -> int:
     covered = covered_by(study, note)
     if not covered:
         raise UsageError(why_nothing(study, note))
-    everything = add_acknowledgement(path, note)
+    everything = replace_acknowledgement(path, note, note)
     write_lines(f"{path}: {counted(len(everything), 'acknowledgement')}")
     write_covered(covered, "acknowledged: ")
     return 0

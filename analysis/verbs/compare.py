@@ -9,7 +9,6 @@ from pathlib import Path
 
 from hindmost.analysis.history.compare import Comparison, compare_histories, unit_words
 from hindmost.analysis.history.compared_series import ComparedSeries
-from hindmost.analysis.history.pairing import WAYS
 from hindmost.analysis.history.ratio import LEVEL
 from hindmost.analysis.readers.read import read_history
 from hindmost.analysis.readers.remarks import SHOWN, few
@@ -31,7 +30,7 @@ EXAMPLES = """\
 examples:
   hindmost compare before.json after.json
   hindmost compare runs-gcc/ runs-clang/ --fail-above 5%
-  hindmost compare nightly-a/ nightly-b/ --timer '*Total*' --pair nights
+  hindmost compare nightly-a/ nightly-b/ --timer '*Total*'
 
 Results of the same nights or commits are paired, and so are repetitions that alternate between A
 and B; all others are compared by Welch's test. The most significant difference comes first.
@@ -64,7 +63,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="count a fall of this timer as the change for the worse; * and ? are wildcards; "
         "repeatable (default: rates, recognised by name and unit)",
     )
-    parser.add_argument("--pair", default="auto", help=f"pair by: {', '.join(WAYS)} (%(default)s)")
     parser.add_argument(
         "--fail-above",
         metavar="SHARE",
@@ -93,7 +91,7 @@ def perform(arguments: argparse.Namespace) -> int:
         )
         for path in (arguments.first, arguments.second)
     )
-    comparison = compare_histories(first, second, pair=arguments.pair)
+    comparison = compare_histories(first, second)
     warnings = [*first.warnings, *second.warnings, *unit_words(comparison.other_units)]
     for remark in few(warnings, SHOWN):
         warn(remark)

@@ -24,7 +24,6 @@ from hindmost.analysis.history.headline import (
     silence_lines,
 )
 from hindmost.analysis.history.history_json import history_json
-from hindmost.analysis.history.selection import select_series
 from hindmost.analysis.history.state import HistoryState
 from hindmost.analysis.history.study import HistoryStudy, judge_history
 from hindmost.analysis.history.tables import series_table
@@ -114,22 +113,18 @@ def study_of(arguments: argparse.Namespace) -> HistoryStudy:
 
         state = read_state(arguments.state)
     known = known_changes(arguments.file, arguments.ack)
-    whole = state is not None  # it continues all series, also those that are not selected
     history = read_history(
-        arguments.file,
-        format=arguments.format,
-        larger_is_better=arguments.larger_is_better,
-        **({} if whole else wanted),
+        arguments.file, format=arguments.format, larger_is_better=arguments.larger_is_better
     )
-    study = judge_history(
+    return judge_history(
         history,
         method=arguments.method,
         state=state,
         acknowledged=known,
         executor=arguments.executor,
         now=time.time(),
+        **wanted,
     )
-    return select_series(study, **wanted) if whole else study
 
 
 def report(study: HistoryStudy, groups: tuple[ChangeGroup, ...]) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from hindmost.analysis.adaptive.figures import ADAPTIVE_FIGURES
 from hindmost.analysis.history.figures import HISTORY_FIGURES
-from hindmost.analysis.report.papers import numbers_of, papers_table
+from hindmost.analysis.report.papers import papers_table
 from hindmost.analysis.report.run_figures import RUN_FIGURES
 from hindmost.analysis.runs.check import findings_of
 from hindmost.analysis.runs.figures.compare_runs import COMPARISON_FIGURES
@@ -52,18 +52,12 @@ LONGEST_NAME = 80
 """Of a series, as part of the name of a file."""
 
 
-def listed(name: str, summary: str, *, default: bool) -> str:
-    """Return the line of a figure, with its numbers in the papers."""
-    numbers = numbers_of(name)
-    return f"  {name:19}{summary}{' *' if default else ''}{f' [{numbers}]' if numbers else ''}"
-
-
-FIGURES = "\n".join(listed(figure.name, figure.summary, default=figure.default) for figure in EVERY)
+FIGURES = "\n".join(f"  {each.name:19}{each.summary}{' *' * each.default}" for each in EVERY)
 DESCRIPTION = f"""\
 Draw figures of each run, figures that compare all runs, and with --figure also figures of nightly
 results and of scaling experiments.
 
-figures (*: drawn by default, if the runs allow it; in brackets: the papers' figures, see --papers):
+figures (*: drawn by default, if the runs allow it; --papers lists the papers' figures):
 {FIGURES}
 """
 EXAMPLES = """\

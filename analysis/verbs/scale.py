@@ -16,14 +16,12 @@ from hindmost.output import warn, warn_lines, write_json, write_lines, write_tex
 from hindmost.printable import shell_word
 
 if TYPE_CHECKING:
-    from hindmost.analysis.scaling.foretelling import ForetoldPath
-    from hindmost.analysis.scaling.kernel import KernelScaling
     from hindmost.analysis.scaling.study import ScalingStudy
 
 DESCRIPTION = """\
 Model how kernels grow with ranks, unknowns or any other parameter, and rank them by their growth at
 a target scale. If the behaviour of a kernel changes, each side gets its own model.
-Reads run files, CSV tables, CUBE, Caliper, TaLPas, and Extra-P's text, JSON, JSON lines and saved
+Reads run files, CSV tables, CUBE, Caliper, and Extra-P's text, JSON, JSON lines and saved
 experiments (*.extra-p).
 """
 EXAMPLES = """\
@@ -221,16 +219,7 @@ def print_tables(study: ScalingStudy, top: int) -> None:
 def draw(study: ScalingStudy, out: Path, top: int) -> None:
     """Draw the first kernels of all metrics, and list the files on stderr."""
     from hindmost.analysis.scaling.figures import draw_kernels
-    from hindmost.analysis.scaling.foretelling import foretold_paths
 
-    kernels: list[KernelScaling] = []
-    paths: dict[int, ForetoldPath] = {}
-    for metric in study.metrics:
-        shown = metric.order[:top]
-        found = foretold_paths(metric.batches, shown, study.target.at)
-        for number, kernel in zip(shown.tolist(), metric.kernels(shown), strict=True):
-            if number in found:
-                paths[len(kernels)] = found[number]
-            kernels.append(kernel)
-    for file in draw_kernels(kernels, study.target, out, paths):
+    kernels = [each for one in study.metrics for each in one.at_target(one.order[:top])]
+    for file in draw_kernels(kernels, study.target, out):
         warn_lines(str(file))

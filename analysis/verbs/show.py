@@ -7,15 +7,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from hindmost.analysis.runs.attached import (
-    LEFT_OUT_FIRST,
-    MOST_RUNS,
-    AttachedProgram,
-    attached_programs,
-)
+from hindmost.analysis.runs.attached import LEFT_OUT_FIRST, MOST_RUNS
 from hindmost.analysis.runs.check import findings_of
 from hindmost.analysis.runs.finding import OF_SHOW, cautions, folded, of_file
 from hindmost.analysis.runs.groups import group_runs
+from hindmost.analysis.runs.programs import AttachedProgram, attached_programs
 from hindmost.analysis.runs.read import find_runs
 from hindmost.analysis.runs.summary import summarise_run
 from hindmost.analysis.runs.trace_file import read_window, write_trace
@@ -37,7 +33,6 @@ examples:
   hindmost show runs/ --loops                   # which loops the program has, and in which others
   hindmost show metrics.csv --ranks             # rank,host,compute [s],messages; CUBE, Caliper, TAU
   hindmost show runs/ --efficiency              # a table per kernel, a column per rank count
-  hindmost show runs/laplacian-1d-gmres-p2-0.h5 --efficiency --windows 8
 
 Efficiencies are load balance, serialisation, transfer and computation scaling as defined by POP, of
 the repeat with the median solve time; docs/efficiencies.md has the formulas.
@@ -46,7 +41,7 @@ MOST_LINES = 12
 """Lines of one run: findings beyond them are only counted."""
 OF_SECTIONS = {
     "ranks": ("out",),
-    "efficiency": ("windows",),
+    "efficiency": (),
     "loops": (),
     "": ("damaged", "trace", "window"),
 }
@@ -91,13 +86,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON, one entry per run")
     of_ranks = parser.add_argument_group("of --ranks")
     of_ranks.add_argument("--out", type=Path, metavar="PAGE", help="write an HTML page instead")
-    of_efficiency = parser.add_argument_group("of --efficiency")
-    of_efficiency.add_argument(
-        "--windows",
-        type=int,
-        metavar="N",
-        help="also show N windows of iterations over time",
-    )
 
 
 @kept_open()
@@ -207,7 +195,8 @@ def show_loops(runs: Sequence[Run], *, as_json: bool) -> None:
     for number, run in enumerate(known):
         write_lines(
             *([""] if number else []),
-            f"{run.path.name}: {counted(run.header.ranks, 'rank')}, {seconds(run.solve_time_s)}",
+            f"{run.path.name}: {counted(run.header.ranks, 'rank')}, {seconds(run.solve_time_s)}"
+            f"{run.of_program}",
             *(f"  {each}" for each in run.header.loops(every=True)),
         )
 

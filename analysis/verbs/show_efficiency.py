@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import argparse
-import textwrap
 from dataclasses import replace
 
 from hindmost.analysis.runs.check import findings_of
-from hindmost.analysis.runs.efficiency.of_run import WINDOWS, efficiencies_of
+from hindmost.analysis.runs.efficiency.of_run import efficiencies_of
 from hindmost.analysis.runs.efficiency.scaling import efficiencies_over_ranks
 from hindmost.analysis.runs.efficiency.tables import (
     LEGEND,
     OF_SCALING,
     efficiency_table,
-    part_tables,
+    of_nodes,
 )
 from hindmost.analysis.runs.finding import OF_RANKS, cautions, folded, of_file
 from hindmost.analysis.runs.groups import group_runs
 from hindmost.analysis.runs.read import find_runs
-from hindmost.analysis.show.table import WIDTH
 from hindmost.analysis.show.terminal import print_table
 from hindmost.output import write_json, write_lines
 
@@ -26,13 +24,11 @@ from hindmost.output import write_json, write_lines
 def show_efficiencies(arguments: argparse.Namespace) -> int:
     """Compute the efficiencies and print them."""
     runs = find_runs(arguments.file)
-    windows = WINDOWS if arguments.windows is None else arguments.windows
     kernels = efficiencies_over_ranks(runs)
     found = findings_of(group_runs(runs))
     if arguments.json:
         entries = [
-            replace(efficiencies_of(run, windows), findings=tuple(of_file(found, run.path)))
-            for run in runs
+            replace(efficiencies_of(run), findings=tuple(of_file(found, run.path))) for run in runs
         ]
         write_json(runs=entries, scaling=kernels)
         return 0
@@ -40,15 +36,16 @@ def show_efficiencies(arguments: argparse.Namespace) -> int:
         print_table(efficiency_table(kernel))
         for column in kernel.columns:
             words = f"{column.of.run.path.name}: {column.of.explain()}"
-            write_lines(*textwrap.wrap(words, WIDTH, initial_indent="  ", subsequent_indent="    "))
+            write_lines(*folded([words], indent="  "))
         shown = {str(column.of.run.path) for column in kernel.columns}
         doubts = cautions((each for each in found if each.file in shown), OF_RANKS)
         write_lines(*folded(doubts, indent="  "))
         for column in kernel.columns:
-            of = efficiencies_of(column.of.run, windows)
-            for table in part_tables(of, windows=arguments.windows is not None):
+            nodes = column.of.shown_nodes
+            if len(nodes) > 1:
                 write_lines("")
-                print_table(table)
+                title = f"{column.of.run.path.name} by node"
+                print_table(of_nodes(((each.node, each.of) for each in nodes), title))
         write_lines("")
-    write_lines(*textwrap.wrap(f"{LEGEND} {OF_SCALING}", WIDTH))
+    write_lines(*folded([f"{LEGEND} {OF_SCALING}"]))
     return 0

@@ -32,9 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.description = "Show the progress of a run that was started with --live."
     parser.epilog = EXAMPLES
-    parser.add_argument(
-        "run", type=Path, help="a feed (NAME.live.jsonl), its folder, or one of its run files"
-    )
+    parser.add_argument("run", type=Path, help="a feed (NAME.live.jsonl), or its folder")
     parser.add_argument("--once", action="store_true", help="print the progress once and exit")
     parser.add_argument("--json", action="store_true", help="with --once: print JSON")
     web = parser.add_argument_group("in a browser")

@@ -9,7 +9,6 @@ import numpy as np
 
 from hindmost.analysis.show.table import LEFT, RIGHT, Column, Table
 from hindmost.errors import DataError
-from hindmost.models.laws.johnsonsu import JohnsonSU
 from hindmost.models.noise.times import SolveTimes
 from hindmost.models.noise.uniform import RedrawnUniform, fit_redrawn_uniform
 from hindmost.models.results import Prediction
@@ -154,6 +153,6 @@ def on_ranks(model: RedrawnUniform, ranks: int, work: float) -> RedrawnUniform:
     about as it is (Figure 8).
     """
     law = model.laws.least
-    least = JohnsonSU(a=law.a, b=law.b, loc=work * law.loc, scale=work * law.scale)
+    least = replace(law, loc=work * law.loc, scale=work * law.scale)
     laws = replace(model.laws, least=least)
     return replace(model, ranks=ranks, laws=laws, fill_s=work * model.fill_s)

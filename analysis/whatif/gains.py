@@ -17,13 +17,13 @@ from hindmost.analysis.runs.configuration import injected_noise, is_loop
 from hindmost.analysis.runs.finding import Finding
 from hindmost.analysis.show.page import Paragraph, Part
 from hindmost.analysis.show.table import RIGHT, Column, Table
+from hindmost.analysis.whatif.options import Named
 from hindmost.analysis.whatif.study import (
-    MISSES,
     SCENARIOS,
     WIDEST,
     Outcome,
-    length_scatter,
     program_of,
+    replay,
     replay_s,
 )
 from hindmost.analysis.whatif.typical_work import typical_work
@@ -32,7 +32,7 @@ from hindmost.harness.runfile.reader import Run
 from hindmost.models.simulation.change import Change
 from hindmost.models.simulation.partner import RECIPES
 from hindmost.models.simulation.program import Program
-from hindmost.models.simulation.rerun import what_if
+from hindmost.models.simulation.rerun import WhatIf
 from hindmost.output import announce_work
 from hindmost.text import percent, seconds, signed_percent
 
@@ -84,6 +84,21 @@ class Remedy:
     high_s: float
     network_s: float
     why: str = SCATTERS
+
+    @classmethod
+    def of(cls, found: Outcome) -> Remedy:
+        """Return what a replay with the change says; its interval has the scatter of iterations."""
+        result = found.result
+        assert isinstance(result, WhatIf)  # gains are those of replays
+        path, wider = result.changed.path, min(float(np.exp(found.scatter)), WIDEST)
+        return cls(
+            recorded_s=found.run.solve_time_s,
+            predicted_s=found.predicted_s,
+            low_s=result.low_s / wider,
+            high_s=result.high_s * wider,
+            network_s=float(path.cost.sum() + path.stay.sum()),
+            why=found.withheld.rstrip(".") or SCATTERS,
+        )
 
     @property
     def interval_s(self) -> tuple[float, float]:
@@ -264,7 +279,9 @@ def replayed(run: Run) -> Remedies:
 
     def ask(name: str, change: Change, byte_share: float | None = None) -> None:
         try:
-            found[name] = remedy(run, program, change, byte_share=byte_share)
+            found[name] = Remedy.of(
+                replay(run, program, Named(change=change, words=()), byte_share)
+            )
         except UsageError as error:
             why = str(error).rstrip(".")
             undecided[name] = why[:1].lower() + why[1:]
@@ -320,47 +337,13 @@ def with_less_waiting(run: Run, program: Program, balanced: Remedy) -> Remedy | 
     typical_s = typical_work(run).median_s
     if not typical_s.min() > 0.0:
         return None
+    change = replace(equal(typical_s), noise=0.0)
     try:
-        best = remedy(run, program, replace(equal(typical_s), noise=0.0))
+        best = replay(run, program, Named(change=change, words=()))
     except UsageError:
         return None
-    low_s = min(best.low_s, balanced.low_s)
+    low_s = min(Remedy.of(best).low_s, balanced.low_s)
     return replace(balanced, predicted_s=None, low_s=low_s, why=LOST)
-
-
-def remedy(run: Run, program: Program, change: Change, byte_share: float | None = None) -> Remedy:
-    """Replay a run with one change.
-
-    Raises
-    ------
-    UsageError
-        The run does not show what the change needs.
-    DataError
-        Without a change, the replay misses the recorded time.
-    """
-    result = what_if(program, change, byte_share=byte_share)
-    miss = result.recorded.total_s / run.solve_time_s - 1.0
-    if abs(miss) > MISSES:
-        raise DataError(
-            f"Replayed without a change, the run misses its recorded time by {percent(abs(miss))}."
-        )
-    path = result.changed.path
-    wider = float(np.exp(min(length_scatter(run, change), np.log(WIDEST))))
-    why = SCATTERS
-    if result.open:
-        what = "messages hide behind work" if result.hidden else "messages cost now more, now less"
-        why = (
-            f"{what}, so the run does not show what they cost. Record more iterations, on cores "
-            "that nothing else uses"
-        )
-    return Remedy(
-        recorded_s=run.solve_time_s,
-        predicted_s=None if result.open else result.predicted_s,
-        low_s=result.low_s / wider,
-        high_s=result.high_s * wider,
-        network_s=float(path.cost.sum() + path.stay.sum()),
-        why=why,
-    )
 
 
 def change_words(found: Remedy) -> str:

@@ -62,6 +62,15 @@ OTHER_SOLVER = (
     "take in this run. The interval comes from omitting each step in turn."
 )
 """What the prediction of a partner assumes."""
+HIDDEN = (
+    "messages hide behind work, so the run does not show what they cost. Give --latency with "
+    "--machine, a file of 'hindmost probe network' on as many ranks."
+)
+VARYING = (
+    "messages cost now more, now less, so the run does not show what they cost. Record more "
+    "iterations, on cores that nothing else uses."
+)
+"""Why the run shows only the interval, and what to do."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,26 +177,41 @@ class Outcome:
         return self.result if isinstance(self.result, SimulatedSolve) else None
 
 
-def replayed(
+def replay(
     run: Run,
+    program: Program,
     named: Named,
-    result: WhatIf,
-    *,
-    byte_share_known: bool,
-    nonblocking: bool,
+    byte_share: float | None = None,
+    executor: Executor | None = None,
 ) -> Outcome:
-    """Return what a replay says.
+    """Replay a run with a change, and return what that says.
 
     Parameters
     ----------
-    byte_share_known : bool
-        Whether a machine file says which part of a message's time its bytes take.
-    nonblocking : bool
-        Whether the run has non-blocking reductions.
+    program : Program
+        Of the run.
+    byte_share : float, optional
+        Part of the time of a message between neighbours that its bytes take, where a machine file
+        says so.
+
+    Raises
+    ------
+    DataError
+        The replay without a change misses the recorded time.
+    UsageError
+        The change does not apply to this run.
     """
+    result = what_if(program, named.change, byte_share=byte_share, executor=executor)
     miss = result.recorded.total_s / run.solve_time_s - 1.0
+    if abs(miss) > MISSES:
+        raise DataError(
+            f"{run.path}: replayed without a change, the solve takes "
+            f"{seconds(result.recorded.total_s)} instead of {seconds(run.solve_time_s)} "
+            f"({signed_percent(miss)}). Its records do not explain its time, so no change is "
+            "predicted."
+        )
     scatter = length_scatter(run, named.change)
-    assumed = tuple(assumptions(run, named.change, result, byte_share_known, nonblocking))
+    assumed = tuple(assumptions(run, named.change, result, byte_share is not None, program))
     interval, more = None, []
     if named.words and scatter <= np.log(WIDEST):
         wider = float(np.exp(scatter)) * (1.0 + abs(miss))
@@ -197,10 +221,6 @@ def replayed(
             f"The interval has what a replay cannot know{bodies}. It does not include how "
             "much whole runs vary: the prediction over repeats does."
         ]
-    withheld = (
-        "the run does not show enough of the network. Give --machine with a file of 'hindmost "
-        "probe network' on as many ranks."
-    )
     return Outcome(
         run=run,
         named=named,
@@ -212,7 +232,7 @@ def replayed(
         miss=miss,
         network_share=of_path(result.changed)["network"],
         parts=tuple(parts_of(named, result.recorded, result.changed)),
-        withheld=withheld if result.open else "",
+        withheld=(HIDDEN if result.hidden else VARYING) if result.open else "",
         assumed=assumed,
         interval=interval,
         details={
@@ -246,9 +266,9 @@ def parts_of(named: Named, before: ReplayedSolve, after: ReplayedSolve) -> Itera
 
 
 def assumptions(
-    run: Run, change: Change, result: WhatIf, byte_share_known: bool, nonblocking: bool
+    run: Run, change: Change, result: WhatIf, byte_share_known: bool, program: Program
 ) -> Iterator[str]:
-    """Yield what a replay assumes, where the run cannot say; see `replayed`."""
+    """Yield what a replay assumes, where the run cannot say; see `replay`."""
     header = run.header
     if result.hidden:
         yield (
@@ -267,7 +287,7 @@ def assumptions(
             "What messages and reductions typically cost is taken as the network's. It "
             "includes the time of the MPI library, so a change of the wire alone does less."
         )
-    if change.of_network and nonblocking and change.progress:
+    if change.of_network and program.has(COMPLETE) and change.progress:
         yield "Reductions progress while ranks work. An MPI without progress hides less."
     if change.noise != 1.0:
         cycle = shape_of(run).cycle
@@ -497,26 +517,9 @@ def replay_run(
     found = []
     for named in changes:
         try:
-            result = what_if(program, named.change, byte_share=share, executor=executor)
+            found.append(replay(run, program, named, share, executor))
         except UsageError as error:
             raise UsageError(f"{run.path}: {error}") from error
-        miss = result.recorded.total_s / run.solve_time_s - 1.0
-        if abs(miss) > MISSES:
-            raise DataError(
-                f"{run.path}: replayed without a change, the solve takes "
-                f"{seconds(result.recorded.total_s)} instead of {seconds(run.solve_time_s)} "
-                f"({signed_percent(miss)}). Its records do not explain its time, so no change is "
-                "predicted."
-            )
-        found.append(
-            replayed(
-                run,
-                named,
-                result,
-                byte_share_known=share is not None,
-                nonblocking=program.has(COMPLETE),
-            )
-        )
     return found
 
 

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.harness.adaptive.checkpoint import COLUMNS
-from hindmost.harness.adaptive.cycle_advisor import OF_MODELS
 from hindmost.harness.adaptive.mesh.mesh import Mesh
 from hindmost.harness.adaptive.phases import NAMES, Phase, PhaseClock
 from hindmost.harness.probes.pulse import PulseReader
@@ -27,6 +26,16 @@ from hindmost.harness.runfile.cycles import (
     RankCycles,
 )
 from hindmost.models.adaptive.work import Spent
+
+OF_MODELS = (
+    Phase.HYDRO,
+    Phase.HALO,
+    Phase.HEAT,
+    Phase.REDUCTION,
+    Phase.ADAPTION,
+    Phase.BALANCE,
+)
+"""Phases of a cycle in the order in which the models have them."""
 
 
 class CycleLog:

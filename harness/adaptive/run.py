@@ -26,9 +26,9 @@ from hindmost.harness.adaptive.checkpoint import (
     prepare_checkpoint,
     write_checkpoint,
 )
-from hindmost.harness.adaptive.cycle_advisor import CycleAdvisor
 from hindmost.harness.adaptive.cycle_log import CycleLog
-from hindmost.harness.adaptive.decks import CELL_BYTES, Deck, application_of
+from hindmost.harness.adaptive.decks import Deck
+from hindmost.harness.adaptive.foresight import decide, foreseen, predictor_of
 from hindmost.harness.adaptive.interference import InterferingJobs, Schedule
 from hindmost.harness.adaptive.kernel import (
     Kernel,
@@ -55,9 +55,8 @@ from hindmost.harness.rank_failures import on_root
 from hindmost.harness.recorder.library import load
 from hindmost.harness.reduction.reduced_file import ALWAYS
 from hindmost.harness.runfile.cycles import ADAPTIVE, Predictions
-from hindmost.models.adaptive.checkpoints import CheckpointCost
+from hindmost.models.adaptive.interference import CycleKind, CycleVerdict
 from hindmost.models.adaptive.machine import Machine
-from hindmost.models.adaptive.offline import OfflineModel
 from hindmost.models.adaptive.work import Work
 from hindmost.text import percent
 
@@ -195,8 +194,16 @@ class AdaptiveReplays:
         clock, pulses, first = PhaseClock(), pulse_reader(), experiment.first_cycle
         pulse_s = slowest_pulse_s(pulses, communicator)
         kernel = self._kernel(clock)
-        advisor = advisor_of(experiment, communicator.size, pulse_s)
-        predictor, root = advisor.predictor, communicator.rank == 0
+        predictor = predictor_of(
+            deck,
+            experiment.machine,
+            ranks=communicator.size,
+            pulse_s=pulse_s,
+            time_limit_s=experiment.time_limit_s,
+            mtbf_s=experiment.mtbf_s,
+            saves=experiment.checkpoint is not None,
+        )
+        root, stood_out = communicator.rank == 0, list[CycleVerdict]()
         if feed is not None:
             feed.begin(
                 deck.name, planned.number, experiment.cycles, done=first, predictors=predictor.names
@@ -219,7 +226,14 @@ class AdaptiveReplays:
                     work, why, due = next_work(kernel, iterations, communicator), "", False
                     if root:
                         now_s = time.monotonic()
-                        why, due = advisor.before(work, now_s - start_s)
+                        why, due = decide(
+                            predictor,
+                            work,
+                            now_s - start_s,
+                            stops=experiment.time_limit_s is not None,
+                            interval=experiment.mtbf_s is not None,
+                            saves=experiment.checkpoint is not None,
+                        )
                         foresight_s += time.monotonic() - now_s
                     wanted = np.array([bool(why), due, sum(requests)], int)
                     communicator.Allreduce(MPI.IN_PLACE, wanted, MPI.MAX)
@@ -238,7 +252,7 @@ class AdaptiveReplays:
                     if feed is not None and feed.waits:  # a frame that all ranks have begun
                         left = experiment.cycles - done
                         number = done - first + 1
-                        feed.foresee(advisor.foreseen(work, number, left) if root else None)
+                        feed.foresee(foreseen(predictor, work, number, left) if root else None)
                     counts = kernel.cycle()
                     spent = log.add_cycle(counts)
                     done += 1
@@ -248,8 +262,10 @@ class AdaptiveReplays:
                     slowest_s = communicator.allreduce(spent.pulse_s, op=MPI.MAX)
                     if root:
                         now_s = time.monotonic()
-                        verdict = advisor.after(replace(spent, pulse_s=slowest_s), work)
+                        verdict = predictor.observe(replace(spent, pulse_s=slowest_s), work)
                         foresight_s += time.monotonic() - now_s
+                        if verdict.change or verdict.kind is CycleKind.NOISE:
+                            stood_out.append(verdict)
                         if verdict.change:
                             self._report(f"cycle {first + verdict.cycle}: {verdict.words}")
             clock.switch(Phase.REST)
@@ -296,7 +312,7 @@ class AdaptiveReplays:
                 "foresight_s": foresight_s,
                 "verdicts": [
                     {"cycle": first + each.cycle, "kind": str(each.kind), "words": each.words}
-                    for each in advisor.stood_out
+                    for each in stood_out
                 ],
                 "pulse_s": pulse_s,
                 "pulses_s": pulses.spent_s,
@@ -332,22 +348,6 @@ class AdaptiveReplays:
         seconds = time.monotonic() - begin
         clock.switch(before)
         return {"cycle": done, "seconds": seconds, "bytes": size}
-
-
-def advisor_of(experiment: AdaptiveExperiment, ranks: int, pulse_s: float) -> CycleAdvisor:
-    """Return what predicts the cycles, given a pulse just before the run."""
-    machine, model, cost = experiment.machine, None, None
-    if machine is not None:
-        application = application_of(experiment.deck)
-        model = OfflineModel(machine=machine, application=application, ranks=ranks, pulse_s=pulse_s)
-        cost = CheckpointCost.of_machine(machine, CELL_BYTES)
-    return CycleAdvisor(
-        time_limit_s=experiment.time_limit_s,
-        mtbf_s=experiment.mtbf_s,
-        saves=experiment.checkpoint is not None,
-        model=model,
-        cost=cost,
-    )
 
 
 def next_work(kernel: Kernel, iterations: float, communicator: Any) -> Work:

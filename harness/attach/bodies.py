@@ -26,7 +26,7 @@ from hindmost.harness.recorder.library import NOTED, NS, RECORD
 from hindmost.harness.recorder.pattern import MONITOR
 from hindmost.harness.recorder.recording import Recording, no_records
 from hindmost.harness.runfile.attributes import Attached
-from hindmost.harness.runfile.bodies import INJECTED, PHASES, RankBodies, RankEvents
+from hindmost.harness.runfile.bodies import INJECTED, PADDING, PHASES, RankBodies, RankEvents
 
 FINDING = "finding iterations"
 """What the person who waits is told."""
@@ -104,7 +104,8 @@ def recording_of(
         noted = np.empty(records.size, NOTED)
         for name in RECORD.names or ():
             noted[name] = records[name]
-        noted["context"] = numbers[raw.contexts_of(each)[: records.size]]
+        own = raw.contexts_of(each)[: records.size]
+        noted["context"], noted["function"] = numbers[own], raw.contexts.callers[own]
         records = noted
     monitored = records["end_ns"][records["what"] == ord(MONITOR)]
     return Recording(
@@ -124,6 +125,7 @@ def recording_of(
         injecting=injecting,
         sources=tuple(each.array(Frame.SOURCES).tolist()),
         polls=facts.polls if facts.what == LOOP else 0,
+        between_polls_s=facts.between_polls_ns * NS if facts.what == LOOP else 0.0,
         host=raw.program.host,
         cpu=raw.program.cpu,
         cpuset=raw.program.cpuset,
@@ -312,29 +314,18 @@ def joined_events(parts: Sequence[RankBodies]) -> tuple[RankEvents | None, str]:
     bodies = sum(len(each.kind) for each in known)
     if bodies * width > MOST_CELLS:
         return None, f"a body has {width:,} events, too many to keep of {bodies:,} bodies"
-    shape = (bodies, width)
-    kind, work, duration = np.zeros(shape, np.uint8), np.zeros(shape, "f4"), np.zeros(shape, "f4")
-    group, context = np.full(shape, -1, np.int32), np.zeros(shape, np.uint32)
-    needs, sources = group.copy(), tuple(dict.fromkeys(r for each in known for r in each.sources))
+    sources = tuple(dict.fromkeys(rank for each in known for rank in each.sources))
+    names = [name for name in PADDING if any(each.knows(name) for each in known)]
+    names = list(dict.fromkeys(("kind", "work", "duration", *names)))
+    arrays = {
+        name: np.full((bodies, width), PADDING[name], getattr(known[0], name).dtype)
+        for name in names
+    }
     at = 0
     for each in known:
         rows, columns = each.kind.shape
-        kind[at : at + rows, :columns] = each.kind
-        work[at : at + rows, :columns] = each.work
-        duration[at : at + rows, :columns] = each.duration
-        if each.group is not None:
-            group[at : at + rows, :columns] = each.group
-        if (needed := each.needs_by(sources)) is not None:
-            needs[at : at + rows, :columns] = needed
-        if each.context is not None:
-            context[at : at + rows, :columns] = each.context
+        own = each.arrays() | ({"needs": each.needs_by(sources)} if "needs" in names else {})
+        for name, array in arrays.items():
+            array[at : at + rows, :columns] = own[name]
         at += rows
-    return RankEvents(
-        kind=kind,
-        work=work,
-        duration=duration,
-        group=group if any(each.group is not None for each in known) else None,
-        needs=needs if any(each.needs is not None for each in known) else None,
-        sources=sources,
-        context=context if any(each.context is not None for each in known) else None,
-    ), ""
+    return RankEvents(sources=sources, **arrays), ""

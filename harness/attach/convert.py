@@ -389,7 +389,7 @@ def tell_recorded(file: Path) -> None:
         if header.solver == LOOP
         else f"{counted(said['solves'], 'solve')}, {bodies}"
     )
-    warn_lines(f"hindmost: recorded {file}: {what}")
+    warn_lines(f"hindmost: recorded {file}: {what}{run.of_program}")
     others = header.loops()
     if others:
         warn(f"Other loops: {first_of(others, '; ')}.")  # 'show --loops' has all

@@ -6,7 +6,7 @@ finds the loops of its calls (`hindmost.harness.loops`), all ranks choose the sa
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -30,6 +30,7 @@ from hindmost.harness.loops.choice import (
 )
 from hindmost.harness.loops.code import Functions
 from hindmost.harness.loops.names import place_of_loop, places_of
+from hindmost.harness.loops.separation import are_separated
 from hindmost.harness.loops.tree import ContextCalls, Loop, every_kth, loops_of
 from hindmost.harness.recorder.library import NS, Flag
 from hindmost.harness.recorder.recording import Recording
@@ -215,6 +216,7 @@ def chosen_loops(
         without_code |= each.without_code
     candidates = candidates_of(summaries, slack=int(cut))
     names = names_of(contexts, candidates, first.loops)
+    unsure = unseparated(contexts, candidates, first)
     name, every = wanted
     if name == FIND:
         found = choose(candidates)
@@ -223,8 +225,11 @@ def chosen_loops(
         found = () if named is None else (named,)
     if not found:
         alone = candidates_of(summaries[:1]) if len(summaries) > 1 and not candidates else {}
-        of_first = _listed(names_of(contexts, alone, first.loops), alone)
-        raise UnsureError(_why_none(name, names, candidates, of_first, contexts))
+        of_first = _listed(
+            names_of(contexts, alone, first.loops), alone, unseparated(contexts, alone, first)
+        )
+        listed = _listed(names, candidates, unsure) if candidates else None
+        raise UnsureError(_why_none(name, listed, of_first, contexts))
     return [
         (
             chosen,
@@ -235,7 +240,7 @@ def chosen_loops(
                     share=min(chosen.share, 1.0),
                     few=chosen.few,
                     by_code=not any(part[0][-1] in without_code for part in chosen.parts),
-                    loops=list(loops_seen(chosen, found, names, candidates, whole_s)),
+                    loops=list(loops_seen(chosen, found, names, candidates, unsure, whole_s)),
                 )
             ),
         )
@@ -253,6 +258,7 @@ def loops_seen(
     found: Sequence[Chosen],
     names: Mapping[Signature, str],
     candidates: Mapping[Signature, Candidate],
+    unsure: Collection[Signature],
     whole_s: float,
 ) -> Iterator[LoopSeen]:
     """Yield the loops of a program that iterate, each before those in it.
@@ -261,6 +267,8 @@ def loops_seen(
     ----------
     found : sequence of Chosen
         All that are chosen.
+    unsure : collection of Signature
+        Loops that may have more iterations than are seen.
     whole_s : float
         Recorded time of rank 0.
     """
@@ -283,12 +291,26 @@ def loops_seen(
                     role=role,
                     depth=depth,
                     iterations=loop.iterations // every,
+                    at_least=role != "measured" and signature in unsure,
                     seconds=loop.share * whole_s * every / loop.iterations,
                     share=min(loop.share, 1.0),
                 )
             yield from within(signature, depth + loop.iterates)
 
     yield from within(None, 0)
+
+
+def unseparated(
+    contexts: CallContexts, candidates: Iterable[Signature], first: RankLoops
+) -> set[Signature]:
+    """Return the loops of which code does not prove that a call of MPI is in each iteration."""
+    functions = Functions(contexts)
+    chains = [contexts.chain(int(each)).tolist() for each in np.unique(first.calls.context)]
+    return {
+        signature
+        for signature in candidates
+        if not are_separated(first.loops[signature], chains, functions)
+    }
 
 
 def spans_of(
@@ -355,28 +377,29 @@ def names_of(
     return found
 
 
-def _listed(names: Mapping[Signature, str], candidates: Mapping[Signature, Candidate]) -> str:
+def _listed(
+    names: Mapping[Signature, str],
+    candidates: Mapping[Signature, Candidate],
+    unsure: Collection[Signature],
+) -> str:
     """Name loops, those with most of the time first."""
     several = [each for each in candidates.values() if each.iterates]
     loops = [
-        f"'{names[each.signature]}' {each.iterations:,} x, {percent(each.share, 0)} of the time"
+        f"'{names[each.signature]}' {'at least ' if each.signature in unsure else ''}"
+        f"{each.iterations:,} x, {percent(each.share, 0)} of the time"
         + ("" if each.equal else f" (up to {each.most:,} on other ranks)")
         for each in sorted(several, key=lambda each: -each.share)
     ]
     return first_of(loops, "; ")
 
 
-def _why_none(
-    wanted: str,
-    names: Mapping[Signature, str],
-    candidates: Mapping[Signature, Candidate],
-    of_first: str,
-    contexts: CallContexts,
-) -> str:
+def _why_none(wanted: str, listed: str | None, of_first: str, contexts: CallContexts) -> str:
     """Say why no loop is chosen, and which there are.
 
     Parameters
     ----------
+    listed : str or None
+        The loops that all ranks have and that iterate; None if all ranks have none.
     of_first : str
         The loops of the first rank, where several have none in common.
     """
@@ -385,11 +408,10 @@ def _why_none(
             "no call contexts were recorded, so its loops are not known; name the call at which an "
             "iteration ends (--iterate-at CALL)."
         )
-    listed = _listed(names, candidates)
     there_are = f" Loops: {listed}." if listed else ""
     if wanted != FIND:
         return f"no loop with MPI calls is named '{wanted}'.{there_are}"
-    if not candidates:
+    if listed is None:
         theirs = f" Ranks do different things: rank 0 has {of_first}." if of_first else ""
         return (
             f"no loop that all ranks have has MPI calls and {percent(LEAST_SHARE, 0)} of the "

@@ -76,10 +76,6 @@ class SpansSeen:
         Whether all ranks have as many.
     fewest : int
         On any rank, in all spans.
-    stalled : int or None
-        On any rank, the first span in which two borders are at the same time.
-    stalled_joined : bool
-        Whether two are in all spans of a rank, one after the other.
     worked : bool
         Whether any rank counted work.
     """
@@ -87,8 +83,6 @@ class SpansSeen:
     sizes: tuple[int, ...] = ()
     alike: bool = True
     fewest: int = 0
-    stalled: int | None = None
-    stalled_joined: bool = False
     worked: bool = False
 
     def add(self, spans: Spans, marks: NDArray[np.void], *, first: bool) -> None:
@@ -98,11 +92,6 @@ class SpansSeen:
             self.sizes, self.fewest = sizes, sum(sizes)
         self.alike = self.alike and sizes == self.sizes
         self.fewest = min(self.fewest, sum(sizes))
-        for at, each in enumerate(spans[: self.stalled]):
-            if not (np.diff(each) > 0).all():
-                self.stalled = at
-                break
-        self.stalled_joined |= not (np.diff(np.concatenate(spans)) > 0).all()
         self.worked |= bool(marked(marks, WORK).size)
 
     @property
@@ -113,13 +102,8 @@ class SpansSeen:
     @property
     def why_none(self) -> str:
         """Why nothing can be measured; empty if it can."""
-        stalled = self.stalled if self.alike else (0 if self.stalled_joined else None)
-        for at, least in enumerate(self.least):
-            if least < 1:
-                return "some rank has no iteration: it takes two marks"
-            if at == stalled:
-                return "two marks of an iteration are at the same time"
-        return ""
+        none = any(least < 1 for least in self.least)
+        return "some rank has no iteration: it takes two marks" if none else ""
 
     def usable(self, spans: Spans) -> Spans:
         """Return the spans of a rank; as one where ranks have others."""

@@ -121,7 +121,6 @@ class Section:
     inner : tuple of Inner
     """
 
-    section: Count
     what: Literal["solve", "loop"]
     begin_ns: int
     end_ns: int
@@ -152,6 +151,7 @@ class Section:
     foreign_calls: Count = 0
     other_ns: Mapping[str, Count] = field(default_factory=dict)
     polls: Count = 0
+    between_polls_ns: Count = 0
     load_before: Annotated[float, Meta(ge=0, le=1e9)] = 0.0
     load_after: Annotated[float, Meta(ge=0, le=1e9)] = 0.0
     complete: bool = True
@@ -182,15 +182,14 @@ class End:
     ----------
     mpi_calls : int or None
         MPI calls that the recorder saw.
-    solves_seen, solves_skipped, solves_of_other_prefixes : int
-        Outermost solves of the program, those that were not to be recorded (``--every``,
-        ``--most``), and those of prefixes that were not.
+    solves_seen, solves_of_other_prefixes : int
+        Outermost solves of the program, and those of prefixes that were not to be recorded.
     solves_not_recorded_led : int
-        Of those that were not recorded, the ones of which this is the first rank: a solve of
-        several ranks counts once.
-    marks, marks_in_solves : int
-        Marks of iterations, and those that were not kept: inside a recorded solve, or where options
-        choose solves.
+        Solves that were not to be recorded of which this is the first rank: one of several ranks
+        counts once.
+    marks_in_solves : int
+        Marks of iterations that were not kept: inside a recorded solve, or where options choose
+        solves.
     calls, calls_of_some : mapping
         MPI calls of the program by name. If iterations end at a call: how many of these were not on
         all ranks.
@@ -211,10 +210,8 @@ class End:
     finalized: bool = False
     mpi_calls: Count | None = None
     solves_seen: Count = 0
-    solves_skipped: Count = 0
     solves_of_other_prefixes: Count = 0
     solves_not_recorded_led: Count = 0
-    marks: Count = 0
     marks_in_solves: Count = 0
     calls: Mapping[str, Count] = field(default_factory=dict)
     calls_of_some: Mapping[str, Count] = field(default_factory=dict)

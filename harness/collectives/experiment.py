@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from hindmost.errors import UsageError
 from hindmost.harness import mpi
 from hindmost.harness.campaign import (
@@ -14,8 +16,9 @@ from hindmost.harness.campaign import (
     RecordedRun,
     Report,
     check_count,
+    no_garbage_collection,
 )
-from hindmost.harness.collectives.block import record_block
+from hindmost.harness.collectives.alignment import AlignedCall, Alignment
 from hindmost.harness.collectives.operations import (
     ITEM_BYTES,
     OPERATIONS,
@@ -24,10 +27,15 @@ from hindmost.harness.collectives.operations import (
 from hindmost.harness.live.feed import LiveFeed
 from hindmost.harness.memory import check_memory
 from hindmost.harness.petsc import Parallel
-from hindmost.harness.recorder.library import load
+from hindmost.harness.recorder.library import NS, load
+from hindmost.harness.recorder.recording import Recording, Stretch, rank_run
+from hindmost.harness.runfile.bodies import PHASES, BodyKind, RankBodies
 from hindmost.text import choose
 
 WORKLOAD = "collectives"
+WAIT = PHASES.index("wait")
+TRIES = 4
+"""So many calls are made for each that is wanted, before late ones are kept."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,35 +155,63 @@ class CollectiveCalls:
         """Record the calls of a collective at a size, in buffers made for them; collective."""
         experiment, case = self._experiment, planned.case
         call, _ = case.collective.prepare(self._communicator, case.size // ITEM_BYTES)
-        block = record_block(
-            self._communicator,
-            self._aligning,
-            call,
-            calls=experiment.calls,
-            warmup=experiment.warmup,
-        )
+        stretch = Stretch(self._aligning)
+        assert stretch.clock is not None
+        alignment = Alignment(self._aligning, stretch.clock)
+        with no_garbage_collection():
+            if experiment.warmup:
+                alignment.calls(call, experiment.warmup, experiment.warmup)
+            self._aligning.Barrier()
+            stretch.begin()
+            made = alignment.calls(call, experiment.calls, TRIES * experiment.calls)
+            stretch.end()
+        recording = stretch.recording()
+        kept = sum(each.late for each in made)
         late = (
-            f"{block.late} of {experiment.calls} calls began late on some rank and are kept, "
+            f"{kept} of {experiment.calls} calls began late on some rank and are kept, "
             "because too many did: the machine is busy or has too few cores"
         )
         return RecordedRun(
             name=case.name,
-            rank=block.rank,
-            began=block.began,
+            rank=rank_run([recording], bodies_of(made, recording)),
+            began=stretch.began,
             iterations=experiment.calls,
             restart=1,
-            warnings=(late,) if block.late else (),
+            warnings=(late,) if kept else (),
             spec={
                 "operation": case.collective.name,
                 "bytes": case.size,
                 "calls": experiment.calls,
                 "between": "alignments",
-                "late": block.late,
-                "left_out": block.left_out,
-                "margin_s": block.margin_s,
+                "late": kept,
+                "left_out": alignment.left_out,
+                "margin_s": alignment.margin_ns * NS,
             },
         )
 
     def close(self, report: Report) -> None:
         """Free the communicator on which ranks are aligned."""
         self._aligning.Free()
+
+
+def bodies_of(made: list[AlignedCall], recording: Recording) -> RankBodies:
+    """Return calls as bodies: all of a body is waiting, and what lies between two is a restart.
+
+    In the words of a run file a collective restarts after every body, so that meetings, windows and
+    calls that were left out are in no body, and the parts still sum to the whole.
+    """
+    begin = np.array([call.begin_ns for call in made])
+    end = np.maximum([call.end_ns for call in made], begin + 1)
+    phases = np.zeros((begin.size, len(PHASES)), np.float32)
+    phases[:, WAIT] = (end - begin) * NS
+    return RankBodies(
+        start=recording.clock.since_zero(begin),
+        duration=(end - begin) * NS,
+        phase_duration=phases,
+        position=np.zeros(begin.size, np.int32),
+        kind=np.full(begin.size, BodyKind.REGULAR, np.uint8),
+        restart_duration=(begin[1:] - end[:-1]) * NS,
+        lead_in_s=float(begin[0] - recording.begin_ns) * NS,
+        lead_out_s=float(recording.end_ns - end[-1]) * NS,
+        solve_time_s=float(recording.end_ns - recording.begin_ns) * NS,
+    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -20,7 +19,6 @@ from hindmost.harness.recorder.bodies import (
     generic_marked,
 )
 from hindmost.harness.recorder.pattern import Marked
-from hindmost.harness.recorder.petsc_recorder import libpetsc
 from hindmost.harness.recorder.recording import Recording, rank_run
 from hindmost.harness.runfile.bodies import PHASES, BodyKind, RankBodies
 from hindmost.harness.runfile.contents import Edges, RankRun
@@ -337,13 +335,6 @@ def incoming_edges(matrix: Any, rank: int, scalar_bytes: int) -> Edges:
     )
 
 
-PC_FAILURES = {
-    1: "a zero pivot in the structure of the matrix",
-    2: "a zero pivot",
-    3: "not enough memory for the factorisation",
-    6: "the preconditioner of a block failed, as by a zero pivot",
-}
-"""PETSc's numbers of what can go wrong in a preconditioner."""
 NOT_FINITE = "the residual of the solution is not finite (NaN or infinity)"
 
 
@@ -358,21 +349,11 @@ def converged_reason(ksp: Any) -> str:
 
 def why_nothing(ksp: Any) -> str:
     """Say why a solver did no iteration, and what to do."""
-    reason, failed = converged_reason(ksp), pc_failure(ksp.getPC())
+    reason = converged_reason(ksp)
     if reason.startswith("CONVERGED"):
         return f"({reason}). Choose a smaller --rtol, or a harder problem."
-    cause = f"{reason}: {failed}" if failed else with_cause(reason)
+    cause = with_cause(reason)
     return f"({cause}). Choose another preconditioner (-- -pc_type) or solver, or another matrix."
-
-
-def pc_failure(pc: Any) -> str:
-    """Return what went wrong in a preconditioner; empty if nothing did."""
-    failed = ctypes.c_int(0)
-    get = libpetsc().PCGetFailedReason
-    get.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
-    if get(pc.handle, ctypes.byref(failed)):
-        return ""
-    return PC_FAILURES.get(failed.value, "")
 
 
 def norm_type(ksp: Any) -> str:

@@ -11,7 +11,7 @@ import ast
 import bisect
 import re
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -28,6 +28,8 @@ except ImportError:  # loops are then those that the order of calls shows
 NOT_THE_PROGRAM = re.compile(r"/mpi4py/|/(libc|ld-linux)[-.][^/]*$")
 """Modules between a program and MPI, or before it, whose loops are none of the program's."""
 _LOAD, _NOTE, _BUILD_ID = 1, 4, 3
+NO_RETURN = -1
+"""In place of where a jump leads: nowhere, it ends the program."""
 _MACHINES = {62: "x86", 183: "arm64"}
 
 
@@ -43,6 +45,17 @@ class Function(Protocol):
     def target(self, place: int) -> int | None:
         """Return where the function begins that is called there; None if that is not known."""
 
+    def must_make(self, places: Collection[int], header: int | None = None) -> bool:
+        """Tell whether each iteration of a loop makes one of some calls.
+
+        Parameters
+        ----------
+        places : collection of int
+            Of the calls.
+        header : int or None
+            Of the loop; None for each call of the function.
+        """
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compiled:
@@ -55,11 +68,14 @@ class Compiled:
     graph : FlowGraph
     targets : dict of int to int
         By return address, what is called.
+    ends : set of int
+        Blocks that return, or jump into another function; not those that end the program.
     """
 
     leaders: list[int]
     graph: FlowGraph
     targets: dict[int, int]
+    ends: set[int]
 
     def block(self, place: int) -> int:
         """Return the block with the call that returns to a place."""
@@ -78,6 +94,23 @@ class Compiled:
         """Return the function that the call before a place calls."""
         return self.targets.get(place)
 
+    def must_make(self, places: Collection[int], header: int | None = None) -> bool:
+        """Tell whether no way through a loop, or the function, avoids some calls."""
+        known = self.graph.successors
+        seen = {self.block(place) for place in places}
+        begin = 0 if header is None else self.leaders.index(header)
+        inside = range(len(known)) if header is None else self.graph.loops[begin]
+        waiting = [begin]
+        while waiting:
+            block = waiting.pop()
+            if block in seen:
+                continue
+            seen.add(block)
+            if (begin in known[block]) if header is not None else block in self.ends:
+                return False
+            waiting += [to for to in known[block] if to in inside]
+        return True
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interpreted:
@@ -90,6 +123,9 @@ class Interpreted:
     """
 
     loops: tuple[tuple[int, int], ...]
+    straight: Mapping[int | None, Collection[int]] | None = None
+    """By the first line of a loop, None for the function: lines that each iteration goes through.
+    None where the function is none of the program's, so whoever calls it means MPI."""
 
     def nest(self, place: int) -> tuple[int, ...]:
         """Return the loops around a call, by their first lines."""
@@ -105,6 +141,12 @@ class Interpreted:
 
     def target(self, place: int) -> None:
         """Return nothing: Python has no jump into another function."""
+
+    def must_make(self, places: Collection[int], header: int | None = None) -> bool:
+        """Tell whether one of some calls is on a line that each iteration goes through."""
+        return self.straight is None or any(
+            line_of(place) in self.straight.get(header, ()) for place in places
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,9 +184,16 @@ class Unseen:
     def target(self, place: int) -> None:
         """Return nothing."""
 
+    def must_make(self, places: Collection[int], header: int | None = None) -> bool:
+        """Return that this is not known."""
+        return False
+
 
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 LOOPS = (ast.For, ast.While, ast.AsyncFor)
+LEAVES = (ast.Return, ast.Break, ast.Continue, ast.Raise)
+AVOIDS = (*LOOPS, *COMPREHENSIONS, ast.If, ast.IfExp, ast.BoolOp, ast.Try, ast.Match)
+"""Parts of Python that may pass over what is in them."""
 
 
 def python_loops(file: str, name: str, first_line: int) -> Interpreted:
@@ -152,7 +201,7 @@ def python_loops(file: str, name: str, first_line: int) -> Interpreted:
     try:
         tree: ast.AST = ast.parse(Path(file).read_bytes())
     except (OSError, SyntaxError, ValueError):
-        return Interpreted(loops=())
+        return Interpreted(loops=(), straight={})
     loops: list[ast.stmt | ast.expr] = []
     if name != "<module>":
         functions = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, *COMPREHENSIONS)
@@ -162,12 +211,29 @@ def python_loops(file: str, name: str, first_line: int) -> Interpreted:
             if isinstance(node, functions) and first_line in _first_lines(node)
         ]
         if not inside:
-            return Interpreted(loops=())
+            return Interpreted(loops=(), straight={})
         tree = inside[0]
         loops = [tree] if isinstance(tree, COMPREHENSIONS) else []
     loops += [node for node in _own_nodes(tree) if isinstance(node, LOOPS)]
     lines = [(each.lineno, each.end_lineno or each.lineno) for each in loops]
-    return Interpreted(loops=tuple(sorted(lines, key=lambda each: (each[0], -each[1]))))
+    return Interpreted(
+        loops=tuple(sorted(lines, key=lambda each: (each[0], -each[1]))),
+        straight={None: set(_straight(tree))}
+        | {each.lineno: set(_straight(each)) for each in loops},
+    )
+
+
+def _straight(tree: ast.AST) -> Iterator[int]:
+    """Yield the lines of a body that control cannot avoid, those inside of no other statement."""
+    body = getattr(tree, "body", [])
+    for node in body if isinstance(body, list) else []:
+        parts = [node, *_own_nodes(node)]
+        if any(isinstance(each, LEAVES) for each in parts):
+            return
+        if isinstance(node, ast.With):
+            yield from _straight(node)
+        elif not any(isinstance(each, AVOIDS) for each in parts):
+            yield from range(node.lineno, (node.end_lineno or node.lineno) + 1)
 
 
 def _first_lines(node: ast.stmt | ast.expr) -> set[int]:
@@ -291,19 +357,22 @@ def blocks_of(
             jumps[following] = (address, target, not always)
             leaders |= {following, *([target] if target is not None else [])}
         elif name.startswith("ret") or name in ("ud2", "hlt", "udf", "brk"):
-            jumps[following] = (address, begin - 1, False)
+            stops = not name.startswith("ret")
+            jumps[following] = (address, NO_RETURN if stops else begin - 1, False)
             leaders.add(following)
     if following == begin:
         return None
     places = sorted(each for each in leaders if begin <= each < end)
     number = {place: at for at, place in enumerate(places)}
     successors: list[list[int]] = [[] for _ in places]
-    by_table = []
+    by_table, ends = [], set()
     for at in range(len(places)):
         behind = places[at + 1] if at + 1 < len(places) else end
         _, target, goes_on = jumps.get(behind, (0, begin - 1, True))
         if behind in jumps and target is None:
             by_table.append(at)
+        elif not goes_on and target not in number and target != NO_RETURN:
+            ends.add(at)
         if target in number:
             successors[at].append(number[target])
         if goes_on and behind in number:
@@ -313,7 +382,16 @@ def blocks_of(
         others = [at for at in range(1, len(places)) if at not in led_to]
         for at in by_table:
             successors[at] += others
-    return Compiled(leaders=places, graph=FlowGraph(successors), targets=targets)
+    return Compiled(leaders=places, graph=FlowGraph(successors), targets=targets, ends=ends)
+
+
+def is_stub(module: Module, address: int) -> bool:
+    """Tell whether there is a jump into another library, by way of its table of functions."""
+    file = elf_file(module)
+    code = b"" if file is None else file.code(address, 16)
+    if file is not None and file.machine == "arm64":
+        return code[:1] == b"\x10" or code[4:5] == b"\x10"  # adrp x16, perhaps behind bti
+    return re.match(rb"(\xf3\x0f\x1e\xfa)?\xf2?\xff\x25", code) is not None
 
 
 def _is_jump(name: str) -> bool:
@@ -366,6 +444,17 @@ class Functions:
     def learn(self, key: tuple[int, int], function: Function) -> None:
         """Take what the order of calls shows of a function without code."""
         self._known[key] = function
+
+    def always_calls(self, frame: int, callee: tuple[int, int] | None) -> bool:
+        """Tell whether the call of a frame always leads to a function, or to MPI if it is None.
+
+        It may lead to another one through a pointer, or if what it calls ends with a jump.
+        """
+        function, (module, _) = self.of(frame), self.key(frame)
+        target = None if function is None else function.target(self.place(frame))
+        if target is None:
+            return isinstance(function, Interpreted)
+        return callee == (module, target) or is_stub(self._contexts.modules[module], target)
 
     def _read(self, frame: int) -> Function | None:
         module, function = self.key(frame)

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+
 FORWARD = -1
 """Control comes there without beginning an iteration of a loop around both."""
 NEVER = -2
@@ -126,42 +128,17 @@ def reverse_postorder(successors: Sequence[Sequence[int]]) -> list[int]:
 
 
 def components(edges: Mapping[int, Collection[int]]) -> Iterable[set[int]]:
-    """Yield the strongly connected components of a graph, by Tarjan's algorithm."""
-    index: dict[int, int] = {}
-    low: dict[int, int] = {}
-    open_: list[int] = []
-    is_open: set[int] = set()
-    for root in edges:
-        if root in index:
-            continue
-        stack: list[tuple[int, Iterator[int]]] = []
+    """Return the strongly connected components of a graph."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
 
-        def enter(node: int, stack: list[tuple[int, Iterator[int]]] = stack) -> None:
-            index[node] = low[node] = len(index)
-            open_.append(node)
-            is_open.add(node)
-            stack.append((node, iter(edges[node])))
-
-        enter(root)
-        while stack:
-            node, rest = stack[-1]
-            following = None
-            for to in rest:
-                if to not in index:
-                    following = to
-                    break
-                if to in is_open:
-                    low[node] = min(low[node], index[to])
-            if following is not None:
-                enter(following)
-                continue
-            stack.pop()
-            if stack:
-                low[stack[-1][0]] = min(low[stack[-1][0]], low[node])
-            if low[node] == index[node]:
-                part: set[int] = set()
-                while node not in part:
-                    last = open_.pop()
-                    is_open.discard(last)
-                    part.add(last)
-                yield part
+    number = {block: at for at, block in enumerate(edges)}
+    pairs = [(number[block], number[to]) for block in edges for to in edges[block]]
+    begins, ends = np.array(pairs, np.int64).reshape(-1, 2).T
+    graph = coo_array((np.ones(begins.size), (begins, ends)), shape=(len(edges), len(edges)))
+    parts: dict[int, set[int]] = {}
+    for block, part in zip(
+        edges, connected_components(graph, connection="strong")[1].tolist(), strict=True
+    ):
+        parts.setdefault(part, set()).add(block)
+    return parts.values()

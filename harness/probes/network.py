@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hindmost.errors import UsageError
 from hindmost.harness.probes.sampling import QUICK, THOROUGH, Effort, Timed, sample
@@ -23,7 +22,8 @@ from hindmost.models.simulation.network import Link
 from hindmost.text import bandwidth, byte_count, seconds
 
 LARGEST_MESSAGE = 4 * 2**20
-LARGEST_REDUCTION = 64 * 2**10
+REDUCTION = 8
+"""Bytes of an allreduce, which solvers and the adaptive kernel sum."""
 
 
 def message_sizes() -> tuple[int, ...]:
@@ -31,11 +31,6 @@ def message_sizes() -> tuple[int, ...]:
     powers = [2**power for power in range(LARGEST_MESSAGE.bit_length())]
     between = (3 * each // 2 for each in powers if 1 < each < LARGEST_MESSAGE)
     return tuple(sorted({0, *powers, *between}))
-
-
-def reduction_sizes() -> tuple[int, ...]:
-    """Return the powers of two, from the size of a double, in bytes."""
-    return tuple(2**power for power in range(3, LARGEST_REDUCTION.bit_length()))
 
 
 def pairs(nodes: Sequence[int]) -> dict[str, tuple[int, int]]:
@@ -95,7 +90,6 @@ def measure_network(
     effort: Effort,
     *,
     messages: Sequence[int] = message_sizes(),
-    reductions: Sequence[int] = reduction_sizes(),
 ) -> NetworkTimes:
     """Time messages and allreduces; collective.
 
@@ -103,7 +97,7 @@ def measure_network(
 
     Parameters
     ----------
-    messages, reductions : sequence of int
+    messages : sequence of int
         Bytes.
 
     Raises
@@ -119,7 +113,7 @@ def measure_network(
     reduced = {}
     for count in rank_counts(communicator.size):
         with among(communicator, list(range(count))) as some:
-            timed = None if some is None else measure_reductions(some, reductions, effort)
+            timed = None if some is None else measure_reductions(some, effort)
         reduced[count] = communicator.bcast(timed)
     return NetworkTimes(ranks=ranks, links=links, reductions=reduced)
 
@@ -164,25 +158,22 @@ def measure_pair(pair: Any, sizes: Sequence[int], effort: Effort) -> tuple[Times
     return sample(pair, one_way, sizes, effort), sample(pair, both_ways, sizes, effort)
 
 
-def measure_reductions(communicator: Any, sizes: Sequence[int], effort: Effort) -> Times:
-    """Time sums of doubles over all ranks; the slowest rank's time counts."""
+def measure_reductions(communicator: Any, effort: Effort) -> Times:
+    """Time the sum of a double over all ranks; the slowest rank's time counts."""
     from mpi4py import MPI
 
-    own: NDArray[np.float64] = np.ones(max(sizes) // 8)
-    total = np.zeros_like(own)
-    mine, slowest = np.zeros(1), np.zeros(1)
+    own, total, mine, slowest = (np.ones(1) for _ in range(4))
 
     def batch(size: int, repeats: int) -> float:
-        part, whole = own[: size // 8], total[: size // 8]
         communicator.Barrier()
         begin = time.perf_counter()
         for _ in range(repeats):
-            communicator.Allreduce(part, whole, op=MPI.SUM)
+            communicator.Allreduce(own, total, op=MPI.SUM)
         mine[0] = (time.perf_counter() - begin) / repeats
         communicator.Allreduce(mine, slowest, op=MPI.MAX)
         return float(slowest[0])
 
-    return sample(communicator, batch, sizes, effort)
+    return sample(communicator, batch, (REDUCTION,), effort)
 
 
 def check(setting: ProbeSetting) -> None:
@@ -197,7 +188,6 @@ def take(setting: ProbeSetting) -> ProbeResult | None:
         QUICK if setting.quick else THOROUGH,
         # Only powers of two if time is short.
         messages=message_sizes()[::2] if setting.quick else message_sizes(),
-        reductions=reduction_sizes()[::3] if setting.quick else reduction_sizes(),
     )
     return described(times) if setting.communicator.rank == 0 else None
 
@@ -224,7 +214,10 @@ def described(times: NetworkTimes) -> ProbeResult:
         ),
     )
     rows = [row for key, fitted in links.items() for row in link_rows(key, fitted)]
-    rows += [reduction_row(*each) for each in times.reductions.items()]
+    rows += [
+        (f"allreduce on {ranks} ranks", f"{seconds(timed[0].median_s)} for {byte_count(REDUCTION)}")
+        for ranks, timed in times.reductions.items()
+    ]
     return ProbeResult(changes={"network": network}, samples=samples, rows=tuple(rows))
 
 
@@ -256,16 +249,6 @@ def link_rows(key: str, fitted: Link) -> list[tuple[str, str]]:
         )
         for piece in fitted.pieces
     ]
-
-
-def reduction_row(ranks: int, timed: Times) -> tuple[str, str]:
-    """Report the shortest and the longest allreduce."""
-    first, last = timed[0], timed[-1]
-    return (
-        f"allreduce on {ranks} ranks",
-        f"{seconds(first.median_s)} for {byte_count(first.size)}, "
-        f"{seconds(last.median_s)} for {byte_count(last.size)}",
-    )
 
 
 NETWORK = ProbeSection(

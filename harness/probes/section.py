@@ -22,18 +22,12 @@ class ProbeSetting:
         Measure for a few seconds only, with coarse results.
     folder : Path
         Where the checkpoint probe writes.
-    cells : tuple of int
-        Cells per rank, for the grind probe.
-    kernel : str
-        ``MODULE:FUNCTION`` whose grind time is measured.
     """
 
     communicator: Any
     nodes: tuple[int, ...]
     quick: bool
     folder: Path
-    cells: tuple[int, ...]
-    kernel: str
 
     @property
     def repeats(self) -> int:

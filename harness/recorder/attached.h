@@ -35,8 +35,8 @@ static struct {
   pid_t pid;
   MPI_Comm own;
   int64_t every, most, memory_bytes, capacity, most_ns; /* most_ns: 0: no limit */
-  int64_t sections, calls, solves, skipped, passed, marks, lost_marks; /* passed: solves of other prefixes */
-  int64_t led; /* of those skipped and passed, the ones of which this is the first rank */
+  int64_t calls, solves, passed, lost_marks; /* passed: solves of other prefixes */
+  int64_t led; /* solves that are not recorded of which this is the first rank */
   double load;
   int64_t load_ns;
   char out[PATH_MAX], folder[PATH_MAX], status[PATH_MAX], only[256], petsc_version[64];
@@ -299,13 +299,10 @@ static void write_end(int finalized, int64_t aborted, int64_t since_ns) {
   if (tables) raw_frame(RAW_POLLS, tables->polls, (chain_count + 1) * sizeof *tables->polls);
   text_add(&text, "{\"finalized\":%s", finalized ? "true" : "false");
   text_number(&text, "clock_ns", now());
-  text_number(&text, "sections", attached.sections);
   text_number(&text, "mpi_calls", attached.calls);
   text_number(&text, "solves_seen", attached.solves);
-  text_number(&text, "solves_skipped", attached.skipped);
   text_number(&text, "solves_of_other_prefixes", attached.passed);
   text_number(&text, "solves_not_recorded_led", attached.led);
-  text_number(&text, "marks", attached.marks);
   text_number(&text, "marks_in_solves", attached.lost_marks);
   add_calls(&text, "calls", calls_passed);
   add_calls(&text, "calls_of_some", calls_of_some);

@@ -104,7 +104,6 @@ static void loop_mark(int64_t t) {
     open_loop();
     t = state->begin_ns;
   }
-  attached.marks++;
   hindmost_next_body();
   keep(t, loop.iterations, 'I', 0, 0, 0);
   state->iteration = loop.iterations++;

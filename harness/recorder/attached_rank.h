@@ -67,17 +67,12 @@ static void add_cpuset(struct text *text) {
 /* The frame that says what runs; written again when PETSc has begun: the last one holds. */
 static void write_program(void) {
   struct text text = {0};
-  char host[256] = "", began[64], library[MPI_MAX_LIBRARY_VERSION_STRING] = "";
-  int size = 0, version = 0, subversion = 0;
+  char host[256] = "", library[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+  int size = 0;
   struct timespec calendar;
-  struct tm utc;
   PMPI_Get_library_version(library, &size);
-  PMPI_Get_version(&version, &subversion);
   gethostname(host, sizeof host - 1);
   clock_gettime(CLOCK_REALTIME, &calendar);
-  int64_t clock_ns = now();
-  gmtime_r(&calendar.tv_sec, &utc);
-  strftime(began, sizeof began, "%Y-%m-%dT%H:%M:%S", &utc);
   if (!command_size) command_size = read_command(command, sizeof command);
   text_add(&text, "{\"version\":2");
   text_number(&text, "rank", attached.rank);
@@ -91,10 +86,8 @@ static void write_program(void) {
   }
   text_add(&text, "]");
   text_string(&text, "mpi_library", library);
-  text_add(&text, ",\"mpi_version\":\"%d.%d\"", version, subversion);
   text_string(&text, "petsc_version", attached.petsc_version);
   text_string(&text, "scalar", attached.scalar);
-  text_number(&text, "real_bytes", attached.real_bytes);
   text_add(&text, ",\"call_names\":[");
   for (int i = 0; i < CALL_COUNT; i++) text_add(&text, "%s\"%s\"", i ? "," : "", hindmost_call_names[i]);
   text_add(&text, "],\"call_classes\":[");
@@ -104,8 +97,6 @@ static void write_program(void) {
   text_number(&text, "cpu", sched_getcpu());
   add_cpuset(&text);
   text_number(&text, "utc_ns", (int64_t)calendar.tv_sec * 1000000000 + calendar.tv_nsec);
-  text_number(&text, "clock_ns", clock_ns);
-  text_add(&text, ",\"began_utc\":\"%s.%06ld+00:00\"", began, calendar.tv_nsec / 1000);
   text_string(&text, "mark_call", marking_call == FIND_CALL ? "auto" : marking_call < 0 ? "" : hindmost_call_names[marking_call]);
   text_number(&text, "mark_nth", marking_nth);
   if (attached.has_only) text_string(&text, "only", attached.only);
@@ -253,7 +244,7 @@ static void attach_arm(MPI_Comm comm, int size) {
 }
 
 static void begin_section(struct text *text, const char *what, double load_before) {
-  text_add(text, "{\"section\":%lld,\"what\":\"%s\"", (long long)attached.sections, what);
+  text_add(text, "{\"what\":\"%s\"", what);
   text_real(text, "load_before", load_before);
   text_real(text, "load_after", load_of_host());
 }
@@ -318,7 +309,6 @@ static void add_counts(struct text *text, int64_t end_ns, int64_t switches, int6
   text_number(text, "switches", switches);
   text_number(text, "core_wait_ns", core_wait_ns);
   text_number(text, "foreign_calls", state->foreign_calls);
-  text_number(text, "unknown_requests", state->unknown_requests);
   text_add(text, ",\"other_ns\":{");
   for (int i = 0; i < CALL_COUNT; i++) {
     int32_t class = hindmost_call_classes[i];
@@ -329,6 +319,7 @@ static void add_counts(struct text *text, int64_t end_ns, int64_t switches, int6
   }
   text_add(text, "}");
   text_number(text, "polls", polls);
+  text_number(text, "between_polls_ns", state->between_polls_ns);
   text_add(text, ",\"complete\":%s", complete ? "true" : "false");
 }
 
@@ -366,5 +357,4 @@ static void end_section(struct text *text, MPI_Comm communicator, int64_t writte
   if (count >= 0) raw_frame(RAW_EDGES, edges, (size_t)count * sizeof edges[0]);
   int32_t from[SOURCES];
   if (count >= 0) raw_frame(RAW_SOURCES, from, (size_t)hindmost_sources(PMPI_Comm_c2f(communicator), from) * sizeof from[0]);
-  attached.sections++;
 }

@@ -108,10 +108,9 @@ static int prefix_is_chosen(void) {
 static int loop_is_open(void);
 
 /* So that each solve that is not recorded counts once, however many ranks take part. */
-static void leave_out(void *ksp, int64_t *count) {
+static void leave_out(void *ksp) {
   MPI_Comm theirs = MPI_COMM_NULL;
   int rank = 0;
-  ++*count;
   if (petsc.PetscObjectGetComm && !petsc.PetscObjectGetComm(ksp, &theirs)) PMPI_Comm_rank(theirs, &rank);
   attached.led += rank == 0;
 }
@@ -122,12 +121,13 @@ static void begin_solve(void *ksp, const void *frame) {
   copy_text(solve.type, sizeof solve.type, text_of(petsc.KSPGetType, ksp));
   copy_text(solve.prefix, sizeof solve.prefix, text_of(petsc.KSPGetOptionsPrefix, ksp));
   if (!prefix_is_chosen()) { /* one inside it may be */
-    leave_out(ksp, &attached.passed);
+    attached.passed++;
+    leave_out(ksp);
     return;
   }
   solve.number = attached.solves++;
   if (awaiting || stretch || loop_is_open() || taken >= attached.most || chosen++ % attached.every) {
-    leave_out(ksp, &attached.skipped);
+    leave_out(ksp);
     solve.skipped_ksp = ksp;
     return;
   }

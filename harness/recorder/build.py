@@ -22,32 +22,7 @@ from hindmost.errors import MissingError
 from hindmost.files import cache_folder, sync_file, sync_folder
 from hindmost.harness.stack import current_stack
 
-SOURCES = tuple(
-    Path(__file__).with_name(name)
-    for name in (
-        "recorder.c",
-        "activities.h",
-        "attached.h",
-        "attached_loops.h",
-        "attached_petsc.h",
-        "attached_rank.h",
-        "attached_solves.h",
-        "calls.h",
-        "clock.h",
-        "contexts.h",
-        "counters.h",
-        "fortran.h",
-        "injection.h",
-        "live.h",
-        "live_line.h",
-        "peers.h",
-        "petsc_events.h",
-        "raw_file.h",
-        "requests.h",
-        "unwind.h",
-        "wrappers.h",
-    )
-)
+SOURCES = (Path(__file__).with_name("recorder.c"), *sorted(Path(__file__).parent.glob("*.h")))
 """The file that is compiled, and what it includes."""
 FLAGS = ("-O2", "-fPIC", "-std=gnu11", "-fno-optimize-sibling-calls")
 

@@ -10,6 +10,8 @@ own doing, and stays between the events.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -60,7 +62,7 @@ def events_of_bodies(
     ----------
     begin, end : int64 array, shape (body,), nanoseconds
     calls : structured array, shape (call,)
-        MPI intervals in the order of time; perhaps with a ``context`` each.
+        MPI intervals in the order of time; perhaps with a ``context`` and a ``function`` each.
     classes : tuple of str
         Of MPI calls, by their number in the records.
     sources : tuple of int
@@ -81,11 +83,19 @@ def events_of_bodies(
         return None, "collectives were completed in another order than they were started"
     call, kind = kinds_of_calls(calls, classes)
     body = body[call]
-    # What a blocking send takes is no work: it may wait for the receiver. It counts to the event
-    # after it in the body, or is like a receipt at the body's end.
+    # What a blocking send takes is no work: it may wait for the receiver. It counts to the message
+    # after it, of the same function if that is sent; else it is like a receipt that needs nobody's.
+    function = np.zeros(call.size, np.int64)
+    if "function" in (calls.dtype.names or ()):
+        function = calls["function"][call]
     real = np.flatnonzero(kind >= 0)
-    follows = np.append(body[real], -1)[np.searchsorted(real, np.arange(kind.size))] == body
-    kind = np.where(kind == BLOCKED, np.where(follows, NO_EVENT, EventKind.RECEIVE), kind)
+    after = np.append(real, 0)[np.searchsorted(real, np.arange(kind.size))]
+    goes_on = (after > np.arange(kind.size)) & (body[after] == body)
+    goes_on &= (kind[after] == EventKind.RECEIVE) | (
+        (kind[after] == EventKind.SEND) & (function[after] == function)
+    )
+    blocked = kind == BLOCKED
+    kind = np.where(blocked, np.where(goes_on, NO_EVENT, EventKind.RECEIVE), kind)
     # Further events of a call take no time.
     more = np.zeros(call.size, np.bool_)
     more[1:] = call[1:] == call[:-1]
@@ -124,35 +134,27 @@ def events_of_bodies(
     kinds[body_of, number] = kind_of
     works[body_of, number] = ((ends - since) - spent_in) * NS
     durations[body_of, number] = spent_in * NS
-    group = None
+    known: dict[str, NDArray[Any]] = {}
     named, receipt = (calls["flags"][call] & Flag.GROUP) != 0, kind == EventKind.RECEIVE
     if (grouped := named & ~np.isin(kind, (NO_EVENT, *MERGED))).any():
         at = event[grouped]
-        group = np.full(shape, NO_GROUP, np.int32)
-        group[body_of[at], number[at]] = calls["count"][call[grouped]]
-    needs = None
-    if sources and (named & receipt).any():
+        known["group"] = np.full(shape, NO_GROUP, np.int32)
+        known["group"][body_of[at], number[at]] = calls["count"][call[grouped]]
+    if ((named | blocked) & receipt).any():
         # All calls of a receipt must say whose messages they need.
         of = np.where(kind_of == EventKind.RECEIVE, 0, -1).astype(np.int32)
-        said = np.where(named, calls["count"][call], -1).astype(np.int32)
+        said = np.where(named, calls["count"][call], -1)
+        said = np.where(blocked, 0, said).astype(np.int32)
         np.bitwise_or.at(of, event[receipt], said[receipt])
-        needs = np.full(shape, -1, np.int32)
-        needs[body_of, number] = np.where(of >> len(sources) == 0, of, -1)
-    context = None
+        known["needs"] = np.full(shape, -1, np.int32)
+        known["needs"][body_of, number] = np.where(of >> len(sources) == 0, of, -1)
     if "context" in (calls.dtype.names or ()):
         at, of = np.flatnonzero(kind != NO_EVENT)[::-1], np.zeros(body_of.size, np.uint32)
         of[event[at]] = calls["context"][call[at]]  # that of its first call comes last
-        context = np.zeros(shape, np.uint32)
-        context[body_of, number] = of
-    return RankEvents(
-        kind=kinds,
-        work=works,
-        duration=durations,
-        group=group,
-        needs=needs,
-        sources=sources,
-        context=context,
-    ), ""
+        known["context"] = np.zeros(shape, np.uint32)
+        known["context"][body_of, number] = of
+    found = RankEvents(kind=kinds, work=works, duration=durations, sources=sources, **known)
+    return found, ""
 
 
 def among(

@@ -1,7 +1,6 @@
 """Injected noise: laws of detours that ranks take on purpose while they are recorded.
 
-`hindmost.models.laws.noise_law` says how a law is written. ``injection.h`` takes the detours;
-`planned_ns` repeats its draws.
+`hindmost.models.laws.noise_law` says how a law is written. ``injection.h`` takes the detours.
 """
 
 from __future__ import annotations
@@ -203,29 +202,6 @@ def draws(stream: int, numbers: NDArray[np.int64]) -> NDArray[np.float64]:
         z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
         z ^= z >> np.uint64(31)
     return np.asarray((z >> np.uint64(11)).astype(np.float64) * 2.0**-53)
-
-
-def planned_ns(injection: RankInjection, iterations: int) -> NDArray[np.int64]:
-    """Return the lengths of the detours of the first iterations, 0 for none.
-
-    A recorded detour is never shorter; it is longer by what a clock, a sleep or another process
-    adds. Detours on a clock depend on how long iterations take, so they are not planned.
-
-    Returns
-    -------
-    int64 array, shape (iteration,), nanoseconds
-        Exact but for rounding to a nanosecond.
-    """
-    number = np.arange(iterations, dtype=np.int64)
-    if injection.law is Law.NONE:
-        return np.zeros(iterations, np.int64)
-    if injection.law is Law.TIMED:
-        raise UsageError("Detours on a clock are not planned: they depend on the run.")
-    taken = draws(injection.stream, 2 * number) < injection.probability
-    length = np.full(iterations, float(injection.length_ns))
-    if injection.law is Law.EXPONENTIAL:
-        length *= -np.log1p(-draws(injection.stream, 2 * number + 1))
-    return np.where(taken | (injection.probability >= 1.0), length, 0.0).astype(np.int64)
 
 
 def read_law(text: str) -> Injection:

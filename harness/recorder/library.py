@@ -34,8 +34,8 @@ letter names (> 0).
 or, by these, a rank.
 """
 
-NOTED = np.dtype([*RECORD.descr, ("context", "u4")])
-"""The same with the number of its call context, 0 where that is not known."""
+NOTED = np.dtype([*RECORD.descr, ("context", "u4"), ("function", "i8")])
+"""The same with its call context and the function that makes the call, 0 where not known."""
 
 SOLVE_END = ctypes.CFUNCTYPE(None)
 """What the recorder calls when the solve that it waited for has ended."""
@@ -164,6 +164,7 @@ HEAD = [
     ("phase_ns", "i8", len(PHASES)),
     ("foreign_calls", "i8"),
     ("unknown_requests", "i8"),
+    ("between_polls_ns", "i8"),
 ]
 """The counters that do not depend on the number of MPI calls that are known."""
 

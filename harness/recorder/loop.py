@@ -46,8 +46,6 @@ from hindmost.harness.solo import Solo
 from hindmost.output import warn
 from hindmost.text import named_ranks
 
-MOST_RAISED = 100
-"""Iterations that raised that the file names; a sentence names the first five."""
 PIECE = 1 << 22
 """Records of a piece of memory, at least: 100 MB, of which only what is used is taken."""
 MOST_RECORDS = 1 << 24
@@ -213,7 +211,7 @@ class LoopRecorder:
         """Write the run file; collective."""
         communicator, notes = self._communicator, self._notes
         finished = communicator.allgather(notes.numbers)
-        raised, why = missing_iterations(finished, communicator.allgather(notes.raised))
+        why = missing_iterations(finished, communicator.allgather(notes.raised))
         calls, whole, lost = no_records(), notes.numbers, 0
         if self._records is not None:
             calls, lost = self._records.calls(), self._records.lost
@@ -236,7 +234,7 @@ class LoopRecorder:
         every = communicator.allgather(list(self._names))
         names = list(dict.fromkeys(name for own in every for name in own))[len(PHASES) :]
         run = self._rank_run(recording, kept, names)
-        lacks = {"failure": why, "raised": raised} if why else {}
+        lacks = {"failure": why} if why else {}
         write_run_as(self._name, self._header(len(kept), lacks, lost), [[run]], communicator)
 
     def _counts(self) -> dict[str, Any]:
@@ -248,6 +246,7 @@ class LoopRecorder:
             "call_classes": state.call_classes,
             "foreign_calls": int(state["foreign_calls"]),
             "polls": state.polls(),
+            "between_polls_s": float(state["between_polls_ns"]) * NS,
             "sources": () if self._records is None else self._records.sources(self._communicator),
             "other_s": dict(zip(state.call_names, (state["other_ns"] * NS).tolist(), strict=True)),
         }
@@ -337,10 +336,8 @@ class LoopNotes:
         return np.append(np.array(self.begins)[at], self.ends[at[-1]])
 
 
-def missing_iterations(
-    finished: list[list[int]], raised_on: list[dict[int, str]]
-) -> tuple[list[Json], str]:
-    """Return which iterations are not in the file, and why.
+def missing_iterations(finished: list[list[int]], raised_on: list[dict[int, str]]) -> str:
+    """Say which iterations are not in the file, and why; empty if all are.
 
     Parameters
     ----------
@@ -349,35 +346,20 @@ def missing_iterations(
     raised_on : list of dict of int to str
         Iterations that raised on each rank, and the errors.
 
-    Returns
-    -------
-    list of dict
-        Number, ranks and errors of those that raised, as the header keeps them.
-    str
-        Why iterations are missing; empty if none is.
     """
-    raised: list[Json] = [
-        {
-            "iteration": number,
-            "ranks": [rank for rank, each in enumerate(raised_on) if number in each],
-            "errors": sorted({each[number] for each in raised_on if number in each}),
-        }
-        for number in sorted(set().union(*raised_on))
-    ]
-    clauses = [
-        f"iteration {each['iteration']} raised {', '.join(each['errors'])} on "
-        f"{named_ranks(each['ranks'], len(raised_on))}"
-        for each in raised[:5]
-    ]
-    if len(raised) > 5:
-        clauses.append(f"{len(raised) - 5} further iterations raised")
+    clauses = []
+    for number in sorted(set().union(*raised_on)):
+        ranks = [rank for rank, each in enumerate(raised_on) if number in each]
+        errors = ", ".join(sorted({raised_on[rank][number] for rank in ranks}))
+        clauses.append(
+            f"iteration {number} raised {errors} on {named_ranks(ranks, len(raised_on))}"
+        )
+    if len(clauses) > 5:
+        clauses[5:] = [f"{len(clauses) - 5} further iterations raised"]
     begun = [len(done) + len(each) for done, each in zip(finished, raised_on, strict=True)]
     if min(begun) < max(begun):
         clauses.append(f"the ranks began {min(begun)} to {max(begun)} iterations")
-    sentence = ""
-    if clauses:
-        sentence = f"{'; '.join(clauses)}; iterations that all ranks finished are kept"
-    return raised[:MOST_RAISED], sentence
+    return "; ".join([*clauses, "iterations that all ranks finished are kept"] if clauses else [])
 
 
 class LoopRecords:

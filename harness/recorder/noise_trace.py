@@ -2,8 +2,7 @@
 
 - LogGOPSim: two columns of whole nanoseconds, no header.
 - Netgauge's selfish benchmark, and Argonne's: two columns whose header names the unit,
-  ``# Time [ns]	selfish duration [ns]`` or ``# start[usec] duration[usec]``. Netgauge also says how
-  long it measured.
+  ``# Time [ns]	selfish duration [ns]`` or ``# start[usec] duration[usec]``.
 - Netgauge's fixed work quanta (FWQ): number and duration of every quantum.
 - IBM's osnoise with ``-d``: binary, for every rank the seconds of every computation and step.
 
@@ -158,7 +157,6 @@ def detours_of(rank: dict[str, Any], about: str) -> Lane:
 
 UNITS_NS = {"ns": 1.0, "us": 1e3, "usec": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9}
 UNIT = re.compile(r"\[(ns|us|usec|µs|ms|s)\]")
-PERIOD = re.compile(r"# Measurement period: (\d+(?:\.\d+)?) s\s*")
 NUMBER = re.compile(r"\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
 LEAST_ROWS = 2
 USUAL, MIDDLE = 0.1, 0.5
@@ -202,12 +200,6 @@ def columns_of(text: str, about: str) -> Lane:
             "both in nanoseconds?"
         )
     last_ns = int(start[-1] + length[-1])
-    said = [float(found[1]) for line in comments if (found := PERIOD.fullmatch(line))]
-    if said and not 0.9 * last_ns - 1e7 <= 1e9 * said[0] <= 1.1 * last_ns + 1e7:
-        raise DataError(
-            f"{about}: its detours go on for {last_ns * 1e-9:g} s, and its header speaks of "
-            f"{said[0]:g} s: is the unit of the columns right?"
-        )
     gap = int((int(start[-1]) - int(length[:-1].sum())) // (start.size - 1))
     return start, length, last_ns + max(gap, 1)
 

@@ -100,6 +100,7 @@ struct state {
   int64_t phase_ns[PHASES];         /* running totals */
   int64_t foreign_calls;            /* MPI calls of threads that are not recorded */
   int64_t unknown_requests;         /* completed, of unknown purpose */
+  int64_t between_polls_ns;         /* from calls that found nothing to the next one, without other calls */
   int64_t call_count[CALL_COUNT];   /* of each MPI call */
   int64_t other_ns[CALL_COUNT];     /* unclassified time of each MPI call */
 };
@@ -129,15 +130,19 @@ static inline void keep(int64_t begin_ns, int64_t end_ns, int32_t what, int phas
   records[at] = (struct record){begin_ns, end_ns, what, (int8_t)phase, (uint8_t)flags, (uint16_t)count};
 }
 
-static int64_t idle_record = -1; /* record of a call that found nothing; the next such call extends it */
+/* Record of a call that found nothing, which the next such call extends, and when that call ended. */
+static int64_t idle_record = -1, idle_end_ns;
 
-/* Adds the time of a call that found nothing to the previous record if that is of the same kind: a
- * polling loop leaves one record. */
-static inline int extend(int64_t spent_ns, int32_t what, int phase) {
-  if (idle_record < 0 || idle_record != state->seen - 1 || idle_record >= state->capacity) return 0;
+/* Adds the time of a call that found nothing to the previous record if that is of such a call, too: a
+ * polling loop leaves one record, also where it asks for several things in turn. */
+static inline int extend(int64_t begin_ns, int64_t end_ns, int phase) {
+  if (idle_record < 0 || idle_record != state->seen - 1) return 0;
+  state->between_polls_ns += begin_ns - idle_end_ns;
+  idle_end_ns = end_ns;
+  if (idle_record >= state->capacity) return 1;
   struct record *last = &records[idle_record];
-  if (last->what != what || last->phase != phase) return 0;
-  last->end_ns += spent_ns;
+  if (last->phase != phase) return 0;
+  last->end_ns += end_ns - begin_ns;
   return 1;
 }
 
@@ -219,7 +224,7 @@ static void keep_status(void) {}
 /* Forgets what the last stretch has counted, and the calls that it left open. */
 static void clear_stretch(void) {
   state->seen = marks_seen = 0;
-  state->foreign_calls = state->unknown_requests = 0;
+  state->foreign_calls = state->unknown_requests = state->between_polls_ns = 0;
   idle_record = -1;
   forget_peers();
   halo_depth = mpi_depth = 0;

@@ -55,6 +55,8 @@ class Recording:
         MPI calls of other threads during the solve, which were not recorded.
     polls : int
         Calls of a loop that ask whether a message or request is there, without waiting for it.
+    between_polls_s : float
+        Time from such calls that found nothing to the next one, without other calls between.
     lost : int
         Records for which there was no room.
     iterations : int
@@ -89,6 +91,7 @@ class Recording:
     counts: NDArray[np.int64] = field(default_factory=lambda: np.empty((0, 2), np.int64))
     foreign_calls: int = 0
     polls: int = 0
+    between_polls_s: float = 0.0
     lost: int = 0
     iterations: int = 0
     other_s: dict[str, float] = field(default_factory=dict)
@@ -193,6 +196,7 @@ def rank_run(
         core_wait_s=sum(each.core_wait_s for each in recordings),
         foreign_calls=sum(each.foreign_calls for each in recordings),
         polls=sum(each.polls for each in recordings),
+        between_polls_s=sum(each.between_polls_s for each in recordings),
         cpu=first.cpu,
         cpuset=first.cpuset,
         host=first.host,

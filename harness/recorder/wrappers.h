@@ -35,8 +35,8 @@ static inline void finish(int64_t begin_ns, int64_t end_ns, enum call call, enum
   if (flags & INCOMPLETE && record_contexts) tables->polls[context_now]++;
   if (!(flags & INCOMPLETE))
     keep(begin_ns, end_ns, -1 - (int32_t)call, phase, flags, count);
-  else if (!extend(end_ns - begin_ns, -1 - (int32_t)call, phase)) {
-    idle_record = state->seen;
+  else if (!extend(begin_ns, end_ns, phase)) {
+    idle_record = state->seen, idle_end_ns = end_ns;
     keep(begin_ns, end_ns, -1 - (int32_t)call, phase, flags, count);
   }
   mpi_depth--;

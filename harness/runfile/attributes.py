@@ -72,6 +72,9 @@ class LoopSeen(TypedDict):
         How many loops that iterate are around it.
     iterations : int
         The fewest on any rank.
+    at_least : bool
+        Whether there may be more of them: no call of MPI needs to lie between two of them. Not in
+        files of earlier versions.
     seconds : float
         Of an iteration in the mean, on the rank where the loop takes least.
     share : float
@@ -82,6 +85,7 @@ class LoopSeen(TypedDict):
     role: str
     depth: Count
     iterations: Count
+    at_least: NotRequired[bool]
     seconds: Amount
     share: Amount
 
@@ -164,6 +168,7 @@ class Spec(TypedDict, total=False):
     unknowns: Amount | None
     repeat: Count
     petsc_options: list[str]
+    between_polls_s: Amount
     between: str
     injected: str
     failure: str | None

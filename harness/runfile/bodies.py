@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -69,6 +70,15 @@ class BodyKind(IntEnum):
     REPLACEMENT = 3
 
 
+PADDING = {"kind": 0, "work": 0, "duration": 0, "group": NO_GROUP, "needs": -1, "context": 0}
+"""The arrays of `RankEvents`, and their values where there is no event, or nothing is known."""
+
+
+def nothing_known(name: str) -> NDArray[Any]:
+    """Return what stands for an array of events of which nothing is known: shape (1, 1)."""
+    return np.full((1, 1), PADDING[name], np.uint32 if name == "context" else np.int32)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankEvents:
     """The events of the bodies of one rank.
@@ -80,43 +90,47 @@ class RankEvents:
     work : float32 array, shape (body, event), seconds
         Own work since the previous event, or since the start of the body.
     duration : float32 array, shape (body, event), seconds
-    group : int32 array, shape (body, event), or None
+    group : int32 array, shape (body, event)
         The rank that stands for those that take part in a collective: its root, or any of them if
-        it is over some ranks only; `NO_GROUP` for other events. None: all events are such.
-    needs : int32 array, shape (body, event), or None
+        it is over some ranks only; `NO_GROUP` for other events.
+    needs : int32 array, shape (body, event)
         Whose messages a receipt needs: bit i for ``sources[i]``; -1, as for other events, where
-        that is not known. None: it never is.
+        that is not known.
     sources : tuple of int
         Ranks; -1 for one that takes no part.
-    context : uint32 array, shape (body, event), or None
+    context : uint32 array, shape (body, event)
         Context of the first call of each event, by the run's `CallContexts`; 0 where it is not
-        known. None: none is.
+        known.
     """
 
     kind: NDArray[np.uint8]
     work: NDArray[np.float32]
     duration: NDArray[np.float32]
-    group: NDArray[np.int32] | None = None
-    needs: NDArray[np.int32] | None = None
+    group: NDArray[np.int32] = field(default_factory=partial(nothing_known, "group"))
+    needs: NDArray[np.int32] = field(default_factory=partial(nothing_known, "needs"))
     sources: tuple[int, ...] = ()
-    context: NDArray[np.uint32] | None = None
+    context: NDArray[np.uint32] = field(default_factory=partial(nothing_known, "context"))
+
+    def __post_init__(self) -> None:
+        """Give all arrays their shape; what is not known takes no memory."""
+        for name in ("group", "needs", "context"):
+            whole = np.broadcast_to(getattr(self, name), self.kind.shape)
+            object.__setattr__(self, name, whole)
+
+    def arrays(self) -> dict[str, Any]:
+        """Return its arrays by name."""
+        return {name: getattr(self, name) for name in PADDING}
+
+    def knows(self, name: str) -> bool:
+        """Tell whether an array says anything of any event."""
+        return bool((getattr(self, name) != PADDING[name]).any())
 
     def first(self, bodies: int) -> RankEvents:
         """Return the events of the first bodies."""
-        return replace(
-            self,
-            kind=self.kind[:bodies],
-            work=self.work[:bodies],
-            duration=self.duration[:bodies],
-            group=None if self.group is None else self.group[:bodies],
-            needs=None if self.needs is None else self.needs[:bodies],
-            context=None if self.context is None else self.context[:bodies],
-        )
+        return replace(self, **{name: each[:bodies] for name, each in self.arrays().items()})
 
-    def needs_by(self, sources: Sequence[int]) -> NDArray[np.int32] | None:
+    def needs_by(self, sources: Sequence[int]) -> NDArray[np.int32]:
         """Return whose messages receipts need, bit i for another list of ranks."""
-        if self.needs is None:
-            return None
         found = np.zeros(self.needs.shape, np.int32)
         known = self.needs >= 0
         for bit, rank in enumerate(self.sources):

@@ -10,16 +10,21 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import islice, repeat
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.harness.runfile.bodies import DIFFERENT, NO_GROUP, PART, RankBodies, RankEvents
+from hindmost.harness.runfile.bodies import (
+    DIFFERENT,
+    PADDING,
+    PART,
+    RankBodies,
+    RankEvents,
+)
 from hindmost.harness.runfile.contents import Edges
-from hindmost.harness.solo import of_all
 from hindmost.models.events import MOST_PENDING, EventKind
 
 if TYPE_CHECKING:
@@ -80,9 +85,9 @@ class EventsSeen:
         elif len(kind) == len(self.first):
             self.differ |= unlike(kind, self.first)
         self.width = max(self.width, kind.shape[1])
-        self.grouped |= events.group is not None
-        self.sourced |= events.needs is not None
-        self.in_context |= events.context is not None
+        self.grouped |= events.knows("group")
+        self.sourced |= events.knows("needs")
+        self.in_context |= events.knows("context")
 
     @classmethod
     def of(cls, ranks: Iterable[RankBodies]) -> EventsSeen:
@@ -109,8 +114,6 @@ class CommonEvents:
     sources : list of list of int, or None
         Of each rank of this process, from whom it receives, if any rank knows whose messages its
         receipts need.
-    kept : int array, shape (rank,), or None
-        See `common_events`.
     """
 
     kind: NDArray[np.uint8]
@@ -119,65 +122,23 @@ class CommonEvents:
     grouped: bool
     in_context: bool
     sources: list[list[int]] | None = None
-    kept: NDArray[np.integer[Any]] | None = None
 
-    def in_sequence(self, rank: int, events: RankEvents) -> RankEvents:
+    def of(self, rank: int, events: RankEvents) -> RankEvents:
         """Return the events of a rank of this process at their places."""
-        shape, width = self.kind.shape, self.kind.shape[1]
-        group, needs, context = events.group, None, events.context
+        arrays = events.arrays()
         if self.sources is not None:
-            needs = events.needs_by(self.sources[rank])
-            needs = np.full(events.kind.shape, -1, np.int32) if needs is None else needs
-        if group is None and self.grouped:
-            group = np.full(shape, NO_GROUP, np.int32)
-        if context is None and self.in_context:
-            context = np.zeros(shape, np.uint32)
-        if not self.rows.size and events.kind.shape == shape:
-            return replace(events, group=group, needs=needs, context=context)
-        found = RankEvents(
-            kind=self.kind,
-            work=widened(events.work, width),
-            duration=widened(events.duration, width),
-            group=None if group is None else widened(group, width, NO_GROUP),
-            needs=None if needs is None else widened(needs, width, -1),
-            context=None if context is None else widened(context, width),
-        )
+            arrays["needs"] = events.needs_by(self.sources[rank])
+        if self.rows.size or events.kind.shape != self.kind.shape:
+            width = self.kind.shape[1]
+            arrays = {name: widened(each, width, PADDING[name]) for name, each in arrays.items()}
         places = self.places[rank] if self.rows.size else ()
         for row, place in zip(self.rows, places, strict=True):
             nobody = np.where(self.kind[row] == EventKind.RECEIVE, 0, -1)  # it receives nothing
-            for values, before, none in (
-                (found.work, events.work, 0.0),
-                (found.duration, events.duration, 0.0),
-                (found.group, group, NO_GROUP),
-                (found.needs, needs, nobody),
-                (found.context, context, 0),
-            ):
-                if values is not None and before is not None:
-                    values[row] = none
-                    values[row, place] = before[row, : len(place)]
-        return found
-
-    def of(self, rank: int, events: RankEvents) -> RankEvents:
-        """Return the events of a rank of this process as a run file has them."""
-        found = self.in_sequence(rank, events)
-        if found.group is None or self.kept is None:
-            return found
-        at, kept = self.columns(found.group), self.kept
-        group = np.where(kept[at] == found.group, at, NO_GROUP).astype(np.int32)
-        return replace(found, group=group)
-
-    def columns(self, group: NDArray[np.int32]) -> NDArray[np.intp]:
-        """Return the column in which each rank stands, or would, if only some are kept."""
-        assert self.kept is not None
-        return np.minimum(np.searchsorted(self.kept, group), self.kept.size - 1)
-
-    def loses_roots(self, rank: int, events: RankEvents) -> bool:
-        """Tell whether a rank waits for one that is not kept; nobody waits for a root."""
-        found = self.in_sequence(rank, events)
-        if found.group is None or self.kept is None:
-            return False
-        lost = (found.group != NO_GROUP) & (self.kept[self.columns(found.group)] != found.group)
-        return bool((lost & np.isin(found.kind, (EventKind.REDUCE, EventKind.POST))).any())
+            for name, values in arrays.items():
+                before = values[row, : len(place)].copy()
+                values[row] = nobody if name == "needs" else PADDING[name]
+                values[row, place] = before
+        return RankEvents(**arrays | {"kind": self.kind})
 
 
 def common_events(
@@ -211,6 +172,9 @@ def common_events(
     if any(lacking for lacking, _ in whys):
         return None, next((why for _, why in whys if why), "")
     assert seen.first is not None  # no rank lacks its events
+    grouped = any(communicator.allgather(seen.grouped))
+    if grouped and communicator.bcast(kept is not None):
+        return None, PART  # ranks of the groups are not in the file
     width = max(communicator.allgather(seen.width))
     mark = (bool(seen.differ.any()), seen.first.shape, zlib.crc32(seen.first.tobytes()))
     first, rows = seen.first, np.empty(0, np.intp)
@@ -229,7 +193,6 @@ def common_events(
     for row, sequence in zip(rows, sequences, strict=True):
         kind[row] = 0
         kind[row, : len(sequence)] = sequence
-    grouped = any(communicator.allgather(seen.grouped))
     found = CommonEvents(
         kind=kind,
         rows=rows,
@@ -237,16 +200,7 @@ def common_events(
         grouped=grouped,
         in_context=any(communicator.allgather(seen.in_context)),
         sources=sources_here(seen, edges, communicator, kept),
-        kept=communicator.bcast(kept) if grouped else None,
     )
-    if found.kept is not None:
-        lost = [
-            found.loses_roots(at, each.events)
-            for at, each in enumerate(ranks())
-            if each.events is not None
-        ]
-        if any(of_all(communicator, lost)):
-            return None, PART
     if most_pending(kind) > MOST_PENDING:
         return None, f"over {MOST_PENDING} collectives were under way at once"
     return found, ""

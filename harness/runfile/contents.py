@@ -96,7 +96,7 @@ class Header:
             return self.calls_of_iteration
         doubt = "" if loop["by_code"] else ", by the order of calls"
         few = ", few iterations" if loop["few"] else ""
-        return f"loop {loop['name']}, {percent(loop['share'], 0)} of the time{few}{doubt}"
+        return f"loop {loop['name']}{few}{doubt}"
 
     def loops(self, *, every: bool = False) -> list[str]:
         """Return the loops of an attached program in words, those with most of the time first.
@@ -115,7 +115,10 @@ class Header:
             role = ROLES.get(loop["role"], "")
             if every or (role and loop["role"] != "measured"):
                 times = f"{loop['iterations']:,} x {seconds(loop['seconds'])}"
-                share = f"{percent(loop['share'], 0)} of the time" if every else ""
+                if loop.get("at_least"):
+                    times = f"at least {loop['iterations']:,} x"
+                said = every and loop["role"] != "measured"  # of which the run says more
+                share = f"{percent(loop['share'], 0)} of the time" if said else ""
                 about = ", ".join(filter(None, (share, role)))
                 name = f"{'  ' * loop['depth'] if every else ''}{loop['name']}"
                 words.append(f"{name} {times}, {about}" if about else f"{name} {times}")
@@ -273,6 +276,8 @@ class RankRun:
     polls : int
         Calls of a loop of the user's own that ask whether a message or request is there, without
         waiting for it.
+    between_polls_s : float
+        Time from such calls that found nothing to the next one, without other calls between.
     cycles : RankCycles or None
         Counts and predictions of an adaptive run.
     solves : SolveOfBody or None
@@ -298,6 +303,7 @@ class RankRun:
     clock_uncertainty_s: float
     foreign_calls: int = 0
     polls: int = 0
+    between_polls_s: float = 0.0
     cycles: RankCycles | None = None
     solves: SolveOfBody | None = None
     contexts: CallContexts | None = None

@@ -114,6 +114,14 @@ class CallContexts:
         return self.frames[self.start[context] : self.start[context + 1]]
 
     @property
+    def callers(self) -> NDArray[np.int64]:
+        """Where the function begins that calls MPI: shape (context,); 0 where it is not known."""
+        found = np.zeros(self.count, np.int64)
+        here = np.diff(self.start) > 0
+        found[here] = self.function[self.frames[self.start[1:][here] - 1]]
+        return found
+
+    @property
     def known(self) -> bool:
         """Whether any context but 0 is known."""
         return self.count > 1

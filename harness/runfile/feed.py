@@ -19,7 +19,7 @@ import msgspec
 from msgspec import Meta
 
 from hindmost.errors import DataError, NotARunFileError
-from hindmost.files import matching, open_regular, read_text, write_atomically
+from hindmost.files import matching, open_regular, write_atomically
 from hindmost.printable import cleaned
 from hindmost.records import check_version, from_document, to_document
 
@@ -323,7 +323,7 @@ class FeedReader:
 
 
 def find_feed(path: Path) -> Path:
-    """Return the feed for a path: itself, the newest of a folder, or that of a run file.
+    """Return the feed for a path: itself, or the newest of a folder.
 
     Raises
     ------
@@ -332,35 +332,13 @@ def find_feed(path: Path) -> Path:
     """
     if path.name.endswith(SUFFIX):
         return path
-    folder = path if path.is_dir() else path.parent
     try:
-        files = [each for each in matching(folder, f"*{SUFFIX}") if each.is_file()]
-    except FileNotFoundError:
-        files = []
+        files = [each for each in matching(path, f"*{SUFFIX}") if each.is_file()]
     except OSError as error:
-        raise DataError(f"{folder} cannot be read: {error.strerror}.") from error
-    feeds = sorted(files, key=lambda each: each.stat().st_mtime_ns)
-    if not path.is_dir():
-        feeds = [each for each in feeds if names(each, path.name.removesuffix(".part"))]
-    if not feeds:
-        there = "" if path.exists() else "no such file or folder, and "
-        raise DataError(
-            f"{path}: {there}no live feed (*{SUFFIX}) found; start the run with --live."
-        )
-    return feeds[-1]
-
-
-def names(feed: Path, run: str) -> bool:
-    """Tell whether a feed mentions a run file."""
-    try:
-        lines = read_text(feed, errors="replace").splitlines()
-    except OSError:
-        return False
-    asked = json.dumps(run).encode()
-    return any(
-        asked in text and (parsed(text) or {}).get("file") == run
-        for text in (line.encode() for line in lines)
-    )
+        raise DataError(f"{path} cannot be read as a folder: {error.strerror}.") from error
+    if not files:
+        raise DataError(f"{path}: no live feed (*{SUFFIX}) found; start the run with --live.")
+    return max(files, key=lambda each: each.stat().st_mtime_ns)
 
 
 def control_file(feed: Path) -> Path:

@@ -31,7 +31,7 @@ from hindmost.harness.runfile.schema import (
 )
 from hindmost.parsing import shown
 from hindmost.records import RecordError, check_version
-from hindmost.text import choose
+from hindmost.text import choose, percent, seconds
 
 TOLERANCE_S = 1e-6
 """Tolerance of the sum of phases against the duration of a body."""
@@ -260,6 +260,15 @@ class Run:
     def solve_time_s(self) -> float:
         """Time of the solve, the maximum over ranks, in seconds."""
         return float(self.variable("every_solve_time" if self.reduced else "solve_time").max())
+
+    @property
+    def of_program(self) -> str:
+        """What part of its program an attached run is, to end a sentence; empty if unknown."""
+        whole_s = (self.header.spec.get("attached") or {}).get("program_s", 0.0)
+        share = self.solve_time_s / whole_s if whole_s > 0.0 else 0.0
+        if not 0.01 <= share <= 1.01:  # ranks begin at different times
+            return ""
+        return f", {percent(min(share, 1.0), 0)} of the program's {seconds(whole_s)}"
 
     @property
     def predictors(self) -> list[str]:

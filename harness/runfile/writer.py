@@ -256,6 +256,7 @@ def sums_of(run: RankRun) -> dict[str, Any]:
     return {
         "foreign_calls": run.foreign_calls,
         "polls": run.polls,
+        "between_polls_s": run.between_polls_s,
         **({} if run.contexts is None else {"context_polls": run.polls_by_context}),
     }
 
@@ -290,7 +291,7 @@ def write_head(
     """
     if why_not:
         target.note("events_left_out", why_not)
-    for name in ("foreign_calls", "polls"):
+    for name in ("foreign_calls", "polls", "between_polls_s"):
         if sums[name]:
             target.note(name, sums[name])
     bodies = run.bodies
@@ -358,8 +359,11 @@ def columns_of(
     if common is not None and bodies.events is not None:
         events = common.of(rank, bodies.events)
         columns |= {"event_work": events.work, "event_duration": events.duration}
-        columns |= {"event_group": events.group, "event_needs": events.needs}
-        columns |= {"event_context": events.context}
+        columns |= {
+            "event_group": events.group if common.grouped else None,
+            "event_needs": None if common.sources is None else events.needs,
+            "event_context": events.context if common.in_context else None,
+        }
     if run.cycles is not None:
         columns |= run.cycles.columns()
     return {name: column for name, column in columns.items() if column is not None}

@@ -11,7 +11,7 @@ from hindmost.errors import UsageError
 from hindmost.harness.adaptive.decks import DECKS, Deck, application_of, find_deck
 from hindmost.harness.campaign import check_count
 from hindmost.harness.runfile.machine_file import read_machine
-from hindmost.models.adaptive.choose import CELLS, THRESHOLDS, Choice, choose
+from hindmost.models.adaptive.choose import THRESHOLDS, Choice, choose
 from hindmost.models.adaptive.offline import Application, OfflineModel
 from hindmost.models.adaptive.work import Work
 from hindmost.output import write_json, write_lines
@@ -66,9 +66,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--growth", type=float, default=1.0, metavar="G",
         help="cells over base cells, on average over the run (default: %(default)g)",
     )  # fmt: skip
-    parser.add_argument(
-        "--cells", metavar="N,N,...", help="cells per rank to choose from, averaged over the run"
-    )
     parser.add_argument("--json", action="store_true", help="print all choices as JSON")
 
 
@@ -98,7 +95,6 @@ def perform(arguments: argparse.Namespace) -> int:
         cycles=arguments.cycles,
         # Without imbalance one threshold is as good as another.
         thresholds=THRESHOLDS if ranks > 1 and application.imbalance else THRESHOLDS[:1],
-        cells=CELLS if arguments.cells is None else cells_of(arguments.cells),
     )
     remark = assumed(deck, application, ranks, arguments.growth)
     if arguments.json:
@@ -131,7 +127,7 @@ def perform(arguments: argparse.Namespace) -> int:
             f"{arguments.cycles} --base {columns}x{rows} --threshold {1 + choices[0].threshold:g}"
         )
     else:
-        write_lines("Nothing fits the budget: ask for fewer cycles, or fewer cells with --cells.")
+        write_lines("Nothing fits the budget: ask for fewer cycles, or for more time.")
     write_lines(remark)
     return 0
 
@@ -142,14 +138,6 @@ def seconds_of(text: str) -> float:
         return parse_duration(text)
     except ValueError as error:
         raise UsageError(f"--budget {text}: {error}.") from error
-
-
-def cells_of(text: str) -> tuple[float, ...]:
-    """Return the cells a rank to choose from."""
-    try:
-        return tuple(float(part) for part in text.split(","))
-    except ValueError as error:
-        raise UsageError(f"--cells {text}: give numbers, as 4000,80000.") from error
 
 
 def base_of(choice: Choice, shape: tuple[int, int], ranks: int, growth: float) -> tuple[int, int]:

@@ -12,8 +12,8 @@ from typing import Any
 
 from hindmost.errors import HindmostError
 from hindmost.harness import mpi
+from hindmost.harness.adaptive.grind import GRIND
 from hindmost.harness.launch import assigned_rank, check_size, crowding_warnings
-from hindmost.harness.probes.cell_times import GRIND, OWN_KERNEL, cell_counts
 from hindmost.harness.probes.checkpoint import CHECKPOINT
 from hindmost.harness.probes.network import NETWORK
 from hindmost.harness.probes.noise import NOISE
@@ -43,7 +43,6 @@ from hindmost.text import counted
 SECTIONS: Registry[ProbeSection] = Registry("probe", (NOISE, NETWORK, GRIND, CHECKPOINT))
 """The probes, in the order of ``all``; each fills a section of the machine file."""
 ALL = "all"
-QUICK_CELLS = "1400,20000"
 
 EXAMPLES = """\
 examples:
@@ -51,7 +50,6 @@ examples:
   mpiexec -n 2 hindmost probe network --out machine.json
   hindmost probe noise --quick
   hindmost probe checkpoint --dir /scratch/me --out machine.json
-  mpiexec -n 4 hindmost probe grind --kernel mycode.kernels:measure --cells 1000,10000,100000
 
 Start as many ranks as a run will have per node; for the network between nodes, ranks on two nodes.
 An existing machine file keeps the sections that are not measured again.
@@ -72,31 +70,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--dir", type=Path, default=Path(), help="folder for the checkpoint probe (here)"
     )
-    parser.add_argument("--cells", help="cells per rank for grind, as 1400,4800,80000")
-    parser.add_argument(
-        "--kernel",
-        default=OWN_KERNEL,
-        metavar="MODULE:FUNCTION",
-        help="kernel for grind: a function of cells and communicator that returns seconds per "
-        "cell of each phase, or hindmost.harness.probes.cell_times.CellTimes (%(default)s)",
-    )
 
 
 def perform(arguments: argparse.Namespace) -> int:
     """Measure; on a failure all ranks end, with one message."""
     mine = assigned_rank()
     try:
-        cells = cell_counts(
-            QUICK_CELLS if arguments.cells is None and arguments.quick else arguments.cells
-        )
         communicator = mpi.start()
         check_size(communicator.size, mpi_library(), mine)
     except HindmostError as error:
         return end_alone(mine.rank, error)
-    return perform_together(communicator, lambda: probe_together(arguments, cells, communicator))
+    return perform_together(communicator, lambda: probe_together(arguments, communicator))
 
 
-def probe_together(arguments: argparse.Namespace, cells: tuple[int, ...], communicator: Any) -> int:
+def probe_together(arguments: argparse.Namespace, communicator: Any) -> int:
     """Measure on ranks that have met; collective."""
     report = reporter(communicator.rank)
     # Of their own: a rank that fails meets the others where no probe waits.
@@ -106,8 +93,6 @@ def probe_together(arguments: argparse.Namespace, cells: tuple[int, ...], commun
         nodes=tuple(nodes_of(probes)),
         quick=arguments.quick,
         folder=arguments.dir,
-        cells=cells,
-        kernel=arguments.kernel,
     )
     document = on_root(probes, lambda: file_to_update(arguments))
     chosen = possible(arguments.probe, setting, report)

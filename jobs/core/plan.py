@@ -1,14 +1,10 @@
-"""The plan of a study on a machine: its runs and their commands, in allocations, and their cost.
-
-As a file it has one run per line, byte for byte the same text for the same plan.
-"""
+"""The plan of a study on a machine: its runs and their commands, in allocations, and their cost."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from hindmost.errors import DataError
 from hindmost.files import read_text, reason, write_atomically
@@ -42,8 +38,8 @@ class PlannedRun:
     allocation : str
         Id of its allocation.
     split : bool
-        The configurations of its block with the same allocation key, or the same number of ranks,
-        are in several allocations, so they are not compared on the same nodes.
+        The configurations of its block with the same number of ranks are in several allocations,
+        so they are not compared on the same nodes.
     """
 
     id: str
@@ -127,26 +123,10 @@ class Plan:
         return allocation.nodes * (each if whole else min(each, allocation.ranks_per_node))
 
 
-def text_of(plan: Plan) -> str:
-    """Return the text of a plan."""
-    whole = to_document(plan)
-    head = {"schema": SCHEMA, "version": VERSION}
-    lists = {name: whole.pop(name) for name in ("runs", "allocations")}
-    lines = [f" {dumped(name)}: {dumped(value)}" for name, value in {**head, **whole}.items()]
-    for name, values in lists.items():
-        members = ",\n".join(f"  {dumped(each)}" for each in values)
-        lines.append(f" {dumped(name)}: [\n{members}\n ]")
-    return "{\n" + ",\n".join(lines) + "\n}\n"
-
-
-def dumped(value: Any) -> str:
-    """Return JSON on one line."""
-    return json.dumps(value, sort_keys=True, ensure_ascii=False, allow_nan=False)
-
-
 def write_plan(plan: Plan, path: Path) -> None:
     """Write a plan."""
-    write_atomically(path, text_of(plan))
+    document = {"schema": SCHEMA, "version": VERSION, **to_document(plan)}
+    write_atomically(path, json.dumps(document, indent=1, ensure_ascii=False) + "\n")
 
 
 def read_plan(path: Path) -> Plan:

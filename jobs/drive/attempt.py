@@ -9,25 +9,26 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from hashlib import sha256
 from pathlib import Path
 
 from hindmost.errors import DataError, HindmostError, MissingError
 from hindmost.files import copy_atomically, sync_file, sync_folder
 from hindmost.jobs.core.durable import PART
 from hindmost.jobs.core.plan import PlannedRun
-from hindmost.jobs.drive import current_run
-from hindmost.jobs.drive.exit_cause import (
-    LINES,
-    cause_of,
-    disk_is_full,
-    error_message,
-    lines_of,
-    says_full,
+from hindmost.jobs.drive.exit_cause import LINES, cause_of, error_message, lines_of, says_full
+from hindmost.jobs.drive.process import (
+    MARKS,
+    Deadline,
+    ProcessEnd,
+    Signals,
+    end_processes,
+    perform,
+    told_to_stop,
 )
-from hindmost.jobs.drive.process import Deadline, ProcessEnd, Signals, perform, told_to_stop
 from hindmost.jobs.folder import StudyFolder
 from hindmost.jobs.launchers import Launcher
 from hindmost.jobs.outcomes import PREFIX, Cause, RunOutcome, write_outcome
@@ -89,13 +90,14 @@ def attempt(run: PlannedRun, number: int, here: DriverContext) -> RunOutcome:
     home = study.run(run.id)
     home.mkdir(parents=True, exist_ok=True)
     sweep(home)
-    place = scratch_folder(machine.scratch, home, study.plan.study, number)
+    place = scratch_folder(machine.scratch, home, study)
     out, output = place / "out", place / OUTPUT
     out.mkdir()
-    current_run.record(
-        study, here.allocation, run=run.id, attempt=number, job=here.job, nodes=here.nodes,
-        folder=place,
+    begun = RunOutcome(
+        run=run.id, cause=Cause.RUNNING, status=0, attempt=number, seconds=0.0,
+        allocation=here.allocation, job=here.job, nodes=here.nodes, files=(), message="",
     )  # fmt: skip
+    write_outcome(home, begun)
     try:
         ended = perform(
             command_of(run, out, here),
@@ -107,7 +109,7 @@ def attempt(run: PlannedRun, number: int, here: DriverContext) -> RunOutcome:
             grace_s=here.grace_s,
             signals=here.signals,
         )
-        outcome = conclude(run, number, ended, here, out, output)
+        outcome = conclude(run, begun, ended, here, out, output)
     finally:
         shutil.rmtree(place, ignore_errors=True)
     return outcome
@@ -115,7 +117,7 @@ def attempt(run: PlannedRun, number: int, here: DriverContext) -> RunOutcome:
 
 def conclude(
     run: PlannedRun,
-    number: int,
+    begun: RunOutcome,
     ended: ProcessEnd,
     here: DriverContext,
     out: Path,
@@ -139,35 +141,47 @@ def conclude(
             cause, said = Cause.FAILED, str(error)
     if cause is Cause.FAILED and ended.status == 0 and told_to_stop(here.signals):
         cause = Cause.STOPPED  # a launcher stopped by a scheduler may end with any status, even 0
-    bad = cause in (Cause.FAILED, Cause.CRASHED)
-    full = bad and (disk_is_full(home) or disk_is_full(out))
+    full = cause in (Cause.FAILED, Cause.CRASHED) and says_full(said)
     if full:
         cause = Cause.STOPPED
-    elif bad and says_full(said):
-        # The disk may have been full until this run's files were removed, or another disk may be
-        # full for good: the run is repeated as often as one that crashed.
-        cause = Cause.CRASHED
     with suppress(FileNotFoundError):
         move(output, home / OUTPUT)
     sync_folder(home)
     shutil.rmtree(out.parent, ignore_errors=True)  # nothing cleans up after the outcome
-    outcome = RunOutcome(
-        run=run.id,
+    outcome = replace(
+        begun,
         cause=cause,
         status=ended.status,
-        attempt=number,
         seconds=ended.seconds,
-        allocation=here.allocation,
-        job=here.job,
-        nodes=here.nodes,
         files=files,
         message="" if cause is Cause.DONE else said,
     )
     write_outcome(home, outcome)
-    current_run.forget(here.study, here.allocation)
     if full:
         raise DiskFullError(f"No room on the disk: {said}")
     return outcome
+
+
+def settle(
+    study: StudyFolder, runs: Iterable[str], ends: Mapping[str, tuple[Cause, str]] | None = None
+) -> bool:
+    """Write how runs ended whose driver was killed; tell whether there are any.
+
+    Their remaining processes on this machine are killed first.
+
+    Parameters
+    ----------
+    ends : dict of str to (Cause, str)
+        By job, how it ended its run, and the message; the others were stopped.
+    """
+    found = [record.running for record in study.records(tuple(runs)).values()]
+    for running in filter(None, found):
+        end_processes(dict(zip(MARKS, (running.run, running.job), strict=True)))
+        stopped = (Cause.STOPPED, "The driver was killed.")
+        cause, message = (ends or {}).get(running.job, stopped)
+        ended = replace(running, cause=cause, status=-9, message=message)
+        write_outcome(study.run(running.run), ended)
+    return any(found)
 
 
 def command_of(run: PlannedRun, out: Path, here: DriverContext) -> list[str]:
@@ -205,8 +219,8 @@ def environment_of(run: PlannedRun, number: int, here: DriverContext) -> dict[st
     }
 
 
-def scratch_folder(scratch: str, run: Path, study: str, attempt: int) -> Path:
-    """Create the folder that an attempt writes to.
+def scratch_folder(scratch: str, run: Path, study: StudyFolder) -> Path:
+    """Create the folder that an attempt writes to, in place of what a killed one left there.
 
     Parameters
     ----------
@@ -214,6 +228,8 @@ def scratch_folder(scratch: str, run: Path, study: str, attempt: int) -> Path:
         Of the machine; empty for a folder beside the run's files.
     run : Path
         The run's folder.
+    study : StudyFolder
+        In another folder, the same study writes elsewhere.
 
     Raises
     ------
@@ -221,7 +237,7 @@ def scratch_folder(scratch: str, run: Path, study: str, attempt: int) -> Path:
         The path is not absolute here.
     """
     if not scratch:
-        folder = run / f"{PART}{attempt}"
+        folder = run / f"{PART}run"
     else:
         base = os.path.expanduser(os.path.expandvars(scratch))  # noqa: PTH111 - it may be no path
         if not base.startswith(os.sep):  # a variable that is not set stays as it is
@@ -229,7 +245,8 @@ def scratch_folder(scratch: str, run: Path, study: str, attempt: int) -> Path:
                 f"The machine's scratch '{scratch}' is '{base}' here, which is not an absolute "
                 "path. Set its variable in the machine's setup lines, or name a folder."
             )
-        folder = Path(base) / f"hindmost-{study}-{run.name}-{attempt}-{os.getpid()}"
+        own = sha256(os.fsencode(study.path)).hexdigest()[:8]
+        folder = Path(base) / f"hindmost-{study.plan.study}-{run.name}-{own}"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     return folder

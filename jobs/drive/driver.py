@@ -15,8 +15,7 @@ from hindmost.files import append_line, read_bytes, reason
 from hindmost.harness.launch import process_age_s
 from hindmost.jobs.core.durable import DISK_FULL, locked
 from hindmost.jobs.core.plan import Allocation
-from hindmost.jobs.drive import current_run
-from hindmost.jobs.drive.attempt import DiskFullError, DriverContext, attempt
+from hindmost.jobs.drive.attempt import DiskFullError, DriverContext, attempt, settle
 from hindmost.jobs.drive.process import PATIENCE_S, Deadline, Signals
 from hindmost.jobs.folder import StudyFolder, now
 from hindmost.jobs.launchers import Launcher
@@ -113,7 +112,7 @@ def drive(
 def do_runs(allocation: Allocation, here: DriverContext, log: Callable[[str], None]) -> str:
     """Do runs until none remains or none may start; return why."""
     study = here.study
-    if current_run.settle(study, allocation.id, Cause.STOPPED, "The driver was killed."):
+    if settle(study, allocation.runs):
         log("an earlier driver was killed during a run; the run is repeated")
     records = study.records(allocation.runs)
     waiting = deque(

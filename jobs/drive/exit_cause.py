@@ -1,4 +1,4 @@
-"""Find why a run ended: from its exit status, its output, and the state of the disk."""
+"""Find why a run ended: from its exit status and its output."""
 
 from __future__ import annotations
 
@@ -45,8 +45,6 @@ NODE_FAILURE = re.compile(r"^(?:srun|slurmstepd)\b.*node[ _]fail", re.IGNORECASE
 """Lines of srun."""
 EXITED = re.compile(r"^srun: error: .*: tasks? \S+: Exited with exit code (\d+)", re.MULTILINE)
 """A line of srun. Its own exit status is the highest of all: that of ranks it ended later."""
-FULL_BYTES = 1 << 20
-"""A disk with less room is full."""
 
 
 def cause_of(ended: ProcessEnd, *, said: str) -> Cause:
@@ -77,12 +75,6 @@ def says_full(said: str) -> bool:
     return any(os.strerror(number) in said for number in DISK_FULL)
 
 
-def disk_is_full(folder: Path) -> bool:
-    """Tell whether the disk of a folder is full."""
-    disk = os.statvfs(folder)
-    return disk.f_bavail * disk.f_frsize < FULL_BYTES
-
-
 LINES, MOST = 6, 400
 """Maximum lines of the message, and characters of these and of the one that explains the end."""
 READ_BYTES = 1 << 16
@@ -92,29 +84,18 @@ OURS = "hindmost: "
 NOTES = ("warning: ", "run ")
 """Beginnings of hindmost's own lines that are not errors."""
 NOISE = re.compile(
-    r"""^\s*(?: (?:srun|slurmstepd)\b
-        | (?:mpiexec|mpirun|orterun|prterun)\b.*(?:detected|noticed|exited)
-        | Primary\ job\s+terminated | a\ non-zero\ exit\ code\. | the\ job\ to\ be\ terminated
-        | Process\ name: | Exit\ code:
-        | \[\S+\]\ Local\ abort\ before | \*\*\*\s+(?:on\ a|and\ potentially|MPI_ERRORS_ARE_FATAL)
-        | = | YOUR\ APPLICATION\ TERMINATED | This\ typically\ refers | Please\ see\ the\ FAQ
-        | Traceback\ \( | MPI_ABORT\ was\ invoked )""",
+    r"""^\s*(?: Primary\ job\s+terminated | a\ non-zero\ exit\ code\. | the\ job\ to\ be\ terminated
+        | (?:mpiexec|mpirun|prterun)\b.*(?:detected|exited) | Process\ name: | Exit\ code:
+        | = | -+$ | This\ typically\ refers | Please\ see\ the\ FAQ | \[\d+\]PETSC\ ERROR:\ -{4,}
+        | Traceback\ \( | MPI_ABORT\ was\ invoked | with\ errorcode )""",
     re.VERBOSE,
 )
-"""Lines of launchers, and of MPI when it ends the other ranks."""
-ENDS = re.compile(
-    r"^srun: error: \S+: tasks? .*|^YOUR APPLICATION TERMINATED WITH .*"
-    r"|^(?:mpiexec|mpirun|prterun) noticed .*"
-)
-"""Lines of launchers that tell how a rank ended."""
+"""Lines of launchers, and of MPI and PETSc, that explain nothing."""
 ERROR = re.compile(
     r"error|fail|fatal|abort|cannot|could not|unable|not found|no such|denied|invalid|illegal"
     r"|segmentation|violation",
     re.IGNORECASE,
 )
-PETSC = re.compile(r"^\[\d+\]PETSC ERROR:|-{4,}.*-{4,}")
-"""Prefix of PETSc's lines, and headings between dashes."""
-DASHES = re.compile(r"-{20,}")
 
 
 def lines_of(output: Path) -> list[str]:
@@ -140,8 +121,8 @@ def error_message(lines: Sequence[str], cause: Cause) -> str:
 def explaining_line(lines: Sequence[str], cause: Cause) -> str:
     """Return the line that explains why a run ended; empty if there is no output.
 
-    hindmost's own line if it ended with its own error; else the first explanation of Open MPI or
-    the first error line; else a launcher's line on how a rank ended; else the last line.
+    hindmost's own line if it ended with its own error; else the first line with an error; else the
+    last line.
     """
     ours = [line for line in lines if line.startswith(OURS)]
     own = [line for line in ours if not line.removeprefix(OURS).startswith(NOTES)]
@@ -149,28 +130,5 @@ def explaining_line(lines: Sequence[str], cause: Cause) -> str:
         return own[-1]
     said = [line for line in lines if line not in ours and any(map(str.isalnum, line))]
     plain = [line for line in said if not NOISE.match(line)]
-    errors = [line for line in plain if line[0] not in " \t" and ERROR.search(PETSC.sub("", line))]
-    ends = [line for line in said if ENDS.match(line)]
-    explained = explanation(lines)
-    for found in ([explained] if explained else [], errors, ends):
-        if found:
-            return found[0]
-    return next(iter((*plain[-1:], *own[-1:], *said[-1:])), "")
-
-
-def explanation(lines: Sequence[str]) -> str:
-    """Return the first sentence of Open MPI's explanation between lines of dashes."""
-    block: list[str] | None = None
-    for line in lines:
-        if not DASHES.fullmatch(line):
-            if block is not None:
-                block.append(line.strip())
-        elif block is None:
-            block = []
-        else:
-            text = " ".join(block)
-            if ERROR.search(text) and not NOISE.match(text):
-                sentence, stop, _ = text.partition(". ")
-                return sentence + stop.strip()
-            block = None
-    return ""
+    errors = [line for line in plain if line[0] not in " \t" and ERROR.search(line)]
+    return next(iter((*errors, *plain[-1:], *own[-1:], *said[-1:])), "")

@@ -231,8 +231,8 @@ def pack(
 
     Runs that share a key (say, their ranks) fill one allocation after another, block by block. A
     block's runs of one key stay together, unless they alone pass the job limit, or the most runs
-    that the study allows: then they are marked as split, and so are runs of equally many ranks that
-    their keys keep apart.
+    that the study allows. Runs of a block on equally many ranks that are in several allocations
+    are marked as split.
 
     Parameters
     ----------
@@ -252,32 +252,27 @@ def pack(
         by_key.setdefault(key_of(run, by), []).append(run)
     placed: dict[str, PlannedRun] = {}
     allocations: list[Allocation] = []
+    places: dict[tuple[int, int], set[str]] = {}
     total = len(by_key)
     for key, members in sorted(by_key.items(), key=lambda item: item[1][0].ranks):
-        for box, split in boxes(members, by, limits):
+        for box in boxes(members, by, limits):
             number = len(allocations)
             name = f"a{number:03d}" + (f"-{label(key)}" if total > 1 and label(key) else "")
             allocations.append(allocation_of(name, box, limits))
-            placed |= {run.id: replace(run, allocation=name, split=run.id in split) for run in box}
-    return marked([placed[run.id] for run in runs]), allocations
+            for run in box:
+                placed[run.id] = replace(run, allocation=name)
+                places.setdefault((run.block, run.ranks), set()).add(name)
+    split = {place for place, names in places.items() if len(names) > 1}
+    return [
+        replace(placed[run.id], split=(run.block, run.ranks) in split) for run in runs
+    ], allocations
 
 
-def marked(runs: Sequence[PlannedRun]) -> list[PlannedRun]:
-    """Mark runs of a block and a number of ranks that are in several allocations."""
-    places: dict[tuple[int, int], set[str]] = {}
-    for run in runs:
-        places.setdefault((run.block, run.ranks), set()).add(run.allocation)
-    return [replace(run, split=run.split or len(places[run.block, run.ranks]) > 1) for run in runs]
-
-
-def boxes(
-    members: Sequence[PlannedRun], by: Pack, limits: StudyLimits
-) -> list[tuple[list[PlannedRun], set[str]]]:
-    """Fill allocations with the runs of one key; return each with the ids of split runs."""
+def boxes(members: Sequence[PlannedRun], by: Pack, limits: StudyLimits) -> list[list[PlannedRun]]:
+    """Fill allocations with the runs of one key."""
     room_s = limits.job_s - limits.stop_before_s
     most = by.runs or len(members)
     filled: list[list[PlannedRun]] = [[]]
-    split: set[str] = set()
 
     def fits(runs: Sequence[PlannedRun]) -> bool:
         both = [*filled[-1], *runs]
@@ -287,15 +282,11 @@ def boxes(
         block = list(group)
         if not fits(block) and filled[-1]:
             filled.append([])
-        if fits(block):
-            filled[-1] += block
-            continue
-        split.update(run.id for run in block)
-        for run in block:
-            if not fits([run]) and filled[-1]:
+        for part in [block] if fits(block) else [[run] for run in block]:
+            if not fits(part) and filled[-1]:
                 filled.append([])
-            filled[-1].append(run)
-    return [(box, split) for box in filled]
+            filled[-1] += part
+    return filled
 
 
 def key_of(run: PlannedRun, by: Pack) -> tuple[str, ...]:

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import os
-import subprocess
-import sys
 from pathlib import Path
 
-from hindmost.errors import UsageError
 from hindmost.jobs.collection import TABLE, Collection, collect
 from hindmost.jobs.folder import StudyFolder
 from hindmost.jobs.outcomes import Completion
@@ -21,7 +17,6 @@ EXAMPLES = f"""\
 examples:
   hindmost study collect gmres-noise/ && hindmost fit gmres-noise/collected
   hindmost study collect gmres-noise/ --out runs
-  hindmost study collect gmres-noise/ --finish     # also run the study's post-processing line
 
 Files are hard links to those of the study where the file system allows it, else copies. {TABLE}
 lists the run of each file, and where it ran. Collect again to add runs that finished since.
@@ -35,9 +30,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = EXAMPLES
     parser.add_argument("folder", type=Path, help="the folder of the study")
     parser.add_argument("--out", type=Path, help="target folder (FOLDER/collected)")
-    parser.add_argument(
-        "--finish", action="store_true", help="run the line of [collect] if all runs are done"
-    )
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
@@ -53,7 +45,7 @@ def perform(arguments: argparse.Namespace) -> int:
     else:
         tell(study, found, left, arguments.folder)
     if not found.missing:
-        return finish(study, found) if arguments.finish else 0
+        return 0
     return WORK_IS_LEFT if left else 1
 
 
@@ -80,21 +72,5 @@ def tell(study: StudyFolder, found: Collection, left: int, folder: Path) -> None
     if left:
         write_lines(f"next: hindmost study submit {here}, to submit the remaining runs")
     else:
-        write_lines(f"next: {line_of(study, found) or f'hindmost fit {shell_word(found.folder)}'}")
-
-
-def line_of(study: StudyFolder, found: Collection) -> str:
-    """Return the study's line of post-processing for a shell; empty if it has none."""
-    return study.plan.collect.replace("{runs}", shell_word(found.folder))
-
-
-def finish(study: StudyFolder, found: Collection) -> int:
-    """Run the study's post-processing line with the hindmost of this process."""
-    line = line_of(study, found)
-    if not line:
-        raise UsageError(
-            f"--finish: the study {study.plan.study} has no line in [collect]; add one."
-        )
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
-    done = subprocess.run(["sh", "-c", line], check=False, env={**os.environ, "PATH": path})
-    return 0 if done.returncode == 0 else 1
+        line = study.plan.collect or "hindmost fit {runs}"
+        write_lines(f"next: {line.replace('{runs}', shell_word(found.folder))}")

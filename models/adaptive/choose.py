@@ -80,8 +80,6 @@ def choose(
         raise UsageError(
             f"A budget of {budget_s:g} s for {cycles} cycles; both must be finite and above 0."
         )
-    if not cells or not all(0.0 < count < math.inf for count in cells):
-        raise UsageError("Cells per rank must be finite and above 0.")
     found = []
     for threshold in thresholds:
         for count in cells:

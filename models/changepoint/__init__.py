@@ -8,8 +8,8 @@ from hindmost.models.changepoint.changes import (
 )
 from hindmost.models.changepoint.detect import (
     METHODS,
+    default_settings,
     detect,
-    effective_settings,
     least_change,
 )
 from hindmost.models.changepoint.detection import Detection
@@ -23,7 +23,7 @@ __all__ = [
     "OutlierRun",
     "Regime",
     "Trend",
+    "default_settings",
     "detect",
-    "effective_settings",
     "least_change",
 ]

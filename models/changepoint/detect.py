@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from inspect import signature
 from typing import Any
@@ -24,8 +24,8 @@ METHODS: dict[str, Callable[..., Detection]] = {
 """By name; each is called with `CheckedSeries` and its own settings."""
 
 
-def effective_settings(method: str, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return all settings of a method by name: those given, and the defaults of the others.
+def default_settings(method: str) -> dict[str, Any]:
+    """Return all settings of a method by name, with their defaults.
 
     Raises
     ------
@@ -36,12 +36,12 @@ def effective_settings(method: str, settings: Mapping[str, Any]) -> dict[str, An
         name: parameter.default
         for name, parameter in signature(chosen(method)).parameters.items()
         if parameter.kind is parameter.KEYWORD_ONLY
-    } | dict(settings)
+    }
 
 
-def least_change(method: str, settings: Mapping[str, Any] | None = None) -> float:
+def least_change(method: str) -> float:
     """Return the smallest relative change that a method reports; 0 where it has no such limit."""
-    return math.expm1(float(effective_settings(method, settings or {}).get("least", 0.0)))
+    return math.expm1(float(default_settings(method).get("least", 0.0)))
 
 
 def chosen(method: str) -> Callable[..., Detection]:
@@ -87,7 +87,7 @@ def detect(
     UsageError
         There is no such method or setting, or it is out of range.
     """
-    known = effective_settings(method, {})
+    known = default_settings(method)
     for name in settings.keys() - known.keys():
         raise UsageError(f"The {method} method has no setting {name!r}; {choose(known)}.")
     found = chosen(method)(check(values, times, nights, confirmed), **settings)

@@ -36,8 +36,6 @@ class Detection:
     regimes : tuple of Regime
     outliers : tuple of OutlierRun
     trends : tuple of Trend
-    suspects : tuple of int
-        Places that may become changes: found, but in too few passes (the report's method).
     correlation : float
         AR(1) coefficient of the noise.
     too_short : int
@@ -52,7 +50,6 @@ class Detection:
     regimes: tuple[Regime, ...] = ()
     outliers: tuple[OutlierRun, ...] = ()
     trends: tuple[Trend, ...] = ()
-    suspects: tuple[int, ...] = ()
     correlation: float = 0.0
     too_short: int = 0
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Final, Literal
@@ -20,7 +21,6 @@ MOVED: Final = "moved"
 RESIZED: Final = "resized"
 WITHDRAWN: Final = "withdrawn"
 
-Place = Annotated[int, Meta(ge=0, description="the place of an observation in its series")]
 Effect = Annotated[float, Meta(ge=-1)]
 
 
@@ -30,35 +30,21 @@ class ReportedChange:
 
     Attributes
     ----------
-    index : int
-        The first observation of the new level.
-    interval : (int, int)
+    time : float
+        Of the first observation of the new level.
+    interval : (float, float)
+        Times between which the new level begins.
     effect : float
         Relative.
     effect_interval : (float, float)
     confirmed : bool
-    since : int
-        The observation at which it was first seen.
     """
 
-    index: Place
-    interval: tuple[Place, Place]
+    time: float
+    interval: tuple[float, float]
     effect: Effect
     effect_interval: tuple[Effect, Effect]
     confirmed: bool
-    since: Place
-
-    @classmethod
-    def of(cls, change: ChangePoint, since: int) -> ReportedChange:
-        """Return what is reported of a change."""
-        return cls(
-            index=change.index,
-            interval=change.interval,
-            effect=change.effect,
-            effect_interval=change.effect_interval,
-            confirmed=change.confirmed,
-            since=since,
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,26 +55,23 @@ class Event:
     ----------
     kind : str
         "seen", "confirmed", "moved", "resized" or "withdrawn".
-    at : int
-        The observation that caused it.
     time : float
-        Of that observation.
-    index : int
-        The place of the change, now or last.
+        Of the observation that caused it.
+    changed : float
+        Time of the first observation of the new level, now or last.
     effect : float
         Relative, now or last.
-    was : int or None
-        Where a change that moved was before.
+    was : float or None
+        The same time of a change that moved, before.
     reason : str
         In words; for a revision, why.
     """
 
     kind: EventKind
-    at: Place
     time: float
-    index: Place
+    changed: float
     effect: Effect
-    was: Place | None = None
+    was: float | None = None
     reason: str
 
     @property
@@ -96,13 +79,14 @@ class Event:
         """Whether it corrects something that was reported before."""
         return self.kind in (MOVED, RESIZED, WITHDRAWN)
 
-    def explain(self) -> str:
-        """Return it in words."""
-        what = f"{signed_percent(self.effect)} at observation {self.index}"
-        return f"Observation {self.at}: change of {what} {self.kind}: {self.reason}."
+
+def places_of(verdict: ReportedChange, times: Sequence[float]) -> range:
+    """Return the observations at which a reported change may begin now: runs may share a time."""
+    first = min(bisect_left(times, verdict.time), len(times) - 1)
+    return range(first, max(bisect_right(times, verdict.time), first + 1))
 
 
-def pair(verdicts: Sequence[ReportedChange], changes: Sequence[ChangePoint]) -> dict[int, int]:
+def pair(verdicts: Sequence[ReportedChange], detection: Detection) -> dict[int, int]:
     """Pair changes with the reported changes that they continue, the nearest first.
 
     Two are the same if they have the same direction, and are at most 2 observations apart or lie in
@@ -113,21 +97,17 @@ def pair(verdicts: Sequence[ReportedChange], changes: Sequence[ChangePoint]) -> 
     dict
         Position of a change to that of the reported change.
     """
-    near = sorted(
-        (abs(change.index - verdict.index), c, v)
-        for c, change in enumerate(changes)
-        for v, verdict in enumerate(verdicts)
-        if change.effect * verdict.effect > 0.0
-        and (
-            abs(change.index - verdict.index) <= WITHIN
-            or (
-                change.interval[0] <= verdict.index <= change.interval[1]
-                and verdict.interval[0] <= change.index <= verdict.interval[1]
-            )
-        )
-    )
+    near = []
+    for v, verdict in enumerate(verdicts):
+        places, (begin, end) = places_of(verdict, detection.times), verdict.interval
+        for c, change in enumerate(detection.changes):
+            first, last = change.interval
+            apart = min(abs(change.index - place) for place in places)
+            inside = begin <= change.time <= end and last >= places[0] and first <= places[-1]
+            if change.effect * verdict.effect > 0.0 and (apart <= WITHIN or inside):
+                near.append((apart, c, v))
     paired: dict[int, int] = {}
-    for _, c, v in near:
+    for _, c, v in sorted(near):
         if c not in paired and v not in paired.values():
             paired[c] = v
     return paired
@@ -151,37 +131,42 @@ def compare_with_reported(
     list of Event
         All differences.
     """
-    at = detection.observations - 1
-    time = detection.times[-1]
-    paired = pair(verdicts, detection.changes)
+    times = detection.times
+    paired = pair(verdicts, detection)
     now, events = [], []
     for c, change in enumerate(detection.changes):
         old = verdicts[paired[c]] if c in paired else None
-        now.append(ReportedChange.of(change, old.since if old else at))
-        for kind, reason in differences(old, change):
-            events.append(
-                Event(
-                    kind=kind,
-                    at=at,
-                    time=time,
-                    index=change.index,
-                    effect=change.effect,
-                    was=old.index if old and kind == MOVED else None,
-                    reason=reason,
-                )
+        now.append(
+            ReportedChange(
+                time=change.time,
+                interval=(times[change.interval[0]], times[change.interval[1]]),
+                effect=change.effect,
+                effect_interval=change.effect_interval,
+                confirmed=change.confirmed,
             )
-    for v, old in enumerate(verdicts):
-        if v not in paired.values():
-            events.append(
-                Event(
-                    kind=WITHDRAWN,
-                    at=at,
-                    time=time,
-                    index=old.index,
-                    effect=old.effect,
-                    reason=why_withdrawn(old, detection),
-                )
+        )
+        events += [
+            Event(
+                kind=kind,
+                time=times[-1],
+                changed=change.time,
+                effect=change.effect,
+                was=old.time if old and kind == MOVED else None,
+                reason=reason,
             )
+            for kind, reason in differences(old, change)
+        ]
+    events += [
+        Event(
+            kind=WITHDRAWN,
+            time=times[-1],
+            changed=old.time,
+            effect=old.effect,
+            reason=why_withdrawn(places_of(old, times)[0], detection),
+        )
+        for v, old in enumerate(verdicts)
+        if v not in paired.values()
+    ]
     return now, events
 
 
@@ -191,14 +176,9 @@ def differences(old: ReportedChange | None, change: ChangePoint) -> list[tuple[E
         words = f"{p_words(change.p_value)}, {change.before:.4g} to {change.after:.4g}"
         return [(SEEN, words), *(confirmation(change) if change.confirmed else ())]
     found: list[tuple[EventKind, str]] = []
-    if change.index != old.index:
-        found.append(
-            (
-                MOVED,
-                f"it was reported at observation {old.index}; with the new observations it lies in "
-                f"{change.interval[0]} to {change.interval[1]}",
-            )
-        )
+    if change.time != old.time:
+        first, last = change.interval
+        found.append((MOVED, f"with the new observations it lies in {first} to {last}"))
     low, high = old.effect_interval
     if not low <= change.effect <= high:
         found.append(
@@ -218,21 +198,21 @@ def confirmation(change: ChangePoint) -> list[tuple[EventKind, str]]:
     return [(CONFIRMED, f"found in {change.seen} consecutive passes")]
 
 
-def why_withdrawn(old: ReportedChange, detection: Detection) -> str:
-    """Return why a reported change is withdrawn."""
+def why_withdrawn(place: int, detection: Detection) -> str:
+    """Return why a change that was reported at an observation is withdrawn."""
     for run in detection.outliers:
-        if run.start - WITHIN <= old.index <= run.stop + WITHIN:
+        if run.start - WITHIN <= place <= run.stop + WITHIN:
             return (
                 "the values returned to the previous level: observations "
                 f"{run.start} to {run.stop - 1} are now an outlier run"
             )
     for trend in detection.trends:
-        if trend.start <= old.index < trend.stop:
+        if trend.start <= place < trend.stop:
             return (
                 f"a straight line from observation {trend.start} to {trend.stop - 1} fits as well "
                 "with fewer parameters: now a trend"
             )
-    regime = next(r for r in detection.regimes if r.start <= old.index < r.stop)
+    regime = next(r for r in detection.regimes if r.start <= place < r.stop)
     return (
         f"observations {regime.start} to {regime.stop - 1} are now one regime, at "
         f"{regime.mean:.4g} with {percent(regime.deviation)} noise"

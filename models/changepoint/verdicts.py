@@ -118,23 +118,15 @@ class Verdicts:
 
         A series given up has none.
         """
-        if self.was_given_up(since):
+        if self.is_silent(since - SILENT_DAYS * self.DAY):
             return ()
         recent = self.recent(since)
         older = (each for each in self.detection.findings if each not in recent)
         return newest_first(filter(self.is_open, older))
 
-    def is_suspected(self, since: float) -> bool:
-        """Tell whether the method suspects a change after a time."""
-        return any(self.times[place] > since for place in self.detection.suspects)
-
     def is_silent(self, since: float) -> bool:
         """Tell whether there is no result after a time."""
         return bool(self.times[-1] <= since)
-
-    def was_given_up(self, since: float) -> bool:
-        """Tell whether a series had no result for `SILENT_DAYS` before a time either."""
-        return self.is_silent(since - SILENT_DAYS * self.DAY)
 
     def is_unjudged(self, since: float) -> bool:
         """Tell whether the level after a time is unknown, because too many results are outliers."""
@@ -150,14 +142,10 @@ class Verdicts:
     def status(self, since: float) -> str:
         """Return the worst verdict on what happened after a time.
 
-        The verdicts on its changes and drifts; "warn" for a suspected change; "unknown" for a
-        series that is too short to judge, has no result after that time, or whose last observations
-        cannot be judged.
+        The verdicts on its changes and drifts; "unknown" for a series that is too short to judge,
+        has no result after that time, or whose last observations cannot be judged.
         """
         if self.detection.too_short or self.is_silent(since):
             return UNKNOWN
-        verdicts = {self.verdict_on(change) for change in self.recent(since)}
-        if self.is_suspected(since):
-            verdicts.add(WARN)
-        verdict = worst(verdicts)
+        verdict = worst(self.verdict_on(change) for change in self.recent(since))
         return UNKNOWN if verdict == PASS and self.is_unjudged(since) else verdict

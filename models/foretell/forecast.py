@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import DataError
-from hindmost.models.foretell.candidates import Candidate
 from hindmost.models.foretell.held_out import Trials, hold_out
 from hindmost.models.foretell.weighing import interval_widths, weigh
 
@@ -64,13 +63,6 @@ class Forecast:
     weights: NDArray[np.float64]
     follows_model: NDArray[np.bool_]
     missed: NDArray[np.float64]
-
-    def sources(self, kernel: int) -> list[tuple[Candidate, float]]:
-        """Return the candidates that a prediction comes from and their weights, largest first."""
-        weights = self.weights[kernel]
-        order = np.argsort(-weights, kind="stable")
-        names = list(Candidate)
-        return [(names[one], float(weights[one])) for one in order if weights[one] > 0.0]
 
 
 def foretell(experiment: Sequence[MeasuredKernels], at: float) -> list[Forecast]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -18,11 +17,15 @@ from numpy.typing import NDArray
 from scipy import optimize, stats
 
 from hindmost.errors import DataError
-from hindmost.models.laws.johnsonsu import fit_johnsonsu
-from hindmost.models.laws.law import Law, log_likelihood, spread_of
-from hindmost.models.laws.maximum import maximum_moments
-from hindmost.models.laws.nct import fit_nct
-from hindmost.models.laws.quantiles import QuantileTable, tabulate
+from hindmost.models.laws.law import (
+    Law,
+    fit_johnsonsu,
+    fit_nct,
+    law_of,
+    log_likelihood,
+    spread_of,
+    table_of,
+)
 from hindmost.models.laws.sample import Sample
 
 SKIPPED = (
@@ -46,85 +49,6 @@ SHOWN = 0.995
 all other values into one bin."""
 EVALUATIONS = 600
 """Of the likelihood of a family."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScipyLaw:
-    """A law of one of scipy's continuous families, with exact quantiles in the far tails.
-
-    Quantiles and moments are computed from scipy's density by quadrature: for most families,
-    scipy's own inverse fails where 1 - F rounds to 0, or searches value by value.
-
-    Attributes
-    ----------
-    name : str
-        The family, as in scipy.stats.
-    shape : tuple of float
-        In scipy's order.
-    loc, scale : float
-        In the unit of the data; scale > 0.
-    """
-
-    name: str
-    shape: tuple[float, ...]
-    loc: float
-    scale: float
-
-    JSON = "family=name **shapes loc scale"
-
-    @property
-    def frozen(self) -> Any:
-        """Scipy's object."""
-        return getattr(stats, self.name)(*self.shape, loc=self.loc, scale=self.scale)
-
-    def log_pdf(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the logarithm of the density."""
-        with np.errstate(all="ignore"):
-            return np.asarray(self.frozen.logpdf(x), np.float64)
-
-    def pdf(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the density."""
-        with np.errstate(all="ignore"):
-            return np.asarray(self.frozen.pdf(x), np.float64)
-
-    def at_normal(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the quantiles at standard normal quantiles: F^-1(Phi(z)).
-
-        Raises
-        ------
-        DataError
-            Scipy's density does not integrate to 1.
-        """
-        return table_of(self).at_normal(z)
-
-    @property
-    def mean(self) -> float:
-        """The mean, by quadrature; infinite if a tail is too heavy."""
-        if table_of(self).tail_index <= 1.0:
-            return float("inf")
-        return maximum_moments(self.at_normal, 1)[0]
-
-    @property
-    def variance(self) -> float:
-        """The variance, by quadrature; infinite if a tail is too heavy."""
-        if table_of(self).tail_index <= 2.0:
-            return float("inf")
-        return maximum_moments(self.at_normal, 1)[1]
-
-    @property
-    def shapes(self) -> dict[str, float]:
-        """The shape parameters by scipy's names."""
-        names = (getattr(stats, self.name).shapes or "").replace(",", " ").split()
-        return dict(zip(names, self.shape, strict=True))
-
-
-@lru_cache(maxsize=64)
-def table_of(law: ScipyLaw) -> QuantileTable:
-    """Integrate the law's density; cached."""
-    with np.errstate(all="ignore"):
-        low, middle, high = (float(value) for value in law.frozen.ppf([0.25, 0.5, 0.75]))
-    ends = [float(bound) for bound in law.frozen.support()]
-    return tabulate(law.log_pdf, support=(ends[0], ends[1]), centre=middle, unit=high - low)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,27 +83,22 @@ def fit_families(sample: NDArray[np.float64] | Sample) -> tuple[Candidate, ...]:
         Fewer than 5 values, or values that are nearly all equal.
     """
     values = Sample.of(sample)
-    spread = spread_of(values, "a choice of families", at_least=5)
+    spread = spread_of(values, "a choice of families")
     scaled, judged = values.scaled(spread.centre, spread.unit), values.coarser(JUDGED)
     # A histogram of equal bins, from the smallest value to a high quantile.
     ends = values.smallest, float(values.quantile(SHOWN))
     counts, edges = np.histogram(values.point, bins=BINS, range=ends, weights=values.count)
     middle, density = 0.5 * (edges[1:] + edges[:-1]), counts / (values.size * np.diff(edges))
 
-    def of_scipy(name: str) -> Law:
-        law = fit_family(name, scaled)
-        return ScipyLaw(
-            name=name,
-            shape=law.shape,
-            loc=spread.centre + spread.unit * law.loc,
-            scale=spread.unit * law.scale,
-        )
-
     own: dict[str, Callable[[Sample], Law]] = {"johnsonsu": fit_johnsonsu, "nct": fit_nct}
     candidates = []
     for name in (*own, *(each for each in scipys_families() if each not in own)):
         try:
-            law = own[name](values) if name in own else of_scipy(name)
+            law = (
+                own[name](values)
+                if name in own
+                else spread.scaled_back(name, *fit_family(name, scaled).parameters)
+            )
             error = float(np.mean((spread.unit * (law.pdf(middle) - density)) ** 2))
             likelihood = log_likelihood(law, judged)
         except DataError:
@@ -195,7 +114,7 @@ def scipys_families() -> list[str]:
     return sorted(name for name in every if name not in SKIPPED)
 
 
-def fit_family(name: str, sample: Sample) -> ScipyLaw:
+def fit_family(name: str, sample: Sample) -> Law:
     """Fit one of scipy's families by maximum likelihood, with a limited number of evaluations.
 
     Parameters
@@ -242,8 +161,7 @@ def fit_family(name: str, sample: Sample) -> ScipyLaw:
                 loc = max(loc, sample.largest + 0.01 - high * scale)
             start = [*shape, loc, scale]
             found = optimize.fmin(unlikelihood, start, maxfun=EVALUATIONS, disp=False)
-            *shape, loc, scale = map(float, found)
-            law = ScipyLaw(name=name, shape=tuple(shape), loc=loc, scale=scale)
+            law = law_of(name, *found)
             table_of(law)  # refuses what is no density
         except DataError:
             raise

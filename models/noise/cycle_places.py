@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -198,20 +197,6 @@ class PlaceInCycle:
             f"the start and {seconds(end)} at the end, a restart {seconds(pause)}."
         )
 
-    def parameters(self) -> dict[str, Any]:
-        """Return the parts of every solve."""
-        return {
-            "solves": [
-                {
-                    "place_s": solve.place_s.tolist() if solve.shape.restart else None,
-                    "drain_s": drain_s(solve),
-                    "restart_s": solve.restart_s,
-                    "lead_s": solve.lead_s,
-                }
-                for solve in self.solves
-            ]
-        }
-
 
 def fit_places(solves: Sequence[SolveTimes]) -> PlaceInCycle:
     """Split earlier solves of one configuration into their parts.
@@ -323,9 +308,3 @@ def recorded_solve(times: SolveTimes, body_s: NDArray[np.float64]) -> RecordedSo
         lead_s=times.between_s - (float(times.restarts.sum()) if times.restart else 0.0),
         restarts_s=times.restarts if times.restart else np.empty(0),
     )
-
-
-def drain_s(solve: RecordedSolve) -> float:
-    """Return the mean time of a body that drains the pipeline (epilogue); 0 if none does."""
-    drains = solve.shape.drain
-    return float(solve.body_s[drains].mean()) if solve.shape.restart and drains.any() else 0.0

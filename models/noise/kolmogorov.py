@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import DataError, UsageError
-from hindmost.text import percent
+from hindmost.text import counted, percent
 
 MOST_RANKS = 64
 """Ranks, evenly spread, of which all pairs are compared."""
@@ -90,24 +90,12 @@ class RankComparison:
 
     def explain(self) -> str:
         """Return the result in sentences."""
-        size = f"Effective sample size: {np.median(self.effective):.0f} of {self.iterations}."
-        if self.pairs == 1:
-            differ, plainly = self.rejected_corrected > 0, self.rejected > 0
-            but = "" if differ == plainly else "; they do if serial correlation is ignored"
-            return (
-                f"The ranks' distributions {'' if differ else 'do not '}differ significantly "
-                f"(alpha = {self.alpha:g}{but}). {size}"
-            )
-        sampled = f", a sample of {self.possible}," if self.pairs < self.possible else ""
-        if not self.rejected:
-            return (
-                f"The distributions do not differ significantly in any of {self.pairs} pairs of "
-                f"ranks{sampled.rstrip(',')} (alpha = {self.alpha:g}). {size}"
-            )
+        sampled = f", a sample of {self.possible:,}," if self.pairs < self.possible else ""
         return (
-            f"The distributions of {percent(self.rejected_corrected)} of {self.pairs} pairs of "
-            f"ranks{sampled} differ significantly (alpha = {self.alpha:g}; "
-            f"{percent(self.rejected)} if serial correlation is ignored). {size}"
+            f"The distributions of {percent(self.rejected_corrected)} of "
+            f"{counted(self.pairs, 'pair')} of ranks{sampled} differ significantly (alpha = "
+            f"{self.alpha:g}; {percent(self.rejected)} if serial correlation is ignored). "
+            f"Effective sample size: {np.median(self.effective):.0f} of {self.iterations}."
         )
 
     def to_json(self) -> dict[str, Any]:

@@ -26,7 +26,7 @@ from hindmost.models.events import EventKind
 from hindmost.models.noise.times import SolveTimes
 from hindmost.models.results import ModelKind, Prediction
 from hindmost.models.simulation.blocks import MATTERS, EventBlock, Neighbours
-from hindmost.models.simulation.event_simulator import EventSimulator, Latencies
+from hindmost.models.simulation.event_simulator import EventSimulator, reductions_alike
 from hindmost.text import seconds, signed_percent
 
 STRETCHES = 24
@@ -138,7 +138,8 @@ class Replay:
 
     Parameters
     ----------
-    latencies : Latencies
+    latency : float64 array, shape (event, kind), seconds
+        What events cost.
     edge_source, edge_target : int array, shape (edge,)
         The target waits for the source's halo; empty for none.
     lag : int
@@ -150,7 +151,7 @@ class Replay:
     def __init__(
         self,
         ranks: int,
-        latencies: Latencies,
+        latency: NDArray[np.float64],
         edge_source: NDArray[np.int32],
         edge_target: NDArray[np.int32],
         *,
@@ -158,7 +159,7 @@ class Replay:
         pending_s: float = 0.0,
     ) -> None:
         neighbours = Neighbours.of_edges(ranks, edge_source, edge_target)
-        self._simulator = EventSimulator(ranks, neighbours, latencies, lag=lag)
+        self._simulator = EventSimulator(ranks, neighbours, latency, lag=lag)
         self._pending_s = pending_s
         self._cycles_before_s = 0.0
 
@@ -199,10 +200,10 @@ def fit_both(times: SolveTimes) -> tuple[MaxPlus, MaxPlus]:
     half = first_of_second_half(times)
     reductions, events = reductions_of_body(times)
     a_body_s = least_wait_s(times, half)
-    latencies = Latencies.of_reductions(events, a_body_s / max(reductions, 1.0))
+    latency = reductions_alike(events, a_body_s / max(reductions, 1.0))
     # Without neighbours there is no halo to leave out.
     halos = (True, False) if times.edge_source.size else (True,)
-    replays = [new_replay(times, latencies, with_halo=halo) for halo in halos]
+    replays = [new_replay(times, latency, with_halo=halo) for halo in halos]
     borders = stretches(half, times.cycle_begins, lagging=times.lag > 0)
     walked, measured = walk_through(times, replays, borders)
     models = [
@@ -371,14 +372,14 @@ def walk_through(
     return elapsed, measured
 
 
-def new_replay(times: SolveTimes, latencies: Latencies, *, with_halo: bool) -> Replay:
+def new_replay(times: SolveTimes, latency: NDArray[np.float64], *, with_halo: bool) -> Replay:
     """Return a replay that stands at the begin of a solve."""
     edges = slice(None) if with_halo else slice(0)
     return Replay(
         times.columns,
-        latencies,
+        latency,
         times.edge_source[edges],
         times.edge_target[edges],
         lag=0 if times.events else times.lag,
-        pending_s=float(latencies.latency.max(initial=0.0)) if times.events is None else 0.0,
+        pending_s=float(latency.max(initial=0.0)) if times.events is None else 0.0,
     )

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hindmost.errors import DataError
-from hindmost.models.laws.johnsonsu import MEAN_TOLERANCE, JohnsonSU, fit_johnsonsu
-from hindmost.models.laws.law import Law
+from hindmost.models.laws.law import MEAN_TOLERANCE, STARTS, Law, fit_johnsonsu, fit_nct, law_of
 from hindmost.models.laws.maximum import maximum_moments
-from hindmost.models.laws.nct import NonCentralT, fit_nct
 from hindmost.models.laws.sample import Sample
 from hindmost.models.noise.digest import Digest
 from hindmost.models.noise.moments import Z90
@@ -138,17 +136,14 @@ def deviation_of_fit(law: Law, sample: Sample, draws: int) -> float:
     assumed to be independent; the variance is g^T C g, with the gradient g of E[max of P]. For
     other families it is that of the mean of the sample, which is too small for large P.
     """
-    if not isinstance(law, JohnsonSU | NonCentralT):
+    if law.name not in STARTS:
         return float(sample.std / sample.size**0.5)
     point, weight = sample.nodes()
     scores, slopes = [], []
-    for field in fields(law):
-        value = float(getattr(law, field.name))
-        unit = law.scale if field.name in ("loc", "scale") else max(abs(value), 0.1)
-        fitted: Any = law
-        less, more = (
-            replace(fitted, **{field.name: value + side * STEP * unit}) for side in (-1.0, 1.0)
-        )
+    values = np.array(law.parameters)
+    units = np.append(np.maximum(np.abs(values[:-2]), 0.1), [law.scale, law.scale])
+    for step in np.diag(STEP * units):
+        less, more = (law_of(law.name, *values + side * step) for side in (-1.0, 1.0))
         scores.append((more.log_pdf(point) - less.log_pdf(point)) / (2.0 * STEP))
         slowest = [maximum_moments(each.at_normal, draws)[0] for each in (less, more)]
         slopes.append((slowest[1] - slowest[0]) / (2.0 * STEP))

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import DataError
-from hindmost.models.laws.johnsonsu import JohnsonSU, fit_johnsonsu
+from hindmost.models.laws.law import Law, fit_johnsonsu
 from hindmost.models.noise.digest import Digest
 from hindmost.models.noise.moments import Z90
 from hindmost.models.noise.times import SolveTimes
@@ -93,17 +93,17 @@ class UniformLaws:
 
     Attributes
     ----------
-    least : JohnsonSU
-        Of a_k, in seconds.
-    span : JohnsonSU
+    least : Law
+        Of a_k: Johnson SU, in seconds.
+    span : Law
         Of s_k, in seconds. Its tail may reach below 0; it is not truncated, so that means remain
         those of the closed form.
     fitted : int
         Iterations that both were fitted to; 0 if the laws are exact.
     """
 
-    least: JohnsonSU
-    span: JohnsonSU
+    least: Law
+    span: Law
     fitted: int = 0
 
     JSON = "least span fitted_iterations=fitted"

@@ -13,7 +13,6 @@ fits the first one whatever it is.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -23,6 +22,8 @@ from hindmost.models.compiled import declared
 from hindmost.models.pmnf.search import LEAST_ANGLE
 from hindmost.models.pmnf.space import FINE, PAPER, lattice
 from hindmost.models.pmnf.term import columns
+
+Array = NDArray[np.float64]
 
 LEAST = 2
 """Points that a side has at least."""
@@ -38,28 +39,11 @@ FLOORS = np.array([0.005, 0.05])
 """Noise that is taken for granted: shares of the value, or of the series' mean."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Evidence:
-    """What speaks for a change at each split; the first is after two points.
+def candidates(points: Array) -> tuple[Array, Array, Array]:
+    """Return the growths that are compared at some points, each column of largest value 1.
 
-    Attributes
-    ----------
-    ratio : float64 array, shape (kernel, split, floor)
-        S_k: whether there is a change.
-    place : float64 array, shape (kernel, split)
-        Where it is, if there is one: log marginal likelihood, on average over the floors.
-    """
-
-    ratio: NDArray[np.float64]
-    place: NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Candidates:
-    """The growths that are compared at some points, each column of largest value 1.
-
-    Attributes
-    ----------
+    Returns
+    -------
     fine : float64 array, shape (point, term)
         Of one growth on a side.
     smooth : float64 array, shape (point, column)
@@ -67,87 +51,64 @@ class Candidates:
     coarse : float64 array, shape (point, term)
         Or two of these.
     """
-
-    fine: NDArray[np.float64]
-    smooth: NDArray[np.float64]
-    coarse: NDArray[np.float64]
-
-
-def candidates(points: NDArray[np.float64]) -> Candidates:
-    """Return the growths that are compared at some points."""
     return _candidates(np.asarray(points, np.float64).tobytes())
 
 
 @lru_cache(maxsize=8)
-def _candidates(of: bytes) -> Candidates:
+def _candidates(of: bytes) -> tuple[Array, Array, Array]:
     points = np.frombuffer(of)
-    return Candidates(
-        fine=np.ascontiguousarray(unit(columns(FINE.exponents, points)).T),
-        smooth=np.ascontiguousarray(smooth_columns(points).T),
-        coarse=np.ascontiguousarray(unit(columns(PAPER.exponents, points)).T),
+    # Terms of nearly any exponents, and 1 / (1 + p / k) for many k: of these, Amdahl's speedup and
+    # efficiency are made, and rates that approach a bound, which no single term is near.
+    knees = np.geomspace(points[0] / BEYOND, BEYOND * points[-1], KNEES)
+    bent = 1.0 / (1.0 + points / knees[:, None])
+    smooth = np.concatenate([columns(lattice(*SMOOTH), points), bent])
+    return (
+        unit(columns(FINE.exponents, points)),
+        unit(smooth),
+        unit(columns(PAPER.exponents, points)),
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Weighted:
-    """Series as shares of their mean size, and what each value weighs.
-
-    Attributes
-    ----------
-    values, weights : float64 array, shape (kernel, point)
-    """
-
-    values: NDArray[np.float64]
-    weights: NDArray[np.float64]
+def unit(values: Array) -> Array:
+    """Scale each row to a largest value of 1, rows of 0 stay; and turn rows into columns."""
+    largest = np.abs(values).max(axis=1, keepdims=True)
+    return np.ascontiguousarray((values / np.where(largest > 0.0, largest, 1.0)).T)
 
 
-def weighted(values: NDArray[np.float64], shares: NDArray[np.float64], gamma: float) -> Weighted:
-    """Weight series for noise whose standard deviation grows like the value to gamma.
+def weighted(values: Array, shares: Array, gamma: float) -> tuple[Array, Array]:
+    """Return series as shares of their mean size, and what each value weighs: (kernel, point).
 
-    Parameters
-    ----------
-    values, shares : float64 array, shape (kernel, point)
-    gamma : float
+    The noise's standard deviation grows like the value to gamma.
     """
     level = np.abs(values).mean(axis=1, keepdims=True)
     scaled = np.ascontiguousarray(values / np.where(level > 0.0, level, 1.0))
     with np.errstate(divide="ignore"):
         weights = np.ascontiguousarray(shares * np.abs(scaled) ** (-2.0 * gamma))
-    return Weighted(values=scaled, weights=weights)
+    return scaled, weights
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sides:
-    """How well one growth fits on each side of every split.
+def sides(
+    values: Array, weights: Array, fine: Array, *, placed: bool
+) -> tuple[Array, Array, Array]:
+    """Fit one growth on each side of every split.
 
-    Attributes
-    ----------
+    Returns
+    -------
     one : float64 array, shape (kernel,)
         The residual of one fine term over all points: R_1 is no larger.
     two : float64 array, shape (kernel, split)
         R_2.
     fixed : float64 array, shape (kernel, split)
         How sharply the points fix the coefficients of both sides: the logarithm of the
-        determinants. Not valid unless it was asked for.
+        determinants. Not valid unless `placed` asks for it.
     """
-
-    one: NDArray[np.float64]
-    two: NDArray[np.float64]
-    fixed: NDArray[np.float64]
-
-
-def sides(series: Weighted, growths: Candidates, *, placed: bool) -> Sides:
-    """Fit one growth on each side of every split; `placed` asks for `Sides.fixed`."""
-    kernels, points = series.values.shape
+    kernels, points = values.shape
     least = np.empty((kernels, 2, points))
     precision = np.zeros((kernels, 2, points))
-    side_residuals(series.values, series.weights, growths.fine, placed, least, precision)
+    side_residuals(values, weights, fine, placed, least, precision)
     first, last = slice(LEAST - 1, points - LEAST), slice(points - LEAST - 1, LEAST - 2, -1)
-    return Sides(
-        one=least[:, 0, -1].copy(),
-        two=least[:, 0, first] + least[:, 1, last],
-        fixed=precision[:, 0, first] + precision[:, 1, last],
-    )
+    two, fixed = (each[:, 0, first] + each[:, 1, last] for each in (least, precision))
+    return least[:, 0, -1].copy(), two, fixed
 
 
 def log_residuals(
@@ -173,7 +134,7 @@ def evidence(
     *,
     wider: NDArray[np.float64] | None = None,
     placed: bool = True,
-) -> Evidence:
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the evidence for a change after each point.
 
     One growth over all points is a constant with one term of nearly any exponents, added or
@@ -190,18 +151,23 @@ def evidence(
         How many times the floors more is taken for granted: noise that is so many times as large
         then makes no more evidence.
     placed : bool
-        Whether `Evidence.place` is asked for; without, it is not valid.
+        Whether `place` is asked for; without, it is not valid.
+
+    Returns
+    -------
+    ratio : float64 array, shape (kernel, split, floor)
+        S_k: whether there is a change; the first split is after two points.
+    place : float64 array, shape (kernel, split)
+        Where it is, if there is one: log marginal likelihood, on average over the floors.
     """
-    growths = candidates(points)
-    series = weighted(values, shares, gamma)
-    found = sides(series, growths, placed=placed)
-    whole_residuals(series.values, series.weights, growths.smooth, growths.coarse, found.one)
+    fine, smooth, coarse = candidates(points)
+    scaled, weights = weighted(values, shares, gamma)
+    one, two, fixed = sides(scaled, weights, fine, placed=placed)
+    whole_residuals(scaled, weights, smooth, coarse, one)
     wider = np.ones(values.shape[0]) if wider is None else wider
-    apart = log_residuals(found.two, points.size, wider[:, None])
-    return Evidence(
-        ratio=log_residuals(found.one, points.size, wider)[:, None] - apart,
-        place=-apart.mean(axis=2) - 0.5 * found.fixed,
-    )
+    apart = log_residuals(two, points.size, wider[:, None])
+    ratio = log_residuals(one, points.size, wider)[:, None] - apart
+    return ratio, -apart.mean(axis=2) - 0.5 * fixed
 
 
 def unexplained_variance(
@@ -219,26 +185,9 @@ def unexplained_variance(
     float64 array, shape (kernel,)
         As a share of the values or of the series' mean, squared.
     """
-    found = sides(weighted(values, shares, gamma), candidates(points), placed=False)
-    return np.asarray(found.two.min(axis=1) / points.size)
-
-
-def smooth_columns(points: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return what one growth over all points may be made of, shape (column, point).
-
-    Terms of nearly any exponents, and 1 / (1 + p / k) for many k: of these, Amdahl's speedup and
-    efficiency are made, and rates that approach a bound, which no single term is near.
-    """
-    knees = np.geomspace(points[0] / BEYOND, BEYOND * points[-1], KNEES)
-    return unit(
-        np.concatenate([columns(lattice(*SMOOTH), points), 1.0 / (1.0 + points / knees[:, None])])
-    )
-
-
-def unit(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Scale each row to a largest value of 1; rows of 0 stay."""
-    largest = np.abs(values).max(axis=1, keepdims=True)
-    return np.ascontiguousarray(values / np.where(largest > 0.0, largest, 1.0))
+    scaled, weights = weighted(values, shares, gamma)
+    _, two, _ = sides(scaled, weights, candidates(points)[0], placed=False)
+    return np.asarray(two.min(axis=1) / points.size)
 
 
 @declared("(f8[:,::1], f8[:,::1], f8[:,::1], b1, f8[:,:,::1], f8[:,:,::1])", division="numpy")

@@ -22,7 +22,6 @@ def fit(
     space: str = "paper",
     noise: str | None = None,
     parameter: str = "p",
-    terms: int = MOST_TERMS,
 ) -> ScalingModels:
     """Fit one model over all points to each kernel.
 
@@ -38,19 +37,17 @@ def fit(
         ``additive``, ``root`` or ``multiplicative``; found out if not given.
     parameter : str
         Its name in expressions.
-    terms : int
-        Most terms besides the constant: 0, 1 or 2.
 
     Raises
     ------
     DataError
         What `observe` refuses, or a kernel of fewer than 5 points.
     UsageError
-        An unknown space or kind of noise, or more terms than 2.
+        An unknown space or kind of noise.
     """
     observations = observe(points, values, noise)
     of_one_parameter(observations)
-    return fit_observations(observations, space=space, parameter=parameter, terms=terms)
+    return fit_observations(observations, space=space, parameter=parameter)
 
 
 def of_one_parameter(observations: Observations) -> None:
@@ -74,9 +71,7 @@ def fit_observations(
     terms: int = MOST_TERMS,
     least_points: int = LEAST_POINTS,
 ) -> ScalingModels:
-    """Fit models to what `observe` gave; arguments and errors as those of `fit`."""
-    if not 0 <= terms <= MOST_TERMS:
-        raise UsageError(f"{terms} terms; a model has 0, 1 or 2 besides its constant.")
+    """Fit models of at most so many terms to what `observe` gave; else as `fit`."""
     chosen = search_space(space)
     ways = len(chosen.exponents) + sum(power < 0 for power, _ in chosen.exponents)
 

@@ -11,7 +11,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.models.pmnf.predictive import Component, KernelFits, mixture_interval
+from hindmost.models.pmnf.models import ScalingModels
+from hindmost.models.pmnf.predictive import Component, mixture_interval
 from hindmost.models.pmnf.search import DIGITS, LEAST_ANGLE
 from hindmost.models.pmnf.space import FINE
 from hindmost.models.pmnf.term import columns
@@ -27,13 +28,14 @@ makes less of a difference, only the constant predicts."""
 
 
 def average_over_lattice(
-    fits: KernelFits, at: NDArray[np.float64], level: float
+    models: ScalingModels, at: NDArray[np.float64], level: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return where a new measurement lies with the given probability.
 
     Parameters
     ----------
-    fits : KernelFits
+    models : ScalingModels
+        Of kernels that have all points.
     at : float64 array, shape (target, 1)
     level : float
 
@@ -42,22 +44,26 @@ def average_over_lattice(
     low, high : float64 array, shape (kernel, target)
     """
     # All single terms, those of the search space first, and the logarithms of their prior shares.
-    own, even = fits.space.exponents, FINE.exponents
+    own, even = models.space.exponents, FINE.exponents
     prior = np.log(
         np.repeat(
             [SHARE_OF_SPACE / len(own), (1.0 - SHARE_OF_SPACE) / len(even)], [len(own), len(even)]
         )
     )
-    here, there = columns([*own, *even], fits.points[:, 0]), columns([*own, *even], at[:, 0])
+    here, there = (
+        columns([*own, *even], models.observations.points),
+        columns([*own, *even], at[:, 0]),
+    )
     scale = np.abs(here).max(axis=1, keepdims=True)
     scale[scale == 0.0] = 1.0
-    ends = np.empty((2, *fits.predicted.shape))
-    for kernel, constant in enumerate(fits.hypotheses.constant):
-        y, weight = fits.values[kernel], fits.hypotheses.weights[kernel]
+    predicted, gamma = models.predict(at), models.observations.noise.kind.gamma
+    ends = np.empty((2, *predicted.shape))
+    for kernel, constant in enumerate(models.hypotheses.constant):
+        y, weight = models.observations.values[kernel], models.hypotheses.weights[kernel]
         parts = components(y, weight, here / scale, there / scale, prior, len(own), constant)
-        ends[:, kernel] = mixture_interval(parts, y, weight, fits.gamma, level)
+        ends[:, kernel] = mixture_interval(parts, y, weight, gamma, level)
     # The average over all terms may differ from the best one, which must lie in its interval.
-    return np.minimum(ends[0], fits.predicted), np.maximum(ends[1], fits.predicted)
+    return np.minimum(ends[0], predicted), np.maximum(ends[1], predicted)
 
 
 def components(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +21,6 @@ from hindmost.models.pmnf.model import (
     misfit,
 )
 from hindmost.models.pmnf.observations import Observations
-from hindmost.models.pmnf.predictive import Average, KernelFits
 from hindmost.models.pmnf.search import KEPT
 from hindmost.models.pmnf.space import SearchSpace, tabulate
 from hindmost.models.pmnf.term import ABSENT, Exponents, Term
@@ -27,6 +28,11 @@ from hindmost.models.results import LEVEL
 
 ROUNDING = 1e-12
 """Share of the largest value, below which a constant is what rounding left."""
+
+
+Average = Callable[["ScalingModels", NDArray[np.float64], float], tuple[Any, Any]]
+"""Of models of kernels that have all points, targets of shape (target, parameter) and a level: low
+and high, float64 arrays of shape (kernel, target)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,15 +111,12 @@ class ScalingModels:
         high = np.empty_like(low)
         for there, kernels in patterns(self.observations.values):
             found = self.hypotheses.rows(kernels)
-            fits = KernelFits(
-                points=self.observations.table[there],
-                values=np.ascontiguousarray(self.observations.values[kernels][:, there]),
+            alike = replace(
+                self,
+                observations=self.observations.part(kernels, np.flatnonzero(there)),
                 hypotheses=replace(found, weights=np.ascontiguousarray(found.weights[:, there])),
-                gamma=self.observations.noise.kind.gamma,
-                space=self.space,
-                predicted=self.rows(kernels).predict(targets),
             )
-            low[kernels], high[kernels] = self.average(fits, targets, level)
+            low[kernels], high[kernels] = self.average(alike, targets, level)
         return low, high
 
     def __getitem__(self, kernel: int) -> ScalingModel:

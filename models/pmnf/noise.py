@@ -10,17 +10,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.errors import UsageError
+from hindmost.models.pmnf.hypotheses import Hypotheses
 from hindmost.models.pmnf.search import search
 from hindmost.models.pmnf.space import FINE
 from hindmost.models.pmnf.term import columns
 
-Likelihoods = Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]
+Array = NDArray[np.float64]
 
 LEAST_POOLED = 20
 """Kernels that tell the kind of noise together."""
@@ -75,6 +75,10 @@ class Noise:
     def gammas(self) -> tuple[float, ...]:
         """Exponents under which a test must hold."""
         return tuple(kind.gamma for kind in self.tested)
+
+
+Find = Callable[[Array, Array, Array, NoiseKind], Hypotheses]
+"""Of values, shares, points and a kind of noise: the best models of kernels without gaps."""
 
 
 def given_noise(name: str) -> Noise:
@@ -139,95 +143,56 @@ def from_repetitions(values: NDArray[np.float64]) -> Noise | None:
     return Noise(kind=kind, known=sure, source="repetitions")
 
 
+def one_term(values: Array, shares: Array, points: Array, kind: NoiseKind) -> Hypotheses:
+    """Search for the best model of one term of each kernel: a search for `from_kernels`."""
+    return search(
+        values,
+        shares,
+        columns(FINE.exponents, points),
+        gamma=kind.gamma,
+        penalties=np.array([0.0, 0.0, np.inf]),
+    )
+
+
 def from_kernels(
-    points: NDArray[np.float64], values: NDArray[np.float64], shares: NDArray[np.float64]
+    points: Array,
+    values: Array,
+    shares: Array,
+    find: Find = one_term,
+    most: int = MOST_ASKED,
 ) -> Noise | None:
     """Tell the kind of noise from the residuals of all kernels together.
 
-    The likelihoods of each kernel's best one-term models under each kind are multiplied.
+    The likelihoods of each kernel's best models under each kind are multiplied.
 
     Parameters
     ----------
-    points : float64 array, shape (point,)
+    points : float64 array, shape (point,) or (point, parameter)
     values, shares : float64 array, shape (kernel, point)
+    find : callable
+        Searches for the best models under a kind.
+    most : int
+        Kernels whose residuals are looked at.
 
     Returns
     -------
     Noise or None
         None where the kernels are fewer than 20, or leave it open.
     """
-    return pooled(values, shares, partial(likelihoods, points))
-
-
-def likelihoods(
-    points: NDArray[np.float64], values: NDArray[np.float64], shares: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Return the log likelihoods of kernels under each kind, shape (kind, kernel)."""
-    one_term = np.array([0.0, 0.0, np.inf])
-    terms = columns(FINE.exponents, points)
-    found = [
-        search(values, shares, terms, gamma=kind.gamma, penalties=one_term) for kind in NoiseKind
-    ]
-    return np.array([likelihood_of(each.criterion, each.weights) for each in found])
-
-
-def likelihood_of(
-    criterion: NDArray[np.float64], weights: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Return the log likelihood of each kernel's best model.
-
-    Parameters
-    ----------
-    criterion : float64 array, shape (kernel, model)
-        The best first.
-    weights : float64 array, shape (kernel, point)
-    """
-    return np.asarray(-0.5 * criterion[:, 0] + 0.5 * np.log(weights).sum(axis=1))
-
-
-def pooled(
-    values: NDArray[np.float64],
-    shares: NDArray[np.float64],
-    likelihoods: Likelihoods,
-    most: int = MOST_ASKED,
-) -> Noise | None:
-    """Tell the kind of noise from the likelihoods of many kernels, see `from_kernels`.
-
-    Parameters
-    ----------
-    values, shares : float64 array, shape (kernel, point)
-    likelihoods : callable
-        Returns the log likelihoods of kernels under each kind, shape (kind, kernel).
-    most : int
-        Kernels whose residuals are looked at.
-    """
     if values.shape[0] < LEAST_POOLED:
         return None
     if not (values > 0.0).all():
         return Noise(kind=NoiseKind.ADDITIVE, known=True, source="values that are not above 0")
     some = np.linspace(0, values.shape[0] - 1, min(values.shape[0], most)).astype(int)
-    return likeliest(likelihoods(values[some], shares[some]))
-
-
-def likeliest(likelihood: NDArray[np.float64]) -> Noise | None:
-    """Return the kind of noise under which kernels together are likeliest.
-
-    Parameters
-    ----------
-    likelihood : float64 array, shape (kind, kernel)
-        Logarithms, kinds in the order of `NoiseKind`.
-
-    Returns
-    -------
-    Noise or None
-        None where no kind is much likelier than the others.
-    """
-    said = likelihood.sum(axis=1)
-    best, second = np.sort(said)[::-1][:2]
-    if best - second < SURE:
+    likelihood = {}
+    for kind in NoiseKind:
+        found = find(values[some], shares[some], points, kind)
+        own = 0.5 * (np.log(found.weights).sum(axis=1) - found.criterion[:, 0])
+        likelihood[kind] = float(own.sum())
+    second, best = sorted(NoiseKind, key=likelihood.__getitem__)[1:]
+    if likelihood[best] - likelihood[second] < SURE:
         return None
-    kind = list(NoiseKind)[int(said.argmax())]
-    return Noise(kind=kind, known=True, source=f"{likelihood.shape[1]} kernels together")
+    return Noise(kind=best, known=True, source=f"{some.size} kernels together")
 
 
 def unknown_noise(values: NDArray[np.float64]) -> Noise:

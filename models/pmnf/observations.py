@@ -88,8 +88,7 @@ def observe(
     values: NDArray[np.float64],
     noise: str | None = None,
     *,
-    pool: Pool = from_kernels,
-    whole: bool = False,
+    pool: Pool | None = None,
 ) -> Observations:
     """Check measurements, join repetitions, and leave out lone values.
 
@@ -102,10 +101,8 @@ def observe(
     noise : str, optional
         ``additive``, ``root`` or ``multiplicative``; if not given, repetitions or the kernels
         together tell it.
-    pool : callable
-        How the kernels together tell it.
-    whole : bool
-        Keep lone values.
+    pool : callable, optional
+        How the kernels together tell it; by default as those over one parameter do.
 
     Raises
     ------
@@ -120,13 +117,13 @@ def observe(
     one, shares = join_repetitions(values, kind.kind if kind else NoiseKind.MULTIPLICATIVE)
     table = points.reshape(points.shape[0], -1)
     lone = lone_ratios(table, one)
-    if not whole and (kind is None or kind.kind.gamma > 0.0):
+    if kind is None or kind.kind.gamma > 0.0:
         count = np.isfinite(values).sum(axis=2)
         out = to_leave_out(table, lone, one, count, enough=LEAST_REPETITIONS, least=LEAST_POINTS)
         one, shares = np.where(out, np.nan, one), np.where(out, 0.0, shares)
     complete = np.isfinite(one).all(axis=1)
     if kind is None:
-        kind = pool(points, one[complete], shares[complete])
+        kind = (pool or from_kernels)(points, one[complete], shares[complete])
     if kind is None:
         kind = unknown_noise(one[np.isfinite(one)])
     if kind.kind.gamma > 0.0 and (one <= 0.0).any():

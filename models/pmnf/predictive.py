@@ -9,50 +9,17 @@ least-squares fit. Which functions are averaged, `lattice` says for one paramete
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from hindmost.models.pmnf.hypotheses import Hypotheses
-from hindmost.models.pmnf.space import SearchSpace
-
 LEAST_SHARE = 1e-4
 """Components of less weight than this share of the best one are left out."""
 NODES = 21
 """Points of equal probability in place of the law of a component."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KernelFits:
-    """What predictions of many kernels need; all kernels have all points.
-
-    Attributes
-    ----------
-    points : float64 array, shape (point, parameter)
-    values : float64 array, shape (kernel, point)
-    hypotheses : Hypotheses
-    gamma : float
-        The noise's standard deviation grows like the value to gamma.
-    space : SearchSpace
-    predicted : float64 array, shape (kernel, target)
-        By the best hypothesis.
-    """
-
-    points: NDArray[np.float64]
-    values: NDArray[np.float64]
-    hypotheses: Hypotheses
-    gamma: float
-    space: SearchSpace
-    predicted: NDArray[np.float64]
-
-
-Average = Callable[
-    [KernelFits, NDArray[np.float64], float], tuple[NDArray[np.float64], NDArray[np.float64]]
-]
-"""Of fits, targets of shape (target, parameter) and a level: low and high, (kernel, target)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

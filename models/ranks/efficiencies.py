@@ -25,6 +25,27 @@ from hindmost.text import counted, percent, seconds
 
 ROUNDING = 1e-9
 """Share by which rounding may lift a mean above the maximum."""
+LOST_TO = {
+    "load_balance": "load imbalance",
+    "serialisation": "waiting in turn",
+    "transfer": "other time in MPI",
+    "communication": "waiting in turn and other time in MPI",
+}
+"""What people read of the time that is lost to each factor."""
+WORK, INJECTED_NOISE, OUTSIDE = "work", "injected noise", "outside iterations"
+PARTS = {
+    WORK: "own work, the mean of all ranks",
+    INJECTED_NOISE: "detours added on purpose, the mean of all ranks",
+    LOST_TO["load_balance"]: "work of the busiest rank in the whole run, beyond the mean",
+    LOST_TO["serialisation"]: "different ranks are the slowest in different iterations, and the "
+    "others wait for them (POP: serialisation)",
+    LOST_TO["transfer"]: "messages and calls of MPI, and cores that ranks lose there "
+    "(POP: transfer)",
+    LOST_TO["communication"]: "time in MPI that the run cannot divide",
+    OUTSIDE: "before the first, after the last and between iterations: restarts, or the program "
+    "around its inner loop",
+}
+"""The parts of a time, in their order on every bar and in every list, and what each is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,11 +153,27 @@ class Efficiencies:
             "transfer": whole - self.ideal_s,
         }
 
+    def parts_s(self, whole_s: float, injected_s: float = 0.0) -> dict[str, float]:
+        """Return where a time goes: seconds of each of `PARTS` that is known; they sum to it.
+
+        Parameters
+        ----------
+        whole_s : float
+            Time of the solve or loop; what exceeds the run time lies outside of iterations.
+        injected_s : float
+            Part of the mean local work that was injected as noise.
+        """
+        injected_s = min(injected_s, self.mean_local_s)
+        return {
+            WORK: self.mean_local_s - injected_s,
+            INJECTED_NOISE: injected_s,
+            **{LOST_TO[name]: lost_s for name, lost_s in self.lost_s.items()},
+            OUTSIDE: max(whole_s - self.run_time_s, 0.0),
+        }
+
     def explain(self) -> str:
         """Return how much of the run time is lost to what, in a sentence."""
-        lost = [
-            f"{seconds(lost_s)} to {name.replace('_', ' ')}" for name, lost_s in self.lost_s.items()
-        ]
+        lost = [f"{seconds(lost_s)} to {LOST_TO[name]}" for name, lost_s in self.lost_s.items()]
         return (
             f"Of {seconds(self.run_time_s)} on {counted(self.ranks, 'rank')}, "
             f"{seconds(self.mean_local_s)} are work (parallel efficiency "

@@ -9,8 +9,8 @@ so slopes are measured in each body, between the reductions in which all ranks m
 - the *rise* is the spread of the moments, on the common clock, at which ranks leave a blocking
   reduction. Each rank leaves a posted reduction when it comes, so such a reduction shows no rise.
 
-A fall may have two causes. If the same ranks finish late in all bodies it is load imbalance; if it
-is another rank each time, it is noise.
+A fall may have two causes. If the same ranks finish late in all bodies it is load imbalance, which
+``lasting_share`` is; if it is another rank each time, it is noise.
 """
 
 from __future__ import annotations
@@ -22,12 +22,7 @@ from numpy.typing import NDArray
 
 from hindmost.models.simulation.blocks import COMPLETE, POST, EventBlock
 from hindmost.models.simulation.recorded import moments
-from hindmost.text import percent
 
-GRADUAL = 0.05
-"""A slope, or a wait, is mentioned from this share of a body on."""
-LASTING = 0.5
-"""Least share of the wait time due to the same ranks, to call it load imbalance."""
 HIGH, LOW = 0.9, 0.1
 """Shares of the ranks at work between which a slope is measured."""
 MOST_SORTED = 256
@@ -66,55 +61,6 @@ class Slopes:
     early_end_share: float
     lasting_share: float
     clock_share: float
-
-    def explain(self) -> str:
-        """Return what the slopes suggest, in sentences."""
-        if not self.meetings:
-            return "No reduction of all ranks was recorded, so slopes are not measured."
-        said = [*self._on_the_fall(), *self._on_the_rise()]
-        if said:
-            return " ".join(said)
-        apart = max(self.fall_share, self.rise_share)
-        verb = "start and finish" if self.releases and self.clock_known else "finish"
-        return f"Ranks {verb} their work together, within {percent(apart, 0)} of an iteration."
-
-    @property
-    def clock_known(self) -> bool:
-        """Whether the common clock is good enough to see which rank starts first."""
-        return self.clock_share < GRADUAL
-
-    def _on_the_fall(self) -> list[str]:
-        """Return how ranks finish their work, unless together."""
-        if max(self.fall_share, self.early_end_share) < GRADUAL:
-            return []
-        how = "A few ranks finish their work after the others"
-        if self.fall_share >= GRADUAL:
-            how = (
-                f"Ranks finish their work one after another, over {percent(self.fall_share, 0)} "
-                f"of an iteration (slope {1e-4 * self.downward:.3g} % of the ranks per us)"
-            )
-        why = "other ranks are late each time, which suggests noise rather than load imbalance"
-        if self.lasting_share >= LASTING * self.early_end_share:
-            why = "the same ranks are late throughout, which suggests load imbalance"
-        waiting = self.early_end_share
-        return [f"{how}. {percent(waiting)} of the time of all ranks is wait time for them; {why}."]
-
-    def _on_the_rise(self) -> list[str]:
-        """Return how ranks leave a reduction, unless together."""
-        if not self.releases:
-            return []
-        if not self.clock_known:
-            return [
-                "Whether ranks start their work together is unknown: the clocks agree only to "
-                f"within {percent(self.clock_share, 0)} of an iteration."
-            ]
-        if max(self.rise_share, self.late_begin_share) < GRADUAL:
-            return []
-        return [
-            f"Ranks leave reductions one after another, over {percent(self.rise_share, 0)} of an "
-            f"iteration, which suggests slow communication: {percent(self.late_begin_share)} of "
-            "the time of all ranks."
-        ]
 
 
 class SlopeSum:

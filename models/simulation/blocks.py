@@ -132,12 +132,6 @@ class Neighbours:
         return cls(source=edge_source[order].astype(np.int64), first=first.astype(np.int64))
 
 
-def groups_of(block: EventBlock) -> NDArray[np.int32]:
-    """Return the groups of a block for a compiled loop, empty if there are none."""
-    groups = np.empty((0, 0, 0)) if block.group is None else block.group
-    return np.ascontiguousarray(groups, np.int32)
-
-
 def slabs(bodies: int, width: int) -> Iterator[slice]:
     """Yield slices of rows with at most `AT_ONCE` values, for rows of a given width."""
     rows = max(1, AT_ONCE // max(width, 1))

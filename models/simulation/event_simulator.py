@@ -5,8 +5,8 @@ A non-blocking reduction can complete once all ranks have posted it, and a rank 
 its neighbours have sent it. With t_p the clock of rank p and w_p its own work before an event::
 
     reduction     t_p <- max_q (t_q + w_q) + L
-    completion    t_p <- max(t_p + w_p + o, P_p + L),  P_p = max_q of the clocks at its post
-    receipt       t_p <- max(t_p + w_p + o, max_q (s_q + L)),  s_q = when neighbour q sent
+    completion    t_p <- max(t_p + w_p, P_p + L),  P_p = max_q of the clocks at its post
+    receipt       t_p <- max(t_p + w_p, max_q (s_q + L)),  s_q = when neighbour q sent
 
 Of a broadcast and a reduction to a root that do not block, q is the one rank that p needs, or none.
 
@@ -20,9 +20,10 @@ These are maxima of sums: the walk is linear in max-plus algebra, where a maximu
 and a sum the multiplication (F. Baccelli, G. Cohen, G. J. Olsder and J.-P. Quadrat,
 "Synchronization and Linearity", 1992).
 
-What differs between models is data: the costs L (latency) and o (overhead) of events, whose time
-inside an event is own work, how long single ranks stay, and what is noted. `Waits` notes which
-term of each maximum was the largest, which is what a critical path follows back.
+What differs between models is data: the costs L (latency) of events, how long single ranks stay,
+and what is noted. `Waits` notes which term of each maximum was the largest, which is what a
+critical path follows back. Where the clocks were recorded, the same walk says until when others
+kept a rank.
 """
 
 from __future__ import annotations
@@ -44,7 +45,6 @@ from hindmost.models.simulation.blocks import (
     NO_GROUP,
     NONE,
     ONE_WAY,
-    OWN_TIME,
     POST,
     REDUCE,
     SEND,
@@ -60,31 +60,49 @@ FEW_EVENTS = 100_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Latencies:
-    """What events cost, apart from waiting for other ranks.
+class Recorded:
+    """Recorded clocks, by which a walk goes instead of its own, and what it finds.
 
     Attributes
     ----------
-    latency : float64 array, shape (event, kind), seconds
-        L: from the moment when the last rank has arrived, posted or sent.
-    overhead : float64 array, shape (event, kind), seconds
-        o: the least that a completion or a receipt costs, however late a rank comes to it.
+    come, leave : float64 array, shape (iteration, event, rank), seconds
+        When a rank comes to an event, and leaves it.
+    released : float64 array, shape (iteration, event, rank), seconds
+        Is filled with the time from which on nobody else kept it, without what the event costs;
+        minus infinity where it depends on nobody.
+    by : int32 array, shape (iteration, event, rank), or empty
+        Is filled with who released it, -1 for nobody.
     """
 
-    latency: NDArray[np.float64]
-    overhead: NDArray[np.float64]
+    come: NDArray[np.float64]
+    leave: NDArray[np.float64]
+    released: NDArray[np.float64]
+    by: NDArray[np.int32]
 
-    @classmethod
-    def none(cls, events: int) -> Latencies:
-        """Return those of an ideal network, on which no event costs anything."""
-        return cls(latency=np.zeros((events, KINDS)), overhead=np.zeros((events, KINDS)))
+    def part(self, rows: slice) -> Recorded:
+        """Return some of the bodies."""
+        return Recorded(
+            come=np.ascontiguousarray(self.come[rows]),
+            leave=np.ascontiguousarray(self.leave[rows]),
+            released=self.released[rows],
+            by=self.by[rows],
+        )
 
-    @classmethod
-    def of_reductions(cls, events: int, latency_s: float) -> Latencies:
-        """Return the same latency for every reduction; all other events are free."""
-        latency = np.zeros((events, KINDS))
-        latency[:, [REDUCE, COMPLETE, *ONE_WAY]] = latency_s
-        return cls(latency=latency, overhead=np.zeros((events, KINDS)))
+
+UNKNOWN = Recorded(
+    come=np.empty((0, 0, 0)),
+    leave=np.empty((0, 0, 0)),
+    released=np.empty((0, 0, 0)),
+    by=np.empty((0, 0, 0), np.int32),
+)
+"""For a walk with clocks of its own."""
+
+
+def reductions_alike(events: int, latency_s: float) -> NDArray[np.float64]:
+    """Return the same latency for every reduction, and none for other events: (event, kind), s."""
+    latency = np.zeros((events, KINDS))
+    latency[:, [REDUCE, COMPLETE, *ONE_WAY]] = latency_s
+    return latency
 
 
 class EventSimulator:
@@ -94,10 +112,9 @@ class EventSimulator:
     ----------
     ranks : int
     neighbours : Neighbours
-    latencies : Latencies, optional
-        None: an ideal network.
-    own_time : bool array, shape (kind,)
-        Kinds of events whose duration counts as own work.
+    latency : float64 array, shape (event, kind), seconds, optional
+        L: what events cost from the moment when the last rank has arrived, posted or sent. None: an
+        ideal network.
     lag : int
         Posted reductions that a completion leaves pending.
     receipts_send : bool
@@ -117,17 +134,16 @@ class EventSimulator:
         self,
         ranks: int,
         neighbours: Neighbours,
-        latencies: Latencies | None = None,
+        latency: NDArray[np.float64] | None = None,
         *,
-        own_time: NDArray[np.bool_] = OWN_TIME,
         lag: int = 0,
         receipts_send: bool = False,
         exchanges_meet: bool = False,
         pending: int = MOST_PENDING,
     ) -> None:
         self.clock = np.zeros(ranks)
-        self._neighbours, self._latencies = neighbours, latencies
-        self._own_time, self._lag, self._receipts_send = own_time, lag, receipts_send
+        self._neighbours, self._latency = neighbours, latency
+        self._lag, self._receipts_send = lag, receipts_send
         self._exchanges_meet = exchanges_meet and not receipts_send
         self._sent, self._come, self._left = np.zeros((3, ranks))
         # Posts that are pending, in a ring: when the last rank that each rank needs posted, which
@@ -137,9 +153,9 @@ class EventSimulator:
         self._posted_at = np.zeros(pending, np.int64)
         self._ends = np.zeros(2, np.int64)  # of the ring: the first, and one past the last
 
-    def meet(self) -> None:
-        """Let all ranks stand together at time 0, with nothing pending."""
-        self.clock[:] = self._sent[:] = self._left[:] = 0.0
+    def meet(self, at_s: float = 0.0) -> None:
+        """Let all ranks stand together at a time, with nothing pending."""
+        self.clock[:] = self._sent[:] = self._left[:] = at_s
         self._ends[:] = 0
 
     @property
@@ -191,6 +207,7 @@ class EventSimulator:
         waits: Waits | None = None,
         absent: NDArray[np.bool_] | None = None,
         group: NDArray[np.integer[Any]] | None = None,
+        recorded: Recorded = UNKNOWN,
         interpret: bool = False,
     ) -> None:
         """Walk through bodies before none of which ranks meet.
@@ -214,6 +231,8 @@ class EventSimulator:
             See `EventBlock`: a rank neither sends nor receives there.
         group : int array, shape (iteration, rank, event), optional
             See `EventBlock`.
+        recorded : Recorded, optional
+            Clocks to go by; work is then not asked for.
         interpret : bool
             Do not compile: quicker up to some `FEW_EVENTS`.
 
@@ -224,13 +243,14 @@ class EventSimulator:
         """
         bodies, events = kind.shape
         ranks = self.clock.size
-        latencies = self._latencies or Latencies.none(events)
+        latency = np.zeros((events, KINDS)) if self._latency is None else self._latency
         step = walk_events.loop if interpret else walk_events
         noted = waits or Waits.of_places(0, 0)
         missing = np.empty((0, 0, 0), np.bool_) if absent is None else absent
         groups = np.empty((0, 0, 0), np.int32) if group is None else group
         all_rows = [slice(0, bodies)]  # what is noted counts its places from the first body
         for rows in slabs(bodies, ranks * events) if waits is None else all_rows:
+            known = recorded.part(rows)
             step(
                 np.ascontiguousarray(kind[rows]),
                 as_float64(work[rows]),
@@ -239,9 +259,7 @@ class EventSimulator:
                 np.empty((0, 0, 0)) if stay is None else as_float64(stay[rows]),
                 np.ascontiguousarray(missing[rows]),
                 np.ascontiguousarray(groups[rows], np.int32),
-                np.zeros(KINDS, np.bool_) if duration is None else self._own_time,
-                latencies.latency,
-                latencies.overhead,
+                latency,
                 self._lag,
                 self._receipts_send,
                 self._exchanges_meet,
@@ -262,6 +280,10 @@ class EventSimulator:
                 noted.since,
                 noted.met,
                 noted.cost,
+                known.come,
+                known.leave,
+                known.released,
+                known.by,
             )
         if self._ends[1] - self._ends[0] > len(self._posted):
             raise DataError(
@@ -277,9 +299,10 @@ def as_float64(values: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
 
 @declared(
     "(u1[:,::1], f8[:,:,::1], f8[:,:,::1], f8[:,::1], f8[:,:,::1], b1[:,:,::1], "
-    "i4[:,:,::1], b1[::1], f8[:,::1], f8[:,::1], i8, b1, b1, i8[::1], i8[::1], "
+    "i4[:,:,::1], f8[:,::1], i8, b1, b1, i8[::1], i8[::1], "
     "f8[::1], f8[::1], f8[::1], f8[::1], f8[:,::1], i4[:,::1], i8[::1], i8[::1], f8[:,::1], "
-    "f8[:,:,::1], f8[:,::1], i4[:,::1], i8[::1], b1[:,::1], f8[:,::1])"
+    "f8[:,:,::1], f8[:,::1], i4[:,::1], i8[::1], b1[:,::1], f8[:,::1], f8[:,:,::1], "
+    "f8[:,:,::1], f8[:,:,::1], i4[:,:,::1])"
 )
 def walk_events(
     kind: NDArray[np.uint8],
@@ -289,9 +312,7 @@ def walk_events(
     stay: NDArray[np.float64],
     absent: NDArray[np.bool_],
     group: NDArray[np.int32],
-    own_time: NDArray[np.bool_],
     latency: NDArray[np.float64],
-    overhead: NDArray[np.float64],
     lag: int,
     receipts_send: bool,
     exchanges_meet: bool,
@@ -312,19 +333,26 @@ def walk_events(
     since: NDArray[np.int64],
     met: NDArray[np.bool_],
     costs: NDArray[np.float64],
+    come: NDArray[np.float64],
+    gone: NDArray[np.float64],
+    released: NDArray[np.float64],
+    by: NDArray[np.int32],
 ) -> None:
     """Advance the clocks t_p through bodies, by the recursion in the description of this module.
 
-    What is not wanted (durations, stays, who is absent, when ranks end and leave, who waited) comes
-    as an empty array.
+    What is not wanted (durations, stays, who is absent, when ranks end and leave, who waited) and
+    what was not recorded comes as an empty array.
     """
     bodies, events = kind.shape
     ranks, pending = clock.size, len(posted)
     staying, ending, noting = stay.size > 0, ended.size > 0, waited.size > 0
-    leaving = leaves.size > 0
-    missing = absent.size > 0
+    leaving, missing, timed = leaves.size > 0, absent.size > 0, duration.size > 0
+    recorded, named = come.size > 0, by.size > 0
     # Of a group of ranks: who came last, and when; all ranks are the last one.
-    done, by = np.empty(ranks + 1), np.empty(ranks + 1, np.int64)
+    done, whose = np.empty(ranks + 1), np.empty(ranks + 1, np.int64)
+    # Until when others keep each rank at an event, who does, and whether by coming there.
+    until, keeper = np.empty(ranks), np.empty(ranks, np.int64)
+    meets = np.empty(ranks, np.bool_)
     sent_at = 0
     for body in range(bodies):
         for event in range(events):
@@ -332,56 +360,43 @@ def walk_events(
             if what == NONE:
                 break
             place = body * (events + 1) + event
-            cost, least = latency[event, what], overhead[event, what]
+            cost, released_at = latency[event, what], place
+            alone = what in (POST, SEND)
             # t_p + w_p: every rank works up to the event; ``latest`` is the one that comes last.
-            last, latest = 0.0, 0
+            last, latest = -np.inf, 0
             for rank in range(ranks):
-                spent = work[body, rank, event]
-                if own_time[what]:
-                    spent += duration[body, rank, event]
-                clock[rank] += spent
+                if recorded:
+                    clock[rank] = gone[body, event, rank] if alone else come[body, event, rank]
+                else:
+                    spent = work[body, rank, event]
+                    if timed and alone:
+                        spent += duration[body, rank, event]
+                    clock[rank] += spent
+                    if noting:
+                        own[place, rank] = spent
                 if clock[rank] > last:
                     last, latest = clock[rank], rank
-                if noting:
-                    own[place, rank] = spent
-            if what == REDUCE and not group.size:
-                # t_p = max_q (t_q + w_q) + L
-                for rank in range(ranks):
-                    clock[rank] = last + cost
-                    if noting:
-                        waited[place, rank] = latest
-                        costs[place, rank] = cost
-                if noting:
-                    since[place] = place
+            until[:], keeper[:], meets[:] = -np.inf, -1, False
+            together = what == REDUCE and not group.size
+            if together:
+                # max_q (t_q + w_q)
+                until[:], keeper[:] = last, latest
             elif what in (REDUCE, FROM_ROOT, TO_ROOT, IN_ORDER):
-                # t_p = max(t_p + w_p + o, t_q + w_q + L) over those q of the group that p needs:
-                # all, the root, as the root the others, or those before p.
-                done[:], by[:] = -1.0, -1
+                # t_q + w_q of those q of the group that p needs: all, the root, as the root the
+                # others, or those before p.
+                done[:], whose[:] = -np.inf, -1
                 for rank in range(ranks):
                     of = group[body, rank, event] if group.size else NO_GROUP
                     gives = what == REDUCE or (rank == of) == (what == FROM_ROOT)
                     if gives and what != IN_ORDER and clock[rank] > done[of]:
-                        done[of], by[of] = clock[rank], rank
-                if noting:
-                    since[place] = place
+                        done[of], whose[of] = clock[rank], rank
                 for rank in range(ranks):
                     of = group[body, rank, event] if group.size else NO_GROUP
-                    come = clock[rank]
                     takes = what in (REDUCE, IN_ORDER) or (rank == of) == (what == TO_ROOT)
-                    clock[rank] = come + least
-                    if noting:
-                        costs[place, rank] = least
-                    if (
-                        (takes or what == IN_ORDER)
-                        and by[of] >= 0
-                        and done[of] + cost > clock[rank]
-                    ):
-                        clock[rank] = done[of] + cost
-                        if noting:
-                            waited[place, rank] = by[of]
-                            costs[place, rank] = cost
-                    if what == IN_ORDER and come > done[of]:
-                        done[of], by[of] = come, rank
+                    if takes:
+                        until[rank], keeper[rank] = done[of], whose[of]
+                    if what == IN_ORDER and clock[rank] > done[of]:
+                        done[of], whose[of] = clock[rank], rank
             elif what == POST:
                 # P_p = max_q t_q, or t_q of the rank that p needs, joins the ring; nobody waits.
                 newest = ends[1] % pending
@@ -394,23 +409,14 @@ def walk_events(
                             poster[newest, rank] = of if of != rank else -1
                 ends[1] += 1
             elif what == COMPLETE:
-                # t_p = max(t_p + w_p + o, P_p + L) with the oldest post, if more than the lag are
-                # pending; else nothing is due yet.
-                due, oldest = ends[1] - ends[0] > lag, ends[0] % pending
-                if due:
-                    if noting:
-                        since[place] = posted_at[oldest]
+                # P_p of the oldest post, if more than the lag are pending; else nothing is due yet.
+                if ends[1] - ends[0] > lag:
+                    oldest = ends[0] % pending
+                    released_at = posted_at[oldest]
                     ends[0] += 1
-                for rank in range(ranks):
-                    clock[rank] += least
-                    if noting:
-                        costs[place, rank] = least
-                    whose = poster[oldest, rank] if due else -1
-                    if whose >= 0 and posted[oldest, rank] + cost > clock[rank]:
-                        clock[rank] = posted[oldest, rank] + cost
-                        if noting:
-                            waited[place, rank] = whose
-                            costs[place, rank] = cost
+                    for rank in range(ranks):
+                        if poster[oldest, rank] >= 0:
+                            until[rank], keeper[rank] = posted[oldest, rank], poster[oldest, rank]
             elif what == SEND:
                 # s_p = t_p
                 sent_at = place
@@ -418,50 +424,50 @@ def walk_events(
                     if not (missing and absent[body, rank, event]):
                         sent[rank] = clock[rank]
             else:
-                # t_p = max(t_p + w_p + o, max over neighbours q of s_q + L)
+                # max over neighbours q of s_q
                 if receipts_send:
                     sent_at = place
-                    for rank in range(ranks):
-                        sent[rank] = clock[rank]
-                if noting:
-                    since[place] = sent_at
-                for rank in range(ranks):
-                    come_to[rank] = clock[rank]
+                    sent[:] = clock
+                released_at = sent_at
+                come_to[:] = clock
                 for rank in range(ranks):
                     if missing and absent[body, rank, event]:
                         continue
-                    come = clock[rank] + least
-                    if noting:
-                        costs[place, rank] = least
                     needs = group[body, rank, event] if group.size else NO_GROUP
                     for edge in range(first[rank], first[rank + 1]):
                         if not (needs >> min(edge - first[rank], 31)) & 1:
                             continue
                         other = source[edge]
                         meet = exchanges_meet and sent[rank] > left[other]
-                        arrival = (come_to[other] if meet else sent[other]) + cost
-                        if arrival > come:
-                            come = arrival
-                            if noting:
-                                waited[place, rank] = other
-                                met[place, rank] = meet
-                                costs[place, rank] = cost
-                    clock[rank] = come
-            # What else keeps a rank, such as a slow transfer.
-            if staying:
-                for rank in range(ranks):
+                        there = come_to[other] if meet else sent[other]
+                        if there > until[rank]:
+                            until[rank], keeper[rank], meets[rank] = there, other, meet
+            if noting:
+                since[place] = released_at
+            # t_p = max(t_p + w_p, until + L), and what else keeps a rank, such as a slow transfer.
+            for rank in range(ranks):
+                if recorded:
+                    released[body, event, rank] = until[rank]
+                    if named:
+                        by[body, event, rank] = keeper[rank]
+                    clock[rank] = gone[body, event, rank]
+                elif keeper[rank] >= 0 and (together or until[rank] + cost > clock[rank]):
+                    clock[rank] = until[rank] + cost
+                    if noting:
+                        waited[place, rank] = keeper[rank]
+                        met[place, rank] = meets[rank]
+                        costs[place, rank] = cost
+                if staying:
                     clock[rank] += stay[body, rank, event]
-            if exchanges_meet and what != SEND and what != POST:
-                for rank in range(ranks):
-                    if not (missing and absent[body, rank, event]):
-                        left[rank] = clock[rank]
-            if leaving:
-                for rank in range(ranks):
+                if leaving:
                     leaves[body, rank, event] = clock[rank]
+                if exchanges_meet and not alone and not (missing and absent[body, rank, event]):
+                    left[rank] = clock[rank]
         # What is left of the body is own work.
         end = body * (events + 1) + events
         for rank in range(ranks):
-            clock[rank] += rest[body, rank]
+            if not recorded:
+                clock[rank] += rest[body, rank]
             if ending:
                 ended[body, rank] = clock[rank]
             if noting:

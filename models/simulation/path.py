@@ -28,7 +28,7 @@ class Waits:
     met : bool array, shape (place, rank)
         Whether that rank released it by coming to this place itself, as in exchanges that meet.
     cost : float64 array, shape (place, rank), seconds
-        What an event cost a rank once it was released, L or o; not how long else it stayed.
+        What an event cost a rank once it was released, L; not how long else it stayed.
     """
 
     own: NDArray[np.float64]

@@ -28,7 +28,7 @@ from hindmost.models.simulation.blocks import (
     Neighbours,
 )
 from hindmost.models.simulation.change import Change, blocking_latency, without_progress
-from hindmost.models.simulation.event_simulator import FEW_EVENTS, EventSimulator, Latencies
+from hindmost.models.simulation.event_simulator import FEW_EVENTS, EventSimulator
 from hindmost.models.simulation.injected import (
     FEWEST_ALIKE,
     alike,
@@ -431,7 +431,7 @@ def cycles_of(
     simulator = EventSimulator(
         ranks,
         script.neighbours,
-        Latencies(latency=latency, overhead=np.zeros_like(latency)),
+        latency,
         lag=script.lag,
         receipts_send=script.receipts_send,
         exchanges_meet=script.exchanges_meet,

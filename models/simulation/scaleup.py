@@ -333,13 +333,15 @@ def groups_on(
 ) -> NDArray[np.integer[Any]] | None:
     """Return the groups of bodies on other ranks: int array, shape (iteration, rank, event).
 
-    Roots keep their number. A collective over some of the recorded ranks is taken to be over all.
+    Roots keep their number. A collective over some of the recorded ranks is taken to be over all,
+    and a receipt to need all neighbours, unless no recorded rank needs any.
     """
     if block.group is None:
         return None
     group, kind = block.group[rows], block.kind[rows]
     alike = (group == group[:, :1]).all(axis=1)
-    root = np.where(alike & np.isin(kind, (*ONE_WAY, POST)), group[:, 0], NO_GROUP)
+    named = np.isin(kind, (*ONE_WAY, POST)) | ((kind == RECEIVE) & (group[:, 0] == 0))
+    root = np.where(alike & named, group[:, 0], NO_GROUP)
     found = np.repeat(np.minimum(root, ranks - 1)[:, None], ranks, axis=1)
     # Of a reduction to a root that does not block, every other rank needs only itself.
     body, event = np.nonzero(~alike & (kind == POST))

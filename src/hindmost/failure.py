@@ -12,7 +12,7 @@ from hindmost.printable import one_line
 from hindmost.statuses import BROKEN_PIPE, DEFECT, INTERRUPTED
 
 TRACEBACK = "HINDMOST_TRACEBACK"
-"""Environment variable: 1 prints the traceback of a failure, a path appends it to that file."""
+"""Environment variable: 1 prints the traceback of a failure."""
 MOST = 4000
 """Maximum characters of the text of an exception, which may quote a file."""
 PACKAGE = Path(__file__).parent
@@ -54,16 +54,6 @@ def place_of(error: BaseException) -> str:
 
 
 def show_traceback(error: BaseException) -> None:
-    """Print the traceback of an exception, or append it to a file, if requested."""
-    wanted = os.environ.get(TRACEBACK, "")
-    if wanted in ("", "0"):
-        return
-    text = "".join(traceback.format_exception(error))
-    if wanted == "1":
-        warn_lines(*text.splitlines())
-        return
-    try:
-        with Path(wanted).open("a", encoding="utf-8", errors="backslashreplace") as file:
-            file.write(text)
-    except OSError as failed:
-        warn_lines(f"hindmost: {TRACEBACK}={wanted} cannot be written: {failed.strerror}")
+    """Print the traceback of an exception, if requested."""
+    if os.environ.get(TRACEBACK) == "1":
+        warn_lines(*"".join(traceback.format_exception(error)).splitlines())

@@ -28,13 +28,6 @@ MOST_BYTES = 1 << 30
 NO_LINKS = frozenset({errno.EXDEV, errno.EPERM, errno.EMLINK, errno.EOPNOTSUPP, errno.ENOSYS})
 """Errors of hard links that are impossible."""
 
-KINDS = (
-    (stat.S_ISFIFO, "it is a named pipe, not a regular file"),
-    (stat.S_ISSOCK, "it is a socket, not a regular file"),
-    (stat.S_ISCHR, "it is a device, not a regular file"),
-    (stat.S_ISBLK, "it is a device, not a regular file"),
-)
-
 
 def write_atomically(
     path: Path, data: bytes | str, *, part: Path | None = None, mode: int = 0o666
@@ -259,8 +252,7 @@ def refuse_irregular(mode: int, path: str | os.PathLike[str]) -> None:
         return
     if stat.S_ISDIR(mode):
         raise IsADirectoryError(errno.EISDIR, "it is a folder, not a file", str(path))
-    reason = next((words for kind, words in KINDS if kind(mode)), "it is not a regular file")
-    raise OSError(errno.EINVAL, reason, str(path))
+    raise OSError(errno.EINVAL, "it is a pipe, a device or a socket, not a file", str(path))
 
 
 def read_bytes(path: str | os.PathLike[str], most: int = MOST_BYTES) -> bytes:

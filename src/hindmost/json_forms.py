@@ -39,10 +39,10 @@ from hindmost.analysis.history.history_json import (
     SilentCase,
 )
 from hindmost.analysis.ranks.study import RankReport
-from hindmost.analysis.runs.attached import AttachedProgram
 from hindmost.analysis.runs.efficiency.of_run import RunEfficiencies
 from hindmost.analysis.runs.efficiency.scaling import KernelEfficiencies
 from hindmost.analysis.runs.finding import Finding
+from hindmost.analysis.runs.programs import AttachedProgram
 from hindmost.analysis.runs.summary import RunSummary
 from hindmost.analysis.scaling.study_json import GrowthEntry, KernelEntry
 from hindmost.analysis.whatif.advice import Advice

@@ -8,7 +8,6 @@ line does not start another one.
 from __future__ import annotations
 
 import contextlib
-import io
 import json
 import math
 import os
@@ -17,6 +16,7 @@ import sys
 import time
 from dataclasses import fields, is_dataclass
 from functools import cache
+from pathlib import Path
 from types import MethodType
 from typing import Any, NamedTuple
 
@@ -37,31 +37,15 @@ SCALARS = (str, int, float, bool, type(None))
 
 
 def open_streams() -> None:
-    """Make stdin, stdout and stderr safe to use, even if they are closed.
+    """Make stdout and stderr safe to use, even if they are closed.
 
-    A closed descriptor would be given to the next file that is opened, and output would then go
-    into that file. A closed stdout is replaced by one that cannot be written, so that lost output
-    is reported like that of a full disk.
+    Output to a closed stdout is reported as that to a full disk is.
     """
-    for number, mode in ((0, os.O_RDONLY), (1, os.O_RDONLY), (2, os.O_WRONLY)):
-        try:
-            os.fstat(number)
-        except OSError:
-            handle = os.open(os.devnull, mode)
-            if handle != number:
-                os.dup2(handle, number)
-                os.close(handle)
-    sys.stdout = sys.stdout or _writer_to(1)
-    sys.stderr = sys.stderr or _writer_to(2)
+    sys.stdout = sys.stdout or Path("/dev/full").open("w", encoding="utf-8")  # noqa: SIM115
+    sys.stderr = sys.stderr or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
-
-
-def _writer_to(number: int) -> io.TextIOWrapper:
-    """Return a text stream to a descriptor that Python found closed."""
-    raw = io.FileIO(number, "w", closefd=False)
-    return io.TextIOWrapper(io.BufferedWriter(raw), encoding="utf-8", line_buffering=number == 2)
 
 
 def write_lines(*lines: str, flush: bool = False) -> None:

@@ -140,6 +140,17 @@ def seconds(value_s: float) -> str:
     return "0 s" if value_s == 0.0 else with_unit(value_s, SECONDS)
 
 
+def unbroken(text: str) -> str:
+    r"""Return a text in which no line breaks between a number and its unit, by wider spaces.
+
+    Examples
+    --------
+    >>> unbroken("load 5.1 % in 3 runs of 2 s")
+    'load 5.1\\xa0% in 3 runs of 2\\xa0s'
+    """
+    return re.sub(r"(?<=\d) (?=%|[munµ]?s\b|[hd]\b|[KMGT]?i?B\b|[kMG]B/s)", "\u00a0", text)
+
+
 def byte_count(count: float) -> str:
     """Write a number of bytes: ``8 B``, ``1.5 MiB``."""
     return with_unit(count, BYTES, "")

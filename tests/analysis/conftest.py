@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from tests.analysis.browser import Browser, need_browser
 
-from hindmost.models.laws import nct
+from hindmost.models.laws import law
 from hindmost.models.laws.law import Law
 from hindmost.models.laws.sample import Sample
 from hindmost.models.noise import stationary
@@ -31,8 +31,8 @@ def quick_laws() -> Iterator[None]:
     Half of the time of a page goes into these, which tests/models holds to the truth.
     """
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(nct, "STARTS", nct.STARTS[:1])
-        patch.setattr(nct, "FINE", nct.COARSE)
+        patch.setitem(law.STARTS, "nct", law.STARTS["nct"][:1])
+        patch.setattr(law, "FINE", law.COARSE)
         patch.setattr(stationary, "deviation_of_fit", of_the_mean)
         yield
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hindmost.harness.recorder.events import events_of_bodies
-from hindmost.harness.recorder.library import RECORD, Flag
+from hindmost.harness.recorder.library import NOTED, PHASES, RECORD, Flag
 from hindmost.harness.runfile.bodies import RankEvents
 from hindmost.harness.runfile.common_events import CommonEvents, common_sequence, most_pending
 from hindmost.models.events import EventKind
@@ -105,7 +105,6 @@ def test_what_a_receipt_needs_is_said_by_other_sources() -> None:
         sources=(7, 3, -1),
     )
     found = events.needs_by([3, 5, 7])
-    assert found is not None
     # Who is not among the sources may be anyone.
     assert found.tolist() == [[0, 4, 1, 5, -1, -1]]
 
@@ -121,14 +120,29 @@ def test_calls_in_a_row_need_all_their_sources() -> None:
     begin, end = np.array([0]), np.array([600])
     found, _ = events_of_bodies(begin, end, calls, classes, (7, 3))
     assert found is not None
-    assert found.needs is not None
     assert found.kind.tolist() == [[RECEIVE, SEND, RECEIVE, SEND, RECEIVE]]
     assert found.needs.tolist() == [[3, -1, 0, -1, -1]]  # of a third source nothing is known
     calls["flags"][1] = 0  # a call that does not say which
     found, _ = events_of_bodies(begin, end, calls, classes, (7, 3))
     assert found is not None
-    assert found.needs is not None
     assert found.needs[0, 0] == -1
+
+
+def test_a_blocking_send_needs_nobody() -> None:
+    """Sends of one function are one event; what they take counts to the next message."""
+    calls = np.zeros(5, NOTED)
+    calls["begin_ns"] = np.arange(5) * 100
+    calls["end_ns"] = calls["begin_ns"] + 50
+    calls["what"] = [-1, -1, -1, -2, -1]
+    calls["phase"][3] = PHASES.index("wait")
+    calls["function"] = [7, 9, 9, 9, 9]
+    found, _ = events_of_bodies(np.array([0]), np.array([600]), calls, ("sends", "meets"))
+    assert found is not None
+    assert found.needs is not None
+    exchange = [SEND, RECEIVE]
+    assert found.kind.tolist() == [[*exchange, *exchange, EventKind.REDUCE, *exchange]]
+    assert found.needs.tolist() == [[-1, 0, -1, 0, -1, -1, 0]]
+    np.testing.assert_allclose(found.duration * 1e9, [[0, 50, 50, 50, 50, 0, 50]])
 
 
 def test_a_rank_needs_nobody_at_a_receipt_of_others() -> None:
@@ -143,6 +157,5 @@ def test_a_rank_needs_nobody_at_a_receipt_of_others() -> None:
     )
     one = np.ones((1, 1), np.float32)
     alone = RankEvents(kind=kind[:, 2:], work=one, duration=one)
-    found = common.in_sequence(0, alone)
-    assert found.needs is not None
+    found = common.of(0, alone)
     assert found.needs.tolist() == [[-1, 0, -1]]

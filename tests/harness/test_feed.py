@@ -112,7 +112,7 @@ def test_names_of_a_feed_move_no_cursor(tmp_path: Path) -> None:
 def test_what_is_no_file_keeps_nobody_waiting(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe.live.jsonl"
     os.mkfifo(pipe)
-    with pytest.raises(DataError, match="named pipe"):
+    with pytest.raises(DataError, match="it is a pipe"):
         FeedReader(pipe)
     with pytest.raises(DataError, match="no live feed"):
         find_feed(tmp_path)
@@ -158,17 +158,13 @@ def test_a_writer_that_is_gone_is_told_from_a_slow_one(tmp_path: Path) -> None:
         assert reader.is_written() is False
 
 
-def test_a_feed_is_found_by_its_folder_and_by_its_run_files(tmp_path: Path) -> None:
+def test_a_feed_is_found_by_its_folder(tmp_path: Path) -> None:
     old, new = Feed(tmp_path), Feed(tmp_path)
     assert old.path != new.path
-    old.writer.add({"kind": "done", "number": 1, "file": "a-0.h5"})
     os.utime(old.path, ns=(0, 0))
     assert find_feed(tmp_path) == new.path
-    assert find_feed(tmp_path / "a-0.h5") == old.path
     assert find_feed(old.path) == old.path
-    with pytest.raises(DataError, match="no live feed"):
-        find_feed(tmp_path / "b-0.h5")
-    with pytest.raises(DataError, match="no such file or folder"):
+    with pytest.raises(DataError, match="No such file or directory"):
         find_feed(tmp_path / "b-0.h5")
 
 

@@ -42,6 +42,7 @@ def record(*causes: Cause) -> RunRecord:
         ((), Completion.LEFT),
         ((C.DONE,), Completion.DONE),
         ((C.STOPPED,) * 9, Completion.LEFT),
+        ((C.RUNNING,) * 9, Completion.LEFT),
         ((C.CRASHED, C.CRASHED), Completion.LEFT),
         ((C.CRASHED, C.NODE_FAILED, C.CRASHED), Completion.GIVEN_UP),
         ((C.CRASHED, C.STOPPED, C.STOPPED, C.CRASHED), Completion.LEFT),
@@ -68,7 +69,7 @@ def test_outcomes_are_read_as_they_were_written(tmp_path: Path) -> None:
     for attempt, cause in enumerate(Cause, 1):
         write_outcome(tmp_path, outcome(cause, attempt))
     assert [each.cause for each in read_record(tmp_path).outcomes] == list(Cause)
-    assert read_record(tmp_path).outcomes[0] == outcome(C.DONE)
+    assert read_record(tmp_path).outcomes[0] == outcome(C.RUNNING)
     assert read_record(tmp_path / "nowhere") == RunRecord()
 
 

@@ -11,10 +11,9 @@ import pytest
 from tests.jobs.conftest import STUDY, Make, NoLauncher, PretendedScheduler, plan_of, writes
 
 from hindmost.errors import MissingError, UsageError
-from hindmost.jobs.drive import current_run
 from hindmost.jobs.drive.driver import drive
 from hindmost.jobs.folder import StudyFolder
-from hindmost.jobs.outcomes import Cause
+from hindmost.jobs.outcomes import Cause, RunOutcome, write_outcome
 from hindmost.jobs.schedulers.scheduler import Job, JobState
 from hindmost.jobs.state import RunState, state_of
 from hindmost.jobs.submission import cancel, resume, submit
@@ -98,9 +97,12 @@ def test_the_end_of_a_job_tells_what_became_of_its_run(
 ) -> None:
     study = make([writes(0)])
     begin(study, scheduler)
-    current_run.record(
-        study, "a0", run="run-0", attempt=1, job="job-1", nodes=("n0",), folder=Path("gone")
-    )
+    study.run("run-0").mkdir()
+    begun = RunOutcome(
+        run="run-0", cause=Cause.RUNNING, status=0, attempt=1, seconds=0.0, allocation="a0",
+        job="job-1", nodes=("n0",), files=(), message="",
+    )  # fmt: skip
+    write_outcome(study.run("run-0"), begun)
     scheduler.set("job-1", JobState.RUNNING)
     assert state_of(study, scheduler).counts[RunState.RUNNING] == 1
     scheduler.set("job-1", ended)

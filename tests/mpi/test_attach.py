@@ -136,7 +136,7 @@ def test_solves_of_a_petsc_program(solves: Path, ranks: Ranks, tmp_path: Path) -
     assert "child_sees_recorder" not in done.stdout
     if list((tmp_path / "runs").glob("*.raw")):  # the launcher killed the rank that converts
         assert main(["attach", "--convert", str(tmp_path / "runs")]) == 0
-    runs = {path.stem: hindmost.open(path) for path in sorted((tmp_path / "runs").glob("*"))}
+    runs = {path.stem: hindmost.open(path) for path in sorted((tmp_path / "runs").glob("*.h5"))}
     by_prefix = {attached(run)["prefix"]: run for run in runs.values()}
     assert len(runs) == 3, list(runs)
     for prefix, run in by_prefix.items():

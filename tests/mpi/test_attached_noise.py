@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.conftest import Ranks
+from tests.planned_noise import planned_ns
 from tests.programs.attaching import (
     ATTACH,
     Program,
@@ -19,7 +20,7 @@ from tests.programs.attaching import (
 import hindmost
 from hindmost.errors import UsageError
 from hindmost.harness.attach.settings import injection_lines
-from hindmost.harness.recorder.injection import planned_ns, read_law
+from hindmost.harness.recorder.injection import read_law
 from hindmost.harness.runfile.reader import Run
 
 pytestmark = pytest.mark.mpi

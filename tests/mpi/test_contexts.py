@@ -17,6 +17,7 @@ from tests.conftest import BIN, starter
 from tests.programs.attaching import PROGRAMS, compiled, compiled_fortran, environment_for
 
 import hindmost
+from hindmost.harness.attach.loops import PAUSE
 from hindmost.harness.attach.raw import Frame, RawProgram, RawRank, read_program
 from hindmost.harness.runfile.contexts import NOWHERE, PYTHON, CallContexts, line_of, merged
 from hindmost.harness.stack import current_stack
@@ -162,11 +163,18 @@ def test_chains_of_a_stripped_program(level: str, tmp_path: Path) -> None:
     own = table.module == [Path(each.path) == stripped for each in table.modules].index(True)
     assert set(table.function[own].tolist()) <= set(begins)
     (contexts,) = np.nonzero(raw.polls)
-    polls = {
-        tuple(Named(raw, whole).frame(table, at) for at in table.chain(each)): raw.polls[each]
+    polls = [
+        (Named(raw, whole).frame(table, table.chain(each)[-1]), raw.polls[each])
         for each in contexts
-    }
-    assert [(names[-1], count) for names, count in polls.items()] == [("poll_often", 1000)]
+    ]
+    assert polls == [("poll_often", 500)] * 2
+    # Calls that find nothing leave one record, whichever they are, or one between two pauses.
+    (section,) = raw.sections
+    records = section.array(Frame.RECORDS)
+    polls_by = [raw.program.call_names.index(name) for name in ("MPI_Test", "MPI_Iprobe")]
+    pauses = np.count_nonzero(records["what"] == PAUSE)
+    assert 1 <= np.count_nonzero(np.isin(-1 - records["what"], polls_by)) <= 1 + pauses <= 10
+    assert section.facts.between_polls_ns >= 999_000
 
 
 def test_ranks_have_the_same_contexts(tmp_path: Path) -> None:
@@ -259,7 +267,9 @@ def test_a_run_file_has_the_contexts_of_its_events(tmp_path: Path) -> None:
     assert (context[:, 0] == context[:, 1]).all()
     assert ((context > 0) == (kind > 0)[:, None, :]).all()
     polls = run.variable("context_polls")
-    assert {leaf[each]: int(polls[each]) for each in np.flatnonzero(polls)} == {"poll_often": 2000}
+    assert [(leaf[each], int(polls[each])) for each in np.flatnonzero(polls)] == [
+        ("poll_often", 1000)
+    ] * 2
 
 
 def test_a_program_that_is_killed_leaves_its_contexts(tmp_path: Path) -> None:

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 from tests.mpi.commands import Done, run_several
 from tests.mpi.test_recording import assert_books_close, runs_of
+from tests.planned_noise import planned_ns
 
 from hindmost.cli import main
-from hindmost.harness.recorder.injection import planned_ns, read_law
+from hindmost.harness.recorder.injection import read_law
 from hindmost.harness.runfile.reader import Run
 
 pytestmark = pytest.mark.mpi

@@ -177,7 +177,7 @@ def test_a_phase_that_takes_all_is_no_work_in_events_either(recorded: Recorded) 
     assert (marked[:, :, 1] >= 3e-3).all()
     # The last phase is the user's own: its MPI is waiting.
     both = marked[:, :, 1].astype(float) + marked[:, :, 2]
-    assert (run.phase("wait") >= both * (1 - 2.0**-22)).all()  # of float32
+    assert (run.phase("wait") >= both - 1e-6).all()  # events are in single precision
     np.testing.assert_allclose(
         body_block(Block(run, slice(None))).local[:-1], run.work[:-1], atol=1e-6
     )

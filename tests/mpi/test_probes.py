@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,38 +16,6 @@ from hindmost.harness.runfile.machine_file import read_machine
 
 pytestmark = pytest.mark.mpi
 
-STENCIL = """
-import time
-import numpy as np
-from hindmost.models.compiled import compiled
-
-def smooth(values, new):
-    for k in range(1, values.size - 1):
-        new[k] = 0.25 * values[k - 1] + 0.5 * values[k] + 0.25 * values[k + 1]
-
-def measure(cells, communicator):
-    values, new, loop = np.ones(cells), np.ones(cells), compiled(smooth)
-    loop(values, new)
-    begin = time.perf_counter()
-    loop(values, new)
-    return {"hydro": (time.perf_counter() - begin) / cells}
-
-def fails(cells, communicator):
-    if communicator.rank == communicator.size - 1:
-        raise ArithmeticError("the density is negative")
-    return measure(cells, communicator)
-"""
-
-
-@pytest.fixture
-def kernel(tmp_path: Path) -> dict[str, str]:
-    """Return an environment in which the module ``stencil`` can be imported."""
-    folder = tmp_path / "kernel"
-    folder.mkdir()
-    (folder / "stencil.py").write_text(STENCIL)
-    paths = [str(folder), os.environ.get("PYTHONPATH", "")]
-    return {"PYTHONPATH": os.pathsep.join(path for path in paths if path)}
-
 
 def messages(stderr: str) -> list[str]:
     """Return what hindmost says beside progress and warnings."""
@@ -56,11 +23,17 @@ def messages(stderr: str) -> list[str]:
     return [line for line in said if not line.endswith("...") and ": warning: " not in line]
 
 
-def test_all_probes_fill_the_machine_file(
-    ranks: Ranks, kernel: dict[str, str], tmp_path: Path
-) -> None:
-    words = ("--kernel", "stencil:measure", "--cells", "500,2000", "--out", "machine.json")
-    done = ranks(2, "probe", "all", "--quick", *words, environment=kernel)
+SHORT = """
+import sys
+from hindmost.cli import main
+from hindmost.harness.adaptive import grind
+grind.CELL_STEPS, grind.QUICK_CELLS = 15_000, (1400, 3000)
+sys.exit(main(["probe", "all", "--quick", "--out", "machine.json"]))
+"""
+
+
+def test_all_probes_fill_the_machine_file(ranks: Ranks, tmp_path: Path) -> None:
+    done = ranks(2, script=SHORT)
     assert done.returncode == 0, done.stderr
     machine = read_machine(tmp_path / "machine.json")
     network = machine.network
@@ -69,9 +42,10 @@ def test_all_probes_fill_the_machine_file(
     assert network.across is None
     assert {each.ranks for each in network.allreduce} == {2}
     assert min(each.seconds for each in network.allreduce) > 0
-    assert [(each.phase, each.ranks_per_node, each.cells) for each in machine.grind] == [
-        ("hydro", 1, 500.0), ("hydro", 1, 2000.0), ("hydro", 2, 500.0), ("hydro", 2, 2000.0),
-    ]  # fmt: skip
+    for phase in ("hydro", "heat", "heat-solve", "adaption"):
+        points = [each for each in machine.grind if each.phase == phase]
+        assert [each.ranks_per_node for each in points] == [1, 1, 2, 2]
+        assert [each.cells for each in points] == pytest.approx([1400, 3000] * 2, rel=0.8)
     assert machine.noise is not None
     assert 0 <= machine.noise.share < 1
     assert machine.checkpoint_bytes_per_s is not None
@@ -112,17 +86,11 @@ def test_one_rank_leaves_out_the_network(ranks: Ranks, tmp_path: Path) -> None:
 
 
 BAD: dict[str, tuple[list[str], int, str]] = {
-    "a kernel that is not there": (["grind", "--kernel", "stencil:absent"], 4, "PYTHONPATH"),
     "another machine's file": (["noise", "--out", "elsewhere.json"], 2, "another machine"),
     "no place for checkpoints": (["checkpoint", "--quick", "--dir", "absent"], 2, "--dir"),
-    "a kernel that fails on one rank": (
-        ["grind", "--quick", "--kernel", "stencil:fails", "--cells", "100"],
-        3,
-        "ArithmeticError: the density is negative",
-    ),
-}  # fmt: skip
+}
 
-LAUNCHED = ("no place for checkpoints", "a kernel that fails on one rank")
+LAUNCHED = ("no place for checkpoints",)
 """What ends all ranks, each by itself."""
 
 ELSEWHERE: dict[str, Any] = {
@@ -138,7 +106,6 @@ ELSEWHERE: dict[str, Any] = {
 def refused(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Done]]:
     """Return a folder, and what became in one launch of bad commands that end in order."""
     folder = tmp_path_factory.mktemp("refused")
-    (folder / "stencil.py").write_text(STENCIL)
     (folder / "elsewhere.json").write_text(json.dumps(ELSEWHERE))
     commands = {name: ["probe", *BAD[name][0]] for name in BAD if name not in LAUNCHED}
     return folder, run_several(folder, 2, commands)
@@ -146,12 +113,12 @@ def refused(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, D
 
 @pytest.mark.parametrize("name", BAD)
 def test_bad_input_has_one_message(
-    ranks: Ranks, kernel: dict[str, str], refused: tuple[Path, dict[str, Done]], name: str
+    ranks: Ranks, refused: tuple[Path, dict[str, Done]], name: str
 ) -> None:
     words, status, word = BAD[name]
     alone = name in LAUNCHED
     folder, several = refused
-    done = ranks(2, "probe", *words, environment=kernel) if alone else several[name]
+    done = ranks(2, "probe", *words) if alone else several[name]
     assert done.returncode == status, done.stderr
     assert len(messages(done.stderr)) == 1, done.stderr
     assert word in done.stderr
@@ -200,7 +167,7 @@ from hindmost.harness.probes.sampling import Effort
 communicator = mpi.start()
 network.nodes_of = lambda communicator: [0, 0, 2]  # two nodes of which one is made up
 effort = Effort(cap_s=0.0, blocks=3, batch_s=1e-6)
-times = network.measure_network(communicator, effort, messages=(0, 8, 1000), reductions=(8, 64))
+times = network.measure_network(communicator, effort, messages=(0, 8, 1000))
 begin = time.thread_time()
 with among(communicator, [1]) as alone:
     if alone is not None:
@@ -225,5 +192,5 @@ def test_pairs_across_nodes_and_ranks_that_sleep(ranks: Ranks) -> None:
     for pairs, reductions, asleep_s in everybody:
         assert [pair[:2] for pair in pairs] == [["within", [0, 1]], ["across", [0, 2]]]
         assert all(min(pair[2]) >= 1 for pair in pairs)
-        assert reductions == [[2, [8, 64]], [3, [8, 64]]]
+        assert reductions == [[2, [8]], [3, [8]]]
         assert asleep_s < 0.5, "who has no work leaves the core to those who have"

@@ -277,9 +277,6 @@ def test_a_broken_body_is_left_out(together: Together) -> None:
     assert run.bodies == 2
     assert_books_close(run)
     assert not run.header.complete
-    assert run.header.spec["raised"] == [
-        {"iteration": 1, "ranks": [0, 1], "errors": ["RuntimeError"]}
-    ]
     assert together.stderr.count("iteration 1 raised RuntimeError on all ranks") == 1
 
 
@@ -290,10 +287,6 @@ def test_an_iteration_that_raised_on_one_rank_is_left_out_on_all(together: Toget
     assert (run.bodies, run.header.iterations) == (1, 1)  # the second is the only one of both
     assert_books_close(run)
     run.verify()
-    assert run.header.spec["raised"] == [
-        {"iteration": 0, "ranks": [0], "errors": ["RuntimeError"]},
-        {"iteration": 2, "ranks": [1], "errors": ["RuntimeError"]},
-    ]
     assert not run.header.complete
     said = "iteration 0 raised RuntimeError on rank 0; iteration 2 raised RuntimeError on rank 1"
     assert said in run.header.spec["failure"]

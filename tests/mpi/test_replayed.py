@@ -9,6 +9,7 @@ import pytest
 from tests.mpi.parts import replayed_parts
 from tests.programs.attaching import ATTACH, Program, compiled, record_all
 
+from hindmost.analysis.runs.model_input import solve_times
 from hindmost.analysis.whatif.study import MISSES
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.events import EventKind
@@ -67,6 +68,7 @@ def recorded(patterns: Path) -> dict[str, list[Run]]:
         "file",
         "part on four",
         "directions on four",
+        "sends on four",
         *(f"{how} found" for how in FOUND),
     ]
     return record_all(patterns.parent, {case: program_of(patterns, case) for case in cases})
@@ -136,6 +138,18 @@ def test_each_direction_waits_for_its_own_neighbour(
         assert sorted(sources) == sorted([(rank - 1) % 4, (rank + 1) % 4])
         wanted = [1 << sources.index((rank + way) % 4) for way in (-1, 1)]
         assert (needs[:, rank] == [-1, wanted[0], -1, wanted[1]]).all()
+    of_fit = solve_times(run).event_block(slice(3, 5)).group
+    assert of_fit is not None
+    assert np.array_equal(of_fit, needs[3:5])
+
+
+def test_a_blocking_send_needs_nobody(recorded: dict[str, list[Run]], patterns: Path) -> None:
+    """Nor does who is told something wait until its sender sends to others, a millisecond later."""
+    run = replayed(recorded, patterns, "sends on four")
+    spent, needs = run.variable("event_duration")[:, 3], run.variable("event_needs")[:, 3]
+    receipt = (run.variable("event_kind") == RECEIVE) & (spent > 0.0)
+    last = receipt.shape[1] - 1 - receipt[:, ::-1].argmax(axis=1)
+    assert (needs[np.arange(len(needs)), last] == 0).all()  # the last is a send
 
 
 def test_access_to_files_is_not_the_network(recorded: dict[str, list[Run]], patterns: Path) -> None:

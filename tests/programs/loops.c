@@ -44,6 +44,19 @@ static void conditional(int count) {
   }
 }
 
+/* Steps of three stages, with output after each tenth alone. */
+static void stages(int count) {
+  for (int step = 0; step < count; step++) {
+    for (int stage = 0; stage < 3; stage++) {
+      work(1000);
+      sum();
+      work(1000);
+      MPI_Barrier(MPI_COMM_WORLD);
+    }
+    if (step % 10 == 9) MPI_Bcast(&count, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  }
+}
+
 /* Chunks of ten steps, with output between them. */
 static void chunks(int count) {
   for (int chunk = 0; chunk < count / 10; chunk++) {
@@ -141,9 +154,9 @@ int main(int count, char **words) {
     void (*run)(int);
   } shapes[] = {{"conditional", conditional}, {"chunks", chunks}, {"solves", solves}, {"few", few},
                 {"kinds", kinds}, {"recursion", recursion}, {"phases", phases}, {"slow", slow},
-                {"unrolled", unrolled}, {"inlined", inlined}};
+                {"unrolled", unrolled}, {"inlined", inlined}, {"stages", stages}};
   MPI_Barrier(MPI_COMM_WORLD);
-  for (int i = 0; i < 10; i++)
+  for (int i = 0; i < 11; i++)
     if (!strcmp(shapes[i].name, words[1])) shapes[i].run(atoi(words[2]));
   MPI_Barrier(MPI_COMM_WORLD);
   MPI_Finalize();

@@ -16,6 +16,10 @@ static void work(double seconds) {
   while (MPI_Wtime() < end) mine[0] += 1e-9;
 }
 
+__attribute__((noinline)) static void tell(int whom) {
+  MPI_Send(mine, COUNT, MPI_DOUBLE, whom, 6, MPI_COMM_WORLD);
+}
+
 static void exchange(const char *how, MPI_Request persistent[4], MPI_Comm ring, MPI_Comm part, MPI_Win window) {
   int next = (rank + 1) % size, last = (rank + size - 1) % size, done, count, which[4];
   MPI_Request q[4];
@@ -73,6 +77,15 @@ static void exchange(const char *how, MPI_Request persistent[4], MPI_Comm ring, 
       work(rank == way ? 5e-4 : 1e-4);
       MPI_Waitall(2, q, MPI_STATUSES_IGNORE);
     }
+  } else if (!strcmp(how, "sends")) {
+    if (rank == size - 1) tell(0);
+    if (!rank) MPI_Recv(theirs, COUNT, MPI_DOUBLE, size - 1, 6, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    work(1e-3);
+    MPI_Irecv(spare, COUNT, MPI_DOUBLE, last, 4, MPI_COMM_WORLD, &q[0]);
+    MPI_Send(mine, COUNT, MPI_DOUBLE, next, 4, MPI_COMM_WORLD);
+    MPI_Wait(&q[0], MPI_STATUS_IGNORE);
+    if (rank + 1 < size) MPI_Recv(theirs, COUNT, MPI_DOUBLE, next, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (rank) MPI_Send(mine, COUNT, MPI_DOUBLE, last, 7, MPI_COMM_WORLD);
   } else if (!strcmp(how, "neighbours")) {
     MPI_Neighbor_allgather(mine, 1, MPI_DOUBLE, theirs, 1, MPI_DOUBLE, ring);
   } else if (!strcmp(how, "ineighbours")) {

@@ -2,8 +2,8 @@
 
 class NightlySeries {
   constructor(record, page) {
-    const [machine, case_, timer] = record.name, calendar = page.calendars[record.calendar];
-    Object.assign(this, record, { machine: page.machines[machine], case: page.cases[case_], timer: page.timers[timer] });
+    const calendar = page.calendars[record.calendar];
+    Object.assign(this, record);
     this.text = [this.machine, this.case, bare(this.timer)].filter(Boolean).join(" · ");
     this.address = [this.machine, this.case, this.timer].map(encodeURIComponent).join("/");
     let minutes = 0;

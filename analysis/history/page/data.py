@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from hindmost.analysis.history.change_sentences import revision_words
 from hindmost.analysis.history.judged_series import JudgedSeries
 from hindmost.analysis.history.page.badges import change_badge, series_badge
 from hindmost.analysis.history.page.ratios import pair_data
@@ -18,26 +19,16 @@ from hindmost.analysis.history.study import HistoryStudy
 from hindmost.analysis.show.html_charts import rounded
 from hindmost.models.changepoint import ChangePoint
 from hindmost.printable import page_json
+from hindmost.records import to_document
 
 SECONDS_A_MINUTE = 60.0
-
-
-class Words:
-    """Strings by number, so that each is stored once."""
-
-    def __init__(self) -> None:
-        self.numbers: dict[str, int] = {}
-
-    def number(self, text: str) -> int:
-        """Return the number of a string, a new one for a new string."""
-        return self.numbers.setdefault(text, len(self.numbers))
 
 
 class Calendars:
     """Nights and their commits, which the timers of a case mostly share."""
 
     def __init__(self) -> None:
-        self.commits = Words()
+        self.commits: dict[str, int] = {}
         self.numbers: dict[tuple[tuple[int, ...], tuple[int, ...]], int] = {}
 
     def number(self, judged: JudgedSeries) -> int:
@@ -45,14 +36,15 @@ class Calendars:
         series = judged.series
         minutes = np.rint(series.times / SECONDS_A_MINUTE).astype(np.int64)
         steps = np.diff(minutes, prepend=0)
-        codes = [self.commits.number(json.dumps(dict(parts))) for parts in series.commit_parts]
+        texts = (json.dumps(dict(parts)) for parts in series.commit_parts)
+        codes = [self.commits.setdefault(each, len(self.commits)) for each in texts]
         key = (tuple(steps.tolist()), tuple(codes))
         return self.numbers.setdefault(key, len(self.numbers))
 
     def data(self) -> dict[str, Any]:
         """Return all nights: steps in minutes since 1970, and numbers of commits."""
         return {
-            "commits": [json.loads(parts) for parts in self.commits.numbers],
+            "commits": [json.loads(parts) for parts in self.commits],
             "calendars": [{"steps": steps, "commits": codes} for steps, codes in self.numbers],
         }
 
@@ -60,28 +52,17 @@ class Calendars:
 def history_data(study: HistoryStudy) -> dict[str, Any]:
     """Return the data that the scripts need."""
     calendars = Calendars()
-    machines, cases, timers = Words(), Words(), Words()
-    level = study.level
-    series = []
-    for judged in study.judged:
-        name = judged.series.name
-        series.append(
-            {
-                "name": [
-                    machines.number(name.machine),
-                    cases.number(name.case),
-                    timers.number(name.timer),
-                ],
-                "calendar": calendars.number(judged),
-                "badge": series_badge(judged, study.since),
-                **series_data(judged, level, study.since),
-            }
-        )
+    series = [
+        {
+            **to_document(judged.series.name),
+            "calendar": calendars.number(judged),
+            "badge": series_badge(judged, study.since),
+            **series_data(judged, study.level, study.since),
+        }
+        for judged in study.judged
+    ]
     return {
-        "machines": list(machines.numbers),
-        "cases": list(cases.numbers),
-        "timers": list(timers.numbers),
-        "level": 100.0 * level,
+        "level": 100.0 * study.level,
         **calendars.data(),
         "series": series,
         "pairs": pair_data(study.judged),
@@ -108,7 +89,7 @@ def series_data(judged: JudgedSeries, level: float, since: float) -> dict[str, A
             for trend in found.trends
         ],
         "too_short": found.too_short,
-        "log": [{"at": event.at, "text": event.explain()} for event in judged.log if event.revises],
+        "log": [revision_words(event) for event in judged.log if event.revises],
     }
 
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from itertools import combinations
-from os import sched_getaffinity
 from typing import Any
 
 import numpy as np
@@ -14,7 +12,9 @@ from hindmost.analysis.history.dates import SECONDS_A_DAY
 from hindmost.analysis.history.judged_series import JudgedSeries
 from hindmost.analysis.history.page.regime_statistics import five
 from hindmost.analysis.history.pairing import FEWEST, by_key, means
+from hindmost.analysis.history.ratio import LEVEL
 from hindmost.analysis.history.ratio_history import RatioHistory, ratio_history
+from hindmost.analysis.history.study import threads
 
 MOST_PAIRS = 2000
 """Most pairs whose ratios a page contains: some seconds of computation."""
@@ -54,15 +54,14 @@ def pair_data(judged: Sequence[JudgedSeries]) -> list[dict[str, Any]]:
     if not wanted:
         return []
     first = found(wanted[0])  # alone, as the loops may be compiled
-    with ThreadPoolExecutor(len(sched_getaffinity(0))) as threads:
-        records = [first, *threads.map(found, wanted[1:])]
+    with threads() as chosen:
+        records = [first, *chosen.map(found, wanted[1:])]
     return [each for each in records if each is not None]
 
 
 def record_of(pair: tuple[int, int], history: RatioHistory) -> dict[str, Any]:
     """Return a ratio as the page reads it; days are counted from 1970."""
-    now = history.now.ratio
-    drift = history.drift
+    now, came_from = history.now.ratio, history.now.drifts_from
     return {
         "of": pair,
         "borders": [day_of(history.labels[change.index]) for change in history.changes],
@@ -75,11 +74,11 @@ def record_of(pair: tuple[int, int], history: RatioHistory) -> dict[str, Any]:
             for ratio in (regime.ratio for regime in history.regimes)
         ],
         "outliers": [day_of(history.labels[place]) for place in np.flatnonzero(~history.plain)],
-        "drift": None if drift is None else five(100.0 * (drift.end.value / drift.start - 1.0)),
+        "drift": None if came_from is None else five(100.0 * (now.value / came_from - 1.0)),
         "p": None if now.p_value is None else five(now.p_value),
         "freedom": five(now.freedom),
         "related": five(now.correlation),
-        "level": round(100.0 * now.level),
+        "level": round(100.0 * LEVEL),
     }
 
 

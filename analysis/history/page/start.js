@@ -65,7 +65,7 @@ class HistoryPage {
   }
   remarks(series) {
     const drifts = series.trends.map((trend) => make("p", {}, `Drifts by ${effect(trend.effect)} in ${dates(series, [trend.start, trend.stop - 1])}, p ${probability(trend.p)}.`));
-    return [...drifts, ...series.log.map((event) => make("p", { class: "quiet" }, `${day(series.times[event.at])}: ${event.text}`))];
+    return [...drifts, ...series.log.map((text) => make("p", { class: "quiet" }, text))];
   }
   draw() {
     this.chart.draw();

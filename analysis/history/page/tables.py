@@ -162,8 +162,7 @@ def change_rows(
     timer = link_html(name, timer_name(name.timer))
     case = " ".join(part for part in (name.machine, name.case) if part)
     label = rendered(SECTIONS, "timer", timer, len(within), case)
-    note = judged.acknowledgement(change)
-    explained = [] if note is None else [f"acknowledged: {note.reason}"]
+    explained = [] if finding.known is None else [f"acknowledged: {finding.known}"]
     if within:
         share = percent(finding.difference / within[-1].difference, 0)
         explained.append(f"{share} of the above")
@@ -219,7 +218,7 @@ def failures(failed: Sequence[FailedRun]) -> list[Part]:
 def remarks(study: HistoryStudy) -> list[Part]:
     """Return remarks on what was refused, omitted or assumed."""
     refused = [f"{name}: {reason}" for name, reason in study.refused.items()]
-    lines = [*study.remarks, *study.history.warnings, *refused]
+    lines = [*study.history.warnings, *refused]
     if not lines:
         return []
     rows = [(line,) for line in lines]

@@ -15,22 +15,18 @@ value for each of its measurements::
          {"parameter_id": 1, "parameter_value": 4}]}],
      "measurements": [{"callpath_id": 1, "coordinate_id": 1, "metric_id": 1, "value": 6.0}]}
 
-Extra-P's JSON lines, and TaLPas lines, which differ in a key and in their separators.
-
-One measurement per line, or several at the same point::
+Extra-P's JSON lines have one measurement per line, or several at the same point::
 
     {"params": {"p": 4, "n": 1000}, "callpath": "main->compute", "metric": "time", "value": 6.0}
     {"params": {"p": 4, "n": 1000}, "value": [6.0, 6.1]}
-    {"parameters":{"p":4};"metric":"time";"callpath":"main";"value":6.0}          TaLPas
 
-Lines at the same point are repetitions. ``callpath`` and ``metric`` may be missing from JSON lines.
+Lines at the same point are repetitions. ``callpath`` and ``metric`` may be missing.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -159,14 +155,6 @@ EXTRAP_JSON = ExperimentFormat(
 )
 
 
-_STRING_OR_SEMICOLON = re.compile(r'"(?:\\.|[^"\\])*"|;')
-
-
-def _with_commas(line: str) -> str:
-    """Turn the semicolons of TaLPas that stand outside of texts into commas."""
-    return _STRING_OR_SEMICOLON.sub(lambda found: "," if found[0] == ";" else found[0], line)
-
-
 def _text(data: dict[str, Any], name: str, instead: str, where: str) -> str:
     value = data.get(name, instead)
     if not isinstance(value, str):
@@ -174,7 +162,7 @@ def _text(data: dict[str, Any], name: str, instead: str, where: str) -> str:
     return value
 
 
-def _read_file(path: Path, into: ExperimentGathering, key: str) -> None:
+def _read_file(path: Path, into: ExperimentGathering) -> None:
     names: list[str] = []
     known: set[str] = set()
     for number, line in enumerate(split_lines(read_text(path)), 1):
@@ -182,14 +170,12 @@ def _read_file(path: Path, into: ExperimentGathering, key: str) -> None:
         if not line:
             continue
         where = f"{path}, line {number}"
-        if key == "parameters":
-            line = _with_commas(line)
         data = load(line, str(path), number)
-        if not isinstance(data, dict) or not isinstance(data.get(key), dict) or "value" not in data:
+        point = data.get("params") if isinstance(data, dict) else None
+        if not isinstance(point, dict) or "value" not in data:
             raise DataError(
-                f'{where}: a line is an object with at least "{key}" (an object) and "value".'
+                f'{where}: a line is an object with at least "params" (an object) and "value".'
             )
-        point = data[key]
         if not names:
             names, known = list(point), set(point)
             into.declare(names, where)
@@ -206,29 +192,21 @@ def _read_file(path: Path, into: ExperimentGathering, key: str) -> None:
         )
 
 
-def _recognises_lines(path: Path, head: bytes, key: str) -> bool:
+def _recognises_lines(path: Path, head: bytes) -> bool:
     line = first_line(head)
-    if not line.startswith("{") or re.search(r'"measurements"\s*:', line):
-        return False
-    return re.search(rf'"{key}"\s*:\s*\{{', line) is not None
+    return line.startswith("{") and re.search(r'"params"\s*:\s*\{', line) is not None
 
 
 def _read_lines(
-    paths: tuple[Path, ...], request: ExperimentRequest, into: ExperimentGathering, key: str
+    paths: tuple[Path, ...], request: ExperimentRequest, into: ExperimentGathering
 ) -> None:
     for path in paths:
-        _read_file(path, into, key)
+        _read_file(path, into)
 
 
 EXTRAP_JSON_LINES = ExperimentFormat(
     name="json-lines",
     looks_like='one object a line with "params" and "value" (Extra-P)',
-    recognises=partial(_recognises_lines, key="params"),
-    read=partial(_read_lines, key="params"),
-)
-TALPAS = ExperimentFormat(
-    name="talpas",
-    looks_like='one object a line with "parameters" and "value" (TaLPas, for Extra-P)',
-    recognises=partial(_recognises_lines, key="parameters"),
-    read=partial(_read_lines, key="parameters"),
+    recognises=_recognises_lines,
+    read=_read_lines,
 )

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hindmost.analysis.readers.format import ExperimentRequest
+from hindmost.analysis.readers.format import ExperimentFormat, ExperimentRequest
 from hindmost.analysis.readers.gather_experiment import ExperimentGathering
 from hindmost.analysis.readers.run_metrics import DEFAULT_METRIC, kept_only, measure
 from hindmost.analysis.readers.run_parameters import (
@@ -147,9 +147,7 @@ def _kernels(runs: list[Run], chosen: tuple[str, ...]) -> tuple[list[str], list[
     return titles, list(numbers)
 
 
-def read_runs(
-    paths: tuple[Path, ...], request: ExperimentRequest, into: ExperimentGathering
-) -> None:
+def _read(paths: tuple[Path, ...], request: ExperimentRequest, into: ExperimentGathering) -> None:
     """Put the metrics of every complete run into a gathering."""
     chosen = request.parameters or (DEFAULT_PARAMETER,)
     runs = _complete(paths, into)
@@ -169,3 +167,16 @@ def read_runs(
             if caution := kept_only(run, metric):
                 into.remarks.add("metrics of kept ranks only", caution)
             into.add((kernel, metric), point, [measure(run, metric)], str(run.path), "s")
+
+
+def recognises(path: Path, head: bytes) -> bool:
+    """Tell whether a file is HDF5."""
+    return head.startswith(b"\x89HDF\r\n\x1a\n")
+
+
+RUN_EXPERIMENT = ExperimentFormat(
+    name="runs",
+    looks_like="run files (*.h5) that 'hindmost run' or hindmost.record wrote",
+    recognises=recognises,
+    read=_read,
+)

@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.analysis.readers.dates import seconds_since_1970
-from hindmost.analysis.readers.format import HistoryEntry, HistoryFile, Session
+from hindmost.analysis.readers.format import HistoryEntry, HistoryFile, HistoryFormat, Session
+from hindmost.analysis.readers.formats.run_experiment import RUN_EXPERIMENT, recognises
 from hindmost.analysis.readers.remarks import Remarks
 from hindmost.analysis.readers.repetitions import NORMAL_QUARTILES, OF_A_MEDIAN, StandardError
 from hindmost.analysis.readers.run_metrics import iteration_times, kept_only, measure
@@ -104,8 +105,7 @@ def _scatter(of_batches: list[NDArray[np.float64]]) -> NDArray[np.float64]:
     return np.asarray(np.std(of_batches, axis=0, ddof=1) / math.sqrt(len(of_batches)))
 
 
-def read_run(source: HistoryFile, remarks: Remarks) -> Iterator[HistoryEntry]:
-    """Yield the results of a run file."""
+def _read(source: HistoryFile, remarks: Remarks) -> Iterator[HistoryEntry]:
     run = open_run(source.path)
     time = seconds_since_1970(run.header.t0_utc, f"{run.path}: t0_utc")
     case, commits = _case(run), _commits(run)
@@ -128,3 +128,11 @@ def read_run(source: HistoryFile, remarks: Remarks) -> Iterator[HistoryEntry]:
         work=_work(run, parts),
         parents=dict.fromkeys((ITERATION, *parts), SOLVE),
     )
+
+
+RUN_HISTORY = HistoryFormat(
+    name=RUN_EXPERIMENT.name,
+    looks_like=RUN_EXPERIMENT.looks_like,
+    recognises=recognises,
+    read=_read,
+)

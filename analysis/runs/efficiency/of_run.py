@@ -14,11 +14,11 @@ from hindmost.analysis.runs.model_input import MOST_IN_MEMORY
 from hindmost.analysis.runs.tallies import Block, Wanted, exchanges_meet_in, tallied
 from hindmost.errors import DataError
 from hindmost.harness.runfile.all_ranks import hosts_of_all, profiles_of, total_of
-from hindmost.harness.runfile.bodies import IN_MPI, sum_of_phases
+from hindmost.harness.runfile.bodies import IN_MPI, INJECTED, sum_of_phases
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.events import EventKind
 from hindmost.models.ranks.computation import Computation
-from hindmost.models.ranks.efficiencies import Efficiencies
+from hindmost.models.ranks.efficiencies import OUTSIDE, Efficiencies
 from hindmost.models.ranks.efficiency_tally import BodyBlock, EfficiencyTally, RunParts, Window
 from hindmost.models.simulation.blocks import EventBlock, absent_ranks
 from hindmost.models.simulation.event_simulator import FEW_EVENTS
@@ -93,9 +93,19 @@ class RunEfficiencies(KeptParts):
         return f"{NOT_SPLIT}: {OF_PROFILES if self.run.reduced else why_not}"
 
     @property
+    def whole_s(self) -> float:
+        """Time of the solve, or of its iterations if ranks began them before the solve did."""
+        return max(self.run.solve_time_s, self.whole.run_time_s)
+
+    @property
+    def parts_s(self) -> dict[str, float]:
+        """Where that goes, see `where_time_goes`; empty if no efficiency is given."""
+        return {} if self.withheld else where_time_goes(self.run, self.whole)
+
+    @property
     def outside_s(self) -> float:
         """Time of the solve outside all bodies, which no efficiency covers, in seconds."""
-        return max(self.run.solve_time_s - self.whole.run_time_s, 0.0)
+        return self.whole.parts_s(self.whole_s)[OUTSIDE]
 
     def explain(self) -> str:
         """Return the losses by cause, what is not split and what is left out, in sentences."""
@@ -104,7 +114,7 @@ class RunEfficiencies(KeptParts):
         words = [self.whole.explain()]
         if self.not_split:
             words.append(f"{self.not_split[0].upper()}{self.not_split[1:]}.")
-        share = self.outside_s / max(self.run.solve_time_s, self.whole.run_time_s)
+        share = self.outside_s / self.whole_s
         if share >= 0.0005:
             words.append(f"Another {percent(share)} of the solve time lies outside the iterations.")
         return " ".join(words)
@@ -128,6 +138,18 @@ class RunEfficiencies(KeptParts):
     def shown_computation(self) -> Computation | None:
         """The work of all ranks together; None if it cannot be told from waiting."""
         return None if self.withheld else self.computation
+
+
+def where_time_goes(run: Run, whole: Efficiencies) -> dict[str, float]:
+    """Return where the time of a run goes, by name, in seconds: what `show` and reports print."""
+    injected_s = 0.0
+    if INJECTED in run.phases:
+        at = run.phases.index(INJECTED)
+        spent = run.summary["phase_s"][INJECTED]
+        spent = float(profiles_of(run)[:, :, at].sum()) if run.reduced else spent
+        injected_s = spent / run.header.ranks
+    parts_s = whole.parts_s(run.solve_time_s, injected_s)
+    return {name: part_s for name, part_s in parts_s.items() if part_s > 0.0}
 
 
 def efficiencies_of(run: Run, windows: int = WINDOWS) -> RunEfficiencies:
@@ -207,13 +229,10 @@ class RunTally:
             exchanges_meet=with_events and exchanges_meet_in(run),
             windows=windows,
         )
-        self._counts = Counts(run)
 
     def add(self, block: Block) -> None:
         """Count the next bodies."""
-        bodies = body_block(block)
-        self._tally.add(block.rows.start, bodies)
-        self._counts.add(block.rows, bodies)
+        self._tally.add(block.rows.start, body_block(block))
 
     def result(self) -> RunEfficiencies:
         """Return the efficiencies."""
@@ -223,7 +242,7 @@ class RunTally:
             whole=parts.whole,
             windows=parts.windows,
             nodes=parts.nodes,
-            computation=self._counts.result(self._tally.local_s),
+            computation=computation_of(self._run, self._tally.local_s),
         )
 
 
@@ -240,8 +259,6 @@ def of_profiles(run: Run) -> RunEfficiencies:
     local = phases[:, own].sum(axis=1)
     run_time_s = float(run.variable("interval_run_time").sum())
     hosts = np.array(hosts_of_all(run))
-    cells = run.has("count_total") and "cells" in run.texts("count")
-    size = size_of(run, float(total_of(run, "cells").sum()) if cells else 0.0)
 
     def of(ranks: NDArray[np.bool_]) -> Efficiencies:
         return Efficiencies.of_ranks(local[ranks], run_time_s, None)
@@ -251,7 +268,7 @@ def of_profiles(run: Run) -> RunEfficiencies:
         whole=of(np.ones(local.size, np.bool_)),
         windows=(),
         nodes={str(node): of(hosts == node) for node in dict.fromkeys(hosts.tolist())},
-        computation=Computation(local_s=float(local.sum()), size=size),
+        computation=computation_of(run, float(local.sum())),
     )
 
 
@@ -286,36 +303,26 @@ def body_block(block: Block) -> BodyBlock:
     return BodyBlock(start=start, duration=duration, local=local, events=events)
 
 
-class Counts:
-    """Instructions, cycles and the size of a run, counted block by block."""
+def computation_of(run: Run, local_s: float) -> Computation:
+    """Return the work of all ranks, with instructions and cycles only if every body has them.
 
-    def __init__(self, run: Run) -> None:
-        self._run = run
-        self._counted = run.has("instructions") and run.has("cycles")
-        self._sums = {"instructions": 0.0, "cycles": 0.0}
-        self._seconds, self._cells = 0.0, 0.0
-
-    def add(self, rows: slice, block: BodyBlock) -> None:
-        """Count some bodies."""
-        self._seconds += float(block.duration.sum())
-        if self._counted:
-            values = {name: self._run.variable(name, rows) for name in self._sums}
-            for name, each in values.items():
-                self._sums[name] += float(each.sum())
-        if self._run.has("cells"):
-            self._cells += float(self._run.variable("cells", rows).sum())
-
-    def result(self, local_s: float) -> Computation:
-        """Return the work of all ranks, with counts only if every body has them."""
-        known = self._counted and all(0.0 < each < np.inf for each in self._sums.values())
-        return Computation(
-            local_s=local_s,
-            size=size_of(self._run, self._cells),
-            counted_s=self._seconds if known else None,
-            **(self._sums if known else {}),
-        )
-
-
-def size_of(run: Run, cells: float) -> float:
-    """Return the size of a run: cells of all cycles, or unknowns times iterations."""
-    return cells or float(run.header.spec.get("unknowns") or 1) * (run.header.iterations or 1)
+    Parameters
+    ----------
+    local_s : float
+        Local work of all ranks.
+    """
+    counts = {
+        name: sum(float(run.variable(name, rows).sum()) for rows in run.blocks())
+        for name in ("instructions", "cycles")
+        if run.has(name) and not run.reduced
+    }
+    known = len(counts) == 2 and all(0.0 < each < np.inf for each in counts.values())
+    counts_cells = run.has("cells") or (run.has("count_total") and "cells" in run.texts("count"))
+    cells = float(total_of(run, "cells").sum()) if counts_cells else 0.0
+    unknowns = float(run.header.spec.get("unknowns") or 1) * (run.header.iterations or 1)
+    return Computation(
+        local_s=local_s,
+        size=cells or unknowns,
+        counted_s=sum(run.summary["phase_s"].values()) if known else None,
+        **(counts if known else {}),
+    )

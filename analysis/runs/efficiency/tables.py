@@ -70,14 +70,14 @@ class Grade(StrEnum):
         return {Grade.GOOD: " ", Grade.FAIR: "~", Grade.POOR: "!"}[self]
 
 
-GRADES = "~ below 90\u00a0%, ! below 80\u00a0%, where POP looks for the cause."
+GRADES = "~ below 90 %, ! below 80 %, where POP looks for the cause."
 LEGEND = f"Indented efficiencies multiply to the one above them. {GRADES}"
 LEGEND_ACROSS = (
     "parallel = load balance x communication; communication = serialisation x transfer. " + GRADES
 )
 """For tables with an efficiency in each column."""
 OF_SCALING = (
-    "Scaling is relative to the first column, for work of the same size; above 100\u00a0% all "
+    "Scaling is relative to the first column, for work of the same size; above 100 % all "
     "ranks together spend less time on the same work."
 )
 
@@ -143,22 +143,6 @@ def of_nodes(nodes: Iterable[tuple[str, Efficiencies]], *title: str) -> Table:
     """Make the table of nodes."""
     parts = ((f"{name} ({each.ranks})", each.run_time_s, each) for name, each in nodes)
     return parts_table("node (ranks)", parts, *title)
-
-
-def part_tables(of: RunEfficiencies, *, windows: bool) -> list[Table]:
-    """Make the tables of the parts of a run that were asked for; nodes where there are several."""
-    name, tables = of.run.path.name, list[Table]()
-    if of.withheld:
-        return tables
-    if len(of.nodes) > 1:
-        tables.append(of_nodes(of.nodes.items(), f"{name} by node"))
-    if windows:
-        parts = [
-            (f"{each.first} to {each.last - 1}", each.efficiencies.run_time_s, each.efficiencies)
-            for each in of.windows
-        ]
-        tables.append(parts_table("bodies", parts, f"{name} over time"))
-    return tables
 
 
 def scaling_parts(

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from hindmost.analysis.show.chart import Chart, Quantity, Series, worth_showing
 from hindmost.analysis.show.palette import MOST_LINES
 from hindmost.errors import DataError, UsageError
-from hindmost.models.laws.johnsonsu import fit_johnsonsu
+from hindmost.models.laws.law import fit_johnsonsu
 from hindmost.text import unit_for
 
 Density = Callable[[NDArray[np.float64]], NDArray[np.float64]]

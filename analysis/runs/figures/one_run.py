@@ -106,18 +106,25 @@ def map_of(run: Run, choice: FigureChoice, times: NDArray[np.float64], what: str
 
 
 def make_histogram(run: Run, choice: FigureChoice) -> Chart:
-    """Make the histogram of all bodies with laws; of a sample if they would fill memory."""
-    if run.bodies * run.columns <= MOST_IN_MEMORY or run.reduced:
-        times = fitted_bodies(run)
-        return histogram(times, fitted_laws(times), title=title_of(run))
-    found = one_pass(run, choice.place_of(run))
-    times = found.some_durations[run.kind != BodyKind.FILL]
-    return noted(histogram(times, fitted_laws(times), title=title_of(run)), sampled(found.one_in))
+    """Make the histogram of all bodies with laws."""
+    refuse_large(run)
+    times = fitted_bodies(run)
+    return histogram(times, fitted_laws(times), title=title_of(run))
 
 
-def sampled(one_in: int) -> str:
-    """Say which part of all times a sample is."""
-    return f"a sample of 1 in {one_in} times, of all iterations"
+def refuse_large(run: Run) -> None:
+    """Refuse a chart of every time of a run that fills memory.
+
+    Raises
+    ------
+    UsageError
+        It does.
+    """
+    if run.bodies * run.columns > MOST_IN_MEMORY:
+        raise UsageError(
+            f"{run.path} has more than {MOST_IN_MEMORY:,} times of iterations, too many for this "
+            "figure; --figure own-work shows their distribution, --figure map all of them."
+        )
 
 
 def make_rank_histograms(run: Run, choice: FigureChoice) -> Chart:
@@ -217,9 +224,8 @@ def make_cycle(run: Run, choice: FigureChoice) -> Chart:
         raise UsageError(
             f"{run.path}: {run.header.solver} does not restart, so it has no restart cycle."
         )
-    found = one_pass(run, choice.place_of(run))
-    drawn = time_in_cycle(found.some_durations, found.some_work, run.position, title=title_of(run))
-    return of_kept(drawn if found.one_in == 1 else noted(drawn, sampled(found.one_in)), run)
+    refuse_large(run)
+    return of_kept(time_in_cycle(run.durations, run.work, run.position, title=title_of(run)), run)
 
 
 def make_phases(run: Run, choice: FigureChoice) -> Chart:

@@ -127,7 +127,7 @@ def several(
     confirmations: int,
     window: int,
     trims: bool,
-) -> tuple[list[int], list[int], list[bool]]:
+) -> tuple[list[int], list[int]]:
     """Run algorithm 2 or 3: read night by night, and mark changes as they are detected.
 
     Algorithm 2 is algorithm 3 with one confirmation, an unlimited window and no trimming.
@@ -138,14 +138,11 @@ def several(
         The first observation of each new regime.
     seen : list of int
         The last observation that had been read when a change was detected.
-    suspects : list of bool, shape (observation,)
-        Places that are candidates at the last observation, but not yet for long enough.
     """
     n = x.size
     recent = np.zeros((confirmations, n))  # row j % m: S_j, the statistics at observation j
     changes = [0 for _ in range(0)]
     seen = [0 for _ in range(0)]
-    suspects = [False for _ in range(n)]
     i, j = 0, 0
     while j < n:
         row = recent[j % confirmations]
@@ -174,6 +171,4 @@ def several(
             # Look back at most over the window, or the smallest of changes becomes significant.
             j += 1
             i = max(i, j - window + 1)
-    for place in range(i + 1, n):
-        suspects[place] = recent[(n - 1) % confirmations, place] > 0.0
-    return changes, seen, suspects
+    return changes, seen

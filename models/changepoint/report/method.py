@@ -73,7 +73,7 @@ def detect_as_report(
     times = tuple(series.times.tolist())
     if series.size < FEWEST:
         return Detection(method="report", observations=series.size, times=times, too_short=FEWEST)
-    places, _, suspects = search(series, algorithm, alpha, k, confirmations, window)
+    places, _ = search(series, algorithm, alpha, k, confirmations, window)
     bounds = [0, *places, series.size]
     sides = [side_of(series, begin, end, algorithm == 3) for begin, end in pairwise(bounds)]
     return Detection(
@@ -84,14 +84,13 @@ def detect_as_report(
             change_of(series, left, right, level, confirmations) for left, right in pairwise(sides)
         ),
         regimes=tuple(regime_of(side, level) for side in sides),
-        suspects=suspects,
     )
 
 
 def search(
     series: CheckedSeries, algorithm: int, alpha: float, k: int, confirmations: int, window: int
-) -> tuple[list[int], list[int], tuple[int, ...]]:
-    """Return the places of changes, the observations that detected them, and the suspects."""
+) -> tuple[list[int], list[int]]:
+    """Return the places of changes, and the observations that detected them."""
     from hindmost.models.changepoint.report import loops
 
     # alpha is divided by the number of tests (Bonferroni), and by 2 for both sides of the law.
@@ -101,11 +100,11 @@ def search(
         statistic = np.empty(series.size)
         loops.run_single(series.logs, critical, k, False, statistic)
         places = [int(np.argmax(statistic))] if statistic.max() > 0.0 else []
-        return places, [series.size - 1] * len(places), ()
+        return places, [series.size - 1] * len(places)
     robust = algorithm == 3
     votes, last = (confirmations, window) if robust else (1, series.size)
-    places, seen, suspected = loops.several(series.logs, critical, k, votes, last, robust)
-    return places, seen, tuple(int(place) for place in np.flatnonzero(suspected))
+    places, seen = loops.several(series.logs, critical, k, votes, last, robust)
+    return places, seen
 
 
 def check_settings(algorithm: int, alpha: float, k: int, confirmations: int, window: int) -> None:
@@ -255,7 +254,7 @@ def candidate_p_values(series: CheckedSeries, *, algorithm: int = 3) -> list[Can
         )
     from hindmost.models.changepoint.report import loops
 
-    places, seen, _ = search(series, algorithm, ALPHA, LARGEST_STEPS, CONFIRMATIONS, WINDOW)
+    places, seen = search(series, algorithm, ALPHA, LARGEST_STEPS, CONFIRMATIONS, WINDOW)
     window = WINDOW if algorithm == 3 else series.size
     moments: list[tuple[int, int, int | None]] = []
     begin = 0

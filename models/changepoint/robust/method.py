@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -102,6 +103,7 @@ def detect_robustly(
     seen = times_seen(series, [right.fit.begin for _, right, _ in found], rules, confirmations)
     freedoms = freedom_of_means(segments)
     fitted = np.concatenate([each.fit.values for each in segments])
+    sigma = np.concatenate([np.full(each.fit.values.size, each.sigma) for each in segments])
     return Detection(
         method="robust",
         observations=series.size,
@@ -114,7 +116,7 @@ def detect_robustly(
             regime_of(segment, freedom, level)
             for segment, freedom in zip(segments, freedoms, strict=True)
         ),
-        outliers=outlier_runs(series.logs - fitted, OUTLYING * sigma_of(segments)),
+        outliers=outlier_runs(series.logs - fitted, OUTLYING * sigma),
         trends=tuple(trend_of(each, level) for each in segments if each.line),
         correlation=noise.rho,
     )
@@ -124,11 +126,6 @@ def is_step(seam: Seam, place: int, rules: Rules) -> bool:
     """Tell whether the levels at a seam differ significantly, and by enough."""
     large = rules.is_kept[place] or abs(seam.after - seam.before) >= rules.least
     return bool(large and seam.p_value <= rules.level_at(place))
-
-
-def sigma_of(segments: list[Segment]) -> NDArray[np.float64]:
-    """Return the standard deviation of every night, float64, shape (observation,)."""
-    return np.concatenate([np.full(each.fit.values.size, each.sigma) for each in segments])
 
 
 def times_seen(
@@ -153,20 +150,13 @@ def times_seen(
         stop = int(np.searchsorted(series.day, nights - fewer))
         if not any(going) or nights - fewer < FEWEST:
             break
-        earlier = starts_of(series, stop, rules)
+        shorter = replace(rules, is_kept=rules.is_kept[:stop])
+        segments, _ = find_segments(series.logs[:stop], series.day[:stop], shorter)
+        earlier = [each.fit.begin for each in segments[1:]]
         for c, place in enumerate(places):
             going[c] = going[c] and any(abs(place - each) <= WITHIN for each in earlier)
             seen[c] += going[c]
     return seen
-
-
-def starts_of(series: CheckedSeries, stop: int, rules: Rules) -> list[int]:
-    """Return the first nights of all segments but the first, of the first observations."""
-    shorter = Rules(
-        alpha=rules.alpha, keep=rules.keep, least=rules.least, is_kept=rules.is_kept[:stop]
-    )
-    segments, _ = find_segments(series.logs[:stop], series.day[:stop], shorter)
-    return [each.fit.begin for each in segments[1:]]
 
 
 def change_of(

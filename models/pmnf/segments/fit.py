@@ -214,7 +214,6 @@ def fit_segments(
     space: str = "paper",
     noise: str | None = None,
     parameter: str = "p",
-    terms: int = MOST_TERMS,
 ) -> KernelModels:
     """Find the changes of many kernels, and a model on each side of every change.
 
@@ -224,7 +223,7 @@ def fit_segments(
         ``likelihood``, or ``paper`` for the rule of Ilyas, Calotoiu and Wolf (2017). By the latter,
         models are of at most one term, by least squares without weights, whatever the noise; space
         ``extrap`` has Extra-P's terms.
-    points, values, space, noise, parameter, terms
+    points, values, space, noise, parameter
         As of `fit`.
 
     Raises
@@ -234,7 +233,7 @@ def fit_segments(
     """
     observations = observed_for(method, points, values, noise)
     found = segment_observations(observations, method)
-    most = min(terms, 1) if method == "paper" else terms
+    most = 1 if method == "paper" else MOST_TERMS
     how: dict[str, Any] = {"space": space, "parameter": parameter, "terms": most}
     whole = fit_observations(observations, **how)
     # Kernels with the same stretch are fitted together.
@@ -291,7 +290,7 @@ def observed_for(
 ) -> Observations:
     """Return what a method takes: the paper's all values, and least squares without weights."""
     paper = method == "paper"
-    observations = observe(points, values, "additive" if paper else noise, whole=paper)
+    observations = observe(points, values, "additive" if paper else noise)
     of_one_parameter(observations)
     return observations
 

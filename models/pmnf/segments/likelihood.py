@@ -149,11 +149,10 @@ def segment(observations: Observations) -> Segmentations:
             stretch, kernels = waiting.pop()
             if stretch.size < LEAST_TOLD or not kernels.size:
                 continue
-            judged = judge(with_noise, stretch, kernels)
+            excess, place = judge(with_noise, stretch, kernels)
             if stretch.size == own.size:
-                found.excess[kernels] = judged.excess
-            split = kernels[judged.excess > 0.0]
-            place = judged.place[judged.excess > 0.0]
+                found.excess[kernels] = excess
+            split, place = kernels[excess > 0.0], place[excess > 0.0]
             note_changes(found, stretch, split, place)
             best = place.argmax(axis=1) + LEAST
             for at in np.unique(best):
@@ -206,25 +205,9 @@ def note_changes(
     found.likely[kernels, best, 1] = stretch[high + LEAST]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StretchEvidence:
-    """What is said of one stretch of many kernels.
-
-    Attributes
-    ----------
-    excess : float64 array, shape (kernel,)
-        The most by which the evidence exceeds what it must, log likelihood.
-    place : float64 array, shape (kernel, split)
-        Log marginal likelihood of a change at each split; -inf where it was not looked for.
-    """
-
-    excess: NDArray[np.float64]
-    place: NDArray[np.float64]
-
-
 def judge(
     observations: Observations, stretch: NDArray[np.intp], kernels: NDArray[np.intp]
-) -> StretchEvidence:
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Judge some points of some kernels; under each kind of noise that there may be.
 
     Several changes may mask each other, as two growths fit no better than one. So where a long
@@ -236,36 +219,43 @@ def judge(
     stretch : int array, shape (point,)
         Numbers of at least `LEAST_TOLD` points.
     kernels : int array, shape (kernel,)
+
+    Returns
+    -------
+    excess : float64 array, shape (kernel,)
+        The most by which the evidence exceeds what it must, log likelihood.
+    place : float64 array, shape (kernel, split)
+        Log marginal likelihood of a change at each split; -inf where it was not looked for.
     """
-    judged = judge_whole(observations, stretch, kernels)
+    excess, place = judge_whole(observations, stretch, kernels)
     if stretch.size < LEAST_WINDOWED:
-        return judged
+        return excess, place
     part = -(-2 * stretch.size // 3)
     for begin in (0, stretch.size - part):
-        open_yet = np.flatnonzero(judged.excess <= 0.0)
+        open_yet = np.flatnonzero(excess <= 0.0)
         window = stretch[begin : begin + part]
-        found = judge_whole(observations, window, kernels[open_yet])
-        better = found.excess - MARGIN > judged.excess[open_yet]
+        more, there = judge_whole(observations, window, kernels[open_yet])
+        better = more - MARGIN > excess[open_yet]
         rows = open_yet[better]
-        judged.excess[rows] = found.excess[better] - MARGIN
-        judged.place[rows] = -np.inf
-        judged.place[rows, begin : begin + found.place.shape[1]] = found.place[better]
-    return judged
+        excess[rows] = more[better] - MARGIN
+        place[rows] = -np.inf
+        place[rows, begin : begin + there.shape[1]] = there[better]
+    return excess, place
 
 
 def judge_whole(
     observations: Observations, stretch: NDArray[np.intp], kernels: NDArray[np.intp]
-) -> StretchEvidence:
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Judge a stretch for one change; the least evidence over the kinds of noise counts."""
     points, some = observations.points[stretch], np.ix_(kernels, stretch)
     values, shares = observations.values[some], observations.shares[some]
     excess, places = np.full(kernels.size, np.inf), []
     for gamma in observations.noise.gammas:
         wider = granted(observations, stretch, kernels, gamma)
-        found = evidence(points, values, shares, gamma, wider=wider)
-        excess = np.minimum(excess, (found.ratio - thresholds(points, gamma)).max(axis=(1, 2)))
-        places.append(found.place)
-    return StretchEvidence(excess=excess, place=np.mean(places, axis=0))
+        ratio, place = evidence(points, values, shares, gamma, wider=wider)
+        excess = np.minimum(excess, (ratio - thresholds(points, gamma)).max(axis=(1, 2)))
+        places.append(place)
+    return excess, np.mean(places, axis=0)
 
 
 def granted(

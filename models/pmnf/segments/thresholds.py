@@ -66,7 +66,7 @@ def null_evidence(
 ) -> NDArray[np.float64]:
     """Return the evidence in series of one behaviour: shape (series, split, floor)."""
     series = null_series(points, gamma, family, noise)
-    return evidence(points, series, np.ones_like(series), gamma, placed=False).ratio
+    return evidence(points, series, np.ones_like(series), gamma, placed=False)[0]
 
 
 def null_series(

@@ -9,19 +9,21 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.models.pmnf.predictive import Component, KernelFits, mixture_interval
+from hindmost.models.pmnf.models import ScalingModels
+from hindmost.models.pmnf.predictive import Component, mixture_interval
 from hindmost.models.pmnf.search import DIGITS
 from hindmost.models.pmnf.space import tabulate
 
 
 def average_over_hypotheses(
-    fits: KernelFits, at: NDArray[np.float64], level: float
+    models: ScalingModels, at: NDArray[np.float64], level: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return where a new measurement lies with the given probability.
 
     Parameters
     ----------
-    fits : KernelFits
+    models : ScalingModels
+        Of kernels that have all points.
     at : float64 array, shape (target, parameter)
     level : float
 
@@ -29,15 +31,15 @@ def average_over_hypotheses(
     -------
     low, high : float64 array, shape (kernel, target)
     """
-    axes = tabulate(fits.space, np.concatenate([fits.points, at]))
-    ends = np.empty((2, *fits.predicted.shape))
-    for kernel in range(len(fits.hypotheses)):
-        ends[:, kernel] = interval_of(fits, kernel, axes, level)
+    axes = tabulate(models.space, np.concatenate([models.observations.table, at]))
+    ends = np.empty((2, len(models), len(at)))
+    for kernel in range(len(models)):
+        ends[:, kernel] = interval_of(models, kernel, axes, level)
     return ends[0], ends[1]
 
 
 def interval_of(
-    fits: KernelFits, kernel: int, axes: NDArray[np.float64], level: float
+    models: ScalingModels, kernel: int, axes: NDArray[np.float64], level: float
 ) -> NDArray[np.float64]:
     """Return low and high of one kernel: shape (2, target).
 
@@ -46,8 +48,8 @@ def interval_of(
     axes : float64 array, shape (parameter, 1 + exponents, point and target)
         All terms, after a row of ones.
     """
-    y, weight = fits.values[kernel], fits.hypotheses.weights[kernel]
-    found, count = fits.hypotheses.rows(np.array([kernel])), y.size
+    y, weight = models.observations.values[kernel], models.hypotheses.weights[kernel]
+    found, count = models.hypotheses.rows(np.array([kernel])), y.size
     share = -0.5 * (found.criterion[0] - found.criterion[0, 0])
     terms = found.terms[0]
     there = np.concatenate([found.coefficients[0, :, :1] != 0.0, terms.any(axis=2)], axis=1)
@@ -81,7 +83,7 @@ def interval_of(
         leverage=(ahead**2).sum(axis=1),
         freedom=free,
     )
-    return mixture_interval([part], y, weight, fits.gamma, level)
+    return mixture_interval([part], y, weight, models.observations.noise.kind.gamma, level)
 
 
 def widened(

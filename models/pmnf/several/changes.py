@@ -144,7 +144,7 @@ def fit_part(
 ) -> ScalingModels:
     """Fit one function to some points of some kernels under a kind of noise."""
     part = models.observations.part(kernels, points)
-    hypotheses = search_products(part.points, part.values, part.shares, kind, models.space)
+    hypotheses = search_products(part.values, part.shares, part.points, kind, models.space)
     return replace(models, observations=part, hypotheses=hypotheses)
 
 

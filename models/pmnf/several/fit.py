@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,7 @@ from hindmost.errors import DataError, UsageError
 from hindmost.models.pmnf.criterion import joint_penalties
 from hindmost.models.pmnf.hypotheses import Hypotheses, search_by_pattern
 from hindmost.models.pmnf.models import ScalingModels
-from hindmost.models.pmnf.noise import Noise, NoiseKind, likelihood_of, pooled
+from hindmost.models.pmnf.noise import NoiseKind, from_kernels
 from hindmost.models.pmnf.observations import LEAST_POINTS, observe
 from hindmost.models.pmnf.several.averaging import average_over_hypotheses
 from hindmost.models.pmnf.several.search import search
@@ -62,7 +63,9 @@ def fit_parameters(
     chosen = with_steeper_falls(search_space(space))
     points = np.asarray(points, np.float64)
     check_design(points, parameters)
-    observations = observe(points, values, noise, pool=noise_from_kernels)
+    find_paper = partial(search_products, space=with_steeper_falls(PAPER))
+    pool = partial(from_kernels, find=find_paper, most=MOST_ASKED)
+    observations = observe(points, values, noise, pool=pool)
 
     def find(there: NDArray[np.bool_], kernels: NDArray[np.intp]) -> Hypotheses:
         try:
@@ -70,9 +73,9 @@ def fit_parameters(
         except DataError as error:
             raise DataError(f"Kernel {kernels[0]}, without its missing points: {error}") from None
         return search_products(
-            points[there],
             observations.values[kernels][:, there],
             observations.shares[kernels][:, there],
+            points[there],
             observations.noise.kind,
             chosen,
         )
@@ -92,9 +95,9 @@ def with_steeper_falls(space: SearchSpace) -> SearchSpace:
 
 
 def search_products(
-    points: NDArray[np.float64],
     values: NDArray[np.float64],
     shares: NDArray[np.float64],
+    points: NDArray[np.float64],
     kind: NoiseKind,
     space: SearchSpace,
 ) -> Hypotheses:
@@ -102,8 +105,8 @@ def search_products(
 
     Parameters
     ----------
-    points : float64 array, shape (point, parameter)
     values, shares : float64 array, shape (kernel, point)
+    points : float64 array, shape (point, parameter)
     """
     count, parameters = points.shape
     powers = np.array([(0, 0), *space.exponents], np.float64)
@@ -119,32 +122,6 @@ def search_products(
         penalties=joint_penalties(count, len(space.exponents), parameters),
         falls=powers[:, 0] < 0.0,
     )
-
-
-def noise_from_kernels(
-    points: NDArray[np.float64], values: NDArray[np.float64], shares: NDArray[np.float64]
-) -> Noise | None:
-    """Infer the kind of noise from the residuals of each kernel's best model under each kind.
-
-    Parameters
-    ----------
-    points : float64 array, shape (point, parameter)
-    values, shares : float64 array, shape (kernel, point)
-
-    Returns
-    -------
-    Noise or None
-        None where the kernels are fewer than 20, or leave it open.
-    """
-    space = with_steeper_falls(PAPER)
-
-    def likelihoods(
-        values: NDArray[np.float64], shares: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
-        found = [search_products(points, values, shares, kind, space) for kind in NoiseKind]
-        return np.array([likelihood_of(each.criterion, each.weights) for each in found])
-
-    return pooled(values, shares, likelihoods, MOST_ASKED)
 
 
 def check_design(points: NDArray[np.float64], parameters: Sequence[str]) -> None:

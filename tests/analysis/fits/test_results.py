@@ -23,9 +23,7 @@ def test_a_cached_fit_is_the_fit(
     run = hindmost.open(path)
     options = FitOptions(families=False)
     computed = fit_run(run, options)
-    assert {test.name for test in computed.tests} == {
-        "ranks_alike", "ranks_alike_in_work", "nodes", "slow_groups"
-    }  # fmt: skip
+    assert {test.name for test in computed.tests} == {"ranks_alike", "ranks_alike_in_work", "nodes"}
     assert computed.laws == ()
     with monkeypatch.context() as patch:
         patch.setattr(study, "compute_fit", None)

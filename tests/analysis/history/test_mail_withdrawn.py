@@ -23,15 +23,13 @@ def refuted(folder: Path) -> tuple[HistoryStudy, MailRecord, float]:
     paths = write_nights(folder, {"ice": {"t": noise(0, NIGHTS)}}, range(NIGHTS))
     study = judge_history(read_history(paths))
     (judged,) = study.judged
-    event = Event(
-        kind=WITHDRAWN, at=NIGHTS - 1, time=0.0, index=STEP, effect=0.25, reason="it is noise"
-    )
     name, at = judged.series.name, float(judged.times[STEP])
+    event = Event(
+        kind=WITHDRAWN, time=at / DAY, changed=at / DAY, effect=0.25, reason="it is noise"
+    )
     item = MailedItem(
         kind="change",
-        machine=name.machine,
-        case=name.case,
-        timer=name.timer,
+        name=name,
         first=at - DAY,
         last=at + DAY,
         rises=True,

@@ -11,12 +11,13 @@ import pytest
 from scipy import integrate, special, stats
 
 from hindmost.analysis.history.compare import compare_histories
-from hindmost.analysis.history.ratio import ratio_by_spread, welch_freedom
+from hindmost.analysis.history.ratio import Estimate, ratio_of, welch_freedom
 from hindmost.analysis.readers.read import read_history
 from hindmost.analysis.readers.repetitions import OF_FEW, summarise
 
 TRIALS = 3000
 NOISE = 0.02
+LEVEL = "hindmost.analysis.history.ratio.LEVEL"
 
 
 def covered(repeats: tuple[int, int], noises: tuple[float, float], level: float) -> float:
@@ -31,8 +32,9 @@ def covered(repeats: tuple[int, int], noises: tuple[float, float], level: float)
         (first, one), (second, other) = each
         assert one is not None
         assert other is not None
-        ratio = ratio_by_spread(
-            first, second, (one.error, other.error), (one.freedom, other.freedom), level
+        sides = ((first, one), (second, other))
+        ratio = ratio_of(
+            *(Estimate(math.log(at), each.error / at, each.freedom) for at, each in sides)
         )
         assert ratio.interval is not None
         held += ratio.interval[0] <= 1.1 <= ratio.interval[1]
@@ -41,7 +43,10 @@ def covered(repeats: tuple[int, int], noises: tuple[float, float], level: float)
 
 @pytest.mark.parametrize("level", [0.95, 0.99])
 @pytest.mark.parametrize("repeats", [2, 3, 5])
-def test_intervals_of_few_repeats_cover_as_often_as_they_say(repeats: int, level: float) -> None:
+def test_intervals_of_few_repeats_cover_as_often_as_they_say(
+    repeats: int, level: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(LEVEL, level)
     tolerance = 3.0 * math.sqrt(level * (1.0 - level) / TRIALS)
     share = covered((repeats, repeats), (NOISE, NOISE), level)
     assert share >= level - tolerance
@@ -50,7 +55,10 @@ def test_intervals_of_few_repeats_cover_as_often_as_they_say(repeats: int, level
 
 
 @pytest.mark.parametrize("level", [0.95, 0.99])
-def test_one_certain_side_leaves_the_law_of_the_other(level: float) -> None:
+def test_one_certain_side_leaves_the_law_of_the_other(
+    level: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(LEVEL, level)
     # Two repeats against what is known well: exactly Student's law of one degree of freedom.
     tolerance = 3.0 * math.sqrt(level * (1.0 - level) / TRIALS)
     assert abs(covered((2, 2), (NOISE, 1e-9), level) - level) < tolerance
@@ -83,9 +91,14 @@ def test_freedom_is_welchs() -> None:
     first, second = np.array([10.0, 10.4, 9.9]), np.array([11.0, 11.9, 10.2, 11.1])
     errors = [float(each.std(ddof=1) / math.sqrt(each.size)) for each in (first, second)]
     expected = stats.ttest_ind(first, second, equal_var=False).df
-    assert welch_freedom((errors[0], errors[1]), (2.0, 3.0)) == pytest.approx(expected)
-    assert welch_freedom((1.0, 1.0), (math.inf, math.inf)) == math.inf
-    assert welch_freedom((1e-90, 0.0), (2.0, 3.0)) == pytest.approx(2.0)
+
+    def freedom(errors: list[float], freedoms: tuple[float, float]) -> float:
+        pairs = zip(errors, freedoms, strict=True)
+        return welch_freedom([Estimate(0.0, *each) for each in pairs])
+
+    assert freedom(errors, (2.0, 3.0)) == pytest.approx(expected)
+    assert freedom([1.0, 1.0], (math.inf, math.inf)) == math.inf
+    assert freedom([1e-90, 0.0], (2.0, 3.0)) == pytest.approx(2.0)
 
 
 def test_two_runs_of_a_command_are_no_certainty(tmp_path: Path) -> None:

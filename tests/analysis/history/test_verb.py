@@ -151,7 +151,7 @@ def test_one_night_more_with_a_state(folder: Path, tmp_path: Path) -> None:
     assert results[0] == 0
     assert results[-1] == 1
     log = json.loads(state.read_text())["series"]
-    told = next(each for each in log if each["case"].startswith("ice"))["log"]
+    told = next(each for each in log if each["name"]["case"].startswith("ice"))["log"]
     assert [event["kind"] for event in told] == ["seen", "confirmed"]
     # The filter is of what is told, not of what is kept.
     assert main(["history", str(nights[-1]), "--state", str(state), "--case", "fire*"]) == 0

@@ -13,7 +13,6 @@ from hindmost.analysis.history.acknowledgements import Acknowledgement
 from hindmost.analysis.history.change_groups import group_changes
 from hindmost.analysis.history.headline import failure_line, headline
 from hindmost.analysis.history.page.tables import summary
-from hindmost.analysis.history.selection import select_series
 from hindmost.analysis.history.study import (
     FAIL,
     PASS,
@@ -85,7 +84,7 @@ def test_failed_runs_of_the_last_days_warn() -> None:
     assert failure_line(study).startswith("2 runs failed")
     page = "".join(part_html(part) for part in summary(study))
     assert page.count(">warn</span>") == 2
-    chosen = select_series(study, case="ice")
+    chosen = judge_history(study.history, case="ice")
     assert [each.case for each in chosen.history.failures] == ["ice"]
     assert judge_history(history(quiet, failures=(failed(5),))).status() == PASS
 

@@ -43,6 +43,7 @@ def test_the_slow_rank_is_named_with_its_cost(run_path: Path, values: dict[str, 
     text = "\n".join(summary_lines(report))
     assert f"rank {SLOW} on node2: last in {late.last[SLOW]} of 60 iterations" in text
     assert "by chance" not in text
+    assert text.count("That is more work or a slower core") == 1
     assert re.search(rf"least waiting: +{SLOW} ", text)
     assert len(text.splitlines()) < 40
 
@@ -161,7 +162,6 @@ def test_the_report_on_a_reduced_run_says_of_how_many_ranks_it_speaks(
     assert "has full records of 3 of 24 ranks" in html  # why no model is fitted
     assert "rank (3 of 24 ranks, those that were kept)" in html
     assert "all 24 ranks" in html
-    assert "is known for only 3 of 24 ranks, so slopes are not measured" in html
     assert "so neither they nor the critical path are drawn" in html
 
 
@@ -193,7 +193,6 @@ def test_two_ranks_are_too_few_to_stand_out(
     said = capsys.readouterr().out
     assert f"{ranks} ranks are too few to find outliers: at least 4 are needed" in said
     assert "least waiting" not in said
-    assert f"Slopes need at least 8 ranks; this run has {ranks}." in said
     page = tmp_path / "page.html"
     assert cli.main(["show", "--ranks", str(path), "--out", str(page)]) == 0
     assert f"{ranks} ranks are too few to find outliers" in page.read_text()

@@ -107,20 +107,6 @@ def json_lines(written: Written) -> str:
     )
 
 
-def talpas(written: Written) -> str:
-    lines = []
-    for (kernel, metric), values in written.values.items():
-        for point, each in zip(written.points, values, strict=True):
-            pairs = dict(zip(written.parameters, point, strict=True))
-            inner = ",".join(f"{json.dumps(name)}:{value!r}" for name, value in pairs.items())
-            lines += [
-                f'{{"parameters":{{{inner}}};"metric":{json.dumps(metric)};'
-                f'"callpath":{json.dumps(kernel)};"value":{value!r}}}\n'
-                for value in each
-            ]
-    return "".join(lines)
-
-
 def long_table(written: Written) -> str:
     out = io.StringIO()
     rows = csv.writer(out)
@@ -137,7 +123,6 @@ WRITERS: dict[str, tuple[str, Callable[[Written], str]]] = {
     "json": ("json", json_document),
     "older json": ("json", older_json),
     "json-lines": ("json-lines", json_lines),
-    "talpas": ("talpas", talpas),
     "csv": ("csv", long_table),
 }
 """The name of the format, and what writes it."""

@@ -54,7 +54,7 @@ def page_of(folder: Path, header: Header, *values: dict[str, object]) -> str:
     for each in values:
         write_whole(runs, header, each)
     assert main(["report", str(runs), "--out", str(folder / "page.html")]) == 0
-    return (folder / "page.html").read_text()
+    return (folder / "page.html").read_text().replace("\u00a0", " ")
 
 
 def words(html: str) -> str:

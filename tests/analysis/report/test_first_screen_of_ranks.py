@@ -30,6 +30,7 @@ def test_two_ranks_are_compared_with_each_other(
     assert re.search(r"\): rank 1 works 2\.\d+ times as long as rank 0 \(1\d\d ms against", said)
     assert "is the slowest in 399 of 400 iterations." in said
     assert "times the mean work" not in said
+    assert "slower core" not in said  # none is that much slower
     assert "One group of ranks" not in html
     assert "2 ranks are too few to form groups." in html
     assert "most often last</td>" not in html  # 2 ranks are too few to find outliers
@@ -58,7 +59,7 @@ def test_injected_noise_is_apart_from_other_noise(
     said = words((tmp_path / "page.html").read_text())
     assert said.startswith("Injected noise costs ")
     assert "Without injected noise the replay takes" in said
-    assert "Other variation of iterations" in said
+    assert "Other noise" in said
     assert "Noise costs" not in said
 
 
@@ -69,7 +70,7 @@ def test_a_loss_in_an_interval_is_shown_at_its_estimate(
     html = page_of(tmp_path, own, of_work(alike))
     variation = html.split('<ol class="statements">')[1].split("<h3>")[0]
     estimate = re.findall(r'<span class="quiet">([\d.]+) %</span>', variation)
-    interval = re.findall(r'<span class="quiet">interval (.*?)\u00a0%</span>', variation)
+    interval = re.findall(r'<span class="quiet">interval (.*?) %</span>', variation)
     gauge = re.findall(r'<i style="width: ([\d.]+)%"></i><b style="left: ([\d.]+)%', variation)
     assert estimate
     assert interval
@@ -119,23 +120,8 @@ def test_a_slow_exchange_is_the_slowest_iteration_and_what_its_events_show_first
     assert "Events of iteration 3" in said
     assert '"first":3' in html.replace(" ", "")
     assert "What the parts are" in said
-    assert "interrupted in MPI : time in messages beyond their typical cost" in said
-
-
-def test_large_exchanges_are_said_to_be_bound_by_bandwidth(
-    tmp_path: Path, own: Header, alike: NDArray[np.float64]
-) -> None:
-    values = of_work(alike, latency_s=1e-4)
-    phases = np.asarray(values["phase_duration"])
-    halo, wait = PHASES.index("halo"), PHASES.index("wait")
-    phases[:, :, [halo, wait]] = phases[:, :, [wait, halo]]
-    for count, why in ((8, "latency"), (1 << 20, "bandwidth")):
-        folder = tmp_path / why
-        folder.mkdir()
-        sent = np.full(np.asarray(values["edge_source"]).size, count)
-        said = words(page_of(folder, own, values | {"edge_bytes": sent}))
-        assert re.search(rf"receives {'16 B' if count == 8 else '2 MiB'} in an iteration", said)
-        assert re.search(rf" bytes, {why} decides", said)
+    assert "other time in MPI : messages and calls of MPI, and cores that ranks lose there" in said
+    assert "of the other time in MPI is not typical" in said
 
 
 def test_a_node_whose_ranks_are_all_slow_is_named(tmp_path: Path) -> None:

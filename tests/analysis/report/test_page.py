@@ -6,16 +6,13 @@ import base64
 import hashlib
 import json
 import re
-import subprocess
 import zlib
-from collections.abc import Callable
 from dataclasses import replace
-from html import unescape
 from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.analysis.browser import QUIET, need_browser
+from tests.analysis.browser import Browser, need_browser
 from tests.conftest import LOCAL, run_values
 
 from hindmost.analysis.report.comparison import verdict
@@ -25,37 +22,8 @@ from hindmost.cli import main
 from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.writer import write_whole
 
-FLAGS = (
-    *QUIET,
-    "--window-size=1400,1000",
-    "--virtual-time-budget=5000",
-    "--enable-logging=stderr",
-    "--v=0",
-    "--dump-dom",
-)
 DETOUR_S = 2e-3
 HOSTILE = '</script><script>document.title = "taken"</script>'
-
-Browse = Callable[[str], str]
-
-
-@pytest.fixture
-def browse(tmp_path: Path) -> Browse:
-    """Return what loads an address in a browser and gives the page as it then stands."""
-    browser = need_browser()
-
-    def load(address: str) -> str:
-        done = subprocess.run(
-            [browser, *FLAGS, f"--user-data-dir={tmp_path / 'profile'}", address],
-            capture_output=True,
-            text=True,
-            check=True,
-            timeout=600,
-        )
-        assert "CONSOLE" not in done.stderr, done.stderr
-        return done.stdout
-
-    return load
 
 
 @pytest.fixture
@@ -71,36 +39,40 @@ def page(tmp_path: Path, header: Header) -> Path:
     return tmp_path / "page.html"
 
 
-def words_of(dom: str, number: int) -> str:
-    figure = dom.split(f'id="chart-{number}"')[1].split("</figure>")[0]
-    found = re.search(r'<p class="hover[^>]*>([^<]*)', figure)
-    assert found is not None
-    return unescape(found[1])
-
-
-def test_charts_are_drawn_and_answer(page: Path, browse: Browse) -> None:
-    dom = browse(f"{page.as_uri()}#chart-2@25,0.5")
+def test_charts_are_drawn_and_answer(page: Path, tmp_path: Path) -> None:
     charts = page.read_text().count('<figure class="chart"')
     assert charts == 13  # nobody waited for the detour, so no rank is blamed
-    assert f'data-charts="{charts}"' in dom
-    assert re.findall(r'data-drawn="(\w+)"', dom) == [
-        "map", "events", "map", *["curves"] * 6, "choice", *["curves"] * 3,
-    ]  # fmt: skip
-    told = re.fullmatch(
-        r"iteration 25, rank 1: ([\d,.]+) µs; a click or Enter opens its timeline", words_of(dom, 2)
-    )
-    assert told is not None
-    expected = 1e6 * (DETOUR_S + 60e-6)
-    assert float(told[1].replace(",", "")) == pytest.approx(expected, rel=0.01)
-    assert words_of(dom, 4).startswith("Point at the chart")
-    assert "taken" not in dom.split("</title>")[0]
-    dom = browse(f"{page.as_uri()}#chart-7@2,0.5")
-    told = re.fullmatch(
-        r"rank 2: local ([\d.]+), post 0, unclassified 0, halo 0, wait ([\d.]+) %; .*",
-        words_of(dom, 7),
-    )
-    assert told is not None
-    assert float(told[1]) + float(told[2]) == pytest.approx(100.0, abs=0.01)
+    ready = f"document.documentElement.dataset.charts === '{charts}'"
+    with Browser(need_browser(), tmp_path / "profile") as browser:
+
+        def said(number: int, at: str = "") -> str:
+            browser.open(f"{page.as_uri()}{at and f'#chart-{number}@{at}'}", ready)
+            words = browser.evaluate(
+                f"document.querySelector('#chart-{number} .hover').textContent"
+            )
+            return str(words).replace("\u00a0", " ")
+
+        browser.window(1400, 1000)
+        told = re.fullmatch(
+            r"iteration 25, rank 1: ([\d,.]+) µs; a click or Enter opens its timeline",
+            said(2, "25,0.5"),
+        )
+        drawn = "[...document.querySelectorAll('[data-drawn]')].map(each => each.dataset.drawn)"
+        assert browser.evaluate(drawn) == [
+            "map", "events", "map", *["curves"] * 6, "choice", *["curves"] * 3,
+        ]  # fmt: skip
+        assert told is not None
+        expected = 1e6 * (DETOUR_S + 60e-6)
+        assert float(told[1].replace(",", "")) == pytest.approx(expected, rel=0.01)
+        assert said(4).startswith("Point at the chart")
+        assert "taken" not in browser.evaluate("document.title")
+        told = re.fullmatch(
+            r"rank 2: local ([\d.]+), post 0, unclassified 0, halo 0, wait ([\d.]+) %; .*",
+            said(7, "2,0.5"),
+        )
+        assert told is not None
+        assert float(told[1]) + float(told[2]) == pytest.approx(100.0, abs=0.01)
+        assert not browser.errors
 
 
 @pytest.mark.usefixtures("rendered_pictures")
@@ -177,7 +149,7 @@ def test_solvers_of_one_workload_stand_side_by_side(
             begun = f"2026-11-01T0{hour}:00:00+00:00"
             write_whole(folder, replace(header, solver=solver, t0_utc=begun), contents)
     assert main(["report", str(folder), "--out", str(tmp_path / "page.html")]) == 0
-    html = (tmp_path / "page.html").read_text()
+    html = (tmp_path / "page.html").read_text().replace("\u00a0", " ")
     assert "Solvers of laplacian-1d on 3 ranks, side by side" in html
     table = html.split("side by side</h2>")[1].split("</table>")[0]
     rows = [re.findall(r"<td[^>]*>([^<]*)", row) for row in table.split("<tr>")[2:]]

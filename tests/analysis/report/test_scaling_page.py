@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from hindmost.analysis.readers.experiment import Experiment, KernelSeries
-from hindmost.analysis.report.scaling_page import by_share, charts_of, scaling_page
+from hindmost.analysis.report.scaling_page import by_share, scaling_page
+from hindmost.analysis.scaling.figures import scaling_chart
 from hindmost.analysis.scaling.study import ScalingStudy, study_scaling
 
 
@@ -37,13 +38,14 @@ def study() -> ScalingStudy:
 def test_each_chart_has_the_parameter_that_drives_its_kernel(study: ScalingStudy) -> None:
     (metric,) = study.metrics
     order = by_share(metric)
-    kernels = [each.series.kernel for each in metric.kernels(order)]
+    kernels = [metric.kernel(each).series.kernel for each in order]
     assert kernels[0] == "solve"  # 3e-3 * 640**2 s of all
-    charts = dict(zip(kernels, charts_of(metric, order), strict=True))
-    assert (charts["solve"].x.text, charts["halo"].x.text) == ("n", "p")
-    points = next(each for each in charts["solve"].series if each.look == "points")
+    charts = [scaling_chart(each, metric.target) for each in metric.at_target(order)]
+    of = dict(zip(kernels, charts, strict=True))
+    assert (of["solve"].x.text, of["halo"].x.text) == ("n", "p")
+    points = next(each for each in of["solve"].series if each.look == "points")
     assert sorted(set(points.x.tolist())) == [10, 20, 40, 80, 160]
-    assert charts["solve"].note == "p = 32"
+    assert of["solve"].note == "p = 32"
 
 
 def test_the_first_screen_draws_the_kernel_with_the_largest_share(study: ScalingStudy) -> None:

@@ -176,6 +176,22 @@ def test_what_is_wrong_with_the_times_is_found_and_nothing_else(
     assert status == (1 if severity == "error" else 0)
 
 
+@pytest.mark.parametrize(
+    ("share", "found"), [(0.005, {}), (0.05, {"polling": "note"}), (0.15, {"polling": "error"})]
+)
+def test_time_between_polls_is_a_share_of_that_of_all_ranks(
+    tmp_path: Path,
+    header: Header,
+    good: Values,
+    capsys: pytest.CaptureFixture[str],
+    share: float,
+    found: dict[str, str],
+) -> None:
+    spec = {**header.spec, "between_polls_s": share * float(good["solve_time"].sum())}
+    file = write_whole(tmp_path, replace(header, spec=spec), good)
+    assert check(file, capsys)[1] == found
+
+
 def test_show_says_once_that_ranks_waited_for_cores(
     tmp_path: Path, header: Header, good: Values, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -201,6 +217,16 @@ def test_what_leaves_no_conclusion_is_an_error(
     assert check(file, capsys)[1][what.split()[0]] == "error"
     assert main(["check", str(file)]) == 1
     assert words.lower() in " ".join(capsys.readouterr().out.lower().split())
+
+
+def test_a_slow_stretch_is_named_by_its_first_iteration(
+    tmp_path: Path, header: Header, good: Values, capsys: pytest.CaptureFixture[str]
+) -> None:
+    slow_stretch(good)  # from 200 on, told by blocks of 90
+    main(["check", str(write_whole(tmp_path, header, good))])
+    said = " ".join(capsys.readouterr().out.split())
+    assert "180 iterations, at least 90 in a row" in said
+    assert "the first of them from iteration 180 on" in said
 
 
 LOOPS: dict[str, tuple[Callable[[Values], None], dict[str, Any], str]] = {

@@ -11,11 +11,11 @@ from tests.conftest import LOCAL, run_values
 
 from hindmost.analysis.fits import study
 from hindmost.analysis.fits.study import FitOptions, fit_run
-from hindmost.analysis.runs import one_pass as module
 from hindmost.analysis.runs.figures import one_run
 from hindmost.analysis.runs.figures.run_figure import FigureChoice
-from hindmost.analysis.runs.one_pass import one_pass, sample_of
+from hindmost.analysis.runs.one_pass import one_pass
 from hindmost.analysis.show import heat_map as maps
+from hindmost.errors import UsageError
 from hindmost.harness.runfile import reader
 from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.reader import Run, open_run
@@ -45,29 +45,16 @@ def test_blocks_give_what_the_whole_run_gives(run: Run, place: int | None) -> No
         np.testing.assert_array_equal(pooled, expected)
     phases = np.array([run.phase(name) for name in run.phases])
     np.testing.assert_allclose(found.phases_of_ranks, phases.sum(axis=1), rtol=1e-6)
-    assert found.one_in == 1
-    np.testing.assert_array_equal(found.some_durations, run.durations)
-    np.testing.assert_array_equal(found.some_work, run.work)
 
 
-def test_a_sample_has_all_iterations_and_all_ranks_in_turn() -> None:
-    some = sample_of(np.arange(4000), 20, 5)
-    assert some.shape == (4000, 20)
-    assert some.max() < 100
-    seen = np.bincount(some.ravel(), minlength=100)
-    assert seen.min() > 0.9 * seen.mean()
-    at_one_place = np.bincount(some[::30].ravel(), minlength=100)  # of a cycle of 30
-    assert at_one_place.min() > 0.5 * at_one_place.mean()
-
-
-def test_charts_of_a_large_run_say_that_they_show_a_sample(
+def test_charts_of_every_time_of_a_large_run_name_those_that_show_it(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "MOST_IN_MEMORY", 300)
     monkeypatch.setattr(one_run, "MOST_IN_MEMORY", 300)
     for make in (one_run.make_histogram, one_run.make_cycle):
-        chart = make(run, FigureChoice())
-        assert "a sample of 1 in 3 times, of all iterations" in chart.x_label
+        with pytest.raises(UsageError, match=r"more than 300 times .*--figure own-work"):
+            make(run, FigureChoice())
+    assert one_run.make_map(run, FigureChoice()).times.size
 
 
 def test_a_map_of_a_single_cycle_shows_all_its_iterations(tmp_path: Path, header: Header) -> None:

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.analysis.report.first_screens import words
 from tests.conftest import run_values
 
 import hindmost
 from hindmost.analysis.ranks.study import report_run
 from hindmost.analysis.ranks.tables import summary_lines
 from hindmost.analysis.report.ranks_page import ranks_page
-from hindmost.analysis.runs.attached import AttachedRun, rank_times
+from hindmost.analysis.runs.attached import AttachedRun
 from hindmost.analysis.runs.figures.one_run import make_code
 from hindmost.analysis.runs.figures.run_figure import FigureChoice
 from hindmost.analysis.runs.finding import Finding, Topic
+from hindmost.analysis.runs.straggler import rank_times
 from hindmost.analysis.runs.stretches import extra_words, growth_words, stretches_of
 from hindmost.analysis.show.html_renderer import page_html
+from hindmost.cli import main
 from hindmost.errors import UsageError
 from hindmost.harness.runfile.bodies import PHASES
 from hindmost.harness.runfile.contents import Header
@@ -180,6 +184,19 @@ def test_growth_is_found_in_its_stretch_under_noise_elsewhere(
     assert said.startswith("Work of rank 0 between left in step (a.c:20) and sum in step (a.c:30)")
     assert "grows from 4.3" in said
     assert not growth_words(run, stretches_of(run), 1e3)
+
+
+def test_growth_is_on_a_page_in_the_words_of_show(tmp_path: Path, own_header: Header) -> None:
+    work = np.full((BODIES, RANKS, 2), 1e-3)
+    work[:, 0, 1] = np.linspace(3.4e-3, 9.2e-3, BODIES)
+    whole = work.sum(axis=2)
+    waits = whole.max(axis=1, keepdims=True) - whole
+    run = run_of(tmp_path, own_header, work, waits, alike=True)
+    said = growth_words(run, stretches_of(run), 0.01)
+    assert re.fullmatch(r"Work of rank 0 between .* grows from 4\.3\d ms to 8\.2\d ms .*", said)
+    page = tmp_path / "page.html"
+    assert main(["report", str(run.path), "--out", str(page)]) == 0
+    assert said in words(page.read_text())
 
 
 def test_steady_noise_does_not_grow(tmp_path: Path, own_header: Header) -> None:

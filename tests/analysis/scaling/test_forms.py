@@ -119,7 +119,7 @@ def test_a_side_of_two_points_far_apart_has_no_model(tmp_path: Path) -> None:
     (function,) = module["MODELS"].values()
     assert np.isfinite(function(512.0))
     assert np.isnan(function(1024.0))
-    chart = scaling_chart(kernel.kernel, study.target)
+    chart = scaling_chart(kernel, study.target)
     line = next(each for each in chart.series if "768 to 1024: no model" in each.name)
     assert np.isnan(line.y[line.x > 700.0]).all()
     assert np.isfinite(line.y[line.x < 600.0]).all()
@@ -143,7 +143,7 @@ def test_the_python_module_runs_and_gives_the_predictions(study: ScalingStudy) -
     assert len({id(function) for function in functions.values()}) == len(MIXED)
     metric = study.metrics[0]
     targets = np.array([1.0, 2.0, 47.9, 48.1, 1024.0, 1e5])
-    for kernel in metric.kernels(metric.order):
+    for kernel in map(metric.kernel, metric.order):
         function = functions[kernel.series.kernel, "time"]
         expected = kernel.predict(targets[:, None])
         assert [function(p) for p in targets.tolist()] == pytest.approx(expected.tolist())
@@ -158,6 +158,6 @@ def test_roots_of_logarithms_run_below_one(tmp_path: Path) -> None:
     study = study_scaling(read_experiment(path), ScalingOptions(space="fine"))
     module: dict[str, Any] = {}
     exec(python_module(study), module)
-    kernel = study.metrics[0].kernels(study.metrics[0].order)[0]
+    kernel = study.metrics[0].kernel(study.metrics[0].order[0])
     found = [module["f"](p) for p in points.tolist()]
     assert found == pytest.approx(kernel.predict(points[:, None]).tolist())

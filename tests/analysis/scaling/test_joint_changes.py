@@ -76,7 +76,7 @@ def test_the_python_module_has_both_sides(study: ScalingStudy) -> None:
     exec(compile(python_module(study), "models.py", "exec"), module)
     (metric,) = study.metrics
     targets = np.array([[4.0, 15.0], [4.0, 59.0], [4.0, 61.0], [128.0, 1280.0]])
-    for kernel in metric.kernels(metric.order):
+    for kernel in map(metric.kernel, metric.order):
         function = module["MODELS"][kernel.series.kernel, "time"]
         expected = kernel.predict(targets).tolist()
         assert [function(p, n) for p, n in targets.tolist()] == pytest.approx(expected)
@@ -84,9 +84,9 @@ def test_the_python_module_has_both_sides(study: ScalingStudy) -> None:
 
 def test_figures_have_the_side_that_is_drawn(study: ScalingStudy, tmp_path: Path) -> None:
     (metric,) = study.metrics
-    kernels = {each.series.kernel: each for each in metric.kernels(metric.order)}
-    changed = kernels["cache"]
-    last = changed.segments[-1].model
+    standings = {each.kernel.series.kernel: each for each in metric.at_target(metric.order)}
+    changed = standings["cache"]
+    last = changed.kernel.segments[-1].model
     assert last is not None
     chart = scaling_chart(changed, study.target)
     assert any(last.expression() in part.name for part in chart.series)

@@ -236,11 +236,10 @@ def test_figures_have_their_numbers_beside_them(
     study = study_scaling(read_experiment(file))
     metric = study.metrics[0]
     by_model = {
-        each.kernel.series.kernel: not each.source.foretold
-        for each in metric.at_target(metric.order)
+        each.kernel.series.kernel: not each.weights for each in metric.at_target(metric.order)
     }
     assert not by_model["main->f"]  # four points after the change
-    for kernel in metric.kernels(metric.order):
+    for kernel in map(metric.kernel, metric.order):
         name = kernel.series.kernel.replace("->", "-")
         rows = rows_of(tmp_path / "f" / f"{name}-time.csv")
         measured = [(p, y) for p, y in rows["measured"] if not np.isnan(p)]

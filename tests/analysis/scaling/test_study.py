@@ -73,7 +73,7 @@ def test_batched_predictions_and_intervals_are_those_of_single_kernels(tmp_path:
             assert standing.explained == pytest.approx(float(alone.predict(targets)[0]))
             assert standing.low <= standing.predicted <= standing.high
             # Beyond the points a model predicts kernels that grow as it says from first to last.
-            if standing.source.foretold:
+            if standing.weights:
                 assert at == "4096"
                 continue
             assert standing.predicted == standing.explained
@@ -248,7 +248,7 @@ def test_model_far_off_at_the_last_point_does_not_predict(tmp_path: Path) -> Non
     path.write_text("\n".join(rows) + "\n")
     metric = metric_of(path, at="2000")
     (standing,) = metric.at_target(metric.order)
-    assert standing.source.foretold
+    assert standing.weights
     told = [each for each in standing.doubts(metric.target) if "off by a factor of" in each]
     assert len(told) == 1
-    assert standing.source.missed > 2.0
+    assert standing.missed > 2.0

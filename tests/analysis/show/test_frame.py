@@ -76,6 +76,12 @@ def test_no_window_is_too_narrow(page: Path, browser: Browser) -> None:
         browser.window(width, 900)
         browser.open(page.as_uri(), READY)
         assert browser.evaluate("document.documentElement.scrollWidth") <= width
+    # On a telephone the picture is on the first screen, and no number stands apart from its unit.
+    bottom = "document.querySelector('.overview figure canvas').getBoundingClientRect().bottom"
+    assert browser.evaluate(bottom) < 900
+    said = str(browser.evaluate("document.querySelector('.overview').innerText"))
+    assert "\u00a0%" in said
+    assert not re.search(r"\d (%|[mu]?s\b)", said)
     browser.window(1600, 1000)
 
 

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.conftest import LOCAL
+from tests.planned_noise import planned_ns
 
 from hindmost.cli import main
 from hindmost.errors import DataError, UsageError
-from hindmost.harness.recorder.injection import planned_ns, read_law
+from hindmost.harness.recorder.injection import read_law
 from hindmost.harness.runfile.bodies import INJECTED, PHASES
 from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.writer import write_whole

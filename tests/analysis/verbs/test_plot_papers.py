@@ -11,9 +11,9 @@ from tests.conftest import ROOT
 
 from hindmost import cli
 from hindmost.analysis.ranks.activity_profile import make_activity_profile
-from hindmost.analysis.report.papers import PAPER_FIGURES, PAPERS, numbers_of
+from hindmost.analysis.report.papers import PAPER_FIGURES, PAPERS
 from hindmost.analysis.runs.figures.run_figure import FigureChoice
-from hindmost.analysis.verbs.plot import FIGURES, NAMES
+from hindmost.analysis.verbs.plot import NAMES
 from hindmost.cli import main
 from hindmost.errors import NotARunFileError, UsageError
 from hindmost.harness.runfile.contents import Header
@@ -50,14 +50,6 @@ def test_every_entry_of_the_papers_is_shown_or_says_why_not(
     assert main(["plot", "--papers"]) == 0
     printed = capsys.readouterr().out
     assert all(each.what in printed for each in PAPER_FIGURES)
-
-
-def test_figures_are_listed_with_their_numbers_in_the_papers() -> None:
-    assert numbers_of("overlay-fastest") == "Krylov 8-11"
-    assert numbers_of("ranks") == "Krylov 1, 4"
-    assert numbers_of("latency") == "Lee"
-    assert not numbers_of("ecdf")
-    assert "[Segments table 1]" in FIGURES
 
 
 @pytest.mark.parametrize("events", [True, False])

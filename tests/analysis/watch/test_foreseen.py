@@ -14,7 +14,8 @@ from tests.analysis.watch.feeds import MS, frame, head
 from hindmost.analysis.watch.feed_history import FeedHistory
 from hindmost.analysis.watch.progress_text import line
 from hindmost.analysis.watch.screen import screen
-from hindmost.harness.adaptive.cycle_advisor import CycleAdvisor
+from hindmost.harness.adaptive.decks import TIMING_A
+from hindmost.harness.adaptive.foresight import foreseen, predictor_of
 from hindmost.harness.runfile.feed import FeedPrediction, whole_ns
 from hindmost.models.adaptive.work import Spent, Work
 
@@ -79,10 +80,10 @@ def test_the_screen_has_a_line_for_it() -> None:
 
 def test_foresight_tells_what_it_has_seen() -> None:
     """Cycles of 1 ms a cell whose mesh has 100, 100, 200 cells: all predictors know the next."""
-    foresight = CycleAdvisor()
+    predictor = predictor_of(TIMING_A)
     for number, cells in enumerate((100.0, 100.0, 200.0)):
         work = Work(cells=cells, total=cells, steps=1)
-        told = foresight.foreseen(work, number + 1, 10 - number)
+        told = foreseen(predictor, work, number + 1, 10 - number)
         assert told.cycle == number + 1
         if number == 0:
             assert told.next_ns == (None, None, None)
@@ -97,20 +98,20 @@ def test_foresight_tells_what_it_has_seen() -> None:
         assert read is not None
         assert (read.next_ns, read.rest_ns) == (told.next_ns, told.rest_ns)
         assert read.interval_ns == told.interval_ns
-        foresight.after(Spent(seconds=1e-3 * cells), work)
-    errors = foresight.foreseen(work, 4, 1).error_percent
+        predictor.observe(Spent(seconds=1e-3 * cells), work)
+    errors = foreseen(predictor, work, 4, 1).error_percent
     assert errors == pytest.approx((0.0, 0.0, 0.0), abs=1e-9)
 
 
 def test_errors_are_those_of_the_last_cycles() -> None:
     """Each cycle takes what the one before took, but for one that is twice as long, long ago."""
-    foresight = CycleAdvisor()
+    predictor = predictor_of(TIMING_A)
     work = Work(cells=1.0, total=1.0, steps=1)
     seen: list[float | None] = []
     for seconds in (1.0, 1.0, 2.0, *(2.0,) * 12):
-        _, error, _ = foresight.foreseen(work, 1, 1).error_percent  # of online-1
+        _, error, _ = foreseen(predictor, work, 1, 1).error_percent  # of online-1
         seen.append(error)
-        foresight.after(Spent(seconds=seconds), work)
+        predictor.observe(Spent(seconds=seconds), work)
     assert seen[:2] == [None, None]
     assert seen[2:5] == pytest.approx([0.0, 25.0, 50.0 / 3])  # half of it was foreseen, once
     assert seen[12] == pytest.approx(5.0)  # one of ten

@@ -164,7 +164,6 @@ class Raw:
     def said(self, kind: int, stream: Stream, facts: dict[str, Any]) -> Raw:
         """Add what is said of a section."""
         said = {
-            "section": self.sections,
             "what": "solve",
             "type": "gmres",
             "prefix": "",
@@ -230,10 +229,8 @@ class Raw:
         """Add the end of a program that finished."""
         said = {
             "finalized": True,
-            "sections": self.sections,
             "mpi_calls": 100,
             "solves_seen": self.sections,
-            "solves_skipped": 0,
             "aborted": None,
         }
         return self.clock(10**9).json(END, {**said, **facts})

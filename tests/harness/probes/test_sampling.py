@@ -24,7 +24,6 @@ from hindmost.harness.probes.network import (
     NetworkTimes,
     message_sizes,
     pairs,
-    reduction_sizes,
 )
 from hindmost.harness.probes.network import (
     described as network_described,
@@ -150,7 +149,7 @@ def test_a_known_link_comes_back() -> None:
     links = {
         "within": timed(sizes, 5e-6, 1e-9), "within_both_ways": timed(sizes, 8e-6, 3e-9),
     }  # fmt: skip
-    reductions = {2: timed(reduction_sizes(), 7e-6, 0.0)}
+    reductions = {2: timed((8,), 7e-6, 0.0)}
     outcome = network_described(
         NetworkTimes(ranks={"within": (0, 1)}, links=links, reductions=reductions)
     )

@@ -91,8 +91,7 @@ UNKNOWN = "hindmost: Unknown solver 'pgmress'; choose from: gmres, pgmres."
         (f"hindmost: warning: busy\n{UNKNOWN}\n", Cause.FAILED, UNKNOWN),
         ("no such solver\n" + MPIEXEC_ENDS.format(status=2), Cause.FAILED, "no such solver"),
         (NO_PMI, Cause.CRASHED,
-         'The application appears to have been direct launched using "srun", but OMPI was not '
-         "built with SLURM's PMI support and therefore cannot execute."),
+         "[n0:06694] OPAL ERROR: Unreachable in file ext3x_client.c at line 112"),
         (SEGMENTATION, Cause.CRASHED,
          "[0]PETSC ERROR: Caught signal number 11 SEGV: Segmentation Violation, probably memory "
          "access"),

@@ -9,7 +9,7 @@ import pytest
 
 from hindmost.documents import parse_document
 from hindmost.errors import DataError, UnknownSchemaError
-from hindmost.jobs.core.plan import Plan, read_plan, text_of, write_plan
+from hindmost.jobs.core.plan import Plan, read_plan, write_plan
 from hindmost.jobs.plan.make import make_plan
 from hindmost.jobs.study.read import example, study_of
 
@@ -20,16 +20,17 @@ def plan() -> Plan:
     return make_plan(study, "my-slurm")
 
 
-def test_a_plan_comes_back_and_its_text_does(plan: Plan, tmp_path: Path) -> None:
-    path = tmp_path / "plan.json"
-    write_plan(plan, path)
+@pytest.fixture
+def path(plan: Plan, tmp_path: Path) -> Path:
+    written = tmp_path / "plan.json"
+    write_plan(plan, written)
+    return written
+
+
+def test_a_plan_comes_back(plan: Plan, path: Path) -> None:
     assert read_plan(path) == plan
-    assert path.read_text() == text_of(plan) == text_of(read_plan(path))
-    assert [each.name for each in tmp_path.iterdir()] == ["plan.json"]
     document = json.loads(path.read_text())
     assert (document["schema"], document["version"]) == ("hindmost-plan", 1)
-    lines = path.read_text().splitlines()
-    assert sum(line.startswith("  {") for line in lines) == len(plan.runs) + len(plan.allocations)
 
 
 @pytest.mark.parametrize(
@@ -40,7 +41,7 @@ def test_a_plan_comes_back_and_its_text_does(plan: Plan, tmp_path: Path) -> None
             '"limit_s": "120"',
             'runs[0].limit_s is "120"; allowed: a finite number',
         ),
-        ('"limit_s": 120.0, ', "", "runs[0].limit_s is missing; allowed: a finite number"),
+        ('"limit_s": 120.0,', "", "runs[0].limit_s is missing; allowed: a finite number"),
         (
             '"limit_s": 120.0',
             '"limit": 1, "limit_s": 120.0',
@@ -48,18 +49,17 @@ def test_a_plan_comes_back_and_its_text_does(plan: Plan, tmp_path: Path) -> None
         ),
         ('"ranks": 2', '"ranks": null', ".configuration.ranks is null; allowed: text or a whole"),
         ('"study": "example"', '"study": true', "study is true; allowed: text"),
-        ('"launcher": "srun", ', "", "machine.launcher is missing; allowed: one line"),
+        ('"launcher": "srun",', "", "machine.launcher is missing; allowed: one line"),
         ('"machine": {', '"machine": 3, "x": {', "x is unknown; choose study"),
         ('"version": 1', '"version": 0', "version is 0"),
         ('"version": 1', '"version": true', "version is true"),
         ('"id": "a000-p1"', '"id": "a00-p1"', "do not name each other"),
         ("hindmost-plan", "plan", "not a plan of hindmost"),
-        ("}\n", "", "not a plan"),
+        ("\n}\n", "", "not a plan"),
     ],
 )
-def test_what_is_no_plan(plan: Plan, tmp_path: Path, old: str, new: str, word: str) -> None:
-    path = tmp_path / "plan.json"
-    text = text_of(plan)
+def test_what_is_no_plan(path: Path, old: str, new: str, word: str) -> None:
+    text = path.read_text()
     assert old in text
     path.write_text(text.replace(old, new, 1))
     with pytest.raises(DataError) as caught:
@@ -68,10 +68,9 @@ def test_what_is_no_plan(plan: Plan, tmp_path: Path, old: str, new: str, word: s
     assert str(caught.value).startswith(str(path))
 
 
-def test_newer_and_absent_plans(plan: Plan, tmp_path: Path) -> None:
-    path = tmp_path / "plan.json"
+def test_newer_and_absent_plans(path: Path) -> None:
     with pytest.raises(DataError, match="cannot be read"):
-        read_plan(path)
-    path.write_text(text_of(plan).replace('"version": 1', '"version": 2'))
+        read_plan(path.with_name("none.json"))
+    path.write_text(path.read_text().replace('"version": 1', '"version": 2'))
     with pytest.raises(UnknownSchemaError, match="version 2"):
         read_plan(path)

@@ -156,17 +156,10 @@ def test_packing_keeps_its_promises(repeats: int, by: str, most: int, job: int) 
         for run in runs:  # each can be begun in time if those before take their limits
             assert begun + run.limit_s <= allocation.walltime_s - allocation.stop_before_s + 1e-6
             begun += run.limit_s
-    names = {'"ranks"': ("ranks",), '"all"': (), '["solver"]': ("solver",)}.get(
-        by, ("ranks", "solver")
-    )
     for run in plan.runs:
-        key = (run.block, *(run.configuration[name] for name in names))
-        apart.setdefault(key, set()).add(run.allocation)
-        apart.setdefault(("ranks", run.block, run.ranks), set()).add(run.allocation)
+        apart.setdefault((run.block, run.ranks), set()).add(run.allocation)
     for run in plan.runs:
-        key = (run.block, *(run.configuration[name] for name in names))
-        equal = ("ranks", run.block, run.ranks)
-        assert run.split == (len(apart[key]) > 1 or len(apart[equal]) > 1)
+        assert run.split == (len(apart[run.block, run.ranks]) > 1)
 
 
 def machine(**fields: object) -> MachineProfile:

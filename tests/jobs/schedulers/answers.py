@@ -13,14 +13,13 @@ Lines of output begin with ``>``, those of errors with ``!``, the exit status wi
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
 from hindmost.jobs.schedulers.calls import Answer
-from hindmost.jobs.schedulers.calls import call as call_for_real
 
 FOLDER = Path(__file__).with_name("recorded")
 Calls = dict[str, list[tuple[str, Answer]]]
@@ -65,48 +64,3 @@ def replay(
 
     patch.setattr(module, "call", call)
     return made
-
-
-class Recorder:
-    """Stands between a scheduler and its commands, and keeps what these answer.
-
-    Parameters
-    ----------
-    module : module
-        Of the scheduler.
-    names : dict of str to str
-        What to write for places of this machine.
-    """
-
-    def __init__(self, module: ModuleType, names: Mapping[str, str]) -> None:
-        self.names = names
-        self.lines: list[str] = []
-        module.call = self.call  # type: ignore[attr-defined]
-
-    def situation(self, title: str) -> None:
-        """Begin a situation."""
-        self.lines += ["", f"## {title}"]
-
-    def call(self, *words: str, **more: float | Mapping[str, str] | None) -> Answer:
-        """Call a command, and keep its answer."""
-        answer = call_for_real(*words, **more)  # type: ignore[arg-type]
-        self.lines += ["", f"$ {shlex.join(words)}"]
-        for mark, text in ((">", answer.out), ("!", answer.err)):
-            self.lines += [f"{mark} {line}" for line in text.splitlines()]
-        self.lines.append(f"= {answer.status}")
-        return answer
-
-    def quietly(self, action: Callable[[], object]) -> object:
-        """Do something whose calls are not kept."""
-        kept = list(self.lines)
-        done = action()
-        self.lines = kept
-        return done
-
-    def write(self, name: str, version: str) -> None:
-        """Write the file."""
-        text = "\n".join((f"# {version}", *self.lines, ""))
-        for theirs, ours in self.names.items():
-            text = text.replace(theirs, ours)
-        FOLDER.mkdir(exist_ok=True)
-        (FOLDER / name).write_text(text)

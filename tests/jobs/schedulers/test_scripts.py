@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.jobs.schedulers.pbs_grammar import complaints
 from tests.jobs.scripts import ARCHER, CIRRUS, LOCAL, script
 
 from hindmost.errors import DataError, UsageError
@@ -71,37 +70,6 @@ def test_pbs_words_of_a_site() -> None:
     )
     text = SCHEDULERS["pbs"].render(script(machine, ranks_per_node=9))
     assert "#PBS -l select=2:ncpus=36:mpiprocs=9:arch=skl\n" in text
-    assert complaints(text) == []
-
-
-def test_qsub_has_nothing_against_our_scripts() -> None:
-    shared = replace(CIRRUS, exclusive=False, directives=())
-    for machine in (CIRRUS, shared):
-        text = SCHEDULERS["pbs"].render(script(machine, folder=Path("/home/ada/my studies")))
-        assert complaints(text) == []
-    named = SCHEDULERS["pbs"].render(script(CIRRUS, study="ümläut & more", id="p=2"))
-    assert complaints(named) == []
-
-
-@pytest.mark.parametrize(
-    ("line", "complaint"),
-    [
-        ("#PBS -N a name", "stray word 'name'"),
-        ("#PBS -N -dash", "illegal -N value"),
-        ("#PBS -l select=2:ncpus", "illegal -l select"),
-        ("#PBS -l nodes=2:ppn=4", "select cannot stand beside nodes"),
-        ("#PBS -l place=spread", "illegal -l place"),
-        ("#PBS -l walltime=1h", "illegal -l walltime"),
-        ("#PBS -r no", "illegal -r"),
-        ("#PBS -t 1-4", "not recognized"),
-        ("#PBS -j o", "illegal -j"),
-    ],
-)
-def test_the_grammar_finds_faults(line: str, complaint: str) -> None:
-    good = SCHEDULERS["pbs"].render(script(CIRRUS))
-    first, rest = good.split("\n", 1)
-    assert complaint in "; ".join(complaints(f"{first}\n{line}\n{rest}"))
-    assert "not read" in "; ".join(complaints(f"{good}\n#PBS -m n"))
 
 
 def test_a_laptop_is_one_node() -> None:

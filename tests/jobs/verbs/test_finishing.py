@@ -1,4 +1,4 @@
-"""Collected folders of studies that come along: verbs take them, and their lines can be done."""
+"""Collected folders of studies that come along: verbs take them."""
 
 from __future__ import annotations
 
@@ -17,8 +17,6 @@ from hindmost.jobs.outcomes import Cause, RunOutcome, write_outcome
 from hindmost.jobs.plan.make import make_plan
 from hindmost.jobs.study.read import read_study
 
-LOOK = "hindmost show {runs}"
-"""Stands for the report, which has tests of its own and takes its time."""
 OVER_UNKNOWNS = ("ranks=2", "solver=gmres", "unknowns=1e3,2e3,4e3,8e3,16e3")
 
 
@@ -26,8 +24,7 @@ def done(name: str, folder: Path, header: Header, *replacements: str) -> StudyFo
     """Return a study that comes along as if its runs had been done: of synthetic run files."""
     study = read_study(name, profiles=folder / "none", replacements=[*replacements, "repeats=2"])
     plan = make_plan(study, "local")
-    line = plan.collect.replace("hindmost report {runs} --out {runs}/report.html", LOOK)
-    found = StudyFolder.create(folder / name, replace(plan, collect=line), b"")
+    found = StudyFolder.create(folder / name, plan, b"")
     for run in plan.runs:
         write_run(found, run, header)
     return found
@@ -49,24 +46,6 @@ def write_run(study: StudyFolder, run: PlannedRun, header: Header) -> None:
         job="1", nodes=("here",), files=(path.name,), message="",
     )  # fmt: skip
     write_outcome(home, outcome)
-
-
-@pytest.mark.parametrize(
-    ("name", "replacements", "drawn"),
-    [
-        ("strong-scaling", ("ranks=1,2",), False),  # too few numbers of ranks for a model
-        ("static-scaling", OVER_UNKNOWNS, True),
-    ],
-)
-def test_the_line_of_a_study_can_be_done(
-    name: str, replacements: tuple[str, ...], drawn: bool, tmp_path: Path, header: Header
-) -> None:
-    study = done(name, tmp_path, header, *replacements)
-    for _ in range(2):  # what the first time left is no run of the second
-        assert main(["study", "collect", str(study.path), "--finish"]) == 0
-    figures = study.path / "collected" / "scaling"
-    assert figures.is_dir() == drawn
-    assert not drawn or any(figures.iterdir())
 
 
 def test_every_verb_passes_the_table_over(

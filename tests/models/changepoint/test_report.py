@@ -99,12 +99,9 @@ def test_every_algorithm_finds_a_plain_step(algorithm: int) -> None:
     assert min(abs(change.index - 22) for change in found.changes) <= 1
 
 
-def test_a_change_that_is_seen_too_seldom_is_a_suspect() -> None:
+def test_a_change_is_reported_once_it_is_seen_often_enough() -> None:
     values = np.append(np.exp(np.random.default_rng(2).normal(0.0, 0.01, 30)), [1.5, 1.52])
-    found = detect(values, method="report")
-    assert not found.changes
-    assert 30 in found.suspects
-    assert found.status() == "warn"
+    assert not detect(values, method="report").changes
     later = detect(np.append(values, [1.51, 1.49]), method="report")
     assert [change.index for change in later.changes] == [30]
     assert later.status() == "fail"

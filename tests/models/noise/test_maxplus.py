@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from hindmost.models.events import EventKind
 from hindmost.models.noise.maxplus import Replay
 from hindmost.models.simulation.blocks import whole_bodies
-from hindmost.models.simulation.event_simulator import Latencies
+from hindmost.models.simulation.event_simulator import reductions_alike
 
 NO_EDGES = np.empty(0, np.int32)
 
@@ -56,7 +56,7 @@ def max_plus_time(
     begins = np.zeros(len(work), np.bool_)
     begins[cycle_starts] = True
     block = whole_bodies(work, lag, begins)
-    latencies = Latencies.of_reductions(block.kind.shape[1], latency_s)
+    latencies = reductions_alike(block.kind.shape[1], latency_s)
     replay = Replay(
         work.shape[1], latencies, edge_source, edge_target, lag=lag, pending_s=latency_s
     )

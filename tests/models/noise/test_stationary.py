@@ -10,7 +10,8 @@ from tests.models.noise.test_fit import solve_times
 
 from hindmost.errors import DataError
 from hindmost.models.laws import families
-from hindmost.models.laws.families import Candidate, ScipyLaw
+from hindmost.models.laws.families import Candidate
+from hindmost.models.laws.law import law_of
 from hindmost.models.noise.digest import Digest
 from hindmost.models.noise.stationary import (
     Stationary,
@@ -89,11 +90,11 @@ def test_a_law_without_variance_predicts_nothing() -> None:
 def test_laws_that_predict_nothing_are_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
     durations = np.random.default_rng(6).gamma(4.0, 1e-5, (500, 16)) + 1e-4
     laws = (
-        ScipyLaw(name="cauchy", shape=(), loc=1.4e-4, scale=1e-5),  # no mean
-        ScipyLaw(name="t", shape=(1.5,), loc=1.4e-4, scale=1e-5),  # no variance
-        ScipyLaw(name="norm", shape=(), loc=1.6e-4, scale=1e-5),  # another mean
-        ScipyLaw(name="norm", shape=(), loc=1.41e-4, scale=2e-5),
-        ScipyLaw(name="norm", shape=(), loc=1.40e-4, scale=2e-5),
+        law_of("cauchy", 1.4e-4, 1e-5),  # no mean
+        law_of("t", 1.5, 1.4e-4, 1e-5),  # no variance
+        law_of("norm", 1.6e-4, 1e-5),  # another mean
+        law_of("norm", 1.41e-4, 2e-5),
+        law_of("norm", 1.40e-4, 2e-5),
     )
 
     def ranked(upto: int) -> tuple[Candidate, ...]:

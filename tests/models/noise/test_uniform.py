@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import signal, stats
 
 from hindmost.errors import DataError, UsageError
-from hindmost.models.laws.johnsonsu import JohnsonSU
+from hindmost.models.laws.law import Law, law_of
 from hindmost.models.noise.kolmogorov import (
     MOST_RANKS,
     compare_ranks,
@@ -28,8 +28,8 @@ from hindmost.models.noise.uniform import (
 from hindmost.models.results import ModelKind
 from hindmost.output import strict_json
 
-LEAST = JohnsonSU(a=-1.2, b=1.6, loc=4e-4, scale=3e-5)
-SPAN = JohnsonSU(a=-2.0, b=1.9, loc=6e-5, scale=2e-5)
+LEAST = law_of("johnsonsu", -1.2, 1.6, 4e-4, 3e-5)
+SPAN = law_of("johnsonsu", -2.0, 1.9, 6e-5, 2e-5)
 
 
 def solve_times(durations: NDArray[np.float64], **changes: Any) -> SolveTimes:
@@ -59,9 +59,9 @@ def uniform_run(iterations: int, ranks: int, seed: int) -> NDArray[np.float64]:
     return np.asarray(random.permuted(least + span * place, axis=1))
 
 
-def law_of(printed: dict[str, float]) -> JohnsonSU:
+def printed_law(printed: dict[str, float]) -> Law:
     """Return the law with the parameters that were printed, under scipy's names."""
-    return JohnsonSU(a=printed["a"], b=printed["b"], loc=printed["loc"], scale=printed["scale"])
+    return law_of("johnsonsu", printed["a"], printed["b"], printed["loc"], printed["scale"])
 
 
 def test_recovers_the_laws_it_was_drawn_from() -> None:
@@ -69,7 +69,8 @@ def test_recovers_the_laws_it_was_drawn_from() -> None:
     laws = fit_uniforms(times.min(axis=1), times.max(axis=1), 4)
     for fitted, true in ((laws.least, LEAST), (laws.span, SPAN)):
         sample = true.at_normal(np.random.default_rng(2).standard_normal(1000))
-        normal = fitted.a + fitted.b * np.arcsinh((sample - fitted.loc) / fitted.scale)
+        a, b, loc, scale = fitted.parameters
+        normal = a + b * np.arcsinh((sample - loc) / scale)
         assert stats.kstest(normal, "norm").pvalue > 0.01
         assert fitted.mean == pytest.approx(true.mean, rel=2e-3)
 
@@ -80,9 +81,7 @@ def test_repetitions_of_section_6_tend_to_the_prediction(blocking: bool) -> None
     model = RedrawnUniform(bodies=500, ranks=16, blocking=blocking, laws=laws, fill_s=0.01)
     random = np.random.default_rng(1)
     least, span = (
-        stats.johnsonsu(law.a, law.b, loc=law.loc, scale=law.scale).rvs(
-            (4000, 500), random_state=random
-        )
+        stats.johnsonsu(*law.parameters).rvs((4000, 500), random_state=random)
         for law in (LEAST, SPAN)
     )
     place = random.random((4000, 500))
@@ -101,7 +100,7 @@ def test_printed_parameters_simulate_the_printed_time(synchronisation: str) -> N
     model = fit_redrawn_uniform(times)
     printed = json.loads(strict_json(model.parameters()))
     inputs = {name: printed[name] for name in ("bodies", "ranks", "blocking", "fill_s")}
-    least, span = (law_of(printed["laws"][name]) for name in ("least", "span"))
+    least, span = (printed_law(printed["laws"][name]) for name in ("least", "span"))
     fitted = printed["laws"]["fitted_iterations"]
     again = RedrawnUniform(**inputs, laws=UniformLaws(least=least, span=span, fitted=fitted))
     assert again == model
@@ -228,7 +227,7 @@ def test_of_many_ranks_some_are_compared_and_that_is_said() -> None:
     assert comparison.pairs == MOST_RANKS * (MOST_RANKS - 1) // 2
     assert comparison.possible == 400 * 399 // 2
     assert {0, 399} < {*comparison.first.tolist(), *comparison.second.tolist()}
-    assert f"{comparison.pairs} pairs of ranks, a sample of 79800" in comparison.explain()
+    assert f"{comparison.pairs:,} pairs of ranks, a sample of 79,800" in comparison.explain()
 
 
 def test_constant_and_equal_ranks_are_alike() -> None:

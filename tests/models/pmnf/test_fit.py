@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hindmost.errors import DataError, UsageError
-from hindmost.models.pmnf import fit
+from hindmost.models.pmnf import fit, fit_segments
 from hindmost.models.pmnf.noise import NoiseKind
 from hindmost.models.pmnf.segments.one_behaviour import draw_terms, measured, outside
 from hindmost.models.pmnf.space import PAPER, SEARCH_SPACES, search_space
@@ -38,7 +38,7 @@ def test_leading_terms_are_found_under_noise(noise: float, kind: str, least: flo
 def test_figure_1_of_the_paper_without_segments() -> None:
     points = np.arange(1.0, 11.0)
     values = np.where(points < 6, points**2, 30.0 + points)
-    model = fit(points, values, noise="additive", terms=1)[0]
+    model = fit_segments(points, values, method="paper")[0].whole
     assert model.expression() == "1.649 + 3.971 * log2(p)^2"
     far = float(model.predict(1024.0)[0])
     assert 1.0 - far / (30.0 + 1024.0) == pytest.approx(0.62, abs=0.005)
@@ -151,14 +151,13 @@ def test_runners_up_are_told_where_the_choice_is_open() -> None:
         ([1, 2, 4, 8, 16], [1, 2, -3, 4, 5], {"noise": "root"}, DataError, "additive"),
         ([1, 2, 4, 8, 16], [1, 2, 3, 4, 5], {"noise": "pink"}, UsageError, "root"),
         ([1, 2, 4, 8, 16], [1, 2, 3, 4, 5], {"space": "all"}, UsageError, "extrap"),
-        ([1, 2, 4, 8, 16], [1, 2, 3, 4, 5], {"terms": 3}, UsageError, "0, 1 or 2"),
     ],
 )
 def test_what_cannot_be_fitted_is_refused(
     points: list[float], values: list[float], how: dict[str, str], error: type, words: str
 ) -> None:
     with pytest.raises(error, match=words):
-        fit(np.array(points, float), np.array(values, float), **how)  # type: ignore[arg-type]
+        fit(np.array(points, float), np.array(values, float), **how)
 
 
 def test_a_level_is_a_probability() -> None:

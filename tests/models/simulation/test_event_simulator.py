@@ -17,7 +17,7 @@ from hindmost.models.simulation.blocks import (
     EventBlock,
     Neighbours,
 )
-from hindmost.models.simulation.event_simulator import EventSimulator, Latencies
+from hindmost.models.simulation.event_simulator import EventSimulator
 from hindmost.models.simulation.path import Waits
 from hindmost.models.simulation.recorded import moments, releases
 from hindmost.models.simulation.recorded import waits as waits_as_recorded
@@ -89,9 +89,7 @@ def test_collectives_in_which_not_all_wait_for_all(
     latency = np.zeros((kinds.size, KINDS))
     latency[at, kinds[0, at]] = 0.5
     neighbours = Neighbours.of_edges(4, none, none)
-    simulator = EventSimulator(
-        4, neighbours, Latencies(latency=latency, overhead=np.zeros_like(latency))
-    )
+    simulator = EventSimulator(4, neighbours, latency)
     work, groups = np.zeros((1, 4, kinds.size)), np.full((1, 4, kinds.size), -1)
     work[:, :, 0], groups[:, :, 0] = [1.0, 5.0, 3.0, 2.0], group
     waits = Waits.of_places(kinds.size + 1, 4)

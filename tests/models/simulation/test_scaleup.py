@@ -15,7 +15,7 @@ from hindmost.models.simulation.change import (
     Detours,
     without_progress,
 )
-from hindmost.models.simulation.event_simulator import EventSimulator, Latencies
+from hindmost.models.simulation.event_simulator import EventSimulator, reductions_alike
 from hindmost.models.simulation.local_work import (
     Dependence,
     LocalWork,
@@ -121,7 +121,7 @@ def test_pipelined_ranks_are_those_of_a_walk_with_the_law(pipelined: LocalWork) 
     noise = np.random.default_rng(9).exponential(NOISE, (500, 256))
     cost = COST * np.log2(256)
     simulator = EventSimulator(
-        256, Neighbours.of_edges(256, NOBODY, NOBODY), Latencies.of_reductions(2, float(cost))
+        256, Neighbours.of_edges(256, NOBODY, NOBODY), reductions_alike(2, float(cost))
     )
     work = np.zeros((500, 256, 2))
     work[:, :, 1] = BODY + noise

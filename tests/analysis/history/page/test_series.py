@@ -59,7 +59,7 @@ def test_recent_changes_stand_by_cause_and_hierarchy(study: HistoryStudy, page: 
         if each.series.name.case == "beam" and each.detection.changes
     }
     size = {timer: change.after - change.before for timer, change in judged.items()}
-    assert failing[1][6] == f"{100 * size['Fill'] / size['Total']:.0f} % of the above"
+    assert failing[1][6] == f"{100 * size['Fill'] / size['Total']:.0f}\u00a0% of the above"
     assert "agreed &lt;b&gt;upon" in section
 
 

@@ -1,4 +1,4 @@
-"""Extra-P's JSON, JSON lines and TaLPas lines: variants, and what is said of faults."""
+"""Extra-P's JSON and JSON lines: variants, and what is said of faults."""
 
 from __future__ import annotations
 
@@ -100,12 +100,6 @@ def test_lines_need_only_parameters_and_a_value(tmp_path: Path) -> None:
     assert (series.kernel, series.metric) == ("<root>", "<default>")
     np.testing.assert_array_equal(series.points, [[2], [4]])
     np.testing.assert_array_equal(series.values, [[2.0, 3.0], [1.0, np.nan]])
-
-
-def test_semicolons_in_the_names_of_talpas_lines_stay(tmp_path: Path) -> None:
-    line = '{"parameters":{"p":4};"metric":"a;b";"callpath":"f(\\"x;y\\");";"value":1.5}\n'
-    (series,) = read(tmp_path, line).series
-    assert (series.kernel, series.metric) == ('f("x;y");', "a;b")
 
 
 FIRST = '{"params": {"p": 4}, "value": 1}\n'

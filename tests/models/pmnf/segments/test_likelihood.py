@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 
 from hindmost.errors import UsageError
 from hindmost.models.pmnf import detect_segments, fit_segments
-from hindmost.models.pmnf.evidence import LEAST, evidence, smooth_columns
+from hindmost.models.pmnf.evidence import LEAST, candidates, evidence
 from hindmost.models.pmnf.noise import NoiseKind
 from hindmost.models.pmnf.segments.one_behaviour import (
     FAMILIES,
@@ -45,7 +45,7 @@ def test_the_evidence_is_that_of_least_squares_with_numpy(gamma: float) -> None:
     points = LINE[:7]
     random = np.random.default_rng(1)
     values = measured(random, two_functions(random, points, 1, first=3), noise=0.05)[..., 0]
-    found = evidence(points, values, np.ones_like(values), gamma).ratio[0]
+    found = evidence(points, values, np.ones_like(values), gamma)[0][0]
     level = np.abs(values).mean()
     weights = (np.abs(values) ** (-2.0 * gamma) * level ** (2.0 * gamma - 2.0))[0]
     fine, coarse = columns(FINE.exponents, points), columns(PAPER.exponents, points)
@@ -55,7 +55,7 @@ def test_the_evidence_is_that_of_least_squares_with_numpy(gamma: float) -> None:
         return least_residual(values[0, stretch], weights[stretch], designs)  # type: ignore[arg-type]
 
     pairs = [coarse[[q, r]] for q in range(len(coarse)) for r in range(q)]
-    subtracted = [sign * column[None] for column in smooth_columns(points) for sign in (1.0, -1.0)]
+    subtracted = [sign * column[None] for column in candidates(points)[1].T for sign in (1.0, -1.0)]
     whole = min(one(slice(0, 7)), least_residual(values[0], weights, [*pairs, *subtracted]))
     for split, floors in enumerate(found):
         first = split + LEAST
@@ -73,7 +73,7 @@ def test_families_that_models_contain_make_no_evidence_without_noise(
     for points in (LINE, POWERS, np.sort(SOME)):
         random = np.random.default_rng([7, list(FAMILIES).index(family), 0])
         values = FAMILIES[family](random, points, 1600)[:200]
-        assert evidence(points, values, np.ones_like(values), gamma).ratio.max() < 1.5
+        assert evidence(points, values, np.ones_like(values), gamma)[0].max() < 1.5
 
 
 @GRIDS

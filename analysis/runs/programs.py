@@ -1,0 +1,111 @@
+"""Attached programs: all runs of one execution, with their sentences below one title."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+
+from hindmost.analysis.runs.attached import MOST_RUNS, AttachedRun
+from hindmost.analysis.runs.configuration import is_attached
+from hindmost.analysis.runs.finding import Finding, of_file
+from hindmost.analysis.runs.straggler import rank_times
+from hindmost.analysis.runs.stretches import stretches_of
+from hindmost.analysis.runs.summary import when
+from hindmost.harness.runfile.reader import Run
+from hindmost.text import counted
+
+MOST_LETTERS = 50
+"""Of a command line, so that the title stays on one line."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttachedProgram:
+    """One execution of an attached program, with all of its runs.
+
+    Attributes
+    ----------
+    name : str
+    runs : tuple of AttachedRun
+        The longest first.
+    """
+
+    name: str
+    runs: tuple[AttachedRun, ...]
+
+    def lines(
+        self,
+        below: Mapping[Path, Sequence[str]] = MappingProxyType({}),
+        left_out: Collection[str] = (),
+    ) -> list[str]:
+        """Return the title and the sentences.
+
+        Parameters
+        ----------
+        below : mapping of Path to sequence of str
+            What else is said of each run, below its sentences.
+        left_out : collection of str
+            See `AttachedRun.lines`.
+        """
+        if len(self.runs) > 1:  # of whose loops others are
+            left_out = {*left_out, "loops"}
+        first = self.runs[0]
+        attached, header = first.attached, first.run.header
+        command = " ".join(attached.get("program", [])) or self.name
+        if len(command) > MOST_LETTERS:
+            command = f"{command[: MOST_LETTERS - 3]}..."
+        ranks = int(attached.get("of_ranks") or header.ranks)
+        began = min(each.run.header.t0_utc for each in self.runs)
+        lines = [f"{self.name}: {command}, {counted(ranks, 'rank')}, {when(began)}"]
+        if attached.get("finished") is False or attached.get("aborted") is not None:
+            how = "" if attached.get("aborted") is None else f" (MPI_Abort {attached['aborted']})"
+            lines.append(
+                f"  The program did not end by MPI_Finalize{how}; this is what it recorded before."
+            )
+        if len(self.runs) > 1:
+            total = sum(each.solves for each in self.runs)
+            of_solves = f"{counted(total, 'solve')} in {len(self.runs)} files, by solver, options "
+            what = f"{of_solves}prefix and size" if total else f"{len(self.runs)} of its loops"
+            lines.append(f"  {what}. The longest first:")
+        for each in self.runs[:MOST_RUNS]:
+            if len(self.runs) > 1:
+                lines.append(f"  {each.run.path.name}:")
+            own = (*each.lines(left_out), *below.get(each.run.path, ()))
+            lines += [f"  {line.strip()}" for line in own]
+        if len(self.runs) > MOST_RUNS:
+            lines.append(f"  {counted(len(self.runs) - MOST_RUNS, 'file')} more, of less time.")
+        skipped = attached.get("solves_skipped", 0)
+        if skipped:
+            lines.append(
+                f"  {counted(skipped, 'further solve')} of the program, on all ranks together, not "
+                "recorded, as --only, --every or --most asked."
+            )
+        return lines
+
+
+def attached_programs(
+    runs: Iterable[Run], findings: Sequence[Finding] = ()
+) -> list[AttachedProgram]:
+    """Return the attached programs among runs, in the order in which they come."""
+    programs: dict[tuple[Path, str, str], list[AttachedRun]] = {}
+    for run in runs:
+        if is_attached(run) and run.bodies:
+            said = run.header.spec["attached"]
+            name = str(said.get("name") or run.header.workload)
+            key = (run.path.parent, name, str(said.get("execution", "")))
+            times = rank_times(run)
+            found = AttachedRun(
+                run=run,
+                attached=said,
+                times=times,
+                stretches=() if times is None else stretches_of(run),
+                findings=tuple(of_file(findings, run.path)),
+            )
+            programs.setdefault(key, []).append(found)
+    return [
+        AttachedProgram(
+            name=name, runs=tuple(sorted(found, key=lambda each: -each.run.solve_time_s))
+        )
+        for (_, name, _), found in programs.items()
+    ]
