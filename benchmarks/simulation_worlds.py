@@ -268,7 +268,7 @@ def partner(
     """Ask whether PIPECG pays off."""
     blocking, pipelined = found[0], found[-1]
     ranks = blocking.ranks
-    compared = Compared.of(blocking.named, blocking.found, pipelined.found)
+    compared = Compared.of(blocking.named, blocking, pipelined)
     truth = true_s(world, seed, ranks, program="pipecg") / true_s(world, seed, ranks)
     ratio, tally = compared.ratio, tally_of(tallies, f"{ranks} ranks, partner")
     tally.add(

@@ -6,7 +6,6 @@
     plan.json                        its runs and allocations
     scripts/ALLOCATION.sh            what is submitted; may be edited
     jobs.jsonl                       which job did which allocation, one line each
-    again.jsonl                      attempts that 'submit --again' ignores
     runs/RUN/outcome-ATTEMPT.json    that an attempt runs; in the end, how it ended
     runs/RUN/*.h5, output.txt        its run files, and the output of the last attempt
     allocations/ALLOCATION/          driver.log
@@ -18,22 +17,27 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
-from typing import TypeVar
 
 from hindmost.errors import DataError, UsageError
 from hindmost.files import append_line, read_text, reason
 from hindmost.jobs.core.durable import is_locked, locked, write_durably
 from hindmost.jobs.core.plan import Allocation, Plan, PlannedRun, read_plan, write_plan
-from hindmost.jobs.outcomes import Completion, RunRecord, completion_of, read_records
+from hindmost.jobs.outcomes import (
+    UNCOUNTED,
+    Cause,
+    Completion,
+    RunRecord,
+    completion_of,
+    read_records,
+    write_outcome,
+)
 from hindmost.parsing import parse_json
 from hindmost.printable import shell_word
 from hindmost.records import from_document, to_document
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,15 +57,6 @@ class Submitted:
     when: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Forgiven:
-    """A run whose attempts up to one are ignored."""
-
-    run: str
-    attempt: int
-    when: str = ""
-
-
 class StudyFolder:
     """The folder of a submitted study.
 
@@ -76,7 +71,6 @@ class StudyFolder:
         self.study_file = self.path / "study.toml"
         self.plan_file = self.path / "plan.json"
         self.jobs_file = self.path / "jobs.jsonl"
-        self.again_file = self.path / "again.jsonl"
         self.scripts = self.path / "scripts"
         self.runs = self.path / "runs"
 
@@ -156,11 +150,8 @@ class StudyFolder:
 
     def completions(self, records: Mapping[str, RunRecord]) -> dict[str, Completion]:
         """Return for every run whether it is done, left or given up."""
-        forgiven, retries = self.forgiven(), self.plan.max_retries
-        return {
-            run: completion_of(record, max_retries=retries, forgiven=forgiven.get(run, 0))
-            for run, record in records.items()
-        }
+        retries = self.plan.max_retries
+        return {run: completion_of(each, max_retries=retries) for run, each in records.items()}
 
     @contextmanager
     def changing(self) -> Iterator[bool]:
@@ -189,15 +180,13 @@ class StudyFolder:
 
     def jobs(self) -> tuple[Submitted, ...]:
         """Return the submitted jobs, in order."""
-        return read_lines(Submitted, self.jobs_file)
+        return read_jobs(self.jobs_file)
 
-    def forgive(self, run: str, attempt: int) -> None:
-        """Record that attempts of a run up to one are ignored."""
-        append_line(self.again_file, json.dumps({"run": run, "attempt": attempt, "when": now()}))
-
-    def forgiven(self) -> dict[str, int]:
-        """Return by run the attempt up to which they are ignored."""
-        return {each.run: each.attempt for each in read_lines(Forgiven, self.again_file)}
+    def forgive(self, record: RunRecord) -> None:
+        """Have a run repeated that failed for good."""
+        for outcome in record.outcomes:
+            if outcome.cause not in UNCOUNTED | {Cause.DONE}:
+                write_outcome(self.run(outcome.run), replace(outcome, cause=Cause.FORGIVEN))
 
 
 def now() -> str:
@@ -205,8 +194,8 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def read_lines(kind: type[T], path: Path) -> tuple[T, ...]:
-    """Return the lines of a file of JSON lines as dataclasses; a truncated line is skipped.
+def read_jobs(path: Path) -> tuple[Submitted, ...]:
+    """Return the jobs in a file of JSON lines; a truncated line is skipped.
 
     Raises
     ------
@@ -223,7 +212,7 @@ def read_lines(kind: type[T], path: Path) -> tuple[T, ...]:
     for number, line in enumerate(text.splitlines(), 1):
         try:
             if not line.startswith("{") or line.endswith("}"):
-                found.append(from_document(kind, parse_json(line)))
+                found.append(from_document(Submitted, parse_json(line)))
         except ValueError as error:
             raise DataError(
                 f"{path}, line {number}: {error} Restore the file, or remove that line."

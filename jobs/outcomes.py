@@ -37,9 +37,11 @@ class Cause(StrEnum):
     """The end of the allocation or a signal to the driver ended it."""
     NODE_FAILED = "node failed"
     MEMORY = "out of memory"
+    FORGIVEN = "forgiven"
+    """It failed, and 'study submit --again' asked for the run all the same."""
 
 
-UNCOUNTED = frozenset({Cause.RUNNING, Cause.STOPPED})
+UNCOUNTED = frozenset({Cause.RUNNING, Cause.STOPPED, Cause.FORGIVEN})
 """Causes after which a run is repeated as often as they come."""
 RETRIED = UNCOUNTED | {Cause.CRASHED, Cause.NODE_FAILED}
 """Causes after which a run is repeated."""
@@ -128,23 +130,17 @@ class RunRecord:
         return max((outcome.attempt for outcome in self.outcomes), default=0)
 
 
-def completion_of(record: RunRecord, *, max_retries: int, forgiven: int = 0) -> Completion:
+def completion_of(record: RunRecord, *, max_retries: int) -> Completion:
     """Decide whether a run is done, still to do, or given up.
 
     Parameters
     ----------
     max_retries : int
         How often a run that crashed, or whose node failed, is repeated.
-    forgiven : int
-        Attempts up to this number are ignored.
     """
     if record.done is not None:
         return Completion.DONE
-    held = [
-        outcome.cause
-        for outcome in record.outcomes
-        if outcome.attempt > forgiven and outcome.cause is not Cause.DONE
-    ]
+    held = [outcome.cause for outcome in record.outcomes if outcome.cause is not Cause.DONE]
     if any(cause not in RETRIED for cause in held):
         return Completion.GIVEN_UP
     tries = sum(cause not in UNCOUNTED for cause in held)

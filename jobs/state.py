@@ -89,11 +89,9 @@ class StudyState:
         return 1 if counts[RunState.FAILED] else 0
 
 
-def state_of(
-    study: StudyFolder, scheduler: Scheduler, records: Mapping[str, RunRecord] | None = None
-) -> StudyState:
+def state_of(study: StudyFolder, scheduler: Scheduler) -> StudyState:
     """Return the progress of a study; a scheduler that does not answer is a remark."""
-    records = study.records() if records is None else records
+    records = study.records()
     completions = study.completions(records)
     last = {each.allocation: each for each in study.jobs()}
     asked = [

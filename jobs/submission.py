@@ -119,12 +119,12 @@ def resume(study: StudyFolder, scheduler: Scheduler, *, again: bool = False) -> 
                 cause = SETTLED.get(each.state, Cause.STOPPED)
                 ends = {each.job: (cause, f"The job ended: {each.reason}.")}
             settle(study, each.runs, ends)
-    records = study.records()
     if again:
+        records = study.records()
         for run, found in study.completions(records).items():
             if found is Completion.GIVEN_UP:
-                study.forgive(run, records[run].attempts)
-    now = state_of(study, scheduler, records)
+                study.forgive(records[run])
+    now = state_of(study, scheduler)
     if now.remark:  # jobs of unknown state might be done twice
         raise MissingError(now.remark)
     open_ = [each for each in now.allocations if RunState.LEFT in each.counts]

@@ -177,7 +177,6 @@ def test_usage_errors(words: list[str], word: str) -> None:
 
 def test_exit_statuses_are_the_same_wherever_they_are_told() -> None:
     told = {
-        "statuses": re.findall(r"^(\d+) {2,}\S", statuses.__doc__ or "", re.MULTILINE),
         "help": re.findall(r"^  (\d+) {2,}\S", cli.EXAMPLES.split("exit status:")[1], re.MULTILINE),
         "docs": re.findall(r"^\| (\d+) \|", (ROOT / "docs/statuses.md").read_text(), re.MULTILINE),
     }

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hindmost.analysis.fits.results import AssumptionTest
 from hindmost.analysis.runs.model_input import MOST_IN_MEMORY
 from hindmost.analysis.runs.read import reduced
 from hindmost.errors import DataError
@@ -18,6 +18,34 @@ from hindmost.harness.runfile.reader import Run
 from hindmost.models.noise.kolmogorov import compare_ranks
 from hindmost.models.noise.node_spread import spread_over_nodes
 from hindmost.output import plain
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AssumptionTest:
+    """A test of what models assume of a run, or why the run does not allow it.
+
+    Attributes
+    ----------
+    name : str
+    text : str
+        Its result in a sentence; empty if it was refused.
+    refused : str
+        Why there is no result; empty if there is one.
+    figures : dict
+        The numbers of the result, as JSON; the keys are those of the test.
+    """
+
+    name: str
+    text: str = ""
+    refused: str = ""
+    figures: dict[str, Any]
+
+    JSON = "**shown"
+
+    @property
+    def shown(self) -> dict[str, Any]:
+        """The sentence and the figures, or why there are none."""
+        return {"refused": self.refused} if self.refused else {"text": self.text, **self.figures}
 
 
 def check_assumptions(run: Run) -> Iterator[AssumptionTest]:

@@ -12,8 +12,7 @@ from typing import Any, TypedDict
 
 import numpy as np
 
-from hindmost.analysis.fits.assumptions import check_assumptions, refuse_all
-from hindmost.analysis.fits.results import AssumptionTest, RankedLaw
+from hindmost.analysis.fits.assumptions import AssumptionTest, check_assumptions, refuse_all
 from hindmost.analysis.runs.cache import cached, is_cached
 from hindmost.analysis.runs.check import findings_of
 from hindmost.analysis.runs.finding import Finding
@@ -22,6 +21,7 @@ from hindmost.analysis.runs.model_input import ranks_meet, solve_times
 from hindmost.analysis.runs.reduced_input import bodies_s
 from hindmost.errors import DataError
 from hindmost.harness.runfile.reader import Run, open_run
+from hindmost.models.laws.law import Candidate
 from hindmost.models.noise.fit import MODELS, fit_models
 from hindmost.models.results import FittedResult, ModelKind
 from hindmost.output import announce_work
@@ -62,14 +62,14 @@ class KeptFit:
     models : tuple of FittedResult
     refused : dict of str to str
         Models that its times do not allow, with the reason.
-    laws : tuple of RankedLaw
+    laws : tuple of Candidate
         The families of laws that describe its bodies best; empty if they were skipped.
     tests : tuple of AssumptionTest
     """
 
     models: tuple[FittedResult, ...]
     refused: dict[str, str]
-    laws: tuple[RankedLaw, ...]
+    laws: tuple[Candidate, ...]
     tests: tuple[AssumptionTest, ...]
 
 
@@ -121,7 +121,7 @@ class FittedRun(KeptFit):
         return [JudgedModel(fitted=self, model=each) for each in self.models]
 
     @property
-    def ranked(self) -> dict[str, list[RankedLaw]]:
+    def ranked(self) -> dict[str, list[Candidate]]:
         """The best families by their squared error; nothing without families."""
         return {"by_squared_error": list(self.laws)} if self.laws else {}
 
@@ -291,7 +291,7 @@ def compute_fit(run: Run, options: FitOptions) -> FittedRun:
         run=run,
         models=tuple(map(FittedResult.of, fits.models)),
         refused=fits.refused,
-        laws=tuple(map(RankedLaw.of, fits.laws[:RANKED])),
+        laws=fits.laws[:RANKED],
         tests=tuple(check_assumptions(run)),
     )
 

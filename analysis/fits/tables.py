@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hindmost.analysis.fits.results import RankedLaw
 from hindmost.analysis.fits.study import FittedGroup, FittedRun
 from hindmost.analysis.runs.read import of_how_many
 from hindmost.analysis.show.table import RIGHT, WIDE, Column, Table
+from hindmost.models.laws.law import Candidate
 from hindmost.text import counted, seconds, signed_percent
 
 LEGEND = """\
@@ -78,7 +78,7 @@ def kept_ranks(fitted: FittedRun) -> str:
     return f"full records of {of_how_many(fitted.run)}{known}"
 
 
-def laws_table(laws: Sequence[RankedLaw]) -> Table:
+def laws_table(laws: Sequence[Candidate]) -> Table:
     """Return the families that describe a run best, by their squared error."""
     likeliest = max(law.log_likelihood for law in laws)
     return Table(
@@ -88,7 +88,7 @@ def laws_table(laws: Sequence[RankedLaw]) -> Table:
             Column("nats per iteration below the best", RIGHT),
         ),
         rows=[
-            (law.family, f"{law.squared_error:.3g}", f"{likeliest - law.log_likelihood:.4f}")
+            (law.law.name, f"{law.squared_error:.3g}", f"{likeliest - law.log_likelihood:.4f}")
             for law in laws
         ],
     )

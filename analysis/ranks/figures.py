@@ -22,7 +22,6 @@ from hindmost.analysis.runs.read import title_of
 from hindmost.analysis.show.chart import Chart, Look, Quantity, Series, noted
 from hindmost.analysis.show.palette import FILLS
 from hindmost.errors import UsageError
-from hindmost.harness.runfile.all_ranks import blocks_of, columns_of
 from hindmost.harness.runfile.bodies import WAITING as WAITING_PHASES
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.ranks.profile import Profile
@@ -281,10 +280,10 @@ def timelines_of(run: Run, places: Sequence[int]) -> Timelines:
     starts = np.arange(0, run.bodies, together)
     sums = np.zeros((starts.size, columns.size, len(run.phases)))
     longest = np.zeros((starts.size, columns.size))
-    for rows in blocks_of(run, columns.size):
+    for rows in run.blocks():
         step = np.arange(rows.start, rows.stop) // together
-        np.add.at(sums, step, columns_of(run, "phase_duration", columns, rows))
-        np.maximum.at(longest, step, columns_of(run, "duration", columns, rows))
+        np.add.at(sums, step, run.variable("phase_duration", rows)[:, columns])
+        np.maximum.at(longest, step, run.variable("duration", rows)[:, columns])
     counts = np.diff(np.append(starts, run.bodies))
     mean = (sums / counts[:, None, None]).transpose(2, 1, 0)
     return Timelines(

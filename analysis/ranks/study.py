@@ -368,7 +368,7 @@ def report_table(file: str, table: RankTable) -> RankReport:
         title=f"{Path(file).name}, {counted(table.numbers.size, 'rank')}",
         remark="A table has only sums: it is treated as one long iteration in which all ranks meet."
         if late is not None
-        else "No metric is a time, so no rank is last.",
+        else "No column has a unit of time ('solve [s]', for example), so no rank is named last.",
         numbers=table.numbers,
         hosts=table.hosts,
         recorded=frozenset(),

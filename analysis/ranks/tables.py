@@ -77,11 +77,13 @@ def straggler_lines(report: RankReport, late: Lateness) -> list[str]:
             if lost is None
             else f"; {seconds(float(lost[at]))} saved if it were as fast as the next node"
         )
-        lines.append(
+        node = (
             f"  {node_words(late.nodes[at])}: last in {late.node_last[at]} of "
             f"{counted(late.bodies, 'iteration')}; causes "
             f"{percent(late.node_charged_s[at] / whole, 0)} of the wait time{saved}"
         )
+        of_many = late.node_charged_s[at] > 2.0 * late.charged_s.max()  # it is no rank's alone
+        lines.insert(2 if of_many else len(lines), node)
     return lines
 
 

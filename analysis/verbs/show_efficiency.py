@@ -12,7 +12,6 @@ from hindmost.analysis.runs.efficiency.tables import (
     LEGEND,
     OF_SCALING,
     efficiency_table,
-    of_nodes,
 )
 from hindmost.analysis.runs.finding import OF_RANKS, cautions, folded, of_file
 from hindmost.analysis.runs.groups import group_runs
@@ -40,12 +39,6 @@ def show_efficiencies(arguments: argparse.Namespace) -> int:
         shown = {str(column.of.run.path) for column in kernel.columns}
         doubts = cautions((each for each in found if each.file in shown), OF_RANKS)
         write_lines(*folded(doubts, indent="  "))
-        for column in kernel.columns:
-            nodes = column.of.shown_nodes
-            if len(nodes) > 1:
-                write_lines("")
-                title = f"{column.of.run.path.name} by node"
-                print_table(of_nodes(((each.node, each.of) for each in nodes), title))
         write_lines("")
     write_lines(*folded([f"{LEGEND} {OF_SCALING}"]))
     return 0

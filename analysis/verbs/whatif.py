@@ -358,10 +358,10 @@ def partners(found: Sequence[SolvePrediction]) -> Iterator[str]:
         if solver is None or each.places is not None:
             continue
         (other,) = (one for one in found if one.ranks == each.ranks and one.named.words == recorded)
-        sides = (header.solver, solver), (other.found, each.found)
+        names, sides = (header.solver, solver), (other, each)
         if header.synchronisation == "pipelined":
-            sides = sides[0][::-1], sides[1][::-1]
-        yield Compared.of(other.named, *sides[1]).answer(sides[0])
+            names, sides = names[::-1], sides[::-1]
+        yield Compared.of(other.named, *sides).answer(names)
 
 
 def print_advice(found: Advice, as_json: bool) -> int:

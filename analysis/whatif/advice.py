@@ -15,7 +15,13 @@ from hindmost.analysis.runs.finding import OF_MODELS, Finding, about
 from hindmost.analysis.runs.groups import Group, group_runs
 from hindmost.analysis.show.table import LEFT, RIGHT, Column, Table
 from hindmost.analysis.whatif.options import Named
-from hindmost.analysis.whatif.prediction import SolvePrediction, predict_at_scale, predict_solves
+from hindmost.analysis.whatif.prediction import (
+    SolvePrediction,
+    predict_at_scale,
+    predict_solves,
+    range_s,
+    time_s,
+)
 from hindmost.analysis.whatif.study import Outcome, program_of
 from hindmost.analysis.whatif.targets import Scale, network_of, scalable
 from hindmost.errors import DataError, UsageError
@@ -91,8 +97,7 @@ class Compared:
     Attributes
     ----------
     named : Named
-    blocking, pipelined : sequence of Outcome
-        One for each repeat.
+    blocking, pipelined : SolvePrediction
     ratio : Ratio
         Of iterations.
     doubt : str
@@ -100,37 +105,34 @@ class Compared:
     """
 
     named: Named
-    blocking: Sequence[Outcome]
-    pipelined: Sequence[Outcome]
+    blocking: SolvePrediction
+    pipelined: SolvePrediction
     ratio: Ratio
     doubt: str = ""
 
     JSON = (
-        "ranks changes=named.changes blocking_s pipelined_s blocking_interval_s "
-        "pipelined_interval_s ratio=shown ratio_interval=interval verdict"
+        "ranks=pipelined.ranks changes=named.changes blocking_s=blocking.iteration_s "
+        "pipelined_s=pipelined.iteration_s blocking_interval_s=blocking.iteration_interval_s "
+        "pipelined_interval_s=pipelined.iteration_interval_s ratio=shown ratio_interval=interval "
+        "verdict"
     )
 
     @classmethod
     def of(
         cls,
         named: Named,
-        blocking: Sequence[Outcome],
-        pipelined: Sequence[Outcome],
+        blocking: SolvePrediction,
+        pipelined: SolvePrediction,
         doubt: str = "",
     ) -> Compared:
         """Compare two solvers; simulations have common random numbers, replays repeats alone."""
-        both = blocking, pipelined
+        both = blocking.found, pipelined.found
         ratio = ratio_of_replays(*both)
-        if blocking[0].simulated is not None:
+        if blocking.simulated:
             ratio, recorded = (ratio_of_simulations(*both, capped=each) for each in (False, True))
             low, high = min(ratio.low, recorded.low), max(ratio.high, recorded.high)
             ratio = replace(ratio, low=low, high=high)
         return cls(named=named, blocking=blocking, pipelined=pipelined, ratio=ratio, doubt=doubt)
-
-    @property
-    def ranks(self) -> int:
-        """Number of ranks."""
-        return self.blocking[0].ranks
 
     @property
     def unknown(self) -> str:
@@ -138,7 +140,7 @@ class Compared:
         return next(
             (
                 each.withheld
-                for each in (*self.blocking, *self.pipelined)
+                for each in (*self.blocking.found, *self.pipelined.found)
                 if each.missed or not np.isfinite(each.result.high_s)
             ),
             "",
@@ -161,35 +163,15 @@ class Compared:
         """The ends of the interval of the ratio."""
         return self.ratio.low, self.ratio.high
 
-    @property
-    def blocking_s(self) -> float | None:
-        """The time of an iteration of the blocking solver; None if not known."""
-        return time_s(self.blocking)
-
-    @property
-    def pipelined_s(self) -> float | None:
-        """The same of the pipelined one."""
-        return time_s(self.pipelined)
-
-    @property
-    def blocking_interval_s(self) -> tuple[float, float]:
-        """The least and the most that an iteration of the blocking solver may take."""
-        return range_s(self.blocking)
-
-    @property
-    def pipelined_interval_s(self) -> tuple[float, float]:
-        """The same of the pipelined one."""
-        return range_s(self.pipelined)
-
     def answer(self, solvers: tuple[str, str]) -> str:
         """Return whether the pipelined solver pays off, in a sentence."""
         blocking, pipelined = solvers
-        title = counted(self.ranks, "rank")
+        title = counted(self.pipelined.ranks, "rank")
         title += f" with {self.named.title}" if self.named.words else ""
         figures = f"an iteration takes {self.ratio.words} times as long as one of {blocking}"
-        result = self.blocking[0].simulated
-        if result is not None:
-            figures += f" (simulated, extrapolated from {counted(result.recorded_ranks, 'rank')})"
+        if self.blocking.simulated:
+            recorded = counted(self.blocking.first.header.ranks, "rank")
+            figures += f" (simulated, extrapolated from {recorded})"
         if self.verdict is not Verdict.OPEN:
             return f"{pipelined} {self.verdict} on {title}: {figures}."
         undecided = f"These runs do not decide whether {pipelined} pays off on {title}"
@@ -198,25 +180,6 @@ class Compared:
         if self.doubt:
             return f"{undecided}: {self.doubt}. At face value, {figures}."
         return f"{undecided}: {figures}."
-
-
-def time_s(found: Sequence[Outcome]) -> float | None:
-    """Return the time of an iteration, the median over repeats; None if not known."""
-    known = [
-        each.predicted_s / each.run.header.iterations
-        for each in found
-        if each.predicted_s is not None
-    ]
-    return float(np.median(known)) if len(known) == len(found) else None
-
-
-def range_s(found: Sequence[Outcome]) -> tuple[float, float]:
-    """Return the least and the most that an iteration may take, in seconds."""
-    wider = [(1.0 + abs(each.miss), each.run.header.iterations, each.result) for each in found]
-    return (
-        min(result.low_s / miss / count for miss, count, result in wider),
-        max(result.high_s * miss / count for miss, count, result in wider),
-    )
 
 
 def ratio_of_replays(blocking: Sequence[Outcome], pipelined: Sequence[Outcome]) -> Ratio:
@@ -300,25 +263,26 @@ class Advice:
 
     Attributes
     ----------
-    groups : tuple of Group
-        Of the blocking and the pipelined solver, on most ranks.
-    sides : tuple of list of SolvePrediction
-        What is predicted of either.
     compared : tuple of Compared
         All changes on the first number of ranks, then on the next.
-    doubt : str
-        Why the runs decide nothing; empty if they may.
     """
 
-    groups: tuple[Group, Group]
-    sides: tuple[list[SolvePrediction], list[SolvePrediction]]
     compared: tuple[Compared, ...]
-    doubt: str
 
     JSON = (
         "blocking=blocking_files pipelined=pipelined_files answer=explain **comparisons "
         "iterations_ratio assumptions findings"
     )
+
+    @property
+    def sides(self) -> tuple[SolvePrediction, SolvePrediction]:
+        """What is predicted first of the blocking and of the pipelined solver."""
+        return self.compared[0].blocking, self.compared[0].pipelined
+
+    @property
+    def groups(self) -> tuple[Group, Group]:
+        """The runs of the blocking and the pipelined solver, on most ranks."""
+        return self.sides[0].group, self.sides[1].group
 
     @property
     def names(self) -> tuple[str, str]:
@@ -328,23 +292,22 @@ class Advice:
     @property
     def scaled(self) -> bool:
         """Whether other numbers of ranks are simulated."""
-        return self.compared[0].blocking[0].simulated is not None
+        return self.sides[0].simulated
 
     @property
     def findings(self) -> list[Finding]:
         """Of the runs of both."""
-        return [each for side in self.sides for each in side[0].findings]
+        return [each for side in self.sides for each in side.findings]
 
     def explain(self) -> str:
         """Return the answer, the most important sentence first."""
-        most = max(each.ranks for each in self.compared)
-        asked = [place for place, each in enumerate(self.compared) if each.ranks == most]
-        first = self.compared[asked[0]]
+        most = max(each.pipelined.ranks for each in self.compared)
+        first, *others = (each for each in self.compared if each.pipelined.ranks == most)
         said = [first.answer(self.names)]
         said += [
-            self.compared[place].answer(self.names)
-            for place in asked[1:]
-            if self.scaled or self.compared[place].verdict is not first.verdict
+            each.answer(self.names)
+            for each in others
+            if self.scaled or each.verdict is not first.verdict
         ]
         if self.reached and not (first.unknown or first.ratio.wide):
             ratio = self.iterations_ratio
@@ -353,8 +316,8 @@ class Advice:
                 f"so it takes {factor(ratio * (first.ratio.typical or 0.0))} times as long, if "
                 "iterations stay as recorded."
             )
-        for name, side in zip(self.names, self.sides, strict=True):
-            middle = side[asked[0]].middle
+        for name, side in zip(self.names, (first.blocking, first.pipelined), strict=True):
+            middle = side.middle
             said += [] if middle is None else [f"{name}: {each}" for each in middle.parts]
         if not self.scaled:
             ours, theirs = (
@@ -398,11 +361,11 @@ class Advice:
             ),
             rows=[
                 (
-                    f"{each.ranks:,}",
+                    f"{each.pipelined.ranks:,}",
                     each.named.title if each.named.words else "",
                     *(
                         "-" if each_s is None else seconds(each_s)
-                        for each_s in (each.blocking_s, each.pipelined_s)
+                        for each_s in (each.blocking.iteration_s, each.pipelined.iteration_s)
                     ),
                     "-" if each.unknown else each.ratio.words,
                     str(each.verdict),
@@ -414,8 +377,10 @@ class Advice:
 
     def assumptions(self) -> list[str]:
         """Return what the replays or simulations assume."""
-        sides = [each for one in self.compared for each in (*one.blocking, *one.pipelined)]
-        return list(dict.fromkeys(said for each in sides for said in each.assumed))
+        sides = [side for one in self.compared for side in (one.blocking, one.pipelined)]
+        return list(
+            dict.fromkeys(said for side in sides for one in side.found for said in one.assumed)
+        )
 
     @property
     def comparisons(self) -> Comparisons:
@@ -494,10 +459,9 @@ def advise(
         )
     doubt = doubt_of(groups, [each for side in sides for each in side[0].findings])
     compared = tuple(
-        Compared.of(theirs.named, ours.found, theirs.found, doubt)
-        for ours, theirs in zip(*sides, strict=True)
+        Compared.of(theirs.named, ours, theirs, doubt) for ours, theirs in zip(*sides, strict=True)
     )
-    return Advice(groups=groups, sides=sides, compared=compared, doubt=doubt)
+    return Advice(compared=compared)
 
 
 def solver_of(group: Group) -> str:

@@ -184,7 +184,7 @@ def why_withheld(result: SimulatedSolve, work: LocalWork) -> str:
     if have >= wanted:
         record = "Record longer runs"
     on = counted(result.recorded_ranks, "rank")
-    return f"{why}. {capped} {record} on {on} (here: {have:,}), on a quieter machine."
+    return f"{why}. {capped} {record} on {on} (here: {have:,}), on an idle machine."
 
 
 def recorded_iterations(result: SimulatedSolve) -> int:

@@ -131,6 +131,21 @@ class SolvePrediction:
         return kept[(len(kept) - 1) // 2] if kept else None
 
     @property
+    def simulated(self) -> bool:
+        """Whether other numbers of ranks are simulated."""
+        return self.places is None
+
+    @property
+    def iteration_s(self) -> float | None:
+        """The time of an iteration; None if it is not known."""
+        return time_s(self.found)
+
+    @property
+    def iteration_interval_s(self) -> tuple[float, float]:
+        """The least and the most that an iteration may take, in seconds."""
+        return range_s(self.found)
+
+    @property
     def subject(self) -> str:
         """What is predicted, as the begin of a sentence."""
         with_change = f" with {self.named.title}" if self.named.words else ""
@@ -509,6 +524,25 @@ def pooled(found: Sequence[Outcome], least: float) -> Prediction:
         seconds=middle_s,
         low_s=middle_s * float(np.exp(-below)),
         high_s=middle_s * float(np.exp(above)),
+    )
+
+
+def time_s(found: Sequence[Outcome]) -> float | None:
+    """Return the time of an iteration, the median over repeats; None if not known."""
+    known = [
+        each.predicted_s / each.run.header.iterations
+        for each in found
+        if each.predicted_s is not None
+    ]
+    return float(np.median(known)) if len(known) == len(found) else None
+
+
+def range_s(found: Sequence[Outcome]) -> tuple[float, float]:
+    """Return the least and the most that an iteration may take, in seconds."""
+    wider = [(1.0 + abs(each.miss), each.run.header.iterations, each.result) for each in found]
+    return (
+        min(result.low_s / miss / count for miss, count, result in wider),
+        max(result.high_s * miss / count for miss, count, result in wider),
     )
 
 

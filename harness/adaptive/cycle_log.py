@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from hindmost.harness.adaptive.checkpoint import COLUMNS
 from hindmost.harness.adaptive.mesh.mesh import Mesh
 from hindmost.harness.adaptive.phases import NAMES, Phase, PhaseClock
-from hindmost.harness.probes.pulse import PulseReader
+from hindmost.harness.adaptive.pulse import PulseReader
 from hindmost.harness.recorder.library import NS
 from hindmost.harness.recorder.recording import Stretch, rank_run
 from hindmost.harness.runfile import provenance

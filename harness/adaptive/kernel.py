@@ -18,8 +18,8 @@ from hindmost.harness.adaptive.mesh.mesh import THRESHOLD, Mesh
 from hindmost.harness.adaptive.phases import Phase, PhaseClock, timed_reduction
 from hindmost.harness.adaptive.physics.flow import Hydro, State, refinement_flags
 from hindmost.harness.adaptive.physics.heat import Conduction
-from hindmost.harness.probes.pulse import PulseReader
-from hindmost.harness.probes.turns import in_turn
+from hindmost.harness.adaptive.pulse import PulseReader
+from hindmost.harness.turns import in_turn
 
 PULSE_SIDE = 16
 """Cells along a side of the pulse's mesh: with their faces they fit into a core's own cache."""

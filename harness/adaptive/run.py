@@ -39,6 +39,7 @@ from hindmost.harness.adaptive.kernel import (
 )
 from hindmost.harness.adaptive.mesh.mesh import THRESHOLD
 from hindmost.harness.adaptive.phases import NAMES, Phase, PhaseClock
+from hindmost.harness.adaptive.pulse import slowest_pulse_s
 from hindmost.harness.campaign import (
     CampaignRun,
     MeasuredExperiment,
@@ -50,7 +51,6 @@ from hindmost.harness.campaign import (
 from hindmost.harness.launch import process_age_s
 from hindmost.harness.live.feed import LiveFeed
 from hindmost.harness.petsc import Parallel
-from hindmost.harness.probes.pulse import slowest_pulse_s
 from hindmost.harness.rank_failures import on_root
 from hindmost.harness.recorder.library import load
 from hindmost.harness.reduction.reduced_file import ALWAYS

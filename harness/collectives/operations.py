@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -14,8 +14,6 @@ from hindmost.registry import Registry
 
 ITEM_BYTES = 8
 """Of a double, the unit of every buffer."""
-PERIOD = 1021
-"""Values repeat with this period: a prime, so that misplaced blocks would be seen."""
 
 Doubles = NDArray[np.float64]
 Prepared = tuple[Callable[[], object], Doubles]
@@ -51,16 +49,10 @@ class Collective:
         return f"{self.name}-{size}B" if self.sized else self.name
 
 
-def pattern(doubles: int, offset: float) -> Doubles:
-    """Return small whole numbers, whose sums are exact: ``offset + place mod PERIOD``."""
-    return np.asarray(offset + np.arange(doubles) % PERIOD, np.float64)
-
-
-def side_by_side(blocks: int, doubles: int, first: Callable[[int], float]) -> Doubles:
-    """Return blocks of patterns, shape (block, double)."""
-    filled = np.empty((blocks, doubles))
-    for block in range(blocks):  # in place: these can be the largest arrays of a run
-        filled[block] = pattern(doubles, first(block))
+def side_by_side(numbers: Sequence[int], doubles: int) -> Doubles:
+    """Return blocks, each of one whole number, whose sums are exact."""
+    filled = np.empty((len(numbers), doubles))
+    filled[:] = np.array(numbers)[:, None]  # in place: these can be the largest arrays of a run
     return filled
 
 
@@ -81,7 +73,7 @@ def _blocks_of_doubles(buffer: Doubles) -> list[Any]:
 def _allreduce(communicator: Any, doubles: int) -> Prepared:
     from mpi4py import MPI
 
-    sent, received = pattern(doubles, communicator.rank), np.zeros((1, doubles))
+    sent, received = np.full(doubles, float(communicator.rank)), np.zeros((1, doubles))
     call = partial(communicator.Allreduce, _doubles(sent), _doubles(received), MPI.SUM)
     return call, received
 
@@ -89,27 +81,27 @@ def _allreduce(communicator: Any, doubles: int) -> Prepared:
 def _reduce(communicator: Any, doubles: int) -> Prepared:
     from mpi4py import MPI
 
-    sent, root = pattern(doubles, communicator.rank), communicator.rank == 0
+    sent, root = np.full(doubles, float(communicator.rank)), communicator.rank == 0
     received = np.zeros((1 if root else 0, doubles))
     into = _doubles(received) if root else None
     return partial(communicator.Reduce, _doubles(sent), into, MPI.SUM, 0), received
 
 
 def _bcast(communicator: Any, doubles: int) -> Prepared:
-    buffer = side_by_side(1, doubles, lambda _: 7)
+    buffer = side_by_side([7], doubles)
     received = buffer[:0] if communicator.rank == 0 else buffer
     return partial(communicator.Bcast, _doubles(buffer), 0), received
 
 
 def _gather(communicator: Any, doubles: int) -> Prepared:
-    sent, root = pattern(doubles, communicator.rank), communicator.rank == 0
+    sent, root = np.full(doubles, float(communicator.rank)), communicator.rank == 0
     received = np.zeros((communicator.size if root else 0, doubles))
     into = _blocks_of_doubles(received) if root else None
     return partial(communicator.Gather, _doubles(sent), into, 0), received
 
 
 def _allgather(communicator: Any, doubles: int) -> Prepared:
-    sent = pattern(doubles, communicator.rank)
+    sent = np.full(doubles, float(communicator.rank))
     received = np.zeros((communicator.size, doubles))
     call = partial(communicator.Allgather, _doubles(sent), _blocks_of_doubles(received))
     return call, received
@@ -117,7 +109,7 @@ def _allgather(communicator: Any, doubles: int) -> Prepared:
 
 def _alltoall(communicator: Any, doubles: int) -> Prepared:
     size, rank = communicator.size, communicator.rank
-    sent = side_by_side(size, doubles, lambda to: rank * size + to)
+    sent = side_by_side(range(rank * size, (rank + 1) * size), doubles)
     received = np.zeros_like(sent)
     words = (_blocks_of_doubles(sent), _blocks_of_doubles(received))
     return partial(communicator.Alltoall, *words), received
@@ -130,7 +122,8 @@ def _barrier(communicator: Any, doubles: int) -> Prepared:
 def _reduce_scatter(communicator: Any, doubles: int) -> Prepared:
     from mpi4py import MPI
 
-    sent = side_by_side(communicator.size, doubles, lambda to: communicator.rank + to)
+    size, rank = communicator.size, communicator.rank
+    sent = side_by_side(range(rank, rank + size), doubles)
     received = np.zeros((1, doubles))
     words = (_blocks_of_doubles(sent), _doubles(received), MPI.SUM)
     return partial(communicator.Reduce_scatter_block, *words), received

@@ -240,7 +240,6 @@ def declared(library: ctypes.CDLL) -> ctypes.CDLL:
     library.hindmost_live_foresee.argtypes = [ctypes.c_char_p]
     library.hindmost_live_foresee.restype = None
     library.hindmost_live_spent_ns.restype = ctypes.c_double
-    library.hindmost_live_frames.restype = whole
     library.hindmost_live_step_cost_ns.argtypes = [whole]
     library.hindmost_live_step_cost_ns.restype = ctypes.c_double
     return library

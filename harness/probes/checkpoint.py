@@ -18,7 +18,7 @@ from hindmost.errors import UsageError
 from hindmost.files import write_atomically
 from hindmost.harness.probes.sampling import SEED
 from hindmost.harness.probes.section import ProbeResult, ProbeSection, ProbeSetting
-from hindmost.harness.probes.turns import among
+from hindmost.harness.turns import among
 from hindmost.text import bandwidth, seconds
 
 SIZES = tuple(2**power for power in range(20, 27))

@@ -16,7 +16,7 @@ import numpy as np
 from hindmost.errors import UsageError
 from hindmost.harness.probes.sampling import QUICK, THOROUGH, Effort, Timed, sample
 from hindmost.harness.probes.section import ProbeResult, ProbeSection, ProbeSetting
-from hindmost.harness.probes.turns import among, nodes_of
+from hindmost.harness.turns import among, nodes_of
 from hindmost.models.adaptive.machine import AllreduceTime, Network
 from hindmost.models.simulation.network import Link
 from hindmost.text import bandwidth, byte_count, seconds

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindmost.harness.probes.section import ProbeResult, ProbeSection, ProbeSetting
-from hindmost.harness.probes.turns import in_turn, sleepy_barrier
+from hindmost.harness.turns import in_turn, sleepy_barrier
 from hindmost.models.adaptive.machine import SystemNoise
 from hindmost.models.compiled import compiled
 from hindmost.text import percent, seconds

@@ -100,7 +100,6 @@ def _open(mode: int) -> ctypes.CDLL:
             f"The recorder cannot be loaded: {error}. "
             "Is MPI's library on the loader's path (LD_LIBRARY_PATH)?"
         ) from error
-    library.hindmost_memory.argtypes = [ctypes.c_void_p, ctypes.c_int64]
     library.hindmost_more_memory.argtypes = [ctypes.c_void_p, ctypes.c_int64]
     library.hindmost_memory_for.argtypes = [ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64]
     library.hindmost_watch.argtypes = [ctypes.c_int] * 7

@@ -25,7 +25,7 @@ enum {
 };
 enum live_extreme { MOST_WORK, LEAST_WAIT, MOST_WAIT, MOST_HALO, LONGEST, EXTREMA };
 
-const int32_t hindmost_live_bins = LIVE_BINS, hindmost_live_columns = LIVE_COLUMNS;
+const int32_t hindmost_live_columns = LIVE_COLUMNS;
 
 struct live_vector {
   double phase_ns[LIVE_PHASES], bins[LIVE_BINS], window_ns, late, spent_ns; /* summed */
@@ -307,7 +307,6 @@ void hindmost_live_finish(int own_totals) {
 void hindmost_live_abandon(void) { live.on = 0; }
 
 double hindmost_live_spent_ns(void) { return live.spent_ns; }
-int64_t hindmost_live_frames(void) { return live.frame; }
 
 void hindmost_live_close(void) {
   if (!live.open) return;

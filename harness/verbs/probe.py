@@ -12,13 +12,12 @@ from typing import Any
 
 from hindmost.errors import HindmostError
 from hindmost.harness import mpi
-from hindmost.harness.adaptive.grind import GRIND
 from hindmost.harness.launch import assigned_rank, check_size, crowding_warnings
 from hindmost.harness.probes.checkpoint import CHECKPOINT
+from hindmost.harness.probes.grind import GRIND
 from hindmost.harness.probes.network import NETWORK
 from hindmost.harness.probes.noise import NOISE
 from hindmost.harness.probes.section import ProbeResult, ProbeSection, ProbeSetting
-from hindmost.harness.probes.turns import nodes_of
 from hindmost.harness.rank_failures import end_alone, on_root, perform_together, reporter
 from hindmost.harness.runfile.machine_file import (
     IDENTITY,
@@ -34,6 +33,7 @@ from hindmost.harness.runfile.provenance import (
     mpi_library,
     scheduler,
 )
+from hindmost.harness.turns import nodes_of
 from hindmost.harness.verbs.doctor import QUIET_LOAD
 from hindmost.models.adaptive.machine import Machine
 from hindmost.output import write_json, write_lines

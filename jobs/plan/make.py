@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
-from hindmost.errors import DataError, UsageError
+from hindmost.errors import UsageError
 from hindmost.jobs.core.machine import MachineProfile
 from hindmost.jobs.core.plan import Allocation, Plan, PlannedRun, Value
 from hindmost.jobs.core.values import fill_word
@@ -38,8 +38,6 @@ def make_plan(study: Study, machine: str | None = None) -> Plan:
     chosen = choose_machine(study, machine)
     runs = order_runs(study, chosen)
     refuse_crowds(chosen, max(run.ranks_per_node for run in runs))
-    if len({run.id for run in runs}) < len(runs):
-        raise DataError(f"{study.file}: [sweep] gives the same configuration twice.")
     placed, allocations = pack(runs, study.pack, study.limits)
     return Plan(
         study=study.name,

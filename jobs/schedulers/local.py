@@ -31,7 +31,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from hindmost.errors import MissingError, UsageError
+from hindmost.errors import MissingError
 from hindmost.files import read_text, user_folder, write_atomically
 from hindmost.jobs.core.durable import is_locked, locked
 from hindmost.jobs.schedulers.calls import CALL_LIMIT_S, call, environment_of_jobs
@@ -40,7 +40,6 @@ from hindmost.jobs.schedulers.scheduler import (
     Job,
     JobState,
     Script,
-    directives,
     fill_template,
 )
 from hindmost.parsing import parse_json
@@ -58,24 +57,7 @@ class Local:
     name = "local"
 
     def render(self, script: Script) -> str:
-        """Return the script: byte for byte the same text for the same allocation.
-
-        Raises
-        ------
-        UsageError
-            The allocation has several nodes, or the machine has directives for a scheduler.
-        """
-        if script.allocation.nodes != 1:
-            raise UsageError(
-                f"Allocation {script.allocation.id} has {script.allocation.nodes} nodes, but "
-                f"machine '{script.machine.name}' is this one node. Raise its cores_per_node, or "
-                "name a machine with a scheduler (slurm, pbs)."
-            )
-        if directives(script, "#"):
-            raise UsageError(
-                f"Machine '{script.machine.name}' has directives but no scheduler to read them. "
-                "Remove them, or name its scheduler (slurm, pbs)."
-            )
+        """Return the script: byte for byte the same text for the same allocation."""
         return fill_template("local.sh", script)
 
     def submit(self, path: Path) -> str:
@@ -87,8 +69,6 @@ class Local:
             The keeper process of the job cannot be started, or the jobs have no folder.
         """
         script = path.absolute()
-        if not script.is_file():
-            raise UsageError(f"There is no script {script}; 'hindmost study submit' writes it.")
         busy = "Another process is submitting a job; try again."
         jobs = state_folder()
         try:

@@ -28,11 +28,10 @@ from hindmost.jobs.schedulers.scheduler import (
     Script,
     directives,
     fill_template,
+    states_by_word,
 )
 from hindmost.statuses import WORK_IS_LEFT
 from hindmost.text import clock, parse_duration
-
-LONGEST_NAME = 230
 
 _ID = re.compile(r"\d+(\[\d*\])?(\.[\w.-]+)?")
 _GONE = ("Unknown Job Id", "Job has finished")
@@ -50,15 +49,9 @@ class Pbs:
         Raises
         ------
         UsageError
-            PBS has no option for a value, or a directive cannot contain it.
+            A directive cannot contain a value.
         """
         machine, allocation = script.machine, script.allocation
-        for what, instead in (("qos", "-q or -l in directives"), ("constraint", "select")):
-            if getattr(machine, what):
-                raise UsageError(
-                    f"Machine '{machine.name}' has {what} = '{getattr(machine, what)}', which PBS "
-                    f"does not know; use {instead}."
-                )
         numbers = {
             "nodes": allocation.nodes,
             "ranks_per_node": allocation.ranks_per_node,
@@ -82,7 +75,7 @@ class Pbs:
         head = directives(
             script,
             "#PBS",
-            f"-N {_job_name(f'{script.study}-{allocation.id}')}",
+            f"-N {re.sub(r'[^A-Za-z0-9+_.-]', '-', f'{script.study}-{allocation.id}')}",
             "-S /bin/bash",
             f"-o {_word(output, 'The folder of the study')}",
             "-j oe",
@@ -199,12 +192,6 @@ def _facts(answer: Answer, id: str) -> dict[str, Any] | None:
     )
 
 
-def _job_name(name: str) -> str:
-    """Return a valid job name: letters, digits and ``+-_.``, beginning with a letter or digit."""
-    allowed = re.sub(r"[^A-Za-z0-9+\-_.]", "-", name)
-    return (allowed if allowed[0].isalnum() else f"h{allowed}")[:LONGEST_NAME]
-
-
 def _word(value: str, what: str) -> str:
     """Return a value as one word of a directive, which qsub splits at white space.
 
@@ -222,54 +209,34 @@ PBS = Pbs()
 """The scheduler ``pbs``."""
 
 
-STATES = {
-    "Q": JobState.PENDING,
-    "W": JobState.PENDING,  # waits for its start time
-    "T": JobState.PENDING,  # moving to another server
-    "H": JobState.STUCK,
-    "M": JobState.PENDING,  # moved: another server runs it, so it must not be submitted again
-    "B": JobState.RUNNING,
-    "R": JobState.RUNNING,
-    "E": JobState.RUNNING,  # ends
-    "S": JobState.RUNNING,
-    "U": JobState.RUNNING,
-    "X": JobState.COMPLETED,
-    "F": JobState.COMPLETED,
-}
+STATES = states_by_word(
+    {
+        # W waits for its start time; T moves to another server; another server runs what is moved
+        # (M), so it must not be submitted again
+        JobState.PENDING: "Q W T M",
+        JobState.STUCK: "H",
+        JobState.RUNNING: "B R E S U",
+        JobState.COMPLETED: "X F",
+    }
+)
 """PBS's states; the exit status refines that of an ended job."""
 
-OWN_STATUS = {
-    -3: JobState.NODE_FAILED,  # failed before its files were staged, to be tried again
-    -4: JobState.NODE_FAILED,  # MoM started anew
-    -5: JobState.NODE_FAILED,
-    -6: JobState.NODE_FAILED,
-    -11: JobState.PREEMPTED,  # to be run again
-    -12: JobState.PREEMPTED,  # checkpointed and killed
-    -18: JobState.PREEMPTED,  # a hook put it back
-    -19: JobState.CANCELLED,  # a hook deleted it
-    -20: JobState.NODE_FAILED,  # mother superior lost
-    -26: JobState.MEMORY,
-    -27: JobState.MEMORY,
-    -28: JobState.TIME_LIMIT,  # of the processors
-    -29: JobState.TIME_LIMIT,
-    -30: JobState.NODE_FAILED,  # nodes did not join
-    -31: JobState.MEMORY,
-    -32: JobState.NODE_FAILED,
-}
+OWN_STATUS = states_by_word(
+    {
+        # -3 before files were staged, -4, -5 and -6 MoM started anew, -20 mother superior lost,
+        # -30 nodes did not join
+        JobState.NODE_FAILED: "-3 -4 -5 -6 -20 -30 -32",
+        # -11 to be run again, -12 checkpointed and killed, -18 a hook put it back
+        JobState.PREEMPTED: "-11 -12 -18",
+        JobState.CANCELLED: "-19",  # a hook deleted it
+        JobState.MEMORY: "-26 -27 -31",
+        JobState.TIME_LIMIT: "-28 -29",  # -28 of the processors
+    }
+)
 """Negative exit statuses of PBS itself; those not listed are failures."""
 
-KILLED = re.compile(r"job killed: (\w+) .*exceeded limit")
-"""MoM's comment on a job that exceeded its request."""
-OVERDRAWN = {
-    "mem": JobState.MEMORY,
-    "vmem": JobState.MEMORY,
-    "pmem": JobState.MEMORY,
-    "pvmem": JobState.MEMORY,
-    "walltime": JobState.TIME_LIMIT,
-    "cput": JobState.TIME_LIMIT,
-    "pcput": JobState.TIME_LIMIT,
-}
-
+KILLED = re.compile(r"job killed: (?:(p?v?mem)|walltime|p?cput) .*exceeded limit")
+"""MoM's comment on a job that exceeded its request, of memory or of time."""
 DELETED_SUBSTATE = 91
 """A job that qdel ended, or that never ran; 92 means it ended by itself, 93 a failure."""
 
@@ -315,10 +282,10 @@ def _end(told: dict[str, Any], comment: str) -> JobState:
             return JobState.DEPENDENCY
         return JobState.CANCELLED if deleted else JobState.UNKNOWN
     if status < 0:
-        return OWN_STATUS.get(status, JobState.FAILED)
+        return OWN_STATUS.get(str(status), JobState.FAILED)
     killed = KILLED.search(comment)
-    if killed is not None and killed[1] in OVERDRAWN:
-        return OVERDRAWN[killed[1]]
+    if killed is not None:
+        return JobState.MEMORY if killed[1] else JobState.TIME_LIMIT
     # The end of the walltime and qdel both come as TERM, then KILL.
     if "exceeded resource walltime" in comment.lower() or (status and _time_is_up(told)):
         return JobState.TIME_LIMIT

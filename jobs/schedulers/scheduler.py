@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from importlib.resources import files
@@ -105,6 +105,11 @@ class Scheduler(Protocol):
 
     def left_s(self, id: str) -> float | None:
         """Return the seconds until the end of a running job; None if unknown."""
+
+
+def states_by_word(words: Mapping[JobState, str]) -> dict[str, JobState]:
+    """Return the state that each of a scheduler's words means."""
+    return {word: state for state, several in words.items() for word in several.split()}
 
 
 def directives(script: Script, prefix: str, *own: str) -> str:

@@ -28,12 +28,10 @@ from hindmost.jobs.schedulers.scheduler import (
     Script,
     directives,
     fill_template,
+    states_by_word,
 )
 from hindmost.statuses import WORK_IS_LEFT
 from hindmost.text import clock
-
-LONGEST_WARNING_S = 65535
-"""The maximum for ``--signal``."""
 
 _SQUEUE_FIELDS = ("JobID", "State", "Reason", "exit_code", "NodeList")
 _SACCT_FIELDS = ("JobIDRaw", "State", "Reason", "ExitCode", "NodeList", "Eligible")
@@ -55,7 +53,7 @@ class Slurm:
         machine, allocation = script.machine, script.allocation
         # Slurm reads quotes in directives as a shell does, and a percent sign as a placeholder.
         place = str(script.folder / OUTPUT / allocation.id).replace("%", "%%") + "-%j.out"
-        warning_s = min(max(1, math.ceil(allocation.stop_before_s)), LONGEST_WARNING_S)
+        warning_s = max(1, math.ceil(allocation.stop_before_s))
 
         def option(name: str, value: str) -> str:
             return f"--{name}={shlex.quote(value)}" if value else ""
@@ -207,37 +205,22 @@ SLURM = Slurm()
 """The scheduler ``slurm``."""
 
 
-STATES = {
-    "PENDING": JobState.PENDING,
-    "CONFIGURING": JobState.PENDING,
-    "REQUEUED": JobState.PENDING,
-    "REQUEUE_FED": JobState.PENDING,
-    "REQUEUE_HOLD": JobState.STUCK,
-    "RESV_DEL_HOLD": JobState.STUCK,
-    "SPECIAL_EXIT": JobState.STUCK,
-    "POWER_UP_NODE": JobState.PENDING,
-    "REVOKED": JobState.PENDING,  # another cluster of the federation runs it
-    "RUNNING": JobState.RUNNING,
-    "COMPLETING": JobState.RUNNING,
-    "EXPEDITING": JobState.RUNNING,
-    "RESIZING": JobState.RUNNING,
-    "SIGNALING": JobState.RUNNING,
-    "STAGE_OUT": JobState.RUNNING,
-    "STOPPED": JobState.RUNNING,
-    "SUSPENDED": JobState.RUNNING,
-    "UPDATE_DB": JobState.RUNNING,
-    "COMPLETED": JobState.COMPLETED,
-    "FAILED": JobState.FAILED,
-    "TIMEOUT": JobState.TIME_LIMIT,
-    "DEADLINE": JobState.TIME_LIMIT,
-    "OUT_OF_MEMORY": JobState.MEMORY,
-    "NODE_FAIL": JobState.NODE_FAILED,
-    "BOOT_FAIL": JobState.NODE_FAILED,
-    "LAUNCH_FAILED": JobState.NODE_FAILED,
-    "RECONFIG_FAIL": JobState.NODE_FAILED,
-    "PREEMPTED": JobState.PREEMPTED,
-    "CANCELLED": JobState.CANCELLED,
-}
+STATES = states_by_word(
+    {
+        # of REVOKED another cluster of the federation runs it
+        JobState.PENDING: "PENDING CONFIGURING REQUEUED REQUEUE_FED POWER_UP_NODE REVOKED",
+        JobState.STUCK: "REQUEUE_HOLD RESV_DEL_HOLD SPECIAL_EXIT",
+        JobState.RUNNING: "RUNNING COMPLETING EXPEDITING RESIZING SIGNALING STAGE_OUT STOPPED "
+        "SUSPENDED UPDATE_DB",
+        JobState.COMPLETED: "COMPLETED",
+        JobState.FAILED: "FAILED",
+        JobState.TIME_LIMIT: "TIMEOUT DEADLINE",
+        JobState.MEMORY: "OUT_OF_MEMORY",
+        JobState.NODE_FAILED: "NODE_FAIL BOOT_FAIL LAUNCH_FAILED RECONFIG_FAIL",
+        JobState.PREEMPTED: "PREEMPTED",
+        JobState.CANCELLED: "CANCELLED",
+    }
+)
 """Slurm's states up to version 24.11; all others are UNKNOWN."""
 
 STUCK_REASONS = re.compile(

@@ -95,11 +95,14 @@ def complete(name: str, there: dict[str, Any]) -> MachineProfile:
         there.setdefault("cores_per_node", cores_here())
         if (nodes := there.setdefault("nodes", 1)) != 1:
             raise RecordError("a machine without a scheduler has one node", "nodes", found=nodes)
+        if there.get("directives"):
+            why = "without a scheduler (slurm, pbs) nobody reads them"
+            raise RecordError(why, "directives", found=there["directives"])
     elif "cores_per_node" not in there:
         raise RecordError("give the number of cores per node that ranks may use", "cores_per_node")
-    if there["launcher"] == "template" and not there.get("launch_template"):
+    if there["launcher"] == "template" and "{ranks}" not in str(there.get("launch_template")):
         raise RecordError(
-            'give the words that start ranks, as in ["aprun", "-n", "{ranks}", "-N", '
+            'give the words that start so many {ranks}, as in ["aprun", "-n", "{ranks}", "-N", '
             '"{ranks_per_node}"]',
             "launch_template",
             found=there.get("launch_template", ABSENT),

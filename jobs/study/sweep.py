@@ -21,7 +21,6 @@ from hindmost.errors import DataError, UsageError
 from hindmost.jobs.core.plan import Value
 from hindmost.jobs.core.values import plain
 from hindmost.jobs.study.study import Axis, Condition, Study
-from hindmost.parsing import shown
 from hindmost.records import KeyPath, RecordError
 from hindmost.text import choose, either
 
@@ -210,11 +209,10 @@ def replace_axis(axes: tuple[Axis, ...], text: str) -> tuple[Axis, ...]:
         raise UsageError(f"--set {text}: write NAME=VALUE or NAME=VALUE,VALUE,...")
     if name not in (names := [each for axis in axes for each in axis.names]):
         raise UsageError(f"--set {text}: the sweep does not set '{name}': {choose(names, name)}.")
-    values = list(dict.fromkeys(read_word(word) for word in words))
-    if name in ("ranks", "ranks_per_node") and not all(
-        isinstance(value, int) and value >= 1 for value in values
-    ):
-        raise UsageError(f"--set {text}: {name} must be a whole number of at least 1.")
+    try:
+        values = list(dict.fromkeys(check_value(name, read_word(word), ()) for word in words))
+    except RecordError as error:
+        raise UsageError(f"--set {text}: {error.why}.") from None
     new = Axis(name=name, settings=tuple({name: value} for value in values))
     found: list[Axis] = []
     for axis in axes:
@@ -235,6 +233,4 @@ def read_word(word: str) -> Value:
         value = tomllib.loads(f"x = {word}")["x"]
     except tomllib.TOMLDecodeError:
         return word
-    if isinstance(value, float) and not math.isfinite(value):
-        raise UsageError(f"--set: {shown(value)} is not finite.")
-    return plain(value) if isinstance(value, str | int | float | bool) else word
+    return value if isinstance(value, str | int | float | bool) else word

@@ -22,7 +22,6 @@ from hindmost.models.adaptive.machine import Machine
 
 def young_s(checkpoint_s: float, mtbf_s: float) -> float:
     """Return tau = sqrt(2 delta M): the paper's equation (1)."""
-    check(checkpoint_s, mtbf_s)
     return math.sqrt(2.0 * checkpoint_s * mtbf_s)
 
 
@@ -32,7 +31,6 @@ def optimum_s(checkpoint_s: float, mtbf_s: float) -> float:
     It solves exp((tau + delta) / M) (1 - tau / M) = 1. Newton's method is used because this runs in
     every cycle.
     """
-    check(checkpoint_s, mtbf_s)
     delta = checkpoint_s / mtbf_s
     if delta == 0.0:
         return 0.0
@@ -44,16 +42,6 @@ def optimum_s(checkpoint_s: float, mtbf_s: float) -> float:
         if abs(step) <= 1e-15:
             break
     return mtbf_s * (1.0 - y)
-
-
-def check(checkpoint_s: float, mtbf_s: float) -> None:
-    """Refuse invalid times."""
-    if not (math.isfinite(mtbf_s) and mtbf_s > 0.0):
-        raise UsageError(f"A mean time between failures of {mtbf_s:g} s; it must be above 0.")
-    if not (math.isfinite(checkpoint_s) and checkpoint_s >= 0.0):
-        raise UsageError(
-            f"A checkpoint of {checkpoint_s:g} s; it must take a finite time, at least 0."
-        )
 
 
 def due(since_s: float, next_s: float, tau_s: float, *, down: bool = False) -> bool:

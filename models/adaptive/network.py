@@ -7,7 +7,6 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hindmost.errors import DataError
 from hindmost.models.simulation.network import Link, Piece
 
 MOST_PIECES = 4
@@ -26,20 +25,12 @@ def fit_link(bytes: ArrayLike, seconds: ArrayLike) -> Link:
     Parameters
     ----------
     bytes : array, shape (message,)
+        Of three sizes or more.
     seconds : array, shape (message,), seconds
-        Time of a message in one direction.
-
-    Raises
-    ------
-    DataError
-        Shapes that differ, fewer than three sizes, or times that are not positive.
+        Time of a message in one direction, above 0.
     """
     sizes, times = medians(bytes, seconds)
     n = sizes.size
-    if n < FEWEST_SIZES:
-        raise DataError(
-            f"A link was measured at {n} message sizes; at least {FEWEST_SIZES} are needed."
-        )
     # Cost of one piece for sizes first to last - 1; then the best partition into 1, 2, ... pieces.
     cost = np.full((n, n + 1), np.inf)
     for first in range(n):
@@ -65,13 +56,6 @@ def medians(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the distinct sizes in ascending order, and the median time of each."""
     sizes, times = np.asarray(bytes, float), np.asarray(seconds, float)
-    if sizes.shape != times.shape or sizes.ndim != 1:
-        raise DataError(
-            f"Sizes and times of messages have shapes {sizes.shape} and {times.shape}; they must "
-            "be one-dimensional and equally long."
-        )
-    if not (np.isfinite(times).all() and (times > 0).all() and (sizes >= 0).all()):
-        raise DataError("Times of messages must be finite and positive, and sizes at least 0.")
     distinct = np.unique(sizes)
     return distinct, np.array([np.median(times[sizes == size]) for size in distinct])
 

@@ -247,18 +247,16 @@ def allreduce_s(machine: Machine, ranks: int) -> float:
     network = machine.network
     if network is None or ranks < 2:
         return 0.0
-    by_ranks: dict[int, list[tuple[float, float]]] = defaultdict(list)
-    for point in network.allreduce:
-        by_ranks[point.ranks].append((float(point.bytes), point.seconds))
+    by_ranks = {each.ranks: each.seconds for each in network.allreduce if each.bytes == 8}
     measured = sorted(by_ranks)
-    times = [np.interp(8.0, *np.array(sorted(by_ranks[each])).T) for each in measured]
+    times = [by_ranks[each] for each in measured]
     across = ranks > machine.ranks_per_node
     message_s = link_between(network, across=across, both_ways=False).time_s(8.0)
     trees = 2 * math.ceil(math.log2(ranks))
     if not measured or ranks < measured[0]:
         return trees * message_s
     if ranks >= measured[-1]:
-        return float(times[-1]) + (trees - 2 * math.ceil(math.log2(measured[-1]))) * message_s
+        return times[-1] + (trees - 2 * math.ceil(math.log2(measured[-1]))) * message_s
     return float(np.interp(math.log(ranks), np.log(measured), times))
 
 

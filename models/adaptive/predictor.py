@@ -77,12 +77,9 @@ class Predictor:
     ) -> None:
         if not 0.0 < level < 1.0:
             raise UsageError(f"An interval at the level {level:g}; it must lie between 0 and 1.")
-        if mtbf_s is not None and not mtbf_s > 0.0:
-            raise UsageError(f"A mean time between failures of {mtbf_s:g} s; it must be above 0.")
-        if time_limit_s is not None and not 0.0 < time_limit_s < math.inf:
-            raise UsageError(
-                f"A time limit of {time_limit_s:g} s; it must be a finite time above 0."
-            )
+        for what, given_s in (("time limit", time_limit_s), ("mean time between failures", mtbf_s)):
+            if given_s is not None and not 0.0 < given_s < math.inf:
+                raise UsageError(f"A {what} of {given_s:g} s; it must be a finite time above 0.")
         self.names = methods or ("shape-level",)
         self._predictors = [make(name, model) for name in self.names]
         self.decides = "shape-level" if "shape-level" in self.names else self.names[0]

@@ -67,8 +67,6 @@ class Online(CyclePredictor):
     """
 
     def __init__(self, window: int | None = None) -> None:
-        if window is not None and window < 1:
-            raise UsageError(f"A window of {window} cycles; it must be at least 1, or all.")
         self.name = f"online-{'all' if window is None else window}"
         self.window = window
         self._past: deque[tuple[float, float]] = deque(maxlen=window)

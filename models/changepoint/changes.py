@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from hindmost.models.significance import p_words
 from hindmost.text import percent, signed_percent
 
-Labels = Sequence[Any]
 OF_TIMES, OF_OTHERS = ("slower", "faster"), ("larger", "smaller")
 WITHIN = 2
 """Observations by which a change may move from one pass to the next and still be the same."""

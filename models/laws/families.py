@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from scipy import optimize, stats
 
 from hindmost.errors import DataError
 from hindmost.models.laws.law import (
+    Candidate,
     Law,
     fit_johnsonsu,
     fit_nct,
@@ -49,25 +49,6 @@ SHOWN = 0.995
 all other values into one bin."""
 EVALUATIONS = 600
 """Of the likelihood of a family."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
-    """A fitted law and its scores.
-
-    Attributes
-    ----------
-    law : Law
-    squared_error : float
-        Mean over the bins of a histogram of the squared difference between its density and the
-        law's, times the square of the interquartile range.
-    log_likelihood : float
-        Mean of the logarithm of the density, in nats per value.
-    """
-
-    law: Law
-    squared_error: float
-    log_likelihood: float
 
 
 def fit_families(sample: NDArray[np.float64] | Sample) -> tuple[Candidate, ...]:

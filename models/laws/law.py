@@ -169,6 +169,27 @@ def log_likelihood(law: Law, values: NDArray[np.float64] | Sample) -> float:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A fitted law and its scores.
+
+    Attributes
+    ----------
+    law : Law
+    squared_error : float
+        Mean over the bins of a histogram of the squared difference between its density and the
+        law's, times the square of the interquartile range.
+    log_likelihood : float
+        Mean of the logarithm of the density, in nats per value.
+    """
+
+    law: Law
+    squared_error: float
+    log_likelihood: float
+
+    JSON = "**law squared_error log_likelihood"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Spread:
     """Median and interquartile range of a sample.
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from hindmost.errors import DataError
+from hindmost.models.laws.law import Candidate
 from hindmost.models.noise.digest import Digest
 from hindmost.models.noise.maxplus import fit_both
 from hindmost.models.noise.moments import fit_bertsimas, fit_cramer, fit_mean_work
@@ -20,9 +20,6 @@ from hindmost.models.noise.times import SolveTimes
 from hindmost.models.noise.uniform import fit_nonstationary, fit_redrawn_uniform
 from hindmost.models.results import FittedModel
 from hindmost.registry import Registry
-
-if TYPE_CHECKING:
-    from hindmost.models.laws.families import Candidate
 
 Fit = Callable[[SolveTimes, Digest], FittedModel]
 

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from hindmost.errors import DataError
-from hindmost.models.laws.law import MEAN_TOLERANCE, STARTS, Law, fit_johnsonsu, fit_nct, law_of
+from hindmost.models.laws.law import (
+    MEAN_TOLERANCE,
+    STARTS,
+    Candidate,
+    Law,
+    fit_johnsonsu,
+    fit_nct,
+    law_of,
+)
 from hindmost.models.laws.maximum import maximum_moments
 from hindmost.models.laws.sample import Sample
 from hindmost.models.noise.digest import Digest
@@ -18,9 +26,6 @@ from hindmost.models.noise.times import SolveTimes
 from hindmost.models.results import ModelKind, Prediction
 from hindmost.output import plain
 from hindmost.text import seconds
-
-if TYPE_CHECKING:
-    from hindmost.models.laws.families import Candidate
 
 TITLES = {"johnsonsu": "Johnson SU", "nct": "non-central t"}
 STEP = 1e-4

@@ -2,7 +2,7 @@
 
 Efficiencies cover the bodies (iterations), without restarts, lead-in and lead-out. The run time T
 is summed over restart cycles, each from the start of the first rank to the end of the last. Parts
-are windows of bodies, and nodes. A window lasts as long as the last rank advances in it, on the
+are windows of bodies. A window lasts as long as the last rank advances in it, on the
 clock and on the ideal network.
 
 On an ideal network messages and reductions cost nothing: the recursion of
@@ -69,14 +69,10 @@ class RunParts:
     whole : Efficiencies
         Of all bodies and ranks.
     windows : tuple of Window
-    nodes : dict of str to Efficiencies
-        Of the ranks on a node, relative to the run's time. The mean of their parallel efficiencies,
-        weighted by ranks, is that of the run.
     """
 
     whole: Efficiencies
     windows: tuple[Window, ...]
-    nodes: dict[str, Efficiencies]
 
 
 class EfficiencyTally:
@@ -86,7 +82,7 @@ class EfficiencyTally:
     ----------
     position : int array, shape (iteration,)
         Place in the restart cycle.
-    nodes : list of str, one a rank
+    ranks : int
     edge_source, edge_target : int array, shape (edge,)
         The target waits for the source's halo.
     with_events : bool
@@ -100,7 +96,7 @@ class EfficiencyTally:
     def __init__(
         self,
         position: NDArray[np.int32],
-        nodes: list[str],
+        ranks: int,
         edge_source: NDArray[np.int32],
         edge_target: NDArray[np.int32],
         *,
@@ -108,8 +104,6 @@ class EfficiencyTally:
         exchanges_meet: bool = False,
         windows: int = 1,
     ) -> None:
-        ranks = len(nodes)
-        self._nodes = np.array(nodes)
         self._borders = window_borders(position, windows)
         self._begins = position == 0
         self._begins[0] = True
@@ -175,10 +169,6 @@ class EfficiencyTally:
                 )
                 for at in range(self._borders.size - 1)
             ),
-            nodes={
-                name: Efficiencies.of_ranks(local[self._nodes == name], run_time_s, ideal_s)
-                for name in dict.fromkeys(self._nodes.tolist())
-            },
         )
 
     def _of_window(self, at: int) -> Efficiencies:

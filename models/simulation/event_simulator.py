@@ -362,8 +362,9 @@ def walk_events(
             place = body * (events + 1) + event
             cost, released_at = latency[event, what], place
             alone = what in (POST, SEND)
-            # t_p + w_p: every rank works up to the event; ``latest`` is the one that comes last.
-            last, latest = -np.inf, 0
+            # t_p + w_p: every rank works up to the event; ``latest`` is the one that comes last, in
+            # a simulation not before the begin, where events cost less than nothing.
+            last, latest = -np.inf if recorded else 0.0, 0
             for rank in range(ranks):
                 if recorded:
                     clock[rank] = gone[body, event, rank] if alone else come[body, event, rank]

@@ -25,6 +25,7 @@ from hindmost.errors import DataError
 from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.writer import write_whole
 from hindmost.records import to_document
+from hindmost.text import unbroken
 
 LATENCY_S = 3e-6
 """What a body of `run_values` takes beside the most work of any rank."""
@@ -74,7 +75,6 @@ def test_a_run_of_known_times(
     assert run["outside_s"] == pytest.approx(2 * 10e-6 + 3 * 20e-6, rel=1e-4)
     assert [window["bodies"] for window in run["windows"]] == [[at, at + 1] for at in range(40)]
     assert run["windows"][7]["ideal_s"] == pytest.approx(work[7].max(), rel=1e-6)
-    assert [node["node"] for node in run["nodes"]] == ["node-0"]
     assert run["not_split"] is None
     assert "% of the solve time lies outside the iterations" in run["text"]
 
@@ -133,19 +133,6 @@ def test_show_tells_what_is_known_in_no_time(
     assert line() == split
 
 
-def test_nodes_share_the_efficiency_of_the_run(
-    tmp_path: Path, header: Header, values: dict[str, object], capsys: pytest.CaptureFixture[str]
-) -> None:
-    file = write_whole(tmp_path, header, values | {"host": ["a", "a", "b"]})
-    of = efficiencies_of(hindmost.open(file))
-    assert {name: each.ranks for name, each in of.nodes.items()} == {"a": 2, "b": 1}
-    mean = (2 * of.nodes["a"].parallel + of.nodes["b"].parallel) / RANKS
-    assert mean == pytest.approx(of.whole.parallel)
-    assert main(["show", "--efficiency", str(file)]) == 0
-    printed = capsys.readouterr().out
-    assert re.search(r"^a \(2\) +\d", printed, re.MULTILINE)
-
-
 def test_an_adaptive_run_is_not_split_and_says_so(
     tmp_path: Path, header: Header, values: dict[str, object], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -195,10 +182,9 @@ def test_the_page_has_tables_that_are_read_without_colour(tmp_path: Path, header
     assert re.search(r'class="grade poor">3\d\.\d\xa0%<span class="mark">!</span>', html)
     assert not scaling_parts(efficiencies_over_ranks(runs[:1]))
     alone, of = map(efficiencies_of, runs)
-    of = replace(of, nodes={"<b>": of.whole, "c": alone.whole})
-    html = "".join(part_html(part) for part in run_parts([of], of))
-    assert "&lt;b&gt; (3)" in html
-    assert "Ranks of each node, relative to the run time" in html
+    html = "".join(part_html(part) for part in run_parts([alone, of], of))
+    assert [html.count(f"{each.run.path.name}</td>") for each in (alone, of)] == [1, 1]
+    assert unbroken(of.explain()) in html
 
 
 @pytest.mark.parametrize(

@@ -191,8 +191,7 @@ def study(folder: Path) -> Specimen:
     )
     made = StudyFolder.create(folder / "study", plan_of([["true"]] * 4, allocations=2), STUDY)
     made.add_job("a0", "12", "local")
-    made.forgive("run-1", 1)
-    for number, cause in enumerate((Cause.DONE, Cause.FAILED, Cause.CRASHED)):
+    for number, cause in enumerate((Cause.DONE, Cause.FAILED, Cause.CRASHED, Cause.FORGIVEN)):
         made.run(f"run-{number}").mkdir()
         outcome = RunOutcome(
             run=f"run-{number}",

@@ -30,8 +30,7 @@ from hindmost.errors import (
     NotARunFileError,
     UnknownSchemaError,
 )
-from hindmost.harness.runfile import all_ranks, checksum
-from hindmost.harness.runfile.all_ranks import blocks_of, columns_of
+from hindmost.harness.runfile import checksum
 from hindmost.harness.runfile.bodies import EARLIER_PHASES, NOT_WORK, PHASES
 from hindmost.harness.runfile.checksum import TRAILER_LENGTH, append_checksum
 from hindmost.harness.runfile.contents import Header
@@ -395,19 +394,3 @@ def test_a_change_is_noticed_while_the_file_is_open(run_file: Path) -> None:
             file.write(b"more")
         with pytest.raises(DamagedFileError, match="has changed since it was verified"):
             run.variable("start")
-
-
-def test_columns_are_those_of_the_whole(
-    tmp_path: Path, header: Header, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run = open_run(
-        write_whole(tmp_path, header, run_values(iterations=40, ranks=3, restart=10, seed=1))
-    )
-    places, rows = np.array([2, 0]), slice(3, 17)
-    for few in (1, 64):  # columns one by one, and out of whole rows
-        monkeypatch.setattr(all_ranks, "FEW_OF", few)
-        assert sum(each.stop - each.start for each in blocks_of(run, 2)) == run.bodies
-        for name in ("duration", "phase_duration"):
-            np.testing.assert_array_equal(
-                columns_of(run, name, places, rows), run.variable(name)[rows][:, places]
-            )

@@ -51,18 +51,14 @@ def record(*causes: Cause) -> RunRecord:
         ((C.FAILED,), Completion.GIVEN_UP),
         ((C.RUN_LIMIT,), Completion.GIVEN_UP),
         ((C.STOPPED, C.MEMORY), Completion.GIVEN_UP),
+        ((C.FORGIVEN,) * 4, Completion.LEFT),
+        ((C.FORGIVEN, C.FAILED), Completion.GIVEN_UP),
     ],
 )
 def test_a_run_is_done_again_or_not_by_its_causes(
     causes: tuple[Cause, ...], expected: Completion
 ) -> None:
     assert completion_of(record(*causes), max_retries=2) is expected
-
-
-def test_what_is_forgiven_does_not_count() -> None:
-    failed = record(C.CRASHED, C.FAILED)
-    assert completion_of(failed, max_retries=0, forgiven=2) is Completion.LEFT
-    assert completion_of(failed, max_retries=0, forgiven=1) is Completion.GIVEN_UP
 
 
 def test_outcomes_are_read_as_they_were_written(tmp_path: Path) -> None:

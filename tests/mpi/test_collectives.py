@@ -47,9 +47,9 @@ HELD_UP_S = 0.3
 DELAYED = f"""
 import time
 from unittest.mock import patch
-from hindmost.harness.collectives import block
+from hindmost.harness.collectives import experiment
 from hindmost.harness.collectives.alignment import Alignment
-patch.object(block, "TRIES", 1000).start()  # a crowded machine holds ranks up as well
+patch.object(experiment, "TRIES", 1000).start()  # a crowded machine holds ranks up as well
 real, count = getattr(Alignment, WHERE), [0]
 def delayed(self, *arguments):
     count[0] += 1
@@ -78,8 +78,8 @@ def commands(folder: Path) -> Commands:
 
 def test_every_collective_gives_what_it_should(launched: Launched) -> None:
     first, second = json.loads((launched[0] / "results.json").read_text())
-    # Rank r sends r + (place mod 1021); place 1999 has 978.
-    ramp, total = [0.0, 1.0, 978.0], [1.0, 3.0, 1957.0]
+    # Rank r sends r in every place.
+    ramp, total = [0.0] * 3, [1.0] * 3
 
     def shifted(by: float) -> list[float]:
         return [each + by for each in ramp]

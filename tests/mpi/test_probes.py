@@ -26,7 +26,7 @@ def messages(stderr: str) -> list[str]:
 SHORT = """
 import sys
 from hindmost.cli import main
-from hindmost.harness.adaptive import grind
+from hindmost.harness.probes import grind
 grind.CELL_STEPS, grind.QUICK_CELLS = 15_000, (1400, 3000)
 sys.exit(main(["probe", "all", "--quick", "--out", "machine.json"]))
 """
@@ -129,7 +129,7 @@ COLD_CACHE = """
 import json, sys
 from hindmost.harness import mpi
 from hindmost.harness.probes import clock_loops, noise
-from hindmost.harness.probes.turns import in_turn
+from hindmost.harness.turns import in_turn
 from hindmost.models.compiled import compiled
 communicator = mpi.start()
 before = json.dumps(sorted({"petsc4py"} & set(sys.modules)))
@@ -162,7 +162,7 @@ NODES = """
 import json, time
 from hindmost.harness import mpi
 from hindmost.harness.probes import network
-from hindmost.harness.probes.turns import among
+from hindmost.harness.turns import among
 from hindmost.harness.probes.sampling import Effort
 communicator = mpi.start()
 network.nodes_of = lambda communicator: [0, 0, 2]  # two nodes of which one is made up

@@ -16,12 +16,6 @@ def source(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return importlib.import_module("source")
 
 
-@pytest.fixture
-def system(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    monkeypatch.syspath_prepend(str(ROOT / "setup"))
-    return importlib.import_module("system")
-
-
 def test_only_the_examples_of_petsc_stay(
     source: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -37,39 +31,3 @@ def test_only_the_examples_of_petsc_stay(
     assert sorted(kept) == [
         tmp_path / "petsc-examples" / "src" / path for path in sorted(source.EXAMPLES)
     ]
-
-
-@pytest.mark.parametrize(
-    ("stack", "rights", "wanted"),
-    [
-        (
-            "system",
-            True,
-            [
-                "gfortran",
-                "chromium",
-                "cmake",
-                "libsimgrid-dev",
-            ],
-        ),
-        ("system", False, []),
-        ("source", True, []),
-    ],
-)
-def test_what_tests_start(
-    system: ModuleType,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    stack: str,
-    rights: bool,
-    wanted: list[str],
-) -> None:
-    installed: list[str] = []
-    monkeypatch.setattr(system, "missing", lambda packages: list(packages))
-    monkeypatch.setattr(system, "may_install", lambda: rights)
-    monkeypatch.setattr(
-        system, "install_packages", lambda _, packages, **__: installed.extend(packages)
-    )
-    system.prepare_tests(SimpleNamespace(stack=stack))
-    assert installed == wanted
-    assert ("are skipped without; to have it: " in capsys.readouterr().out) is (not rights)

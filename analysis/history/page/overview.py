@@ -63,12 +63,15 @@ def history_sentences(study: HistoryStudy) -> list[str]:
 
 
 def worst_change(study: HistoryStudy) -> str:
-    """Say what changed most for the worse in the last days, and since when; empty if nothing."""
-    failing = [
-        finding
-        for group in group_changes(study)
-        for finding in group.findings
-        if finding.badge == FAIL and finding.judged.verdict_on(finding.change) == FAIL
+    """Say what changed or drifted most for the worse, and since when; empty if nothing did.
+
+    A change counts if it is confirmed, and drifts if there is none.
+    """
+    found = [each for group in group_changes(study) for each in group.findings]
+    failing = [each for each in found if each.judged.verdict_on(each.change) == FAIL] or [
+        each
+        for each in found
+        if isinstance(each.change, Trend) and each.judged.is_open(each.change)
     ]
     if not failing:
         return ""
@@ -80,10 +83,13 @@ def worst_change(study: HistoryStudy) -> str:
         ),
     )
     change, unit = worst.change, worst.judged.series.unit
+    drift = isinstance(change, Trend)
+    since = f"in a drift since {worst.dates[0]}" if drift else f"since {worst.date}"
     return (
         f"{named(worst.judged.series.name)} is {percent(abs(change.effect))} "
         f"{'slower' if timed else 'worse'} "
-        f"({quantity(change.before, unit)} -> {quantity(change.after, unit)}) since {worst.date}."
+        f"({quantity(change.before, unit)} -> {quantity(change.after, unit)}) "
+        f"{since}."
     )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hindmost.analysis.runs.cache import cached, is_cached
 from hindmost.analysis.runs.efficiency.withheld import why_withheld
@@ -13,7 +12,7 @@ from hindmost.analysis.runs.finding import Finding
 from hindmost.analysis.runs.model_input import MOST_IN_MEMORY
 from hindmost.analysis.runs.tallies import Block, Wanted, exchanges_meet_in, tallied
 from hindmost.errors import DataError
-from hindmost.harness.runfile.all_ranks import hosts_of_all, profiles_of, total_of
+from hindmost.harness.runfile.all_ranks import profiles_of, total_of
 from hindmost.harness.runfile.bodies import IN_MPI, INJECTED, sum_of_phases
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.events import EventKind
@@ -29,16 +28,6 @@ WINDOWS = 40
 """Default number of windows."""
 NOT_SPLIT = "serialisation and transfer cannot be separated"
 OF_PROFILES = "profiles of all ranks were kept, but the events of only some (run --keep)"
-
-
-@dataclass(frozen=True, slots=True)
-class ShownNode:
-    """The efficiencies of the ranks of a node."""
-
-    node: str
-    of: Efficiencies
-
-    JSON = "node **of"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +59,7 @@ class RunEfficiencies(KeptParts):
     JSON = (
         "file=run.path workload=run.header.workload solver=run.header.solver "
         "ranks=run.header.ranks bodies=run.bodies solve_time_s=run.solve_time_s outside_s "
-        "not_split? text=explain withheld? whole=shown windows=shown_windows nodes=shown_nodes "
+        "not_split? text=explain withheld? whole=shown windows=shown_windows "
         "computation=shown_computation findings"
     )
 
@@ -128,11 +117,6 @@ class RunEfficiencies(KeptParts):
     def shown_windows(self) -> tuple[Window, ...]:
         """Those of its windows."""
         return () if self.withheld else self.windows
-
-    @property
-    def shown_nodes(self) -> list[ShownNode]:
-        """Those of its nodes."""
-        return [ShownNode(*each) for each in self.nodes.items() if not self.withheld]
 
     @property
     def shown_computation(self) -> Computation | None:
@@ -222,7 +206,7 @@ class RunTally:
         self._run = run
         self._tally = EfficiencyTally(
             run.position,
-            run.hosts,
+            run.columns,
             edges.source,
             edges.target,
             with_events=with_events,
@@ -241,7 +225,6 @@ class RunTally:
             run=self._run,
             whole=parts.whole,
             windows=parts.windows,
-            nodes=parts.nodes,
             computation=computation_of(self._run, self._tally.local_s),
         )
 
@@ -258,16 +241,10 @@ def of_profiles(run: Run) -> RunEfficiencies:
     own = [at for at, name in enumerate(run.phases) if name not in IN_MPI]
     local = phases[:, own].sum(axis=1)
     run_time_s = float(run.variable("interval_run_time").sum())
-    hosts = np.array(hosts_of_all(run))
-
-    def of(ranks: NDArray[np.bool_]) -> Efficiencies:
-        return Efficiencies.of_ranks(local[ranks], run_time_s, None)
-
     return RunEfficiencies(
         run=run,
-        whole=of(np.ones(local.size, np.bool_)),
+        whole=Efficiencies.of_ranks(local, run_time_s, None),
         windows=(),
-        nodes={str(node): of(hosts == node) for node in dict.fromkeys(hosts.tolist())},
         computation=computation_of(run, float(local.sum())),
     )
 

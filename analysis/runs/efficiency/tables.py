@@ -10,8 +10,7 @@ from hindmost.analysis.runs.efficiency.of_run import RunEfficiencies
 from hindmost.analysis.runs.efficiency.scaling import KernelEfficiencies
 from hindmost.analysis.runs.finding import OF_RANKS, Finding, caution_parts
 from hindmost.analysis.show.page import Heading, Paragraph, Part
-from hindmost.analysis.show.table import MOST_LISTED, RIGHT, Column, Graded, Table
-from hindmost.models.ranks.efficiencies import Efficiencies
+from hindmost.analysis.show.table import RIGHT, Column, Graded, Table
 from hindmost.text import percent, seconds
 
 GOOD, FAIR = 0.9, 0.8
@@ -114,35 +113,23 @@ def times_of(kernel: KernelEfficiencies) -> list[str]:
     return [f"{seconds(column.of.whole.run_time_s)} " for column in kernel.columns]
 
 
-def parts_table(
-    head: str, parts: Iterable[tuple[str, float, Efficiencies | None]], *title: str
-) -> Table:
-    """Make the table of runs, or of the parts of one: windows or nodes.
-
-    Parameters
-    ----------
-    parts : iterable of (str, float, Efficiencies or None)
-        Name, run time in seconds, and efficiencies; None where they are withheld.
-    """
+def runs_table(runs: Iterable[RunEfficiencies]) -> Table:
+    """Make the table of runs; efficiencies that are withheld are left empty."""
     names = ("run time", *(metric.name.replace("_", " ") for metric in OF_RUN))
     return Table(
-        title=title,
-        columns=(Column(head), *(Column(name, RIGHT) for name in names)),
+        columns=(Column("efficiencies of run"), *(Column(name, RIGHT) for name in names)),
         rows=[
             (
-                name,
-                seconds(run_time_s),
-                *(share(None if of is None else getattr(of, metric.name)) for metric in OF_RUN),
+                each.run.path.name,
+                seconds(each.whole.run_time_s),
+                *(
+                    share(None if each.withheld else getattr(each.whole, metric.name))
+                    for metric in OF_RUN
+                ),
             )
-            for name, run_time_s, of in parts
+            for each in runs
         ],
     )
-
-
-def of_nodes(nodes: Iterable[tuple[str, Efficiencies]], *title: str) -> Table:
-    """Make the table of nodes."""
-    parts = ((f"{name} ({each.ranks})", each.run_time_s, each) for name, each in nodes)
-    return parts_table("node (ranks)", parts, *title)
 
 
 def scaling_parts(
@@ -162,30 +149,9 @@ def scaling_parts(
 
 
 def run_parts(runs: Sequence[RunEfficiencies], middle: RunEfficiencies) -> list[Part]:
-    """Return the parts on the runs of a configuration, and on the nodes of the median one."""
-    parts: list[Part] = [
-        parts_table(
-            "efficiencies of run",
-            ((each.run.path.name, each.whole.run_time_s, each.shown) for each in runs),
-        ),
-        Paragraph(middle.explain()),
-    ]
-    if len(middle.nodes) > 1 and not middle.withheld:
-        parts += node_parts(middle)
-    return [*parts, Paragraph(LEGEND_ACROSS, quiet=True)]
-
-
-def node_parts(of: RunEfficiencies) -> list[Part]:
-    """Return the table of nodes; of many, those with most work, for which the others wait."""
-    nodes = sorted(of.nodes.items(), key=lambda item: -item[1].parallel)
-    shown = nodes[:MOST_LISTED]
-    left = len(nodes) - len(shown)
+    """Return the parts on the runs of a configuration, of which one is the median."""
     return [
-        of_nodes(shown),
-        Paragraph(
-            "Ranks of each node, relative to the run time: a node with high parallel efficiency "
-            "spends more time on work than the others."
-            + (f" {left:,} more nodes have less work." if left else ""),
-            quiet=True,
-        ),
+        runs_table(runs),
+        Paragraph(middle.explain()),
+        Paragraph(LEGEND_ACROSS, quiet=True),
     ]

@@ -9,10 +9,11 @@ from tests.conftest import run_values
 
 import hindmost
 from hindmost.analysis.fits import study
-from hindmost.analysis.fits.results import AssumptionTest, RankedLaw
+from hindmost.analysis.fits.assumptions import AssumptionTest
 from hindmost.analysis.fits.study import FitOptions, fit_run
 from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.writer import write_whole
+from hindmost.models.laws.law import Candidate, law_of
 from hindmost.records import to_document
 
 
@@ -33,14 +34,10 @@ def test_a_cached_fit_is_the_fit(
 
 
 def test_laws_and_tests_keep_the_keys_that_programs_read() -> None:
-    law = RankedLaw(
-        family="johnsonsu",
-        parameters={"a": -1.0, "loc": 2.0},
-        squared_error=0.1,
-        log_likelihood=3.0,
-    )
-    assert to_document(law) == {
-        "family": "johnsonsu", "a": -1.0, "loc": 2.0, "squared_error": 0.1, "log_likelihood": 3.0
+    law = law_of("gamma", 2.0, 0.0, 3.0)
+    assert to_document(Candidate(law=law, squared_error=0.1, log_likelihood=4.0)) == {
+        "family": "gamma", "a": 2.0, "loc": 0.0, "scale": 3.0,
+        "squared_error": 0.1, "log_likelihood": 4.0,
     }  # fmt: skip
     passed = AssumptionTest(name="nodes", text="alike", figures={"nodes": 2})
     assert to_document(passed) == {"text": "alike", "nodes": 2}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from tests.analysis.history.planted import (
@@ -21,6 +23,7 @@ from tests.analysis.history.planted import (
 from hindmost.analysis.history.change_groups import ancestors, commit_range, group_changes
 from hindmost.analysis.history.change_sentences import change_sentence, group_lines
 from hindmost.analysis.history.headline import headline
+from hindmost.analysis.history.page.overview import history_sentences
 from hindmost.analysis.history.study import judge_history
 
 
@@ -118,6 +121,11 @@ def test_the_drift_of_a_whole_is_explained_by_that_of_its_part() -> None:
     finding = next(each for group in drifts for each in group.findings if each.within)
     assert (finding.badge, finding.judged.series.name.timer) == ("warn", TOTAL)
     assert [each.judged.series.name.timer for each in finding.within] == [SOLVE]
+    alone = judge_history(history(members[0], members[3]), last_days=40)
+    said, *_ = history_sentences(alone)
+    assert re.match(
+        rf"blake, \w+, {SOLVE} is \d\d.\d % slower .* in a drift since {day(0)}\.", said
+    )
     assert finding.within[0].difference / finding.difference == pytest.approx(1.0, abs=0.1)
     assert {each.judged.series.name.case for group in drifts for each in group.findings} == {
         "ice",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -14,15 +13,14 @@ from numpy.typing import NDArray
 from tests.analysis.history.planted import day, history, noise, series, stepped
 
 from hindmost.analysis.history.acknowledgements import Acknowledgement
-from hindmost.analysis.history.change_groups import SeriesChange, group_changes
-from hindmost.analysis.history.change_sentences import details_of, group_lines, open_lines
-from hindmost.analysis.history.headline import data_remarks, headline, newest_line
+from hindmost.analysis.history.change_groups import group_changes
+from hindmost.analysis.history.change_sentences import group_lines, open_lines
+from hindmost.analysis.history.headline import headline, newest_line
 from hindmost.analysis.history.history_json import history_json
-from hindmost.analysis.history.mail_plan import MailPlan, news_words, plan_mail
+from hindmost.analysis.history.mail_plan import plan_mail
 from hindmost.analysis.history.mail_record import MailRecord
 from hindmost.analysis.history.page.overview import no_change
-from hindmost.analysis.history.study import FAIL, PASS, UNKNOWN, WARN, HistoryStudy, judge_history
-from hindmost.analysis.readers.remarks import SHOWN, Remarks
+from hindmost.analysis.history.study import PASS, UNKNOWN, WARN, HistoryStudy, judge_history
 from hindmost.cli import main
 from hindmost.errors import UsageError
 from hindmost.output import plain
@@ -136,25 +134,6 @@ def test_a_drift_that_ended_at_a_worse_level_is_open() -> None:
     assert not list(open_lines(study_of(back)))
 
 
-def test_remarks_that_are_left_out_are_counted() -> None:
-    found = Remarks()
-    for row in range(60):
-        found.add("not positive", f"row {row}: -1 is not positive")
-    planted = replace(history(series(noise(0, 20))), warnings=found.sentences())
-    assert data_remarks(judge_history(planted))[-1] == f"{60 - SHOWN} more remarks"
-
-
-def test_what_confirms_a_change_is_said_in_nights() -> None:
-    study = study_of(stepped(0, nights=40, step=37))
-    (judged,) = study.judged
-    (change,) = judged.detection.changes
-    assert study.status() == WARN
-    assert "not confirmed yet: found on 1 of 3 consecutive nights" in list(
-        details_of(SeriesChange(judged=judged, change=change))
-    )
-    assert study_of(stepped(0, nights=40, step=35)).status() == FAIL
-
-
 def test_a_known_drift_is_marked() -> None:
     values = noise(3, 90) * np.exp(np.linspace(0.0, 0.26, 90))
     note = Acknowledgement(date=day(45), case="ice", reason="grows with the data")
@@ -180,15 +159,3 @@ def test_the_largest_open_changes_are_listed() -> None:
     assert last.startswith("  and 2 more, smaller")
     earliest = min(line.split(", on ")[1][:10] for line in (first, *rest))
     assert f"--since {earliest} " in head
-
-
-@pytest.mark.parametrize(
-    ("count", "words"), [(1, "1 other new change"), (2, "2 other new changes")]
-)
-def test_the_subject_of_a_mail_counts_in_english(count: int, words: str) -> None:
-    (judged,) = study_of(stepped(0, by=-0.2)).judged
-    found = [SeriesChange(judged=judged, change=judged.detection.changes[0])] * count
-    plan = MailPlan(
-        news=(), others=0, again=(), still_open=0, digest=False, next_digest="", record=MailRecord()
-    )
-    assert news_words(plan, found) == words

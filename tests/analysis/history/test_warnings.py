@@ -7,9 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.analysis.history.planted import FIRST, NIGHTS, day, history, noise, series, stepped
+from tests.analysis.history.planted import FIRST, NIGHTS, history, noise, series, stepped
 
-from hindmost.analysis.history.acknowledgements import Acknowledgement
 from hindmost.analysis.history.change_groups import group_changes
 from hindmost.analysis.history.headline import failure_line, headline
 from hindmost.analysis.history.page.tables import summary
@@ -67,12 +66,9 @@ def test_a_drift_is_told_and_warns_beyond_the_limit(low: float, high: float, sta
     assert study.status() == status
 
 
-def test_a_drift_that_ended_or_is_known_does_not_warn() -> None:
+def test_a_drift_that_ended_does_not_warn() -> None:
     ended = history(series(drifting(0.3)), series(noise(0, 3 * LONG), case="goes on"))
     assert judge_history(ended).status() == PASS
-    note = Acknowledgement(date=day(LONG // 2), case="ice", reason="grows with the data")
-    study = judge_history(history(series(drifting(0.3))), acknowledged=[note])
-    assert study.status() == PASS
 
 
 def test_failed_runs_of_the_last_days_warn() -> None:

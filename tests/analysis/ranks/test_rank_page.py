@@ -219,7 +219,7 @@ def test_a_page_on_tables_has_no_timelines(tmp_path: Path, browser: Browser) -> 
     html = page.read_text()
     assert "<select>" not in html
     assert "There is only one rank, so there is nothing to compare." in html
-    assert "No metric is a time, so no rank is last." in html
+    assert "so no rank is named last." in html
     opened(browser, page)
     assert browser.errors == []
     with pytest.raises(UsageError, match="give only one of them"):

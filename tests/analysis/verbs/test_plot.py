@@ -33,7 +33,7 @@ def drawn(folder: Path) -> set[str]:
 def test_every_figure_is_listed_with_what_it_shows(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["plot", "--help"])
-    listed = capsys.readouterr().out.partition("see --papers):\n")[2]
+    listed = capsys.readouterr().out.partition("the papers' figures):\n")[2]
     lines = listed.partition("\n\n")[0].splitlines()
     every = (
         *(*RUN_FIGURES, *ADAPTIVE_FIGURES, *COMPARISON_FIGURES, *LATENCY_TREND, *NOISE_SWEEP),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from dataclasses import fields, replace
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
@@ -37,11 +37,6 @@ def test_a_deck_survives_its_text(name: str) -> None:
     text = deck.to_toml()
     assert set(tomllib.loads(text)) == {field.name for field in fields(Deck)}
     assert parse_deck(text, "text") == deck
-
-
-def test_odd_text_survives() -> None:
-    deck = replace(DECKS["timing-a"], summary='the "tube"\nof Größe \\ 3', spacing=1e-7, cfl=1.0)
-    assert parse_deck(deck.to_toml(), "text") == deck
 
 
 def test_fields_that_are_not_named_are_filled_in(tmp_path: Path) -> None:
@@ -109,18 +104,6 @@ def test_a_base_mesh_that_is_fixed() -> None:
     for text in ("512", "0x3", "3x-1", "axb", "1x2x3", "²x3"):
         with pytest.raises(UsageError, match="give two sizes, as 512x256"):
             parse_base(text)
-
-
-@pytest.mark.parametrize("name", DECKS.names)
-def test_every_deck_begins_with_a_gas(name: str) -> None:
-    deck = DECKS[name]
-    mesh = uniform(deck.columns, deck.rows)
-    state = deck.state(deck.base(1), mesh.i, mesh.j, mesh.level)
-    rho, mx, my, energy = state.T
-    assert state.shape == (mesh.owned, 4)
-    assert state.flags.c_contiguous
-    assert (rho > 0).all()
-    assert (energy > 0.5 * (mx**2 + my**2) / rho).all()
 
 
 def test_the_state_is_told_by_place_whatever_the_level() -> None:

@@ -42,7 +42,7 @@ def test_a_deck_is_chosen_for_by_what_the_machine_does_with_it(
     assert assumed.startswith(
         "Assumed: the mesh has on average 2.56 times its base cells (--growth)"
     )
-    assert main([*words[:-1], "1ms"]) == 0
+    assert main([*words[:-1], "0.001s"]) == 0
     assert "Nothing fits the budget" in capsys.readouterr().out
 
 

@@ -1,4 +1,4 @@
-"""What the probes measure: sampling, checkpoints, pulses, network and noise."""
+"""What the probes measure: sampling, checkpoints, network and noise."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ import numpy as np
 import pytest
 
 from hindmost.errors import UsageError
-from hindmost.harness.adaptive.kernel import pulse_reader
-from hindmost.harness.probes import pulse
 from hindmost.harness.probes.checkpoint import (
     SIZES,
     latency_and_bandwidth,
@@ -38,7 +36,6 @@ from hindmost.harness.probes.noise import (
 from hindmost.harness.probes.noise import (
     described as noise_described,
 )
-from hindmost.harness.probes.pulse import TRIALS, PulseReader
 from hindmost.harness.probes.sampling import LEAST_BLOCKS, Effort, Timed, sample
 from hindmost.harness.solo import Solo
 
@@ -89,29 +86,6 @@ def test_files_are_written_and_removed(tmp_path: Path) -> None:
     assert {size: len(taken) for size, taken in times.items()} == {1000: 3, 5000: 3}
     assert min(min(taken) for taken in times.values()) > 0
     assert not list(tmp_path.iterdir())
-
-
-def test_the_fastest_trial_counts_and_the_whole_reading_is_paid(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    done: list[None] = []
-    reader = PulseReader(lambda: done.append(None))
-    before, count = reader.spent_s, len(done)
-    clock = iter([0.0, 0.0, 5.0, 5.0, 8.0, 8.0, 12.0, 12.0])
-    monkeypatch.setattr(pulse, "perf_counter", lambda: next(clock))
-    assert TRIALS == 3
-    assert reader.read() == 3.0
-    assert len(done) == count + TRIALS
-    assert reader.spent_s - before == pytest.approx(12.0)
-    assert next(clock, None) is None
-
-
-def test_settling_is_free_of_charge() -> None:
-    reader = pulse_reader()
-    reader.read()
-    assert reader.spent_s > 0.0
-    assert 0.0 < reader.settled() < 1.0
-    assert reader.spent_s == 0.0
 
 
 @pytest.mark.parametrize(

@@ -16,9 +16,8 @@ from typing import BinaryIO
 import pytest
 from tests.jobs.conftest import Make, NoLauncher, fingerprint, writes
 
-from hindmost.files import append_line
 from hindmost.jobs.drive.driver import drive
-from hindmost.jobs.folder import Forgiven, StudyFolder, read_lines
+from hindmost.jobs.folder import StudyFolder
 from hindmost.jobs.outcomes import Cause, RunOutcome, write_outcome
 
 Start = Callable[..., "subprocess.Popen[bytes]"]
@@ -153,10 +152,10 @@ def test_files_from_another_disk_are_never_seen_in_parts(
 
 
 def test_a_line_that_was_cut_off_is_no_line(tmp_path: Path) -> None:
-    path = tmp_path / "lines.jsonl"
-    append_line(path, '{"run": "a", "attempt": 1}')
-    with path.open("a") as file:
-        file.write('{"run": "b", ')
-    assert [each.run for each in read_lines(Forgiven, path)] == ["a"]
-    append_line(path, '{"run": "c", "attempt": 2}')
-    assert [each.run for each in read_lines(Forgiven, path)] == ["a", "c"]
+    study = StudyFolder(tmp_path)
+    study.add_job("a", "1", "local")
+    with study.jobs_file.open("a") as file:
+        file.write('{"allocation": "b", ')
+    assert [each.allocation for each in study.jobs()] == ["a"]
+    study.add_job("c", "2", "local")
+    assert [each.allocation for each in study.jobs()] == ["a", "c"]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from hindmost.errors import MissingError, UsageError
+from hindmost.errors import MissingError
 from hindmost.jobs.schedulers import local as module
 from hindmost.jobs.schedulers.local import LOCAL, read, state_folder
 from hindmost.jobs.schedulers.scheduler import JobState
@@ -145,5 +145,3 @@ def test_unknown_jobs(tmp_path: Path) -> None:
     for ask in (LOCAL.look, LOCAL.cancel):  # it may be alive: nobody may do its work as well
         with pytest.raises(MissingError, match="ask on other-host"):
             ask([elsewhere.name])
-    with pytest.raises(UsageError, match="There is no script"):
-        LOCAL.submit(tmp_path / "none.sh")

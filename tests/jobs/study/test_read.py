@@ -122,8 +122,12 @@ ERRORS = [
     ('account = "e00"', 'account = "a\\nb"', "one line of text that can be printed"),
     ('account = "e00"', 'environment = {"A B" = "1"}', "a name that can be a variable"),
     ('scheduler = "local"', 'scheduler = "local"\nnodes = 2', "one node"),
+    ('scheduler = "local"', 'scheduler = "local"\ndirectives = ["--mem=0"]', "nobody reads them"),
+    ('"slurm"\nlauncher = "srun"', '"pbs"\nqos = "short"', "only slurm has it"),
     ('launcher = "mpiexec"', 'launcher = "srun"', "srun needs slurm"),
     ('launcher = "mpiexec"', 'launcher = "template"', "launch_template is missing"),
+    ('launcher = "mpiexec"', 'launcher = "template"\nlaunch_template = ["aprun"]',
+     'launch_template is ["aprun"]; give the words that start so many {ranks}'),
     ("[machine.local]", "[machine.'a b']", "names have letters, digits"),
     ('name = "gmres-noise"', 'name = "a/b"', "letters, digits, dots"),
     ("repeats = 20", "repeats = ", "not TOML: Invalid value"),
@@ -178,7 +182,7 @@ def test_set_takes_a_name_out_of_tables() -> None:
         ("ranks=0", "at least 1"),
         ("ranks=two", "whole number"),
         ("repeats=0", "repeats must be a whole number"),
-        ("unknowns=inf", "not finite"),
+        ("unknowns=inf", "must be finite"),
     ],
 )
 def test_what_cannot_be_set(text: str, word: str) -> None:

@@ -138,18 +138,6 @@ def test_a_cycle_of_which_nothing_is_known_needs_what_it_may_take() -> None:
     assert RiskBudget().decide(left_s=7.1, unknown_s=5.0, **ask)
 
 
-def test_few_ratios_bound_widely() -> None:
-    ratios = Ratios()
-    widths = [ratios.quantile(0.01)]
-    for ratio in (1.0, 1.02, 0.98, 1.01, 0.99, 1.0, 1.03) * 8:
-        ratios.observe(ratio)
-        widths.append(ratios.quantile(0.01))
-    assert widths[0] > 1.5
-    assert widths[0] > widths[3] > widths[20] > widths[-1] > 1.03
-    ratios.observe(math.nan)
-    assert len(ratios) == 56
-
-
 def test_intervals_cover_as_often_as_they_say() -> None:
     inside = total = 0
     for seed in range(6):
@@ -240,14 +228,6 @@ def test_the_optimum_is_lambert_s(ratio: float) -> None:
     if ratio < 1.0:
         tau = optimum_s(ratio, 1.0)
         assert math.exp(tau + ratio) * (1.0 - tau) == pytest.approx(1.0, rel=1e-12)
-
-
-def test_times_that_cannot_be() -> None:
-    for interval in (young_s, optimum_s):
-        with pytest.raises(UsageError, match="mean time between failures"):
-            interval(1.0, 0.0)
-        with pytest.raises(UsageError, match="checkpoint of -1"):
-            interval(-1.0, 1.0)
 
 
 def test_rounding_down_makes_intervals_too_short() -> None:
@@ -358,34 +338,6 @@ def chosen(
     return choose(model, work, budget_s, cycles=cycles, **values)
 
 
-def test_a_choice_takes_most_cells_within_the_budget() -> None:
-    deck = Application(name="deck")
-    how: dict[str, Any] = {"ranks": 1, "cycles": 100, "work": Work(cells=1.0, steps=10)}
-    best = chosen(PLAIN, deck, 0.35, **how, cells=(1000, 10_000, 100_000))[0]
-    # 100 cycles of 10 steps at 30 ns: 0.3 s for 10,000 cells, 3 s for 100,000.
-    assert (best.cells, best.fits) == (10_000, True)
-    assert best.seconds == pytest.approx(0.3)
-    none = chosen(PLAIN, deck, 1e-6, **how, cells=(10_000, 1000))
-    assert [one.cells for one in none[:1]] == [1000]
-    assert not any(one.fits for one in none)
-    assert "beyond the budget" in none[0].explain()
-
-
-def test_a_choice_weighs_imbalance_against_balancing() -> None:
-    # Balancing that costs nothing is done at once; moves that cost much are put off.
-    deck = Application(name="deck", imbalance=0.02)
-    how: dict[str, Any] = {"ranks": 2, "cycles": 100, "cells": (10_000,)}
-    assert chosen(PLAIN, deck, 100.0, **how)[0].threshold == 0.02
-    costly = Machine(
-        name="slow network",
-        ranks_per_node=2,
-        network=Network(within=link(5e-2, 0.0), within_both_ways=link(1e-6, 0.0)),
-        grind=PLAIN.grind,
-    )
-    deck = Application(name="deck", imbalance=0.02, bytes_moved=64.0)
-    assert chosen(costly, deck, 1e3, **how)[0].threshold == 0.5
-
-
 def memory_bound(balance_s: float) -> Machine:
     """Return a machine whose cells cost twice as much beyond the cache, and more on a full node."""
     grind = tuple(
@@ -426,8 +378,5 @@ def test_the_threshold_that_is_chosen_is_the_best_by_hand(growth: float, balance
 
 
 def test_a_choice_refuses_what_it_does_not_know() -> None:
-    for budget_s, values, word in (
-        (0.0, {}, "budget"), (1.0, {"cells": ()}, "above 0"), (1.0, {"cells": (-1.0,)}, "above 0"),
-    ):  # fmt: skip
-        with pytest.raises(UsageError, match=word):
-            chosen(PLAIN, DECK, budget_s, ranks=1, cycles=1, **values)
+    with pytest.raises(UsageError, match="budget"):
+        chosen(PLAIN, DECK, 0.0, ranks=1, cycles=1)

@@ -157,34 +157,16 @@ def test_one_straight_line_stays_one_piece() -> None:
     assert len(fit_link(sizes, times).pieces) == 1
 
 
-@pytest.mark.parametrize(
-    ("sizes", "times", "words"),
-    [
-        ([1, 2], [1.0, 1.0], "2 message sizes"),
-        ([1, 2, 3], [1.0, 1.0], "shapes"),
-        ([1, 2, 3], [1.0, 0.0, 1.0], "finite and positive"),
-    ],
-)
-def test_a_link_is_not_fitted_to_nonsense(sizes: list[int], times: list[float], words: str) -> None:
-    with pytest.raises(DataError, match=words):
-        fit_link(sizes, times)
-
-
 def test_allreduce_where_it_was_not_measured_is_two_trees_of_messages() -> None:
     # 2 ceil(log2 P) messages of 5.6 us on the AlphaServer (table 2).
     for ranks, messages in ((1, 0), (2, 2), (3, 4), (16, 8), (17, 10)):
         assert 1e6 * allreduce_s(ALPHASERVER_ES40, ranks) == pytest.approx(5.6 * messages)
 
 
-def test_allreduce_is_interpolated_over_the_logarithm_of_ranks_and_to_8_bytes() -> None:
+def test_allreduce_is_interpolated_over_the_logarithm_of_ranks() -> None:
     points = tuple(
         AllreduceTime(ranks=ranks, bytes=size, seconds=seconds)
-        for ranks, size, seconds in (
-            (2, 4, 1e-6),
-            (2, 12, 3e-6),
-            (8, 8, 6e-6),
-            (8, 808, 8e-6),
-        )
+        for ranks, size, seconds in ((2, 8, 2e-6), (8, 8, 6e-6), (8, 808, 8e-6))
     )
     network = Network(
         within=way((0, 1e-6, 0.0)), within_both_ways=way((0, 1e-6, 0.0)), allreduce=points

@@ -81,21 +81,6 @@ def test_a_true_0_of_iterations_is_not_unknown(model_of: Model) -> None:
     assert predictor.predict(expected).seconds == pytest.approx(sum(hydro_s))
 
 
-def test_a_first_cycle_of_unknown_iterations_is_as_the_usual_one(model_of: Model) -> None:
-    model = model_of(CycleLaw())
-    application = replace(model.application, iterations=40.0)
-    model = OfflineModel(machine=model.machine, application=application)
-    first = Work(cells=4096.0, steps=20, iterations=math.nan)
-    truth_s = model.cycle_s(first, 40.0)
-    assert model.cycle_s(first, math.nan) == pytest.approx(truth_s)
-    for name in ("offline", "shape-level"):
-        assert make(name, model).predict_s(first) == pytest.approx(truth_s)
-    forecast = IterationForecast(40.0)
-    assert forecast.predict(0.0) == 0.0
-    forecast.observe(30.0)
-    assert forecast.predict(math.nan) == 30.0
-
-
 def test_a_drift_of_iterations_is_followed() -> None:
     forecast = IterationForecast()
     assert forecast.predict(12.0) == 12.0

@@ -124,10 +124,3 @@ def test_words_say_how_much_and_which_way() -> None:
     assert "confirmed" in words
     assert "faster" in stepped(30, 0.8).explain()
     assert "No change in 60" in stepped(60, 1.2).explain()
-
-
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("alpha", [float("inf"), float("nan"), 0.0, 1.0, -0.1])
-def test_every_method_makes_the_same_check_of_alpha(method: str, alpha: float) -> None:
-    with pytest.raises(UsageError, match=r"alpha = .* between 0 and 1"):
-        detect(noisy(20), method=method, alpha=alpha)

@@ -250,6 +250,9 @@ def test_settings_are_checked_by_name_and_range() -> None:
         detect(np.ones(20), alhpa=0.1)
     with pytest.raises(UsageError, match="must not be negative"):
         detect(np.ones(20), least=-0.1)
+    for alpha in (np.nan, np.inf):
+        with pytest.raises(UsageError, match=r"alpha = .* between 0 and 1"):
+            detect(np.ones(20), alpha=alpha)
     with pytest.raises(UsageError, match="between 0 and 1"):
         detect(np.ones(20), keep=0.0)
     with pytest.raises(UsageError, match="between 0 and 1"):

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from hindmost.errors import DataError
-from hindmost.models.laws.families import SKIPPED, Candidate, fit_families, fit_family
+from hindmost.models.laws.families import SKIPPED, fit_families, fit_family
+from hindmost.models.laws.law import Candidate
 from hindmost.models.laws.sample import Sample
 from hindmost.records import to_document
 

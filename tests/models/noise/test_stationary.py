@@ -10,8 +10,7 @@ from tests.models.noise.test_fit import solve_times
 
 from hindmost.errors import DataError
 from hindmost.models.laws import families
-from hindmost.models.laws.families import Candidate
-from hindmost.models.laws.law import law_of
+from hindmost.models.laws.law import Candidate, law_of
 from hindmost.models.noise.digest import Digest
 from hindmost.models.noise.stationary import (
     Stationary,

@@ -367,12 +367,11 @@ def tallied(
     *,
     windows: int = 1,
     rows: int = 10**6,
-    nodes: list[str] | None = None,
 ) -> RunParts:
     bodies, ranks = block.duration.shape
     tally = EfficiencyTally(
         position,
-        nodes or ["node"] * ranks,
+        ranks,
         *edges,
         with_events=block.events is not None,
         windows=windows,
@@ -460,10 +459,9 @@ def test_parts_add_up_and_neither_blocks_nor_compiling_matter(
     work = random.exponential(1.0, (37, 4, 2))
     position = (np.arange(37) % 10).astype(np.int32)
     block = run_of(work, [REDUCE, REDUCE], 0.25)
-    nodes = ["a", "a", "a", "b"]
-    parts = tallied(block, position, line(4), windows=3, nodes=nodes)
+    parts = tallied(block, position, line(4), windows=3)
     monkeypatch.setattr("hindmost.models.simulation.event_simulator.FEW_EVENTS", 0)
-    again = tallied(block, position, line(4), windows=3, nodes=nodes, rows=7)
+    again = tallied(block, position, line(4), windows=3, rows=7)
     for one, other in (
         (parts.whole, again.whole),
         *zip(
@@ -476,13 +474,11 @@ def test_parts_add_up_and_neither_blocks_nor_compiling_matter(
         assert ours.pop("lost_s") == pytest.approx(theirs.pop("lost_s"))
         assert ours == pytest.approx(theirs)
     assert [(each.first, each.last) for each in parts.windows] == [(0, 10), (10, 20), (20, 37)]
-    # Bodies in lockstep: windows share the time out, nodes the efficiency.
+    # Bodies in lockstep: windows share the time out.
     whole = parts.whole
     assert sum(each.efficiencies.run_time_s for each in parts.windows) == pytest.approx(
         whole.run_time_s
     )
-    mean = sum(each.ranks * each.parallel for each in parts.nodes.values()) / 4
-    assert mean == pytest.approx(whole.parallel)
     assert whole.ideal_s == pytest.approx(work.max(axis=1).sum())
 
 

@@ -163,18 +163,6 @@ def test_nothing_divides_beyond_the_most_cells() -> None:
     assert mesh.adapt(np.ones(mesh.patch.owned, np.int8), state)[1:] == (0, 0)
 
 
-def test_blocks_hold_all_cells() -> None:
-    base = (5, 4)
-    mesh = start(base, 2)
-    adapted(mesh, flags_of_places(mesh.patch, base, 3), np.zeros((20, 1)))
-    loads: dict[int, int] = {}
-    for i, j, level in squares(mesh.patch):
-        block = (j >> level) * 5 + (i >> level)
-        loads[block] = loads.get(block, 0) + 1
-    blocks = mesh.blocks(columns=4, epoch=0)
-    assert dict(zip(blocks.place.tolist(), blocks.load.tolist(), strict=True)) == loads
-
-
 @pytest.mark.parametrize("base", [(1, 9), (9, 1), (8, 8), (5, 40), (288, 3)], ids=str)
 def test_morton_s_curve_numbers_a_square_quadrant_by_quadrant(base: tuple[int, int]) -> None:
     columns, rows = (table[::4] >> 4 for table in tables_of(base, 2))  # of base cells

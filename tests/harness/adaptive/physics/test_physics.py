@@ -116,15 +116,6 @@ def test_mass_and_energy_are_kept() -> None:
     assert after == pytest.approx(before, rel=1e-14)
 
 
-def test_a_gas_at_rest_stays_at_rest() -> None:
-    mesh = two_levels(6, 6, lambda i, j: i > 2)
-    one = np.ones(mesh.owned)
-    state = state_of(2 * one, 0 * one, 0 * one, 3 * one)
-    kept = state.copy()
-    run(Hydro(mesh, spacing=1.0, gamma=GAMMA), state, steps=50)
-    np.testing.assert_allclose(state, kept, rtol=0, atol=1e-13)
-
-
 def test_the_rate_is_that_of_the_fastest_cell() -> None:
     mesh = two_levels(3, 2, lambda i, j: (i, j) == (1, 1))
     one = np.ones(mesh.owned)
@@ -277,6 +268,8 @@ def test_a_state_that_is_no_gas_is_told() -> None:
     state[3, 3] = np.nan
     with pytest.raises(DataError, match=r"does not converge.*invalid state"):
         heat(mesh, 1.0).step(state, 1.0)
+
+
 
 
 def moving_state(rho: NDArray[np.float64], p: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -21,8 +21,8 @@ from hindmost.harness.adaptive.kernel import Kernel, pulse_reader, start_kernel
 from hindmost.harness.adaptive.phases import Phase, PhaseClock
 from hindmost.harness.probes.sampling import SEED
 from hindmost.harness.probes.section import ProbeResult, ProbeSection, ProbeSetting
-from hindmost.harness.probes.turns import among
 from hindmost.harness.recorder.library import NS
+from hindmost.harness.turns import among
 from hindmost.models.adaptive.machine import EventCost, GrindPoint, SpeedPoint, pace_of
 from hindmost.text import counted, seconds, signed_percent
 
@@ -62,7 +62,7 @@ class CellTimes:
     events : mapping of str to float
         Seconds of each event; see `EventCost.event`.
     pulse_s : float
-        A pulse of the core while the times were measured; see `hindmost.harness.probes.pulse`.
+        A pulse of the core while the times were measured; see `hindmost.harness.adaptive.pulse`.
     """
 
     cells: float
@@ -310,7 +310,7 @@ def described(times: Sequence[GrindTimes]) -> ProbeResult:
             warnings.append(
                 f"times changed by {signed_percent(drift)} while grind was measured with "
                 f"{counted(ranks, 'rank')} at work, so the points of the curve are not comparable; "
-                "probe again on a quiet machine"
+                "probe again on an idle machine"
             )
     samples = [
         {

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from tests.alone import ALONE
 
-from hindmost.harness.adaptive import grind
-from hindmost.harness.adaptive.grind import (
+from hindmost.harness.adaptive.phases import PhaseClock
+from hindmost.harness.probes import grind
+from hindmost.harness.probes.grind import (
     CELLS,
     CellTimes,
     GrindTimes,
@@ -18,7 +19,6 @@ from hindmost.harness.adaptive.grind import (
     measure,
     on_ranks,
 )
-from hindmost.harness.adaptive.phases import PhaseClock
 from hindmost.harness.solo import Solo
 from hindmost.models.adaptive.machine import ELASTICITY
 
