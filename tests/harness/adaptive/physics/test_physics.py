@@ -270,8 +270,6 @@ def test_a_state_that_is_no_gas_is_told() -> None:
         heat(mesh, 1.0).step(state, 1.0)
 
 
-
-
 def moving_state(rho: NDArray[np.float64], p: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.column_stack([rho, 3 * rho, -rho, p / (GAMMA - 1) + 5 * rho])
 
