@@ -118,7 +118,7 @@ def write_timeline(
     phases[:, :, local] = np.maximum(duration - phases.sum(axis=2), 0.0)
     begins = [rows.start for rows in block.cycles()[1:]]
     start = line.start - min(float(line.start[0].min()), 0.0)  # a rank may begin before the first
-    finish = start[-1] + duration[-1] + line.script.after
+    finish = start[-1] + duration[-1] + line.script.program.after
     nothing = np.zeros(duration.shape[1])
     needed = {}
     if block.group is not None:
@@ -136,7 +136,7 @@ def write_timeline(
             "phase_duration": phases,
             "restart_duration": line.start[begins] - line.end[[at - 1 for at in begins]],
             "lead_in": start[0],
-            "lead_out": line.script.after,
+            "lead_out": line.script.program.after,
             "solve_time": finish,
             "mpi_other": nothing,
             "context_switches": nothing,

@@ -7,7 +7,7 @@ their files, so they may be read again; where all ranks are one block, nothing i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Generic, TypeVar
@@ -42,7 +42,8 @@ class Blocks:
     def of(cls, program: RawProgram, sections: Sequence[Matched], line: ProgressLine) -> Blocks:
         """Divide the ranks of a run of some sections."""
         blocks, first, total = [], 0, 0
-        sizes = [sum(of_rank) for of_rank in zip(*map(sizes_of, sections), strict=True)]
+        kept = [[part.facts.kept for part in section.parts] for section in sections]
+        sizes = [sum(of_rank) * RECORD.itemsize for of_rank in zip(*kept, strict=True)]
         for rank, size in enumerate(sizes):
             if rank > first and total + size > BLOCK_BYTES:
                 blocks.append(range(first, rank))
@@ -85,8 +86,3 @@ class PerBlock(Generic[T]):
         """Go through the blocks."""
         for block in self.blocks.blocks:
             yield [self.make(rank) for rank in self.blocks.within(block, self.what)]
-
-
-def sizes_of(section: Matched) -> Iterable[int]:
-    """Return the bytes of the records of each rank of a section."""
-    return [part.facts.kept * RECORD.itemsize for part in section.parts]

@@ -241,12 +241,12 @@ def attached_of(
 ) -> Json:
     """Return what is said of the program and of the solves of a run."""
     facts = [each.parts[0].facts for each in group]
-    raw = program.ranks[group[0].ranks[0]]
+    raw, leader = program.ranks[group[0].ranks[0]], program.first.program
     first, end = raw.program, raw.end
     said: Json = {
         "program": limited(first.program),
         "name": program_name(program),
-        "execution": execution_of(program),
+        "execution": f"{leader.host} {leader.pid} {leader.utc_ns}",  # tells it from all others
         "prefix": facts[0].prefix,
         "solves": len(facts),
         "seconds": sum(each.seconds for each in facts),
@@ -275,7 +275,9 @@ def attached_of(
         said["ranks"] = within_room(group[0].ranks)
         said["of_ranks"] = program.size
     if end is not None:
-        said |= {"solves_seen": end.solves_seen, "solves_skipped": solves_not_recorded(program)}
+        ends = [each.end for each in program.ranks.values() if each.end is not None]
+        skipped = sum(each.solves_not_recorded_led for each in ends)  # one of several ranks: once
+        said |= {"solves_seen": end.solves_seen, "solves_skipped": min(skipped, 1 << 53)}
         if end.aborted is not None:
             said["aborted"] = end.aborted
     if len(raw.clocks) > 1:  # read after MPI was started and before it was ended
@@ -289,18 +291,6 @@ def unclassified_of(facts: Sequence[Section]) -> list[str] | None:
     for each in facts:
         spent.update(each.other_ns)
     return [name for name, ns in spent.most_common(3) if ns > 0] or None
-
-
-def solves_not_recorded(program: RawProgram) -> int:
-    """Return how many solves were left out on request; one of several ranks counts once."""
-    ends = (raw.end for raw in program.ranks.values() if raw.end is not None)
-    return min(sum(end.solves_not_recorded_led for end in ends), 1 << 53)
-
-
-def execution_of(program: RawProgram) -> str:
-    """Return what tells an execution of a program from all others."""
-    first = program.first.program
-    return f"{first.host} {first.pid} {first.utc_ns}"
 
 
 def span_of(steps: Sequence[int]) -> list[int] | None:

@@ -384,7 +384,7 @@ def read_rank(path: Path, rank: int, data: mmap.mmap, frames: Frames) -> RawRank
         path=path,
         data=data,
         program=program,
-        clocks=readings_of(np.concatenate(clocks)),
+        clocks=np.concatenate(clocks).view("<i8").reshape(-1, 3),
         sections=tuple(sections),
         options=options,
         end=end,
@@ -499,11 +499,6 @@ def section_at(data: mmap.mmap, at: Span) -> Section:
 def span_of(kind: Frame, at: Span) -> Span:
     """Return where the entries of an array stand."""
     return Span(offset=at.offset, count=at.count // ARRAYS[kind].itemsize)
-
-
-def readings_of(clocks: NDArray[np.void]) -> NDArray[np.int64]:
-    """Return readings of a clock as rows."""
-    return np.stack([clocks[name] for name in ("own_ns", "root_ns", "round_trip_ns")], axis=1)
 
 
 class UnreadableError(DataError):

@@ -23,7 +23,8 @@ def where_ranks_stood(program: RawProgram) -> str:
     if not places:
         return ""
     said = [
-        f"{named_ranks([rank for rank, _ in ranks], program.size)} {was(ranks)} {what}{where} for "
+        f"{named_ranks([rank for rank, _ in ranks], program.size)} "
+        f"{'were' if len(ranks) > 1 else 'was'} {what}{where} for "
         f"{seconds(max(spent for _, spent in ranks))}"
         for (what, where), ranks in sorted(places.items(), key=lambda each: len(each[1]))
     ]
@@ -63,8 +64,3 @@ def waiting(places: dict[tuple[str, str], list[tuple[int, float]]], size: int) -
     if outside:
         return f": {named_ranks(inside, size)} waited for {named_ranks(outside, size)}"
     return ": all ranks were in MPI" if len(inside) > 1 else ""
-
-
-def was(ranks: list[tuple[int, float]]) -> str:
-    """Return the verb for ranks."""
-    return "were" if len(ranks) > 1 else "was"

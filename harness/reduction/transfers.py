@@ -20,7 +20,6 @@ from hindmost.models.simulation.exchanges import (
     Exchanges,
     Receipts,
     count_meetings,
-    released_by,
     tells_meeting,
 )
 
@@ -84,7 +83,7 @@ def until_neighbours(
     finally:
         graph.Free()
     come, sent, left = np.moveaxis(received, 1, 0)  # each of shape (neighbour, receipt)
-    met = released_by(receipts.sent[:, 0], come=come, sent=sent, left=left, exchanges_meet=True)
+    met = np.where(receipts.sent[:, 0] > left, come, sent)
     return (
         sent.max(axis=0, initial=-np.inf)[:, None],
         met.max(axis=0, initial=-np.inf)[:, None],

@@ -1,12 +1,10 @@
-"""Runs as the objects of other libraries: xarray, pandas, a notebook."""
+"""Runs as the objects of other libraries: xarray and pandas."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from hindmost.extras import imported
-from hindmost.printable import escape
-from hindmost.text import counted, seconds
 
 if TYPE_CHECKING:
     from hindmost.harness.runfile.reader import Run
@@ -48,23 +46,3 @@ def as_frame(run: Run) -> Any:
     for at, name in enumerate(run.phases):
         columns[f"{name} (phase)" if name in columns else name] = phases[:, :, at].ravel()
     return pandas.DataFrame(columns, index=index)
-
-
-def as_html(run: Run) -> str:
-    """Return a table of what a run is, for a notebook."""
-    header = run.header
-    rows = {
-        "program": header.workload,
-        "solver": header.solver,
-        "ranks": counted(header.ranks, "rank")
-        + (f", {run.columns} of them with full records" if run.reduced else ""),
-        "iterations": counted(run.bodies, "iteration"),
-        "solve time": seconds(run.solve_time_s),
-        "origin": header.origin + ("" if header.complete else ", INCOMPLETE"),
-    }
-    cells = "".join(
-        f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>"
-        for name, value in rows.items()
-        if value
-    )
-    return f"<table><caption>{escape(run.path.name)}</caption>{cells}</table>"

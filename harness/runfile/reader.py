@@ -19,7 +19,7 @@ from hindmost.harness.runfile.checksum import verify_checksum
 from hindmost.harness.runfile.contents import Edges, Header
 from hindmost.harness.runfile.contexts import CallContexts, Module, PythonCode
 from hindmost.harness.runfile.hdf5 import VerifiedFile, scalar_attributes
-from hindmost.harness.runfile.interchange import as_dataset, as_frame, as_html
+from hindmost.harness.runfile.interchange import as_dataset, as_frame
 from hindmost.harness.runfile.schema import (
     NAMED,
     SCHEMA,
@@ -97,10 +97,6 @@ class Run:
             f"<Run {self.path.name}: {header.workload}, {header.solver}, {header.ranks} ranks, "
             f"{self.bodies} bodies>"
         )
-
-    def _repr_html_(self) -> str:
-        """Show what the run is in a notebook."""
-        return as_html(self)
 
     def to_xarray(self) -> Any:
         """Return all variables, read into memory: xarray.Dataset, times in seconds.

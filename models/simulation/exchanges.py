@@ -178,40 +178,18 @@ def latest_of_neighbours(
     receivers = np.flatnonzero(edges)
     if receivers.size:
         source = neighbours.source
-        there = released_by(
-            found.sent[:, np.repeat(np.arange(edges.size), edges)],
-            come=found.come[:, source],
-            sent=found.sent[:, source],
-            left=found.left[:, source],
-            exchanges_meet=exchanges_meet,
-        )
+        target = np.repeat(np.arange(edges.size), edges)
+        there = found.sent[:, source]
+        if exchanges_meet:
+            waits = found.sent[:, target] > found.left[:, source]
+            there = np.where(waits, found.come[:, source], there)
         if found.needs is not None:
             place = np.arange(source.size) - np.repeat(neighbours.first[:-1], edges)
-            needs = found.needs[:, np.repeat(np.arange(edges.size), edges)]
+            needs = found.needs[:, target]
             there[(needs >> np.minimum(place, 31)) & 1 == 0] = -np.inf
         first = neighbours.first[receivers]
         released[:, receivers] = np.maximum.reduceat(there, first, axis=1)
     return released
-
-
-def released_by(
-    own_sent: NDArray[np.float64],
-    *,
-    come: NDArray[np.float64],
-    sent: NDArray[np.float64],
-    left: NDArray[np.float64],
-    exchanges_meet: bool,
-) -> NDArray[np.float64]:
-    """Return until when a neighbour keeps a rank in a receipt, in seconds.
-
-    Parameters
-    ----------
-    own_sent : float64 array
-        When the rank itself had sent.
-    come, sent, left : float64 array, of the same shape, seconds
-        Of its neighbour: see `Receipts`.
-    """
-    return np.where(own_sent > left, come, sent) if exchanges_meet else sent
 
 
 def count_meetings(

@@ -25,7 +25,6 @@ from hindmost.models.simulation.blocks import (
     POST,
     RECEIVE,
     EventBlock,
-    Neighbours,
 )
 from hindmost.models.simulation.change import Change, blocking_latency, without_progress
 from hindmost.models.simulation.event_simulator import FEW_EVENTS, EventSimulator
@@ -265,28 +264,20 @@ class Script:
 
     Attributes
     ----------
+    program : Program
+        What lies between its cycles and after them, and who receives from whom.
     block : EventBlock
+        What is walked through in place of the program's bodies.
     stay : float64 array, shape (iteration, rank, event), or None, seconds
         See `EventSimulator.walk`.
     latency : float64 array, shape (event, kind), seconds
-    between : float64 array, shape (cycle, rank), seconds
-    after : float64 array, shape (rank,), seconds
-        See `Program`, as of the following.
-    neighbours : Neighbours
-    counts : CycleCounts or None
-    receipts_send, exchanges_meet : bool
     lag : int
     """
 
+    program: Program
     block: EventBlock
     stay: Times | None
     latency: Times
-    between: Times
-    after: Times
-    neighbours: Neighbours
-    counts: CycleCounts | None
-    receipts_send: bool
-    exchanges_meet: bool
     lag: int
 
 
@@ -303,18 +294,8 @@ def scripted(
     if not progress:
         kinds = [without_progress(block.kind[rows]) for rows in block.cycles()]
         block, latency = replace(block, kind=np.concatenate(kinds)), blocking_latency(latency)
-    return Script(
-        block=block,
-        stay=stay,
-        latency=latency,
-        between=program.between,
-        after=program.after,
-        neighbours=program.neighbours,
-        counts=program.counts,
-        receipts_send=program.receipts_send,
-        exchanges_meet=program.exchanges_meet,
-        lag=0 if depth is None else depth - 1,
-    )
+    lag = 0 if depth is None else depth - 1
+    return Script(program=program, block=block, stay=stay, latency=latency, lag=lag)
 
 
 def walk(
@@ -426,19 +407,19 @@ def cycles_of(
     ended, left : optional
         See `EventSimulator.walk`; since the first rank began the cycle.
     """
-    block, latency = script.block, script.latency
-    ranks, events = script.after.size, block.kind.shape[1]
+    program, block, latency = script.program, script.block, script.latency
+    ranks, events = program.ranks, block.kind.shape[1]
     simulator = EventSimulator(
         ranks,
-        script.neighbours,
+        program.neighbours,
         latency,
         lag=script.lag,
-        receipts_send=script.receipts_send,
-        exchanges_meet=script.exchanges_meet,
+        receipts_send=program.receipts_send,
+        exchanges_meet=program.exchanges_meet,
         pending=max(int(np.isin(block.kind, (POST, COMPLETE)).sum()), 1),
     )
     drain_s = float(latency[:, COMPLETE].max(initial=0.0))
-    for rows, between in zip(block.cycles(), script.between, strict=True):
+    for rows, between in zip(block.cycles(), program.between, strict=True):
         simulator.meet()
         simulator.clock[:] = between - between.min()
         part, bodies = block.part(rows), rows.stop - rows.start
@@ -482,17 +463,18 @@ def walk_cycles(
     passed : int32 array, shape (iteration, event + 1), optional
         Is filled with the ranks on the path; see `places_on_path`.
     """
-    ranks, bodies = script.after.size, len(script.block.kind)
+    program, bodies = script.program, len(script.block.kind)
+    ranks = program.ranks
     path = PathTimes.none(ranks)
-    counts = script.counts or CycleCounts.once(len(script.between))
+    counts = program.counts or CycleCounts.once(len(program.between))
     total_s, iterating_s = counts.more_s, 0.0
     walked = cycles_of(script, noted=with_path, interpret=interpret)
     for cycle, between, times, before in zip(
-        walked, script.between, counts.times, counts.before, strict=True
+        walked, program.between, counts.times, counts.before, strict=True
     ):
         last = cycle.rows.stop == bodies
         total_s += before * float(between.min())
-        ends = cycle.clock + script.after if last else cycle.clock
+        ends = cycle.clock + program.after if last else cycle.clock
         if cycle.waits is not None:
             one = PathTimes.none(ranks)
             there = None if passed is None else passed[cycle.rows].reshape(-1)

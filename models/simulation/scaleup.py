@@ -318,14 +318,14 @@ def script_on(
         cycle_begins=begins,
         group=groups_on(program.block, rows, placement.ranks),
     )
-    script = scripted(program, block, case.latency, depth=case.depth, progress=case.progress)
-    return replace(
-        script,
+    there = replace(
+        program,
         between=np.zeros((len(parts), placement.ranks)),
         after=np.zeros(placement.ranks),
         neighbours=Neighbours.of_edges(placement.ranks, *placement.edges),
         counts=None,
     )
+    return scripted(there, block, case.latency, depth=case.depth, progress=case.progress)
 
 
 def groups_on(

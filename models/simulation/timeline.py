@@ -57,12 +57,13 @@ def scaled_script(
     pause = np.median(program.between, axis=1)
     later = float(np.median(pause[1:])) if pause.size > 1 else 0.0
     of_cycles = np.array([float(pause[0]), *[later] * (len(parts) - 1)])
-    script = replace(
-        script_on(work, placement, case, own, parts),
+    script = script_on(work, placement, case, own, parts)
+    there = replace(
+        script.program,
         between=np.repeat(case.work * of_cycles[:, None], placement.ranks, axis=1),
         after=np.full(placement.ranks, float(np.median(program.after))),
     )
-    return script, rows
+    return replace(script, program=there), rows
 
 
 def timeline_of(script: Script) -> Timeline:
@@ -73,7 +74,7 @@ def timeline_of(script: Script) -> Timeline:
     UsageError
         Its cycles stand for more than one each.
     """
-    if script.counts is not None:
+    if script.program.counts is not None:
         raise UsageError(
             "A solve with other iterations is not simulated cycle by cycle, so it has no timeline: "
             "omit --iterations."
@@ -83,7 +84,7 @@ def timeline_of(script: Script) -> Timeline:
     left = np.zeros(block.work.shape)
     begin_s = 0.0
     cycles = cycles_of(script, ended=end, left=left)
-    for cycle, between in zip(cycles, script.between, strict=True):
+    for cycle, between in zip(cycles, script.program.between, strict=True):
         rows = cycle.rows
         begin_s += float(between.min())
         start[rows] = begin_s + np.vstack([between - between.min(), end[rows][:-1]])

@@ -283,13 +283,6 @@ def test_a_run_as_a_dataset_and_as_a_frame(run_file: Path) -> None:
     assert list(frame.loc[7].index) == list(range(run.columns))
 
 
-def test_a_run_in_a_notebook_says_what_it_is(run_file: Path) -> None:
-    shown = hindmost.open(run_file)._repr_html_()
-    assert "<td>laplacian-1d</td>" in shown
-    assert "<td>3 ranks</td>" in shown
-    assert "<td>40 iterations</td>" in shown
-
-
 @pytest.mark.parametrize(
     ("lacking", "method"),
     [("h5netcdf", "to_xarray"), ("xarray", "to_xarray"), ("pandas", "to_pandas")],

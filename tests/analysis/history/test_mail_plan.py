@@ -65,7 +65,7 @@ def is_told(message: EmailMessage) -> bool:
     page = message.get_body(("html",))
     assert page is not None
     told = "blake" in text(message) or " s -> " in text(message)
-    assert (" s -&gt; " in str(page.get_content())) == told
+    assert ("s -&gt; " in str(page.get_content())) == told
     return told
 
 

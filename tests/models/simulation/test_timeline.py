@@ -30,7 +30,7 @@ def test_without_a_change_it_is_what_was_recorded(name: str) -> None:
 def test_it_ends_when_the_walk_ends(name: str, change: Change) -> None:
     program = synthetic(name)
     found = timeline_of(prepared(program, change, TYPICAL))
-    total_s = float((found.end[-1] + found.script.after).max())
+    total_s = float((found.end[-1] + found.script.program.after).max())
     assert total_s == pytest.approx(walk(program, change, TYPICAL).total_s)
     inside = found.script.block.work.sum(axis=2) + found.inside.sum(axis=2)
     assert (inside <= found.end - found.start + 1e-9).all()
