@@ -61,7 +61,7 @@ ON_STACKS = $(addprefix tests/setup/test_, choice.py clones.py) \
     $(addprefix tests/harness/test_, bodies.py build.py clock.py experiment.py pattern.py) \
     $(addprefix tests/mpi/test_, adaptive_kernel.py any_solver.py attach.py attach_fortran.py \
     attach_linked.py attached_runs.py counters.py failures.py killed.py \
-    left_loops.py own_loops.py own_loops_apart.py record.py record_ksp.py recorder.py recording.py solvers.py systems.py)
+    own_loops.py own_loops_apart.py record.py record_ksp.py recorder.py recording.py solvers.py systems.py)
 
 # Every target is a command, none a file.
 .PHONY: $(shell sed -n 's/^\([a-z0-9-]*\):.*/\1/p' $(firstword $(MAKEFILE_LIST)))

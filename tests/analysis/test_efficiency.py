@@ -173,30 +173,6 @@ def test_strong_and_weak_scaling_are_told_apart(
     assert weak["columns"][2]["computation"] == pytest.approx(1.0, rel=0.05)
 
 
-def test_the_table_has_the_usual_rows_in_their_order(
-    tmp_path: Path, header: Header, capsys: pytest.CaptureFixture[str]
-) -> None:
-    scaled(tmp_path, header, {1: 300, 3: 300})
-    assert main(["show", "--efficiency", str(tmp_path)]) == 0
-    printed = capsys.readouterr().out
-    rows = [
-        "global efficiency",
-        "  parallel efficiency",
-        "    load balance",
-        "    communication efficiency",
-        "      serialisation efficiency",
-        "      transfer efficiency",
-        "  computation scaling",
-        "    instruction scaling",
-        "    IPC scaling",
-        "    frequency scaling",
-    ]
-    places = [printed.index(f"\n{row}  ") for row in rows]
-    assert places == sorted(places)
-    assert re.search(r"^  computation scaling +100.0 % +3\d\.\d %!$", printed, re.MULTILINE)
-    assert max(map(len, printed.splitlines())) <= 100
-
-
 def test_the_page_has_tables_that_are_read_without_colour(tmp_path: Path, header: Header) -> None:
     folder = scaled(tmp_path / "runs", header, {1: 300, 3: 300})
     runs = [hindmost.open(path) for path in sorted(folder.glob("*.h5"))]

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 import shlex
+import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -16,6 +18,7 @@ import hindmost
 from hindmost import cli
 from hindmost.analysis.runs.figures.run_figure import FigureChoice
 from hindmost.analysis.show.matplotlib_charts import draw
+from hindmost.cli import help_of
 from hindmost.errors import UsageError
 
 # Records say what was, also of files and commands that have gone.
@@ -131,3 +134,52 @@ def test_commands_are_found() -> None:
     found = [words for page in WITH_COMMANDS for words in commands_of(page)]
     assert len(found) > 60
     assert ["history", "results/nightly", "--report", "history.html"] in found
+
+
+GUIDES = ("workload", "solver", "model", "reader", "scheduler")
+INCLUDED = re.compile(r"```\{literalinclude\} (\S+)\n(.*?)```", re.DOTALL)
+ENTRY = re.compile(r"^    [\w-]+ = \"([\w.]+):(\w+)\"$", re.MULTILINE)
+
+
+def shown(page: Path) -> str:
+    """Return the code that a page shows, put together, as Sphinx cuts it out."""
+    code = []
+    for file, text in INCLUDED.findall(page.read_text()):
+        options = dict(re.findall(r"^:([\w-]+): (.+)$", text, re.MULTILINE))
+        assert set(options) <= {"language", "start-at", "end-at", "end-before"}
+        lines = (page.parent / file).read_text().splitlines()
+        start, stop = 0, len(lines)
+        if "start-at" in options:
+            start = next(at for at, line in enumerate(lines) if options["start-at"] in line)
+        for option, more in (("end-at", 1), ("end-before", 0)):
+            if option in options:
+                rest = enumerate(lines[start:], start)
+                stop = more + next(at for at, line in rest if options[option] in line)
+        code += lines[start:stop]
+    return "\n".join(code)
+
+
+@pytest.mark.parametrize("guide", GUIDES)
+def test_the_code_of_a_guide_can_be_copied(guide: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = ROOT / f"docs/extending/{guide}.md"
+    mine = ModuleType("mine")
+    monkeypatch.setitem(sys.modules, "mine", mine)  # dataclasses look there
+    names = vars(mine)
+    exec(compile(shown(page), str(page), "exec", dont_inherit=True), names)
+    entries = ENTRY.findall(page.read_text())
+    assert entries
+    for module, name in entries:
+        there = ROOT / "tests/plugins/package" / f"{module.replace('.', '/')}.py"
+        assert there.is_file()
+        assert name in names, f"{guide}: {name} is not on the page"
+
+
+PAGE = (ROOT / "docs/whatif.md").read_text()
+
+
+def test_options_of_the_page_exist() -> None:
+    known = "".join(help_of([verb]) for verb in ("whatif", "show"))
+    blocks = re.findall(r"^    hindmost (?:whatif|show) .*$", PAGE, re.MULTILINE)
+    asked = {word for line in blocks for word in re.findall(r"--[a-z][a-z-]*", line.split("#")[0])}
+    assert len(asked) > 10
+    assert {word for word in asked if f"{word} " not in known} == set()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from fractions import Fraction
 from pathlib import Path
 from types import ModuleType
 
@@ -19,27 +18,6 @@ Example = Callable[[str], ModuleType]
 def models(example: Example, method: str) -> list[KernelModel]:
     found = example("findings").found(DATA / "homme.txt", method)
     return [model for _, _, model in found]
-
-
-def test_both_functions_and_the_change_are_found(example: Example) -> None:
-    exact, *noisy = models(example, "likelihood")
-    first, second = exact.segments
-    assert first.model is not None
-    assert second.model is not None
-    assert first.model.expression() == "49.36"
-    assert second.model.expression() == "20.8 + 2.3e-7 * p^2"
-    assert len(noisy) == 2
-    for model in (exact, *noisy):
-        (change,) = model.segmentation.changes
-        assert (change.low, change.high) == change.likely == (15000, 16224)
-        low, high = (part.model for part in model.segments)
-        assert low is not None
-        assert high is not None
-        assert not low.form.terms
-        assert low.form.constant == pytest.approx(49.36, rel=0.02)
-        assert [term.exponents for term in high.form.terms] == [((Fraction(2), Fraction(0)),)]
-        assert high.form.coefficients[0] == pytest.approx(2.3e-7, rel=0.03)
-        assert high.form.constant == pytest.approx(20.8, rel=0.1)
 
 
 def test_the_papers_rule_takes_the_last_constant_point_as_common(example: Example) -> None:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import h5py
+import numpy as np
 import pytest
 
 import hindmost
 from hindmost.errors import DamagedFileError, DataError
 from hindmost.harness.runfile.damaged import lines_of_damaged
+from hindmost.harness.runfile.disk import Disk
 
 
 def test_what_is_left_can_be_read(run_file: Path) -> None:
@@ -56,3 +60,39 @@ def test_what_is_no_hdf5_is_refused(tmp_path: Path) -> None:
     other.write_text("not HDF5")
     with pytest.raises(DataError, match="cannot open it"):
         lines_of_damaged(other)
+
+
+class FullDisk(Disk):
+    """A disk that takes so many bytes."""
+
+    room = 3000
+
+    def write(self, data: bytes | memoryview) -> int:
+        real = os.pwrite
+
+        def pwrite(file: int, part: memoryview, at: int) -> int:
+            if at >= self.room:
+                raise OSError(errno.ENOSPC, "No space left on device")
+            return real(file, part[: self.room - at], at)
+
+        os.pwrite = pwrite  # type: ignore[assignment]
+        try:
+            return super().write(data)
+        finally:
+            os.pwrite = real
+
+
+@pytest.mark.filterwarnings("error")
+def test_hdf5_goes_on_when_the_disk_is_full_and_the_failure_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "full.h5"
+    path.touch()
+    disk = FullDisk(path)
+    numbers = np.arange(5000.0)
+    with h5py.File(disk, "w") as file:
+        file["x"] = numbers
+        file.flush()
+        np.testing.assert_array_equal(file["x"][:], numbers)
+    disk.close()
+    with pytest.raises(OSError, match="No space"):
+        disk.check()
+    assert path.stat().st_size <= FullDisk.room

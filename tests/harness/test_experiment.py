@@ -1,20 +1,29 @@
+"""Complex numbers in Matrix Market, and what does not fit into memory."""
+
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy import sparse
 
-from hindmost.errors import UsageError
+from hindmost.errors import DataError, UsageError
+from hindmost.harness import memory
+from hindmost.harness.collectives.experiment import CollectivesExperiment
+from hindmost.harness.krylov import experiment
 from hindmost.harness.krylov.experiment import KrylovExperiment
-from hindmost.harness.krylov.problems import PROBLEMS, diagonal, laplacian_1d
+from hindmost.harness.krylov.problems import PROBLEMS, diagonal, laplacian_1d, matrix_file
 from hindmost.harness.krylov.problems.problem import SystemRequest
-from hindmost.harness.krylov.solvers import OTHERS, SOLVERS, solver_named
-from hindmost.harness.launch import assigned_rank, check_size, crowding_warning
+from hindmost.harness.krylov.solvers import SOLVERS
+from hindmost.harness.launch import assigned_rank, check_size
 from hindmost.harness.runfile import provenance
+from hindmost.harness.solo import Solo
 
 PLAN = KrylovExperiment(
     workload="laplacian-1d",
@@ -59,18 +68,6 @@ def test_what_cannot_be_run_is_said(change: dict[str, object], word: str) -> Non
     PLAN.check()
     with pytest.raises(UsageError, match=word):
         replace(PLAN, **change).check()  # type: ignore[arg-type]
-
-
-def test_pairs_are_a_solver_and_its_pipelined_variants() -> None:
-    assert replace(PLAN, solvers=("cg", "gcr"), pair=True).cases() == (
-        "cg", "pipecg", "groppcg", "gcr", "pipegcr",
-    )  # fmt: skip
-    assert replace(PLAN, pair=True).cases() == ("gmres", "pgmres")  # each once
-    assert replace(PLAN, solvers=("tfqmr",)).cases() == ("tfqmr",)
-    for solver in (*SOLVERS, *OTHERS.values()):
-        for variant in map(solver_named, solver.pipelined):
-            assert variant.synchronisation == "pipelined"
-            assert not variant.pipelined
 
 
 def test_a_problem_may_stand_for_a_solver() -> None:
@@ -140,13 +137,70 @@ def test_singletons_are_told_from_ranks() -> None:
         check_size(1, "MPICH", promised)
 
 
-def test_crowding_names_its_consequence() -> None:
-    assert crowding_warning(2, 2) == ""
-    assert "scheduler" in crowding_warning(3, 2)
-    assert crowding_warning(2, 1).startswith("2 ranks share 1 core:")
-
-
 def test_credentials_of_a_batch_system_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SLURM_JWT", "secret")
     monkeypatch.setenv("SLURM_JOB_ID", "42")
     assert provenance.scheduler() == {"SLURM_JOB_ID": "42"}
+
+
+COMPLEX = b"%%MatrixMarket matrix coordinate complex general\n2 2 2\n1 1 1 2\n2 2 3 -4\n"
+
+
+def test_complex_numbers_need_a_complex_petsc(tmp_path: Path) -> None:
+    (tmp_path / "a.mtx").write_bytes(COMPLEX)
+    with pytest.raises(DataError, match=r"complex numbers \('complex general'\), but this PETSc"):
+        matrix_file.rows_in(tmp_path / "a.mtx")
+    assert matrix_file.rows_in(tmp_path / "a.mtx", complex_numbers=True) == 2
+    hermitian = COMPLEX.replace(b"general", b"hermitian")
+    (tmp_path / "h.mtx").write_bytes(hermitian)
+    assert matrix_file.rows_in(tmp_path / "h.mtx", complex_numbers=True) == 2
+    (tmp_path / "b.mtx").write_bytes(
+        b"%%MatrixMarket matrix array complex general\n2 1\n1 2\n3 -4\n"
+    )
+    with pytest.raises(DataError, match="this PETSc has real ones"):
+        matrix_file.read_column(tmp_path / "b.mtx", 2)
+    values = matrix_file.read_column(tmp_path / "b.mtx", 2, complex_numbers=True)
+    np.testing.assert_array_equal(values, [1 + 2j, 3 - 4j])
+
+
+def test_the_memory_that_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    most, used, info = (tmp_path / name for name in ("most", "used", "info"))
+    monkeypatch.setattr(memory, "MEMINFO", info)
+    monkeypatch.setattr(memory, "GROUP_LIMITS", ((most, used),))
+    assert memory.available_bytes() is None
+    info.write_text("MemTotal: 100 kB\nMemAvailable: 40 kB\n")
+    assert memory.available_bytes() == 40 * 1024
+    most.write_text("max\n")
+    used.write_text("7\n")
+    assert memory.available_bytes() == 40 * 1024
+    most.write_text("1007\n")
+    assert memory.available_bytes() == 1000
+
+
+class OneHost(Solo):
+    def Split_type(self, kind: int) -> OneHost:  # noqa: N802
+        return self
+
+    def Free(self) -> None:  # noqa: N802
+        """Do nothing."""
+
+
+def test_a_system_that_does_not_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    mpi = SimpleNamespace(MPI=SimpleNamespace(COMM_TYPE_SHARED=0))
+    monkeypatch.setitem(sys.modules, "mpi4py", mpi)
+    monkeypatch.setattr(experiment, "check_types", lambda names: None)
+    monkeypatch.setattr(memory, "available_bytes", lambda: 20 << 30)
+    for grid, unknowns in (((40_000, 40_000), None), ((), 1_600_000_000)):
+        wanted = KrylovExperiment(
+            workload="laplacian-2d",
+            solvers=("cg",),
+            system=SystemRequest(grid=grid, unknowns=unknowns),
+            iterations=1,
+        )
+        with pytest.raises(UsageError, match=r"needs at least 89\.4 GiB on a host with 1 rank"):
+            wanted.check_ranks(OneHost())
+    buffers = CollectivesExperiment(operations=("bcast", "allreduce"), sizes=(8, 1 << 30), calls=1)
+    buffers.check_ranks(OneHost())
+    monkeypatch.setattr(memory, "available_bytes", lambda: 1 << 30)
+    with pytest.raises(UsageError, match=r"allreduce-1073741824B: its buffers need 2 GiB on a"):
+        buffers.check_ranks(OneHost())

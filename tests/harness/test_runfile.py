@@ -1,10 +1,17 @@
+"""Run files that earlier versions wrote: kept here, and read for ever."""
+
 from __future__ import annotations
 
+import gzip
 import hashlib
+import json
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
+from weakref import ref
 
 import h5netcdf
 import h5py
@@ -15,12 +22,21 @@ import xarray
 from tests.conftest import PREDICTORS, cycle_values, run_values
 
 import hindmost
-from hindmost.errors import DamagedFileError, DataError, NotARunFileError, UnknownSchemaError
+from hindmost.cli import main
+from hindmost.errors import (
+    DamagedFileError,
+    DataError,
+    MissingError,
+    NotARunFileError,
+    UnknownSchemaError,
+)
 from hindmost.harness.runfile import checksum
-from hindmost.harness.runfile.bodies import PHASES
+from hindmost.harness.runfile.bodies import EARLIER_PHASES, NOT_WORK, PHASES
 from hindmost.harness.runfile.checksum import TRAILER_LENGTH, append_checksum
 from hindmost.harness.runfile.contents import Header
-from hindmost.harness.runfile.schema import VARIABLES
+from hindmost.harness.runfile.hdf5 import kept_open
+from hindmost.harness.runfile.reader import open_run
+from hindmost.harness.runfile.schema import VARIABLES, VERSION
 from hindmost.harness.runfile.writer import write_whole
 
 
@@ -252,3 +268,122 @@ def test_the_summary_is_that_of_the_bodies(run_file: Path) -> None:
     for name, spent in run.summary["phase_s"].items():
         assert spent == pytest.approx(run.phase(name).sum(), rel=1e-6)
     assert run.summary["balance_s"] < 1e-9
+
+
+def test_a_run_as_a_dataset_and_as_a_frame(run_file: Path) -> None:
+    run = hindmost.open(run_file)
+    dataset = run.to_xarray()
+    assert dataset["duration"].dims == ("iteration", "rank")
+    assert dataset["duration"].attrs["units"] == "s"
+    np.testing.assert_array_equal(dataset["duration"], run.durations)
+    frame = run.to_pandas()
+    assert list(frame.columns) == ["start", "duration", *run.phases]
+    np.testing.assert_array_equal(frame["wait"].unstack("rank"), run.phase("wait"))
+    np.testing.assert_array_equal(frame["start"].unstack("rank"), run.starts)
+    assert list(frame.loc[7].index) == list(range(run.columns))
+
+
+@pytest.mark.parametrize(
+    ("lacking", "method"),
+    [("h5netcdf", "to_xarray"), ("xarray", "to_xarray"), ("pandas", "to_pandas")],
+)
+def test_what_is_not_installed_is_named(
+    run_file: Path, monkeypatch: pytest.MonkeyPatch, lacking: str, method: str
+) -> None:
+    run = hindmost.open(run_file)
+    monkeypatch.setitem(sys.modules, lacking, None)
+    with pytest.raises(
+        MissingError, match=rf"need {lacking}, .*pip install 'hindmost\[notebook\]'"
+    ):
+        getattr(run, method)()
+
+
+STORED = Path(__file__).parent / "earlier_files"
+NAMES = sorted(path.name.removesuffix(".h5.gz") for path in STORED.glob("*.h5.gz"))
+
+
+@pytest.fixture
+def earlier(tmp_path: Path, name: str) -> Path:
+    path = tmp_path / f"{name}.h5"
+    path.write_bytes(gzip.decompress((STORED / f"{name}.h5.gz").read_bytes()))
+    return path
+
+
+def test_every_earlier_version_is_kept() -> None:
+    kept = {int(name.split("-")[1]) for name in NAMES}
+    assert kept == set(range(1, VERSION))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_earlier_file_is_read(earlier: Path, name: str) -> None:
+    run = hindmost.open(earlier)
+    run.verify()
+    assert run.header.ranks == 2
+    assert run.columns == (1 if "reduced" in name else 2)
+    first = EARLIER_PHASES if name < "version-3" else PHASES
+    assert run.phases[: len(first)] == first
+    assert (run.contexts.count > 1) == (name > "version-4")
+    work = sum(run.phase(each) for each in run.phases if each not in NOT_WORK)
+    np.testing.assert_allclose(run.work, work)
+    assert (run.unclassified_share >= 0.0).all()
+    assert (run.unclassified_share > 0.0).any() == ("loop" in name)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("verb", ["show", "check", "show --ranks"])
+def test_verbs_take_an_earlier_file(
+    earlier: Path, name: str, verb: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if (name, verb) == ("version-2-reduced", "show --ranks"):
+        with pytest.raises(DataError, match="has no 'every_charged'"):
+            main([*verb.split(), str(earlier), "--json"])
+        return
+    assert main([*verb.split(), str(earlier), "--json"]) in (0, 1)
+    assert json.loads(capsys.readouterr().out)["version"] == 1
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> list[ref[h5py.File]]:
+    """Return the files that are opened; a file is closed when nobody has it."""
+    files: list[ref[h5py.File]] = []
+    plain = h5py.File
+
+    def noted(*arguments: Any, **options: Any) -> h5py.File:
+        file = plain(*arguments, **options)
+        files.append(ref(file))
+        return file
+
+    monkeypatch.setattr("hindmost.harness.runfile.hdf5.h5py.File", noted)
+    return files
+
+
+def is_open(file: ref[h5py.File]) -> bool:
+    found = file()
+    return found is not None and bool(found.id.valid)
+
+
+def test_a_file_is_opened_once_and_closed_at_the_end(
+    run_file: Path, opened: list[ref[h5py.File]]
+) -> None:
+    run = open_run(run_file)
+    before = len(opened)
+    with kept_open():
+        first, again = run.durations, run.durations
+        with kept_open():  # within another it changes nothing
+            assert run.has("event_kind")
+        assert is_open(opened[-1])
+        assert len(opened) == before + 1
+    assert not any(map(is_open, opened))
+    np.testing.assert_array_equal(first, again)
+    assert run.bodies == len(run.durations)  # opened again
+    assert len(opened) == before + 2
+
+
+def test_a_change_is_noticed_while_the_file_is_open(run_file: Path) -> None:
+    run = open_run(run_file)
+    with kept_open():
+        assert run.durations.size
+        with run_file.open("ab") as file:
+            file.write(b"more")
+        with pytest.raises(DamagedFileError, match="has changed since it was verified"):
+            run.variable("start")

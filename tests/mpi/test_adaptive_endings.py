@@ -6,7 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.mpi.commands import Done, run_several
+from tests.mpi.commands import Commands, run_several
+from tests.mpi.conftest import Launched
 from tests.mpi.test_run_adaptive import SMALL, only_run
 
 from hindmost.harness.adaptive.checkpoint import read_setting
@@ -80,10 +81,15 @@ IMPOSSIBLE = {
 LONG = ("--deck", "timing-a", *SMALL, "--cycles", "300")
 
 
-@pytest.fixture(scope="module")
-def ended(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Done]]:
-    """Return a folder, and what became of commands in it on two ranks, in one launch."""
-    folder = tmp_path_factory.mktemp("ended")
+HOOKS = {
+    "late": f"LIMIT_S, AT = {LIMIT_S}, {COMPILING + 9}\n{LATE}",
+    **{name: SIGNALLED.replace("ASKED", name) for name in ASKED},
+    **{name: f"POISON, AT = {poison}, 5\n{POISONED}" for name, (poison, _) in POISONS.items()},
+}
+
+
+def commands(folder: Path) -> Commands:
+    """Return runs that end in several ways, for a folder."""
     asked: dict[str, tuple[str | Path, ...]] = {
         **{name: (*words, "--cycles", "3") for name, (words, _) in IMPOSSIBLE.items()},
         **{name: (*LONG, "--checkpoint", f"{name}.ckpt") for name in ("late", *ASKED)},
@@ -91,21 +97,15 @@ def ended(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Don
         **dict.fromkeys(POISONS, ("--deck", "timing-a", *SMALL, "--cycles", "20")),
     }
     asked["late"] = (*asked["late"], "--time-limit", f"{LIMIT_S}s")
-    hooks = {
-        "late": f"LIMIT_S, AT = {LIMIT_S}, {COMPILING + 9}\n{LATE}",
-        **{name: SIGNALLED.replace("ASKED", name) for name in ASKED},
-        **{name: f"POISON, AT = {poison}, 5\n{POISONED}" for name, (poison, _) in POISONS.items()},
-    }
-    commands: dict[str, tuple[str | Path, ...]] = {
+    return {
         name: ("run", "adaptive", *words, "--out", folder / name) for name, words in asked.items()
     }
-    return folder, run_several(folder, 2, commands, hooks)
 
 
 def test_a_time_limit_stops_with_a_checkpoint_that_goes_on(
-    ended: tuple[Path, dict[str, Done]],
+    launched: Launched,
 ) -> None:
-    folder, done = ended
+    folder, done = launched
     assert done["late"].returncode == 75, done["late"].stderr
     assert "Stop: " in done["late"].stderr
     run = only_run(folder / "late")
@@ -121,10 +121,8 @@ def test_a_time_limit_stops_with_a_checkpoint_that_goes_on(
 
 
 @pytest.mark.parametrize("poison", POISONS)
-def test_a_state_that_fails_leaves_the_cycles_before_it(
-    ended: tuple[Path, dict[str, Done]], poison: str
-) -> None:
-    folder, done, said = ended[0], ended[1][poison], POISONS[poison][1]
+def test_a_state_that_fails_leaves_the_cycles_before_it(launched: Launched, poison: str) -> None:
+    folder, done, said = launched[0], launched[1][poison], POISONS[poison][1]
     assert done.returncode == 3, done.stderr
     assert said in done.stderr
     assert done.stderr.count("hindmost: At time") + done.stderr.count("hindmost: The time") == 1
@@ -136,18 +134,16 @@ def test_a_state_that_fails_leaves_the_cycles_before_it(
 
 
 @pytest.mark.parametrize("what", IMPOSSIBLE)
-def test_what_cannot_be_run_is_said_once(ended: tuple[Path, dict[str, Done]], what: str) -> None:
-    done = ended[1][what]
+def test_what_cannot_be_run_is_said_once(launched: Launched, what: str) -> None:
+    done = launched[1][what]
     assert done.returncode == 2, done.stderr
     assert done.stderr.count(IMPOSSIBLE[what][1]) == 1
     assert "Traceback" not in done.stderr
 
 
 @pytest.mark.parametrize("asked", ASKED)
-def test_a_run_that_is_asked_to_end_keeps_what_it_has(
-    ended: tuple[Path, dict[str, Done]], asked: str
-) -> None:
-    folder, done = ended[0], ended[1][asked]
+def test_a_run_that_is_asked_to_end_keeps_what_it_has(launched: Launched, asked: str) -> None:
+    folder, done = launched[0], launched[1][asked]
     assert done.returncode == ASKED[asked], done.stderr
     run = only_run(folder / asked)
     assert 1 <= run.bodies <= 25

@@ -176,18 +176,3 @@ def test_the_mesh_does_not_depend_on_the_ranks(ranks: Ranks) -> None:
         # Splits are at base cells, of 64 at most, each within half of one of an even split.
         mean = np.array(found["cells"]) / count
         assert (np.array(found["imbalance"]) <= 1.02 + 65 / mean).all()
-
-
-def test_more_ranks_than_base_cells(ranks: Ranks) -> None:
-    script = (
-        "from mpi4py import MPI\n"
-        "from hindmost.errors import UsageError\n"
-        "from hindmost.harness.adaptive.mesh.mesh import Mesh\n"
-        "try:\n"
-        "    Mesh(MPI.COMM_WORLD, (1, 1), 3)\n"
-        "except UsageError as error:\n"
-        "    print(error)\n"
-    )
-    done = ranks(2, script=script)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.count("2 ranks for a base mesh of 1 x 1") == 2

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.conftest import ROOT, Ranks
-from tests.mpi.commands import Done, run_several
+from tests.mpi.commands import Commands
+from tests.mpi.conftest import Launched
 
 import hindmost
 from hindmost.harness.krylov.solvers import OTHERS, SOLVERS
@@ -118,30 +119,25 @@ def test_the_page_names_what_is_declared() -> None:
     assert named_on_the_page() >= {*(each.name for each in SOLVERS.built_in), *OTHERS}
 
 
-COMMANDS = {
-    "pairs": (
-        "run", "laplacian-2d", "--unknowns", "900", "--iterations", "30", "--out", "pairs",
-        "--solver", "cg", "--solver", "gcr", "--pair", "--", "-ksp_gcr_restart", "7",
-    ),
-    "breakdown": (
-        "run", "matrix", "indefinite.mtx", "--solver", "cg", "--iterations", "50",
-        "--out", "breakdown", "--", "-pc_type", "none",
-    ),
-}  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Done]]:
-    """Return a folder and what became of commands in it, on two ranks in one launch."""
-    folder = tmp_path_factory.mktemp("done")
+def commands(folder: Path) -> Commands:
+    """Return pairs of solvers and a solve that breaks down, for a folder."""
     entries = "\n".join(f"{n} {n} {(-1) ** n * n}" for n in range(1, 9))
     matrix = f"%%MatrixMarket matrix coordinate real general\n8 8 8\n{entries}\n"
     (folder / "indefinite.mtx").write_text(matrix)
-    return folder, run_several(folder, 2, COMMANDS)
+    return {
+        "pairs": (
+            "run", "laplacian-2d", "--unknowns", "900", "--iterations", "30", "--out", "pairs",
+            "--solver", "cg", "--solver", "gcr", "--pair", "--", "-ksp_gcr_restart", "7",
+        ),
+        "breakdown": (
+            "run", "matrix", "indefinite.mtx", "--solver", "cg", "--iterations", "50",
+            "--out", "breakdown", "--", "-pc_type", "none",
+        ),
+    }  # fmt: skip
 
 
-def test_pairs_run_beside_each_other(done: tuple[Path, dict[str, Done]]) -> None:
-    folder, ended = done[0], done[1]["pairs"]
+def test_pairs_run_beside_each_other(launched: Launched) -> None:
+    folder, ended = launched[0], launched[1]["pairs"]
     assert ended.returncode == 0, ended.stderr
     runs = {run.header.solver: run for run in map(hindmost.open, folder.glob("pairs/*.h5"))}
     assert runs.keys() == {"cg", "pipecg", "groppcg", "gcr", "pipegcr"}
@@ -294,8 +290,8 @@ def test_solves_that_fail_say_why_and_keep_what_they_did(told: list[Any]) -> Non
         assert said.startswith(expected_words), said
 
 
-def test_a_breakdown_is_kept_and_marked(done: tuple[Path, dict[str, Done]]) -> None:
-    folder, ended = done[0], done[1]["breakdown"]
+def test_a_breakdown_is_kept_and_marked(launched: Launched) -> None:
+    folder, ended = launched[0], launched[1]["breakdown"]
     assert ended.returncode == 0, ended.stderr
     assert "DIVERGED_INDEFINITE_MAT: the matrix is not positive definite" in ended.stderr
     run = hindmost.open(folder / "breakdown/matrix-cg-p2-0.h5")

@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.conftest import Ranks
-from tests.mpi.commands import Done, run_several
+from tests.mpi.commands import Commands
+from tests.mpi.conftest import Launched
 from tests.mpi.test_recording import assert_books_close
 
 import hindmost
@@ -19,11 +20,13 @@ from hindmost.harness.runfile.reader import Run
 
 pytestmark = pytest.mark.mpi
 
-CALLS = 12
+CALLS, HELD_UP_CALLS = 12, 4
+FEW = ("--calls", str(HELD_UP_CALLS), "--warmup", "2")
 TINY = ("--calls", str(CALLS), "--warmup", "2")
 
 RESULTS = """
 import json
+from pathlib import Path
 import numpy as np
 from mpi4py import MPI
 from hindmost.harness.collectives.operations import OPERATIONS
@@ -36,14 +39,45 @@ for each in OPERATIONS:
         if received.size else [received.shape, []]
 everybody = comm.gather(told)
 if comm.rank == 0:
-    print(json.dumps(everybody))
+    Path("results.json").write_text(json.dumps(everybody))
 """
 
 
-def test_every_collective_gives_what_it_should(ranks: Ranks) -> None:
-    done = ranks(2, script=RESULTS)
-    assert done.returncode == 0, done.stderr
-    first, second = json.loads(done.stdout)
+HELD_UP_S = 0.3
+DELAYED = f"""
+import time
+from unittest.mock import patch
+from hindmost.harness.collectives import experiment
+from hindmost.harness.collectives.alignment import Alignment
+patch.object(experiment, "TRIES", 1000).start()  # a crowded machine holds ranks up as well
+real, count = getattr(Alignment, WHERE), [0]
+def delayed(self, *arguments):
+    count[0] += 1
+    # Warming up is the first 3 meetings, and the first 2 calls.
+    if count[0] in (5, 6) and self._communicator.rank == 1:
+        time.sleep({HELD_UP_S})
+    return real(self, *arguments)
+patch.object(Alignment, WHERE, delayed).start()
+"""
+HELD_UP = ("meet", "begin_at")
+HOOKS = {"runs": RESULTS, **{where: f"WHERE = {where!r}\n{DELAYED}" for where in HELD_UP}}
+
+
+def commands(folder: Path) -> Commands:
+    """Return all operations, and one in which a rank is held up, for a folder."""
+    one = (*FEW, "--operations", "allreduce", "--bytes", "1024")
+    asked: dict[str, tuple[str, ...]] = {
+        "runs": (*TINY, "--bytes", "8,1024", "--seed", "3"),
+        **dict.fromkeys(HELD_UP, one),
+    }
+    return {
+        name: ("run", "collectives", *words, "--out", folder / name)
+        for name, words in asked.items()
+    }
+
+
+def test_every_collective_gives_what_it_should(launched: Launched) -> None:
+    first, second = json.loads((launched[0] / "results.json").read_text())
     # Rank r sends r in every place.
     ramp, total = [0.0] * 3, [1.0] * 3
 
@@ -66,21 +100,8 @@ def test_every_collective_gives_what_it_should(ranks: Ranks) -> None:
     assert first["barrier"][1] == []
 
 
-@pytest.fixture(scope="module")
-def performed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Done]]:
-    """Return a folder and what became of commands in it, on two ranks in one launch."""
-    folder = tmp_path_factory.mktemp("performed")
-    commands: dict[str, tuple[str | Path, ...]] = {
-        "runs": (*TINY, "--bytes", "8,1024", "--seed", "3", "--out", folder / "runs"),
-    }
-    asked: dict[str, tuple[str | Path, ...]] = {
-        name: ("run", "collectives", *words) for name, words in commands.items()
-    }
-    return folder, run_several(folder, 2, asked)
-
-
-def test_a_run_file_for_each_collective_and_size(performed: tuple[Path, dict[str, Done]]) -> None:
-    folder, done = performed[0] / "runs", performed[1]["runs"]
+def test_a_run_file_for_each_collective_and_size(launched: Launched) -> None:
+    folder, done = launched[0] / "runs", launched[1]["runs"]
     assert done.returncode == 0, done.stderr
     assert sorted(done.stdout.split()) == sorted(str(file) for file in folder.iterdir())
     sized = [each.name for each in OPERATIONS if each.sized]
@@ -114,37 +135,12 @@ def test_one_rank_is_warned(
     assert "PETSc" not in shown
 
 
-HELD_UP_S = 0.3
-DELAYED = f"""
-import sys, time
-from hindmost.harness.collectives import experiment
-from hindmost.harness.collectives.alignment import Alignment
-from hindmost.__main__ import main
-experiment.TRIES = 1000  # a crowded machine holds ranks up as well
-where, words = sys.argv[1], sys.argv[2:]
-count = [0]
-def delayed(real, at):
-    def instead(self, *arguments):
-        count[0] += 1
-        if count[0] in at and self._communicator.rank == 1:
-            time.sleep({HELD_UP_S})
-        return real(self, *arguments)
-    return instead
-# Warming up is the first 3 meetings, and the first 2 calls.
-at = (7, 11)
-setattr(Alignment, where, delayed(getattr(Alignment, where), at))
-sys.argv = ["hindmost", *words]
-sys.exit(main())
-"""
-
-
-def one_held_up(ranks: Ranks, folder: Path, where: str) -> Run:
-    words = ("--operations", "allreduce", "--bytes", "1024", "--out", folder)
-    done = ranks(2, where, "run", "collectives", *TINY, *words, script=DELAYED)
+def one_held_up(launched: Launched, where: str) -> Run:
+    folder, done = launched[0] / where, launched[1][where]
     assert done.returncode == 0, done.stderr
     [file] = folder.iterdir()
     run = hindmost.open(file)
-    assert run.durations.shape == (CALLS, 2)
+    assert run.durations.shape == (HELD_UP_CALLS, 2)
     assert run.header.spec["late"] == 0
     assert_books_close(run)
     # Both sleeps are in the run, and outside its bodies: between two of them or before the first,
@@ -155,9 +151,9 @@ def one_held_up(ranks: Ranks, folder: Path, where: str) -> Run:
 
 
 def test_a_rank_that_comes_late_from_one_call_does_not_lengthen_the_next(
-    ranks: Ranks, tmp_path: Path
+    launched: Launched,
 ) -> None:
-    run = one_held_up(ranks, tmp_path / "runs", "meet")
+    run = one_held_up(launched, "meet")
     # Each rank begins within LATE_NS after the instant; clocks of one node agree.
     starts = run.variable("start")
     # On a crowded machine a rank may lose its core between that look at the clock and the call.
@@ -166,8 +162,8 @@ def test_a_rank_that_comes_late_from_one_call_does_not_lengthen_the_next(
     assert apart.max() < HELD_UP_S / 10
 
 
-def test_a_call_that_a_rank_begins_late_is_done_again(ranks: Ranks, tmp_path: Path) -> None:
-    run = one_held_up(ranks, tmp_path / "runs", "begin_at")
+def test_a_call_that_a_rank_begins_late_is_done_again(launched: Launched) -> None:
+    run = one_held_up(launched, "begin_at")
     assert run.header.spec["left_out"] >= 2
 
 

@@ -8,8 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.conftest import Ranks
+from tests.mpi.commands import Commands
+from tests.mpi.conftest import Launched
 
 import hindmost
+from hindmost.cli import main
 
 SOFTWARE = """
 import json
@@ -60,13 +63,21 @@ def test_software_counters_of_every_body(ranks: Ranks) -> None:
     assert (faults >= 0).all()
 
 
-@pytest.mark.mpi
-def test_counted_or_absent_and_doctor_says_which(ranks: Ranks, tmp_path: Path) -> None:
+def commands(_: Path) -> Commands:
+    """Return a solve whose instructions are counted where there are counters."""
     wanted = ("run", "laplacian-1d", "--solver", "gmres", "--iterations", "50", "--unknowns", "500")
-    done = ranks(2, *wanted, "--out", "runs")
+    return {"counted": (*wanted, "--out", "runs")}
+
+
+@pytest.mark.mpi
+def test_counted_or_absent_and_doctor_says_which(
+    launched: Launched, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, done = launched[0], launched[1]["counted"]
     assert done.returncode == 0, done.stderr
-    run = hindmost.open(tmp_path / "runs/laplacian-1d-gmres-p2-0.h5")
-    if "instructions and cycles are counted" in ranks(1, "doctor").stdout:
+    run = hindmost.open(folder / "runs/laplacian-1d-gmres-p2-0.h5")
+    main(["doctor"])
+    if "instructions and cycles are counted" in capsys.readouterr().out:
         assert run.variable("instructions").shape == (50, 2)
         assert np.nanmin(run.variable("instructions")) > 0
         assert np.nanmin(run.variable("cycles")) > 0

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
-from tests.conftest import Ranks
+from tests.mpi.commands import Commands
+from tests.mpi.conftest import Launched
 
 import hindmost
 from hindmost.analysis.runs.efficiency.of_run import efficiencies_of
@@ -21,22 +24,16 @@ ROUNDING_S = 1e-6
 """Of single precision, in all work of a stretch."""
 
 
-@pytest.fixture(scope="module")
-def recorded(module_ranks: Ranks, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Run]:
-    folder = tmp_path_factory.mktemp("runs")
+def commands(folder: Path) -> Commands:
+    """Return the solves by all solvers here, for a folder."""
     words = [word for solver in SOLVERS for word in ("--solver", solver)]
-    done = module_ranks(
-        2,
-        "run",
-        "laplacian-1d",
-        "--unknowns",
-        "4000",
-        "--iterations",
-        "90",
-        *words,
-        "--out",
-        folder,
-    )
+    size = ("--unknowns", "4000", "--iterations", "90")
+    return {"runs": ("run", "laplacian-1d", *size, *words, "--out", folder)}
+
+
+@pytest.fixture(scope="module")
+def recorded(launched: Launched) -> dict[str, Run]:
+    done = launched[1]["runs"]
     assert done.returncode == 0, done.stderr
     runs = [hindmost.open(path) for path in done.stdout.split()]
     return {run.header.solver: run for run in runs}

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 from tests.conftest import BIN, Ranks
-from tests.mpi.commands import Done, run_several
+from tests.mpi.commands import Commands
+from tests.mpi.conftest import Launched
 
 pytestmark = pytest.mark.mpi
 
@@ -70,38 +71,33 @@ def into(folder: Path, words: list[str]) -> list[str | Path]:
     return ["run", *words[:at], "--out", folder, *words[at:]]
 
 
-@pytest.fixture(scope="module")
-def refused(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Done]]:
-    """Return a folder and what ranks said, in one launch, of what they could not do in it."""
-    folder = tmp_path_factory.mktemp("refused")
+def commands(folder: Path) -> Commands:
+    """Return what ranks cannot do, for a folder."""
     (folder / "a-file").touch()
     here = [name for name in BAD if name not in LAUNCHED]
-    commands = {name: into(folder / f"out-{here.index(name)}", BAD[name][0]) for name in here}
-    commands |= {name: into(folder / name, ["diagonal", "--solver", "gmres"]) for name in FOLDERS}
+    asked = {name: into(folder / f"out-{here.index(name)}", BAD[name][0]) for name in here}
+    asked |= {name: into(folder / name, ["diagonal", "--solver", "gmres"]) for name in FOLDERS}
     words = [*MISSPELT["ours"], "--", *MISSPELT["PETSc's"]]
-    commands["a misspelt option"] = into(folder / "misspelt", words)
-    return folder, run_several(folder, 2, commands)
+    return asked | {"a misspelt option": into(folder / "misspelt", words)}
 
 
 @pytest.mark.parametrize("name", BAD)
 def test_bad_input_has_one_message(
-    ranks: Ranks, tmp_path: Path, refused: tuple[Path, dict[str, Done]], name: str
+    ranks: Ranks, tmp_path: Path, launched: Launched, name: str
 ) -> None:
     words, status, word = BAD[name]
     alone = name in LAUNCHED
-    done = ranks(2, *into(tmp_path / "out", words)) if alone else refused[1][name]
+    done = ranks(2, *into(tmp_path / "out", words)) if alone else launched[1][name]
     assert done.returncode == status, done.stderr
     assert len(messages(done.stderr)) == 1, done.stderr
     assert word in messages(done.stderr)[0]
     assert "Traceback" not in done.stderr
-    assert not list((tmp_path if alone else refused[0]).glob("out*/*"))
+    assert not list((tmp_path if alone else launched[0]).glob("out*/*"))
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
-def test_a_folder_that_cannot_be_written(
-    refused: tuple[Path, dict[str, Done]], folder: str
-) -> None:
-    done = refused[1][folder]
+def test_a_folder_that_cannot_be_written(launched: Launched, folder: str) -> None:
+    done = launched[1][folder]
     assert done.returncode == 2, done.stderr
     assert len(messages(done.stderr)) == 1, done.stderr
     assert "cannot be written there" in messages(done.stderr)[0]
@@ -124,24 +120,6 @@ def test_a_full_disk_leaves_nothing_behind(ranks: Ranks, tmp_path: Path) -> None
     assert len(messages(done.stderr)) == 1, done.stderr
     assert "No space left" in done.stderr
     assert not left
-
-
-FAILS = """
-import sys
-from hindmost.harness import petsc
-parallel = petsc.start()
-from hindmost.harness.rank_failures import end_together
-communicator = parallel.communicator
-if communicator.rank == 0:
-    sys.exit(end_together(communicator, "the sky fell", 7))
-communicator.Barrier()
-"""
-
-
-def test_any_rank_ends_all(ranks: Ranks) -> None:
-    done = ranks(2, script=FAILS)
-    assert done.returncode == 7, done.stderr
-    assert messages(done.stderr) == ["hindmost: rank 0: the sky fell"]
 
 
 def test_singletons_are_refused(ranks: Ranks, tmp_path: Path) -> None:
@@ -177,8 +155,8 @@ sys.exit(main(["run", "diagonal", "--solver", "gmres", "--out", sys.argv[1]]))
 """
 
 
-def test_a_misspelt_option_is_told(refused: tuple[Path, dict[str, Done]]) -> None:
-    done = refused[1]["a misspelt option"]
+def test_a_misspelt_option_is_told(launched: Launched) -> None:
+    done = launched[1]["a misspelt option"]
     assert done.returncode == 0
     assert "PETSc did not use -ksp_gmres_restrat; check the spelling" in done.stderr
 

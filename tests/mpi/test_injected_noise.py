@@ -7,7 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.mpi.commands import Done, run_several
+from tests.mpi.commands import Commands
+from tests.mpi.conftest import Launched
 from tests.mpi.test_recording import assert_books_close, runs_of
 from tests.planned_noise import planned_ns
 
@@ -38,21 +39,18 @@ COMMANDS = {
 }  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Done]]:
-    """Return a folder and what became of all commands here, on two ranks in one launch."""
-    folder = tmp_path_factory.mktemp("done")
-    commands: dict[str, tuple[str | Path, ...]] = {
+def commands(folder: Path) -> Commands:
+    """Return solves with and without noise, for a folder."""
+    return {
         name: ("run", *words, "--out", folder / name.replace(" ", "-"))
         for name, words in COMMANDS.items()
     }
-    return folder, run_several(folder, 2, commands)
 
 
 @pytest.fixture(scope="module")
-def disturbed(done: tuple[Path, dict[str, Done]]) -> dict[str, Run]:
+def disturbed(launched: Launched) -> dict[str, Run]:
     """Return runs of all solvers with noise on the second of two ranks."""
-    return runs_of(done[1]["disturbed"])
+    return runs_of(launched[1]["disturbed"])
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
@@ -102,10 +100,10 @@ def test_nobody_can_miss_it(disturbed: dict[str, Run], capsys: pytest.CaptureFix
 
 def test_runs_with_and_without_noise_are_no_repeats(
     disturbed: dict[str, Run],
-    done: tuple[Path, dict[str, Done]],
+    launched: Launched,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    (clean,) = runs_of(done[1]["clean"]).values()
+    (clean,) = runs_of(launched[1]["clean"]).values()
     assert not clean.has("injected")
     assert "injected" not in clean.phases
     main(["fit", "--json", str(clean.path), str(disturbed["cg"].path)])
@@ -117,15 +115,15 @@ def test_runs_with_and_without_noise_are_no_repeats(
     assert "(no injected noise" in said
 
 
-def test_a_rank_that_does_not_exist_is_refused(done: tuple[Path, dict[str, Done]]) -> None:
-    folder, refused = done[0], done[1]["refused"]
+def test_a_rank_that_does_not_exist_is_refused(launched: Launched) -> None:
+    folder, refused = launched[0], launched[1]["refused"]
     assert refused.returncode == 2
     assert "there is no rank 2; the run has ranks 0 to 1" in refused.stderr
     assert not list((folder / "refused").glob("*.h5"))
 
 
-def test_noise_at_calls_comes_at_every_call(done: tuple[Path, dict[str, Done]]) -> None:
-    for run in runs_of(done[1]["at calls"]).values():
+def test_noise_at_calls_comes_at_every_call(launched: Launched) -> None:
+    for run in runs_of(launched[1]["at calls"]).values():
         assert run.header.spec["injected"] == AT_CALLS
         assert_books_close(run)
         injected_s = run.variable("injected")

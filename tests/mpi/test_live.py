@@ -13,6 +13,8 @@ from urllib.request import urlopen
 
 import pytest
 from tests.conftest import BIN, Ranks
+from tests.mpi.commands import Commands
+from tests.mpi.conftest import Launched
 
 import hindmost
 from hindmost.analysis.watch.server import WatchServer
@@ -22,6 +24,7 @@ from hindmost.harness.runfile.reader import Run
 pytestmark = pytest.mark.mpi
 
 PATIENCE_S = 600.0
+CYCLES = 120
 
 
 def lines_of(feed: Path) -> list[dict[str, Any]]:
@@ -102,13 +105,24 @@ def test_a_full_disk_ends_the_feed_and_not_the_run(ranks: Ranks, tmp_path: Path)
         assert {line["kind"] for line in reader.read_lines()} <= {"solve", "frame"}
 
 
+def commands(folder: Path) -> Commands:
+    """Return solves and an adaptive run with feeds, for a folder."""
+    return {
+        "solved": (
+            "run", "laplacian-1d", "--unknowns", "2000", "--solver", "cg", "--solver", "gmres",
+            "--solver", "pgmres", "--iterations", "600", "--warmup", "0", "--live",
+            "--out", folder / "solved",
+        ),
+        "adapted": (
+            "run", "adaptive", "--deck", "timing-a", "--base", "24x16", "--steps", "4",
+            "--cycles", str(CYCLES), "--live", "--out", folder / "adapted",
+        ),
+    }  # fmt: skip
+
+
 @pytest.fixture(scope="module")
-def solved(module_ranks: Ranks, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    out = tmp_path_factory.mktemp("live")
-    done = module_ranks(
-        2, "run", "laplacian-1d", "--unknowns", "2000", "--solver", "cg", "--solver", "gmres",
-        "--solver", "pgmres", "--iterations", "600", "--warmup", "0", "--live", "--out", out,
-    )  # fmt: skip
+def solved(launched: Launched) -> Path:
+    out, done = launched[0] / "solved", launched[1]["solved"]
     assert done.returncode == 0, done.stderr
     assert f"live: hindmost watch {out / 'laplacian-1d-p2-0.live.jsonl'}" in done.stderr
     return out
@@ -218,19 +232,10 @@ def test_a_killed_run_is_told_from_one_that_ended(tmp_path: Path) -> None:
     assert json.loads(told.stdout)["end"]["status"] == "died"
 
 
-CYCLES = 120
-
-
 @pytest.fixture(scope="module")
-def adapted(
-    module_ranks: Ranks, tmp_path_factory: pytest.TempPathFactory
-) -> tuple[list[dict[str, Any]], Run]:
+def adapted(launched: Launched) -> tuple[list[dict[str, Any]], Run]:
     """Return the lines of an adaptive run's feed, and the run."""
-    out = tmp_path_factory.mktemp("adapted")
-    done = module_ranks(
-        2, "run", "adaptive", "--deck", "timing-a", "--base", "24x16", "--steps", "4",
-        "--cycles", str(CYCLES), "--live", "--out", out,
-    )  # fmt: skip
+    out, done = launched[0] / "adapted", launched[1]["adapted"]
     assert done.returncode == 0, done.stderr
     run = hindmost.open(out / "adaptive-timing-a-p2-0.h5")
     return lines_of(out / "adaptive-p2-0.live.jsonl"), run

@@ -41,27 +41,43 @@ with hindmost.record("mine.h5", comm, name="mine") as recorder:
             time.sleep({WORK_S} * (1 + 2 * comm.rank))
             comm.Allreduce(MPI.IN_PLACE, [total, MPI.DOUBLE])
 """
+OWN_PHASES = f"""
+with hindmost.record("phases.h5", comm) as recorder:
+    for step in range({ITERATIONS}):
+        with recorder.iteration():
+            with recorder.phase("hydro"):
+                time.sleep({WORK_S} * (1 + 2 * comm.rank))
+                comm.Allreduce(MPI.IN_PLACE, [total, MPI.DOUBLE])
+            if comm.rank == 1 and step == 3:
+                with recorder.phase("output"):
+                    time.sleep({HALO_S})
+"""
+
+
+@pytest.fixture(scope="module")
+def listened(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with two loops of two ranks, of which hindmost sees the waiting."""
+    folder = tmp_path_factory.mktemp("listened")
+    done = starter(folder)(2, "listen", script=LOOP + OWN_PHASES)
+    assert done.returncode == 0, done.stderr
+    assert "hindmost" not in done.stderr
+    return folder
 
 
 @pytest.mark.mpi
-@pytest.mark.parametrize("count", [1, 2])
-def test_waiting_is_seen_if_hindmost_came_first(ranks: Ranks, tmp_path: Path, count: int) -> None:
-    done = ranks(count, "listen", script=LOOP)
-    assert done.returncode == 0, done.stderr
-    assert "hindmost" not in done.stderr
-    run = hindmost.open(tmp_path / "mine.h5")
-    assert run.durations.shape == (ITERATIONS, count)
+def test_waiting_is_seen_if_hindmost_came_first(listened: Path) -> None:
+    run = hindmost.open(listened / "mine.h5")
+    assert run.durations.shape == (ITERATIONS, 2)
     assert (run.header.workload, run.header.solver) == ("mine", "loop")
     assert run.header.spec["mpi_seen"] is True
     assert_books_close(run)
     halo, wait, local = (np.median(run.phase(name), axis=0) for name in ("halo", "wait", "local"))
     assert (halo >= HALO_S).all()
     assert local[0] >= WORK_S
-    if count == 2:
-        # Rank 1 works three times as long, and rank 0 waits for it.
-        assert wait[0] > 0.5 * WORK_S
-        assert local[0] < local[1]
-        assert wait[1] < wait[0]
+    # Rank 1 works three times as long, and rank 0 waits for it.
+    assert wait[0] > 0.5 * WORK_S
+    assert local[0] < local[1]
+    assert wait[1] < wait[0]
 
 
 @pytest.mark.mpi
@@ -76,30 +92,9 @@ def test_an_honest_word_if_mpi_came_first(ranks: Ranks, tmp_path: Path) -> None:
     assert_books_close(run)
 
 
-OWN_PHASES = f"""
-import time
-import hindmost
-hindmost.listen()
-from mpi4py import MPI
-comm = MPI.COMM_WORLD
-total = bytearray(8)
-with hindmost.record("mine.h5", comm) as recorder:
-    for step in range({ITERATIONS}):
-        with recorder.iteration():
-            with recorder.phase("hydro"):
-                time.sleep({WORK_S} * (1 + 2 * comm.rank))
-                comm.Allreduce(MPI.IN_PLACE, [total, MPI.DOUBLE])
-            if comm.rank == 1 and step == 3:
-                with recorder.phase("output"):
-                    time.sleep({HALO_S})
-"""
-
-
 @pytest.mark.mpi
-def test_phases_of_ones_own(ranks: Ranks, tmp_path: Path) -> None:
-    done = ranks(2, script=OWN_PHASES)
-    assert done.returncode == 0, done.stderr
-    run = hindmost.open(tmp_path / "mine.h5")
+def test_phases_of_ones_own(listened: Path) -> None:
+    run = hindmost.open(listened / "phases.h5")
     assert run.phases == (*PHASES, "hydro", "output")
     assert_books_close(run)
     run.verify()

@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.conftest import Ranks
-from tests.mpi.commands import Done, run_several
+from tests.mpi.commands import Commands, Done, run_several
+from tests.mpi.conftest import Launched
 
 import hindmost
 from hindmost.analysis.runs.summary import summarise_run
@@ -138,30 +139,35 @@ def with_options(name: str, folder: Path) -> list[str | Path]:
     return ["run", "laplacian-1d", *size, *solvers, "--out", folder, "--", *OPTIONS[name]]
 
 
-@pytest.fixture(scope="module")
-def done_on(tmp_path_factory: pytest.TempPathFactory) -> dict[int, dict[str, Done]]:
-    """Return what became of all commands here, by the number of ranks: one launch for each."""
-    out = tmp_path_factory.mktemp("out")
-    short = {"short": ["run", *SHORT]}
+def commands(folder: Path) -> Commands:
+    """Return the solves on two ranks, for a folder."""
     asked = {
-        1: {"long": ["run", "diagonal", *LONG], **short},
-        2: {
-            "long": ["run", "laplacian-1d", *LONG],
-            "paper": ["run", "laplacian-1d", *OF_PAPER, "--warmup", "0"],
-            "shuffled": ["run", *SHUFFLED],
-        },
-        4: short,
+        "long": ["run", "laplacian-1d", *LONG],
+        "paper": ["run", "laplacian-1d", *OF_PAPER, "--warmup", "0"],
+        "shuffled": ["run", *SHUFFLED],
     }
-    found = {}
+    return {
+        **{name: [*words, "--out", folder / name] for name, words in asked.items()},
+        **{name: with_options(name, folder / name) for name in OPTIONS if name != ONCE_A_PROCESS},
+    }
+
+
+@pytest.fixture(scope="module")
+def done_on(
+    launched: Launched, tmp_path_factory: pytest.TempPathFactory
+) -> dict[int, dict[str, Done]]:
+    """Return what became of all commands here, by the number of ranks: one launch for each."""
+    asked: dict[int, dict[str, tuple[str, ...]]] = {
+        1: {"short": SHORT, "long": ("diagonal", *LONG)},
+        4: {"short": SHORT},
+    }
+    found = {2: launched[1]}
     for count, commands in asked.items():
+        folder = tmp_path_factory.mktemp(f"ranks-{count}")
         given: dict[str, list[str | Path]] = {
-            name: [*words, "--out", out / f"{name}-{count}"] for name, words in commands.items()
+            name: ["run", *each, "--out", folder / name] for name, each in commands.items()
         }
-        if count == 2:
-            given |= {
-                name: with_options(name, out / name) for name in OPTIONS if name != ONCE_A_PROCESS
-            }
-        found[count] = run_several(tmp_path_factory.mktemp(f"ranks-{count}"), count, given)
+        found[count] = run_several(folder, count, given)
     return found
 
 

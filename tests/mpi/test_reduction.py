@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.conftest import starter
-from tests.mpi.commands import Done, run_several
+from tests.mpi.commands import Commands
+from tests.mpi.conftest import Launched
 
 import hindmost
 from hindmost.analysis.fits.study import FitOptions, fit_run
@@ -105,9 +106,9 @@ def test_ranks_find_together_what_one_process_finds(on_four: dict[str, Any], cou
 
 
 def test_a_run_keeps_its_share(
-    kept: tuple[Path, dict[str, Done]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    launched: Launched, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder, done = kept[0], kept[1]["share"]
+    folder, done = launched[0], launched[1]["share"]
     assert done.returncode == 0, done.stderr
     assert "full records kept of 1 of 2 ranks" in done.stderr
     [file] = (folder / "share").glob("*.h5")
@@ -241,31 +242,26 @@ SHARE = (
 )  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def kept(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Done]]:
-    """Return the folder of runs on two ranks, in one launch, and what became of each."""
-    folder = tmp_path_factory.mktemp("kept")
+def commands(folder: Path) -> Commands:
+    """Return runs of which some keep a share of the ranks, for a folder."""
     asked = {
         "share": SHARE,
         "all": ("adaptive", *SMALL, "--blocks"),
         "some": ("adaptive", *SMALL, "--blocks", "--keep", "50%"),
         "one": ("adaptive", *SMALL[:-1], "3", "--keep", "1%"),
     }
-    commands: dict[str, tuple[str | Path, ...]] = {
-        name: ("run", *words, "--out", folder / name) for name, words in asked.items()
-    }
-    return folder, run_several(folder, 2, commands)
+    return {name: ("run", *words, "--out", folder / name) for name, words in asked.items()}
 
 
 @pytest.fixture(scope="module")
-def both(kept: tuple[Path, dict[str, Done]]) -> tuple[Run, Run]:
+def both(launched: Launched) -> tuple[Run, Run]:
     """Return the same cycles on two ranks, with all records and with those of one of them."""
     found = []
     for name in ("all", "some"):
-        done = kept[1][name]
+        done = launched[1][name]
         assert done.returncode == 0, done.stderr
         assert ("full records kept of 1 of 2 ranks" in done.stderr) == (name == "some")
-        [file] = (kept[0] / name).glob("*.h5")
+        [file] = (launched[0] / name).glob("*.h5")
         run = hindmost.open(file)
         run.verify()
         found.append(run)
@@ -361,9 +357,9 @@ def test_verbs_take_a_reduced_adaptive_run_or_refuse_it(
 
 
 def test_one_rank_that_is_kept_is_the_one_that_predicts(
-    kept: tuple[Path, dict[str, Done]], capsys: pytest.CaptureFixture[str]
+    launched: Launched, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder, done = kept[0], kept[1]["one"]
+    folder, done = launched[0], launched[1]["one"]
     assert done.returncode == 0, done.stderr
     [file] = (folder / "one").glob("*.h5")
     run = hindmost.open(file)

@@ -9,6 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.conftest import Ranks
+from tests.mpi.commands import Commands
+from tests.mpi.conftest import Launched
 
 import hindmost
 from hindmost.cli import main
@@ -33,14 +35,16 @@ def only_run(folder: Path) -> Run:
     return run
 
 
+def commands(folder: Path) -> Commands:
+    """Return a run of the lively deck, for a folder."""
+    (folder / "lively.toml").write_text(LIVELY.to_toml())
+    words = ("--deck", "lively.toml", "--cycles", "12", "--blocks", "--out", folder)
+    return {"lively": ("run", "adaptive", *words)}
+
+
 @pytest.fixture(scope="module")
-def recorded(module_ranks: Ranks, tmp_path_factory: pytest.TempPathFactory) -> Run:
-    folder = tmp_path_factory.mktemp("runs")
-    deck = folder / "lively.toml"
-    deck.write_text(LIVELY.to_toml())
-    done = module_ranks(
-        2, "run", "adaptive", "--deck", deck, "--cycles", "12", "--blocks", "--out", folder
-    )
+def recorded(launched: Launched) -> Run:
+    folder, done = launched[0], launched[1]["lively"]
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == [str(folder / "adaptive-lively-p2-0.h5")]
     assert "mean error of the predictions: online-all" in done.stderr

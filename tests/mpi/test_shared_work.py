@@ -7,10 +7,12 @@ from pathlib import Path
 import pytest
 from tests.analysis.history.planted import noise, stepped, write_nights
 from tests.analysis.scaling.experiments import TRUTH, write_text
-from tests.conftest import Ranks
-from tests.mpi.commands import run_several
+from tests.conftest import Ranks, made_header, run_values
+from tests.mpi.commands import Commands
+from tests.mpi.conftest import Launched
 
 from hindmost.cli import main
+from hindmost.harness.runfile.writer import write_whole
 
 NIGHTS = 30
 CASES = {
@@ -43,20 +45,30 @@ def test_parts_are_done_on_other_ranks(ranks: Ranks) -> None:
     assert done.stdout.split() == ["elsewhere"], done.stderr
 
 
+def words_of(folder: Path) -> dict[str, tuple[str, ...]]:
+    """Return commands that share their work, on files of a folder."""
+    run = str(folder / "laplacian-1d-gmres-p3-0.h5")
+    replay = ("whatif", run, "--speed", "rank 1: x0.5", "--noise", "exponential:mean=1ms")
+    asked = (("scale", str(folder / "e.txt")), ("history", str(folder / "nights")), replay)
+    return {words[0]: (*words, "--json") for words in asked}
+
+
+def commands(folder: Path) -> Commands:
+    """Write the files, and return commands that share their work."""
+    write_text(folder / "e.txt", TRUTH, noise=0.02, repetitions=3, seed=3)
+    write_nights(folder / "nights", CASES, range(NIGHTS))
+    write_whole(folder, made_header(), run_values(iterations=40, ranks=3, restart=10, seed=1))
+    return words_of(folder)
+
+
 @pytest.mark.mpi
+@pytest.mark.parametrize("verb", ["scale", "history", "whatif"])
 def test_two_ranks_give_the_answer_of_one_to_the_bit(
-    tmp_path: Path, run_file: Path, capsys: pytest.CaptureFixture[str]
+    verb: str, launched: Launched, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    experiment = write_text(tmp_path / "e.txt", TRUTH, noise=0.02, repetitions=3, seed=3)
-    write_nights(tmp_path / "nights", CASES, range(NIGHTS))
-    replay = ["whatif", str(run_file), "--speed", "rank 1: x0.5", "--noise", "exponential:mean=1ms"]
-    asked = (["scale", str(experiment)], ["history", str(tmp_path / "nights")], replay)
-    commands = {words[0]: [*words, "--json"] for words in asked}
-    (tmp_path / "two").mkdir()
-    done = run_several(tmp_path / "two", 2, commands)
-    for verb, words in commands.items():
-        main(words)
-        assert done[verb].stdout == capsys.readouterr().out
+    folder, done = launched
+    main(list(words_of(folder)[verb]))
+    assert done[verb].stdout == capsys.readouterr().out
 
 
 @pytest.mark.mpi

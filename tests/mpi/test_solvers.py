@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.conftest import Ranks
-from tests.mpi.commands import Done, run_several
+from tests.mpi.commands import Commands
+from tests.mpi.conftest import Launched
 
 import hindmost
 from hindmost.harness.krylov.solvers import SOLVERS
@@ -163,19 +164,15 @@ ENDINGS = {
 }  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def ended(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Done]]:
-    """Return a folder and what became of commands in it, on two ranks in one launch."""
-    folder = tmp_path_factory.mktemp("ended")
-    return folder, run_several(
-        folder, 2, {name: ("run", *words) for name, words in ENDINGS.items()}
-    )
+def commands(_: Path) -> Commands:
+    """Return solves that end in several ways."""
+    return {name: ("run", *words) for name, words in ENDINGS.items()}
 
 
 def test_solves_to_a_tolerance_are_kept_with_what_they_reached(
-    ended: tuple[Path, dict[str, Done]],
+    launched: Launched,
 ) -> None:
-    folder, done = ended[0], ended[1]["to a tolerance"]
+    folder, done = launched[0], launched[1]["to a tolerance"]
     assert done.returncode == 0, done.stderr
     files = [folder / file for file in done.stdout.split()]
     runs = {run.header.solver: run for run in map(hindmost.open, files)}
@@ -198,8 +195,8 @@ def test_solves_to_a_tolerance_are_kept_with_what_they_reached(
         assert (run.activity("MatMult") > 0).all()
 
 
-def test_a_solve_that_ends_early_is_kept(ended: tuple[Path, dict[str, Done]]) -> None:
-    folder, done = ended[0], ended[1]["early"]
+def test_a_solve_that_ends_early_is_kept(launched: Launched) -> None:
+    folder, done = launched[0], launched[1]["early"]
     assert done.returncode == 0, done.stderr
     run = hindmost.open(folder / done.stdout.strip())
     ending = Ending.of(run.header)
@@ -210,9 +207,9 @@ def test_a_solve_that_ends_early_is_kept(ended: tuple[Path, dict[str, Done]]) ->
 
 
 def test_a_preconditioner_that_petsc_has_not_is_a_clear_error(
-    ended: tuple[Path, dict[str, Done]],
+    launched: Launched,
 ) -> None:
-    done = ended[1]["never"]
+    done = launched[1]["never"]
     assert done.returncode == 2
     assert "strumpack-of-mine" in done.stderr
     assert "Traceback" not in done.stderr

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 from scipy import io, sparse
 from tests.conftest import Ranks, starter
-from tests.mpi.commands import run_several
+from tests.mpi.commands import Commands
+from tests.mpi.conftest import Launched
 
 import hindmost
 from hindmost.errors import UsageError
@@ -131,7 +132,10 @@ SHAPES = {
 @pytest.fixture(scope="module")
 def matrices(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder whose folder ``matrices`` has one matrix in several formats."""
-    folder = tmp_path_factory.mktemp("systems")
+    return write_matrices(tmp_path_factory.mktemp("systems"))
+
+
+def write_matrices(folder: Path) -> Path:
     inside = folder / "matrices"
     inside.mkdir()
     random = np.random.default_rng(5)
@@ -221,20 +225,26 @@ def test_matrices_are_those_of_the_files(found: dict[str, Any], matrices: Path) 
     )
 
 
-def test_runs_say_which_system_they_solved(tmp_path: Path, matrices: Path) -> None:
-    file = matrices / "matrices" / "symmetric.mtx"
+def commands(folder: Path) -> Commands:
+    """Return a solve of each kind of system, for a folder."""
+    write_matrices(folder)
     right_side = "%%MatrixMarket matrix array real general\n37 1\n"
-    (tmp_path / "b.mtx").write_text(right_side + "\n".join(map(str, range(37))))
+    (folder / "b.mtx").write_text(right_side + "\n".join(map(str, range(37))))
     asked = {
         "ice-flow": ("--grid", "6x5x4", "--case", "Z", "--step", "1"),
         "laplacian-3d": ("--unknowns", "1000"),
-        "matrix": (str(file), "b.mtx"),
+        "matrix": ("matrices/symmetric.mtx", "b.mtx"),
     }
     more = ("--solver", "gmres", "--iterations", "20", "--out", "runs")
-    commands = {name: ("run", name, *words, *more) for name, words in asked.items()}
-    for name, done in run_several(tmp_path, 2, commands).items():
+    return {name: ("run", name, *words, *more) for name, words in asked.items()}
+
+
+def test_runs_say_which_system_they_solved(launched: Launched) -> None:
+    folder = launched[0]
+    file = folder / "matrices" / "symmetric.mtx"
+    for name, done in launched[1].items():
         assert done.returncode == 0, done.stderr
-        run = hindmost.open(tmp_path / "runs" / f"{name}-gmres-p2-0.h5")
+        run = hindmost.open(folder / "runs" / f"{name}-gmres-p2-0.h5")
         spec = run.header.spec
         if name == "ice-flow":
             assert spec["unknowns"] == 240

@@ -6,13 +6,12 @@ import base64
 import re
 import time
 import zlib
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.analysis.browser import PATIENCE_S, Browser, need_browser
+from tests.analysis.browser import PATIENCE_S, Browser
 from tests.analysis.ranks.conftest import RANKS, SLOW, reduced_values
 from tests.analysis.ranks.test_rank_tables import CSV
 from tests.conftest import LOCAL
@@ -38,22 +37,6 @@ from hindmost.models.ranks.lateness import lateness
 
 CHOSEN = "document.querySelector('#chart-1 select').value"
 SAID = "document.querySelector('#chart-{} .hover').textContent"
-
-
-@pytest.fixture(scope="module")
-def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    """Return a browser for all tests here."""
-    with Browser(need_browser(), tmp_path_factory.mktemp("profile")) as started:
-        started.window(1000, 800)
-        yield started
-
-
-@pytest.fixture
-def browser(started: Browser) -> Browser:
-    """Return the browser without what other tests asked it for."""
-    started.requests.clear()
-    started.errors.clear()
-    return started
 
 
 def opened(browser: Browser, page: Path) -> Browser:

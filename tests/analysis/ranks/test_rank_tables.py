@@ -4,8 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.analysis.readers.formats.test_caliper import cali
-from tests.analysis.readers.formats.test_cube import write_cubex
+from tests.analysis.readers.formats.test_profiles import cali, write_cubex
 
 from hindmost import cli
 from hindmost.analysis.ranks.read_tables import read_table

@@ -21,9 +21,7 @@ from hindmost import cli
 from hindmost.analysis.ranks.read import look_at_run
 from hindmost.analysis.ranks.study import report_run
 from hindmost.analysis.ranks.tables import summary_lines
-from hindmost.analysis.runs.efficiency.of_run import efficiencies_of
 from hindmost.analysis.runs.model_input import solve_times
-from hindmost.analysis.runs.summary import summarise_run
 from hindmost.errors import DamagedFileError, DataError
 from hindmost.harness.runfile import reader
 from hindmost.harness.runfile.bodies import PHASES
@@ -133,78 +131,6 @@ def test_the_verb_prints_what_json_has(run_path: Path, capsys: pytest.CaptureFix
     assert sum(each["size"] for each in found["clusters"]) == RANKS
 
 
-def test_a_reduced_run_says_of_all_ranks_what_the_whole_one_says(
-    tmp_path: Path, header: Header, values: dict[str, object], run_path: Path
-) -> None:
-    header = replace(header, ranks=RANKS, iterations=60, restart=30)
-    run = hindmost.open(write_whole(tmp_path, header, reduced_values(values, [2, 5, 20])))
-    run.verify()
-    assert (run.columns, run.header.ranks, run.reduced) == (3, RANKS, True)
-    part, whole = report_run(run), report_run(hindmost.open(run_path))
-    assert part.numbers.tolist() == list(range(RANKS))
-    assert part.hosts == whole.hosts
-    assert part.recorded == {2, 5, 20}
-    assert set(part.worth_opening()) == {2, 5, 20}
-    np.testing.assert_allclose(part.metrics.values, whole.metrics.values, rtol=1e-6)
-    np.testing.assert_array_equal(part.clustering.labels, whole.clustering.labels)
-    assert part.lateness is not None
-    assert whole.lateness is not None
-    for name in ("last", "charged_s", "lost_s", "waited_s", "deviation_s", "longest_s", "drift",
-                 "longest_body", "node_last", "node_charged_s", "total_s", "work_s"):  # fmt: skip
-        np.testing.assert_allclose(
-            getattr(part.lateness, name), getattr(whole.lateness, name), rtol=1e-5, atol=1e-12
-        )
-    there = {each.criterion: each.ranks[: each.standing_out].tolist() for each in whole.extrema}
-    for each in part.extrema:
-        assert each.ranks[: each.standing_out].tolist() == there.pop(each.criterion)
-    assert not there
-    assert part.run is not None
-    assert whole.run is not None
-    assert part.run.histogram is not None
-    assert whole.run.histogram is not None
-    assert part.run.histogram.total == whole.run.histogram.total
-    busy = [
-        float((each.of_run.busy * np.diff(each.of_run.edges)).sum())
-        for each in (part.run, whole.run)
-    ]
-    assert busy[0] == pytest.approx(busy[1], rel=1e-5)
-    text, other = ("\n".join(summary_lines(each)) for each in (part, whole))
-    assert (
-        "3 of 24 ranks kept full records and have timelines. All other results are for all 24 ranks"
-        in text
-    )
-    for line in (f"  rank {SLOW} on node2: last in", "  least waiting: ", "wait time for the last"):
-        [said] = [each for each in text.splitlines() if line in each]
-        [wanted] = [each for each in other.splitlines() if line in each]
-        assert said == wanted
-    assert json.loads(json.dumps(to_document(part)))["ranks_with_full_records"] == 3
-    with pytest.raises(DataError, match=r"3 of 24 ranks .*run without --keep"):
-        solve_times(run)
-    for kept in ([5, 2, 20], [2, 5, 24]):
-        wrong = write_whole(
-            tmp_path, header, reduced_values(values, [2, 5, 20]) | {"kept_rank": kept}
-        )
-        with pytest.raises(DamagedFileError, match="'kept_rank' should ascend"):
-            hindmost.open(wrong)
-
-
-def test_the_efficiencies_of_a_reduced_run_are_those_of_all_ranks(
-    tmp_path: Path, header: Header, values: dict[str, object], run_path: Path
-) -> None:
-    header = replace(header, ranks=RANKS, iterations=60, restart=30)
-    run = hindmost.open(write_whole(tmp_path, header, reduced_values(values, [2, 5, 20])))
-    part, whole = efficiencies_of(run), efficiencies_of(hindmost.open(run_path))
-    for name in ("ranks", "parallel", "load_balance", "communication", "run_time_s"):
-        assert getattr(part.whole, name) == pytest.approx(getattr(whole.whole, name), rel=1e-5)
-    assert part.whole.serialisation is None
-    assert "profiles of all ranks were kept, but the events of only some" in part.explain()
-    assert part.computation.size == whole.computation.size
-    shown = summarise_run(run), summarise_run(hindmost.open(run_path))
-    assert shown[0].efficiency == part.whole
-    assert shown[0].hosts == shown[1].hosts == 3
-    assert shown[0].phase_share == pytest.approx(shown[1].phase_share, rel=1e-5)
-
-
 def test_unclassified_time_is_neither_work_nor_waiting(
     tmp_path: Path, header: Header, values: dict[str, object], run_path: Path
 ) -> None:
@@ -244,10 +170,13 @@ def test_reduced_files_that_cannot_be_looked_at_are_refused(
 ) -> None:
     header = replace(header, ranks=RANKS, iterations=60, restart=30)
     made = reduced_values(values, [2, 5, 20])
+    with pytest.raises(DataError, match=r"3 of 24 ranks .*run without --keep"):
+        solve_times(hindmost.open(write_whole(tmp_path, header, made)))
     for wrong, said in (
         ({"profile_phase": -np.asarray(made["profile_phase"])}, "'profile_phase' is negative"),
         ({"interval_bodies": np.full(6, 11)}, "'interval_bodies' should sum to the bodies"),
         ({"interval_bodies": [10, 10, 10, 20, 10, 0]}, "an interval of 'interval_bodies' is empty"),
+        ({"kept_rank": [5, 2, 20]}, "'kept_rank' should ascend"),
     ):
         path = write_whole(tmp_path, header, made | wrong)
         with pytest.raises(DamagedFileError, match=said):

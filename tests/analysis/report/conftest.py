@@ -10,14 +10,6 @@ from numpy.typing import NDArray
 from tests.analysis.report.first_screens import ITERATIONS, RANKS
 
 from hindmost.harness.runfile.contents import Header
-from hindmost.models.laws import law
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Search the slowest law in few bins, from one start: no test here is about its parameters."""
-    monkeypatch.setitem(law.STARTS, "nct", law.STARTS["nct"][:1])
-    monkeypatch.setattr(law, "FINE", law.COARSE)
 
 
 @pytest.fixture

@@ -242,19 +242,6 @@ def test_runs_an_experiment_and_nights_share_a_page(
         main(["report", str(unknown)])
 
 
-def test_names_of_runs_have_no_internal_words(
-    tmp_path: Path, own: Header, alike: NDArray[np.float64]
-) -> None:
-    runs = tmp_path / "runs"
-    runs.mkdir()
-    write_whole(runs, own, of_work(alike))
-    write_whole(runs, replace(own, ranks=1), of_work(alike[:, :1]))
-    assert main(["report", str(runs), "--out", str(tmp_path / "page.html")]) == 0
-    said = words((tmp_path / "page.html").read_text())
-    assert "mpi_seen" not in said
-    assert "1 rank" in said
-
-
 def test_loops_of_a_program_are_sections_named_by_their_code(
     tmp_path: Path, own: Header, alike: NDArray[np.float64]
 ) -> None:

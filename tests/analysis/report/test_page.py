@@ -78,6 +78,7 @@ def test_charts_are_drawn_and_answer(page: Path, tmp_path: Path) -> None:
 @pytest.mark.usefixtures("rendered_pictures")
 def test_the_page_asks_for_nothing_and_has_pictures_where_no_script_runs(page: Path) -> None:
     html = page.read_text()
+    assert page.stat().st_size < 4e6
     assert not re.search(r"https?://|url\(|@import", html)
     sources = re.findall(r'(?:src|href)="([^"]*)', html)
     assert all(source.startswith(("data:", "#")) for source in sources)

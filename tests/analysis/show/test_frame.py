@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from tests.analysis.browser import Browser, need_browser
+from tests.analysis.browser import Browser
 from tests.conftest import made_header, run_values
 
 from hindmost.analysis.show.html_renderer import themed
@@ -19,14 +18,6 @@ from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.writer import write_whole
 
 READY = "document.documentElement.dataset.charts"
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    """Return a browser for all tests here."""
-    with Browser(need_browser(), tmp_path_factory.mktemp("profile")) as opened:
-        opened.window(1600, 1000)
-        yield opened
 
 
 @pytest.fixture(scope="module")

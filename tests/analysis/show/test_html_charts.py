@@ -10,14 +10,15 @@ from itertools import count
 from pathlib import Path
 
 import numpy as np
-from tests.analysis.browser import Browser, need_browser
+from tests.analysis.browser import Browser
 
 from hindmost.analysis.show.chart import Chart, Quantity, Series
 from hindmost.analysis.show.heat_map import heat_map
-from hindmost.analysis.show.html_charts import curve_data, live_chart
+from hindmost.analysis.show.html_charts import colour_of, curve_data, live_chart
 from hindmost.analysis.show.html_maps import map_data, map_legend
 from hindmost.analysis.show.html_renderer import write_page
 from hindmost.analysis.show.page import Page, Widget
+from hindmost.analysis.show.palette import FILLS
 
 TIMES_S = np.array([2e-4, 4e-4, np.nan, 6e-4, 8e-4])
 
@@ -36,32 +37,31 @@ def chart(*, logarithmic: bool) -> Chart:
     )
 
 
-def drawn(part: Widget, folder: Path) -> str:
+def drawn(part: Widget, folder: Path, browser: Browser) -> str:
     """Return what a chart draws in a browser, as SVG."""
     page = write_page(folder / "page.html", Page(title="", subtitle="", parts=[part]))
-    with Browser(need_browser(), folder / "profile") as browser:
-        browser.window(800, 600)
-        browser.open(page.as_uri(), "document.documentElement.dataset.charts")
-        browser.evaluate(
-            "window.saved = []; URL.createObjectURL = (blob) => { saved.push(blob); return '#'; };"
-            "document.querySelector('.downloads button').click()"
-        )
-        assert not browser.errors
-        return str(browser.evaluate("saved[0].text()"))
+    browser.window(800, 600)
+    browser.open(page.as_uri(), "document.documentElement.dataset.charts")
+    browser.evaluate(
+        "window.saved = []; URL.createObjectURL = (blob) => { saved.push(blob); return '#'; };"
+        "document.querySelector('.downloads button').click()"
+    )
+    assert not browser.errors
+    return str(browser.evaluate("saved[0].text()"))
 
 
-def test_names_of_lines_that_are_close_stand_in_two_rows(tmp_path: Path) -> None:
+def test_names_of_lines_that_are_close_stand_in_two_rows(tmp_path: Path, browser: Browser) -> None:
     marks = {"begin": 1.0, "extrapolated": 14.0, "target": 16.0}
     part = live_chart(
         replace(chart(logarithmic=False), marks=marks), "growth", "", count(1), height=2
     )
     texts = re.findall(
-        r'<text[^>]* y="([\d.]+)"[^>]*>(extrapolated|target)<', drawn(part, tmp_path)
+        r'<text[^>]* y="([\d.]+)"[^>]*>(extrapolated|target)<', drawn(part, tmp_path, browser)
     )
     assert len({y for y, _ in texts}) == len(texts) == 2
 
 
-def test_a_detour_survives_pooling_and_is_marked(tmp_path: Path) -> None:
+def test_a_detour_survives_pooling_and_is_marked(tmp_path: Path, browser: Browser) -> None:
     times = np.random.default_rng(0).uniform(50e-6, 60e-6, (3000, 1024))
     assert "○" not in map_legend(heat_map(times, title=""))
     times[1717, 333] = 5e-3
@@ -75,7 +75,7 @@ def test_a_detour_survives_pooling_and_is_marked(tmp_path: Path) -> None:
     assert row == 333 // data["row_height"]
     shown = data["least"] * np.exp((cells.max() - 1.0) * data["log_step"])
     assert np.isclose(shown, 5e3, rtol=1e-3)  # in µs
-    svg = drawn(live_chart(whole, "map", "", count(1), height=2), tmp_path)
+    svg = drawn(live_chart(whole, "map", "", count(1), height=2), tmp_path, browser)
     assert svg.count("a4.5 4.5 ") == 4  # two halves of a circle and of its outline
 
 
@@ -85,20 +85,45 @@ def test_a_gap_is_no_value_on_any_axis() -> None:
         assert [each is None for each in series["y"]] == np.isnan(TIMES_S).tolist()
 
 
-def test_lines_end_at_gaps_and_ticks_of_small_times_differ(tmp_path: Path) -> None:
+def test_lines_end_at_gaps_and_ticks_of_small_times_differ(
+    tmp_path: Path, browser: Browser
+) -> None:
     part = live_chart(chart(logarithmic=False), "growth", "", count(1), height=2)
-    svg = drawn(part, tmp_path)
+    svg = drawn(part, tmp_path, browser)
     paths = [re.sub(r"[^ML]", "", each) for each in re.findall(r' d="([^"]*)"', svg)]
     assert "MLML" in paths
     numbers = [each for each in re.findall(r">([\d.]+)<", svg) if each.startswith("0.000")]
     assert len(set(numbers)) == len(numbers) >= 3
 
 
-def test_a_band_with_a_gap_is_closed_on_both_sides_of_it(tmp_path: Path) -> None:
+def test_a_band_with_a_gap_is_closed_on_both_sides_of_it(tmp_path: Path, browser: Browser) -> None:
     with_gap = chart(logarithmic=True)
     (line,) = with_gap.series
     band = replace(line, look="band", base=0.5 * line.y)
     part = live_chart(replace(with_gap, series=(band,)), "growth", "", count(1), height=2)
-    svg = drawn(part, tmp_path)
+    svg = drawn(part, tmp_path, browser)
     paths = [re.sub(r"[^ML]", "", each) for each in re.findall(r' d="([^"]*)" fill="#', svg)]
     assert paths.count("MLLL") == 2  # two points above, two below
+
+
+def colours(*names: str) -> dict[str, str]:
+    """Return the colours of a chart of areas."""
+    series = tuple(
+        Series(name=name, look="area", x=np.array([0.0, 1.0]), y=np.array([1.0])) for name in names
+    )
+    chart = Chart(
+        title="", x=Quantity("x"), y=Quantity("y"), series=series, y_limits=(0.0, 1.0), marks={}
+    )
+    return dict(zip(names, colour_of(chart), strict=True))
+
+
+def test_a_phase_has_the_same_fill_in_every_chart_and_none_that_another_has() -> None:
+    phases = ("local", "post", "unclassified", "halo", "wait", "injected")
+    every = colours(*phases)
+    assert len(set(every.values())) == len(phases) == len(FILLS)
+    few = colours("local", "injected", "waiting")
+    assert few["injected"] == every["injected"]
+    assert few["waiting"] == every["wait"]
+    own = colours("assembly", "local", "output")
+    assert len(set(own.values())) == 3
+    assert own["local"] == every["local"]

@@ -92,18 +92,6 @@ def test_a_map_shows_one_place_of_the_cycle_unless_all_is_asked_for(
         np.testing.assert_array_equal(times, durations[chosen])
 
 
-def test_times_per_rank_are_those_of_the_chosen_body(
-    run_file: Path, values: dict[str, object], tmp_path: Path
-) -> None:
-    words = ["--figure", "iteration", "--iteration", "7", "--csv", "--out", str(tmp_path)]
-    assert main(["plot", str(run_file), *words]) == 0
-    with (tmp_path / f"{run_file.stem}-iteration.csv").open(newline="") as lines:
-        rows = list(csv.DictReader(lines))
-    bars = [row for row in rows if row["series"] == "whole iteration"]
-    whole = [float(row["time_of_the_iteration_us"]) for row in bars]
-    np.testing.assert_allclose(whole, 1e6 * np.asarray(values["duration"])[7])
-
-
 @pytest.mark.parametrize(
     ("words", "answer"),
     [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from pathlib import Path
 
@@ -13,12 +12,10 @@ from tests.conftest import ROOT
 from hindmost import cli
 from hindmost.analysis.ranks.activity_profile import make_activity_profile
 from hindmost.analysis.report.papers import PAPER_FIGURES, PAPERS
-from hindmost.analysis.runs.figures.one_run import make_uniform
 from hindmost.analysis.runs.figures.run_figure import FigureChoice
 from hindmost.analysis.verbs.plot import NAMES
 from hindmost.cli import main
 from hindmost.errors import NotARunFileError, UsageError
-from hindmost.harness.runfile.bodies import PHASES
 from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.reader import open_run
 from hindmost.harness.runfile.writer import write_whole
@@ -40,11 +37,6 @@ def nights(tmp_path: Path) -> Path:
     return file
 
 
-def rows_of(file: Path) -> list[dict[str, str]]:
-    with file.open(newline="") as lines:
-        return list(csv.DictReader(lines))
-
-
 def test_every_entry_of_the_papers_is_shown_or_says_why_not(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -58,31 +50,6 @@ def test_every_entry_of_the_papers_is_shown_or_says_why_not(
     assert main(["plot", "--papers"]) == 0
     printed = capsys.readouterr().out
     assert all(each.what in printed for each in PAPER_FIGURES)
-
-
-@pytest.fixture
-def uneven(header: Header, values: dict[str, object], tmp_path: Path) -> Path:
-    """Return a run whose ranks leave each body one after the other, the last one first."""
-    earlier = 5e-7 * np.arange(3)
-    shorter = {name: np.array(values[name]) for name in ("duration", "phase_duration")}
-    shorter["duration"] -= earlier
-    shorter["phase_duration"][:, :, PHASES.index("wait")] -= earlier
-    shorter["event_duration"] = np.asarray(values["event_duration"]) - earlier[:, None]
-    lead_out = np.asarray(values["lead_out"]) + 40 * earlier
-    folder = tmp_path / "uneven"
-    folder.mkdir()
-    return write_whole(folder, header, {**values, **shorter, "lead_out": lead_out})
-
-
-def test_the_uniform_law_of_a_body_goes_from_its_fastest_to_its_slowest_rank(uneven: Path) -> None:
-    run = open_run(uneven)
-    times_us = 1e6 * run.durations[7]
-    drawn = make_uniform(run, FigureChoice(body=7))
-    law = drawn.series[1]
-    inside = law.x[law.y > 0.0]
-    np.testing.assert_allclose([inside[0], inside[-1]], [times_us.min(), times_us.max()], atol=0.01)
-    assert law.y.max() == pytest.approx(1.0)
-    assert "3 ranks" in drawn.note
 
 
 @pytest.mark.parametrize("events", [True, False])

@@ -166,16 +166,6 @@ def test_show_says_where_the_time_went(folder: Path, capsys: pytest.CaptureFixtu
     assert run["balance_s"] < 1e-9
 
 
-def test_show_says_when_the_parts_miss_the_whole(
-    tmp_path: Path, header: Header, values: dict[str, object], capsys: pytest.CaptureFixture[str]
-) -> None:
-    late = np.array(values["lead_out"]) + 2e-3
-    file = write_whole(tmp_path, header, {**values, "lead_out": late})
-    assert main(["show", str(file)]) == 0
-    printed = " ".join(capsys.readouterr().out.split())
-    assert "the parts of the solve differ from its time by 2.00 ms (books-open)" in printed
-
-
 def test_a_page_never_replaces_a_run_or_a_device(folder: Path, tmp_path: Path) -> None:
     file = folder / "laplacian-1d-gmres-p3-0.h5"
     before = file.read_bytes()
@@ -187,21 +177,6 @@ def test_a_page_never_replaces_a_run_or_a_device(folder: Path, tmp_path: Path) -
     assert main(["report", str(file), "--out", str(pipe)]) == 0
     assert pipe.is_symlink()
     assert Path("/dev/null").is_char_device()
-
-
-@pytest.mark.usefixtures("rendered_pictures")
-def test_report_is_one_page_without_requests(folder: Path, tmp_path: Path) -> None:
-    page = tmp_path / "page.html"
-    assert main(["report", str(folder), "--out", str(page)]) == 0
-    html = page.read_text()
-    assert html.count('<figure class="chart"') == 29
-    assert html.count("<h2>") == 4
-    assert "max-plus" in html
-    sources = re.findall(r'(?:src|href)="([^"]{0,30})', html)
-    assert sources
-    assert all(source.startswith(("data:", "#")) for source in sources)
-    assert not re.search(r"https?://", html)
-    assert page.stat().st_size < 4e6
 
 
 def test_incomplete_runs_are_not_modelled(
@@ -246,19 +221,6 @@ def test_unlike_runs_are_not_pooled(
     gmres = ["".join(title) for title in titles if title[0].startswith("gmres")]
     assert [("(2 runs" in line, "(1 run)" in line) for line in gmres] == [(1, 0), (0, 1)]
     assert word in gmres[1]
-
-
-def test_models_that_the_times_do_not_allow_are_told_beneath_the_table(
-    tmp_path: Path, header: Header, values: dict[str, object], capsys: pytest.CaptureFixture[str]
-) -> None:
-    phases = np.zeros((40, 3, len(PHASES)))
-    phases[:, :, LOCAL] = 6e-5
-    flat = {**values, "duration": np.full((40, 3), 6e-5), "phase_duration": phases}
-    file = write_whole(tmp_path, header, flat)
-    assert main(["fit", str(file)]) == 0
-    printed = capsys.readouterr().out
-    assert "stationary-johnsonsu: not fitted to 1 of 1 runs. All times are equal" in printed
-    assert re.search(r"^max-plus +explains +\S+ \S+ +\S+ %", printed, re.MULTILINE)
 
 
 @pytest.mark.parametrize("verb", ["show", "fit", "plot", "report"])

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-from tests.analysis.browser import Browser, need_browser
+from tests.analysis.browser import Browser
 from tests.analysis.watch.feeds import Feed, frame
 from tests.analysis.watch.test_foreseen import TOLD
 
@@ -14,13 +12,6 @@ from hindmost.analysis.watch.server import WatchServer
 from hindmost.harness.runfile.feed import control_file
 
 FRAMES = "Number(document.documentElement.dataset.frames)"
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    with Browser(need_browser(), tmp_path_factory.mktemp("profile")) as started:
-        started.window(1000, 1200)
-        yield started
 
 
 def text(browser: Browser, name: str) -> str:

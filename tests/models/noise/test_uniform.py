@@ -1,3 +1,5 @@
+"""Uniform laws of iterations, and whether times follow them."""
+
 from __future__ import annotations
 
 import json
@@ -7,10 +9,15 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from scipy import stats
+from scipy import signal, stats
 
-from hindmost.errors import DataError
+from hindmost.errors import DataError, UsageError
 from hindmost.models.laws.law import Law, law_of
+from hindmost.models.noise.kolmogorov import (
+    MOST_RANKS,
+    compare_ranks,
+    critical_distance,
+)
 from hindmost.models.noise.times import SolveTimes
 from hindmost.models.noise.uniform import (
     RedrawnUniform,
@@ -111,40 +118,6 @@ def test_blocking_redraw_gives_the_time_of_such_a_run() -> None:
     )
 
 
-TABLE_2 = {
-    "ex23 gmres": ((-5.86e-01, 3.35, 3.97e-04, 1.07e-21), (-7.40e-01, 3.21, 8.06e-04, 1.86e-23)),
-    "ex23 pgmres": ((2.84, 6.74, 3.10e-04, 2.26e-19), (-6.18e-02, 2.42, 2.21e-03, 6.47e-19)),
-    "ex48 gmres": ((6.74e-01, 2.09, 2.22e-02, 2.24e-24), (6.69e-01, 2.10, 1.71e-03, 9.23e-26)),
-    "ex48 pgmres": ((-6.02e-01, 3.34, 4.07e-04, 3.05e-23), (1.24, 1.84, 1.36e-02, 1.66e-18)),
-}
-"""a, b, loc, scale of a_k and of s_k, as printed."""
-
-
-@pytest.mark.parametrize(
-    ("run", "table_3_s", "given_s"),
-    [
-        ("ex23 gmres", 2.416, 5.98),
-        ("ex23 pgmres", 1.908, 7.08),
-        ("ex48 gmres", 3.14, 119.5),
-        ("ex48 pgmres", 2.482, 36.0),
-    ],
-)
-def test_table_2_of_the_paper_does_not_give_its_table_3(
-    run: str, table_3_s: float, given_s: float
-) -> None:
-    # The printed scales are so small that every draw equals loc; P_hat is 8192 / 64.
-    least, span = (law_of("johnsonsu", a, b, loc, scale) for a, b, loc, scale in TABLE_2[run])
-    model = RedrawnUniform(
-        bodies=5000,
-        ranks=128,
-        blocking=not run.endswith("pgmres"),
-        laws=UniformLaws(least=least, span=span),
-    )
-    said = model.predict()
-    assert said.seconds == pytest.approx(given_s, rel=2e-3)
-    assert said.seconds > 2.4 * table_3_s
-
-
 def test_bodies_that_fill_a_pipeline_are_in_no_fit_but_in_the_time() -> None:
     durations = uniform_run(640, 4, seed=5)
     fill = np.arange(640) % 32 < 2
@@ -188,3 +161,94 @@ def test_a_solve_takes_no_less_than_nothing() -> None:
     laws = UniformLaws(least=LEAST, span=replace(SPAN, scale=2e-3), fitted=1)
     said = RedrawnUniform(bodies=10**4, ranks=2, blocking=True, laws=laws).predict()
     assert 0.0 == said.low_s < said.seconds < said.high_s
+
+
+def correlated(phi: float, shape: tuple[int, int], seed: int) -> NDArray[np.float64]:
+    """Return lognormal times (iteration, rank) whose logs are AR(1) series of one law."""
+    noise = np.random.default_rng(seed).standard_normal((shape[0] + 200, shape[1]))
+    logs = signal.lfilter([1.0], [1.0, -phi], noise, axis=0)[200:] * np.sqrt(1.0 - phi**2)
+    return np.asarray(1e-4 * np.exp(0.2 * logs))
+
+
+@pytest.mark.parametrize("resolution", [0.0, 0.05, 1.0])
+def test_distances_are_those_of_scipy(resolution: float) -> None:
+    times = np.random.default_rng(1).gamma(2.0, 1.0, (300, 7))
+    times[:, 3] *= 1.3
+    if resolution:
+        times = np.round(times / resolution) * resolution
+    comparison = compare_ranks(times)
+    assert comparison.pairs == comparison.possible == 21
+    for p, q, distance in zip(
+        comparison.first, comparison.second, comparison.distance, strict=True
+    ):
+        scipys = stats.ks_2samp(times[:, p], times[:, q], method="asymp").statistic
+        assert distance == pytest.approx(scipys, abs=1e-12)
+
+
+def test_critical_distance_is_the_limit_law_of_kolmogorov() -> None:
+    # The paper prints 0.024 and 0.023, which are those of alpha = 0.10.
+    assert critical_distance(0.05, 5000, 5000) == pytest.approx(0.0272, abs=5e-5)
+    assert critical_distance(0.05, 5334, 5334) == pytest.approx(0.0263, abs=5e-5)
+    assert critical_distance(0.10, 5000, 5000) == pytest.approx(0.0245, abs=5e-5)
+    for alpha in (0.001, 0.05, 0.1):
+        c = critical_distance(alpha, 1.0, 1.0) / np.sqrt(2.0)
+        assert stats.kstwobign.sf(c) == pytest.approx(alpha, rel=1e-3)
+
+
+@pytest.mark.parametrize("phi", [0.5, 0.7, 0.9])
+def test_serial_correlation_is_allowed_for(phi: float) -> None:
+    # No rank is in two pairs, so the tests are independent.
+    pairs = 400
+    times = correlated(phi, (2000, 2 * pairs), seed=int(10 * phi)).reshape(2000, pairs, 2)
+    found = [compare_ranks(times[:, pair]) for pair in range(pairs)]
+    plain, corrected = (
+        sum(each.rejected for each in found),
+        int(sum(each.rejected_corrected for each in found)),
+    )
+    assert plain > 0.15 * pairs
+    # Seldom at one law, and not never.
+    assert stats.binomtest(corrected, pairs, 0.05, alternative="greater").pvalue > 0.01
+    assert corrected > 0
+
+
+def test_ranks_of_unlike_law_are_told_apart_in_spite_of_correlation() -> None:
+    times = correlated(0.7, (5000, 20), seed=5)
+    times[:, 7] *= 1.1  # half a standard deviation
+    comparison = compare_ranks(times)
+    differs = comparison.distance > comparison.corrected
+    with_7 = (comparison.first == 7) | (comparison.second == 7)
+    assert differs[with_7].all()
+    assert differs[~with_7].mean() < 0.1
+
+
+def test_of_many_ranks_some_are_compared_and_that_is_said() -> None:
+    times = correlated(0.0, (50, 400), seed=6)
+    comparison = compare_ranks(times)
+    assert comparison.pairs == MOST_RANKS * (MOST_RANKS - 1) // 2
+    assert comparison.possible == 400 * 399 // 2
+    assert {0, 399} < {*comparison.first.tolist(), *comparison.second.tolist()}
+    assert f"{comparison.pairs:,} pairs of ranks, a sample of 79,800" in comparison.explain()
+
+
+def test_constant_and_equal_ranks_are_alike() -> None:
+    comparison = compare_ranks(np.full((40, 3), 1e-4))
+    assert comparison.rejected == comparison.rejected_corrected == 0.0
+    assert comparison.explain().endswith(".")
+    figures = json.loads(json.dumps(comparison.to_json(), allow_nan=False))
+    assert figures["distance_largest"] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("times", "options", "error", "word"),
+    [
+        (np.ones((5, 1)), {}, DataError, "at least 2"),
+        (np.ones(5), {}, DataError, "at least 2"),
+        (np.full((5, 2), np.nan), {}, DataError, "not a number"),
+        (np.ones((5, 2)), {"alpha": 1.0}, UsageError, "between 0 and 1"),
+    ],
+)
+def test_what_cannot_be_tested_is_refused(
+    times: NDArray[np.float64], options: dict[str, float], error: type[Exception], word: str
+) -> None:
+    with pytest.raises(error, match=word):
+        compare_ranks(times, **options)

@@ -54,19 +54,6 @@ def test_two_ranks_of_fixed_ratio_lose_a_quarter_to_balance() -> None:
 positive = st.floats(1e-6, 1e6)
 
 
-@given(st.lists(positive, min_size=1, max_size=9), positive, positive)
-def test_factors_multiply_and_losses_sum(local: list[float], wait: float, cost: float) -> None:
-    work = np.array(local)
-    ideal = float(work.max()) + wait
-    here = Efficiencies.of_ranks(work, ideal + cost, ideal)
-    assert here.serialisation is not None
-    assert here.transfer is not None
-    assert here.load_balance * here.communication == pytest.approx(here.parallel, rel=1e-12)
-    assert here.serialisation * here.transfer == pytest.approx(here.communication, rel=1e-12)
-    lost = sum(here.lost_s.values())
-    assert lost + here.mean_local_s == pytest.approx(here.run_time_s, rel=1e-12)
-
-
 @pytest.mark.parametrize(
     "times",
     [

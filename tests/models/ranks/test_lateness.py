@@ -1,3 +1,5 @@
+"""Who comes last, which links are slow, and what an ideal network would bring."""
+
 from __future__ import annotations
 
 import numpy as np
@@ -7,11 +9,20 @@ from tests.models.ranks.spread import Spread, on_processes
 
 from hindmost.errors import DataError, UsageError
 from hindmost.models.events import EventKind
+from hindmost.models.ranks.efficiency_tally import (
+    BodyBlock,
+    EfficiencyTally,
+    RunParts,
+    window_borders,
+)
 from hindmost.models.ranks.extrema import beyond_spread, extrema_of
 from hindmost.models.ranks.histogram import empty_histogram
 from hindmost.models.ranks.lateness import Lateness, LatenessSum, lateness
+from hindmost.models.ranks.links import LinkCost, link_costs
 from hindmost.models.ranks.transfers import SlowTransfers
-from hindmost.models.simulation.blocks import EventBlock
+from hindmost.models.simulation.blocks import EventBlock, Neighbours
+from hindmost.models.simulation.event_simulator import EventSimulator
+from hindmost.records import to_document
 
 Values = NDArray[np.float64]
 
@@ -232,3 +243,279 @@ def test_two_slow_ranks_do_not_hide_each_other() -> None:
     assert beyond_spread(values, 5) == 0
     assert beyond_spread(np.append([2.0, 2.0], values), 5) == 2
     assert beyond_spread(np.append([1.2], values), 5, matters=0.5) == 0
+
+
+BODIES = 60
+KINDS = (EventKind.SEND, EventKind.RECEIVE, EventKind.REDUCE)
+WITHIN_S = 1e-5
+
+
+def ring(
+    nodes: list[int],
+    across_s: dict[tuple[int, int], float],
+    clock_s: list[float],
+) -> tuple[NDArray[np.float64], EventBlock, Neighbours]:
+    """Walk through a ring: work, send to the next, receive from the one before, work, reduce.
+
+    Parameters
+    ----------
+    nodes : list of int, one a rank
+    across_s : dict
+        Time of a message by pair of nodes.
+    clock_s : list of float, one a node
+        Error of its clock.
+    """
+    random, ranks = np.random.default_rng(0), len(nodes)
+
+    def link(one: int, two: int) -> float:
+        pair = (min(nodes[one], nodes[two]), max(nodes[one], nodes[two]))
+        return WITHIN_S if pair[0] == pair[1] else across_s[pair]
+
+    work, inside = np.zeros((2, BODIES, ranks, len(KINDS)))
+    start, now = np.zeros((BODIES, ranks)), np.zeros(ranks)
+    slowest_s = max(link(one, two) for one in range(ranks) for two in range(ranks))
+    for body in range(BODIES):
+        start[body] = now + np.take(clock_s, nodes)
+        work[body, :, 0] = random.uniform(1e-3, 3e-3, ranks)
+        # Each node in its turn is late, so that both directions show.
+        work[body, np.array(nodes) == body % (1 + max(nodes)), 0] += 1e-2
+        sent = now + work[body, :, 0]
+        # They come at once, and their neighbour before has or has not sent by then.
+        arrived = [sent[rank - 1] + link(rank - 1, rank) for rank in range(ranks)]
+        received = np.maximum(sent, arrived)
+        inside[body, :, 1] = received - sent
+        work[body, :, 2] = random.uniform(1e-4, 3e-4, ranks)
+        come = received + work[body, :, 2]
+        now = np.full(ranks, come.max())
+        # Those of the last rank's node hear of it at once, the others over the link.
+        last = nodes[int(come.argmax())]
+        now += np.where(np.array(nodes) == last, 0.0, slowest_s)
+        inside[body, :, 2] = now - come
+    block = EventBlock(
+        kind=np.tile(np.array(KINDS, np.uint8), (BODIES, 1)),
+        work=work,
+        duration=inside,
+        rest=np.zeros((BODIES, ranks)),
+        cycle_begins=np.arange(BODIES) == 0,
+    )
+    target = np.arange(ranks, dtype=np.int32)
+    return start, block, Neighbours.of_edges(ranks, (target - 1) % ranks, target)
+
+
+def found(links: list[LinkCost]) -> dict[tuple[int, int], LinkCost]:
+    return {each.nodes: each for each in links}
+
+
+@pytest.mark.parametrize("wrong_s", [0.0, 5e-4, -1e-3])
+def test_both_directions_are_free_of_the_error_of_clocks(wrong_s: float) -> None:
+    nodes = [0, 0, 1, 1]
+    start, block, neighbours = ring(nodes, {(0, 1): 2e-3}, [0.0, wrong_s])
+    links = found(link_costs(start, block, neighbours, np.array(nodes), 1e-3))
+    assert links[0, 1].message_s == pytest.approx(2e-3, rel=1e-6)
+    assert links[0, 1].reduction_s == pytest.approx(2e-3, rel=1e-6)
+    assert links[0, 1].clock_s == 0.0
+    assert links[0, 0].message_s == pytest.approx(WITHIN_S, rel=1e-6)
+    assert links[0, 0].reduction_s is None
+
+
+def test_the_slow_one_of_three_links_comes_first() -> None:
+    nodes, times = [0, 1, 2], {(0, 1): 5e-5, (1, 2): 4e-3, (0, 2): 5e-5}
+    start, block, neighbours = ring(nodes, times, [0.0, 0.0, 0.0])
+    links = link_costs(start, block, neighbours, np.array(nodes))
+    assert links[0].nodes == (1, 2)
+    for each in links:
+        assert each.message_s == pytest.approx(times[each.nodes], rel=1e-6)
+        assert each.reduction_s is None  # over which link, nobody knows
+    spent = block.duration[:, 2, 1].sum() / (block.work.sum() + block.duration.sum())
+    assert 0.0 < links[0].share <= spent
+
+
+@pytest.mark.parametrize("wrong_s", [0.0, 8e-4, -8e-4])
+def test_one_direction_is_as_uncertain_as_the_clocks(wrong_s: float) -> None:
+    nodes = [0, 1]
+    start, block, _ = ring(nodes, {(0, 1): 2e-3}, [0.0, wrong_s])
+    one_way = Neighbours.of_edges(2, np.array([0], np.int32), np.array([1], np.int32))
+    (link,) = link_costs(start, block, one_way, np.array(nodes), 1e-3)
+    assert link.clock_s == 1e-3
+    assert link.message_s == pytest.approx(2e-3 + wrong_s, rel=1e-6)
+    assert link.reduction_s == pytest.approx(2e-3, rel=1e-6)
+
+
+def test_hidden_messages_show_no_time() -> None:
+    nodes = [0, 1]
+    start, block, neighbours = ring(nodes, {(0, 1): 2e-3}, [0.0, 0.0])
+    block.work[:, :, 1], block.duration[:, :, 1] = 1e-2, 0.0  # all arrived long before
+    (link,) = link_costs(start, block, neighbours, np.array(nodes))
+    assert link.message_s is None
+
+
+REDUCE, SEND, RECEIVE = EventKind.REDUCE, EventKind.SEND, EventKind.RECEIVE
+POST, COMPLETE = EventKind.POST, EventKind.COMPLETE
+NO_EDGES = np.empty(0, np.int32)
+
+
+def line(ranks: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    pairs = [(p, q) for p in range(ranks) for q in range(ranks) if abs(p - q) == 1]
+    source, target = np.array(pairs, np.int32).reshape(-1, 2).T
+    return source, target
+
+
+def tallied(
+    block: BodyBlock,
+    position: NDArray[np.int32],
+    edges: tuple[NDArray[np.int32], NDArray[np.int32]] = (NO_EDGES, NO_EDGES),
+    *,
+    windows: int = 1,
+    rows: int = 10**6,
+) -> RunParts:
+    bodies, ranks = block.duration.shape
+    tally = EfficiencyTally(
+        position,
+        ranks,
+        *edges,
+        with_events=block.events is not None,
+        windows=windows,
+    )
+    for first in range(0, bodies, rows):
+        some = slice(first, first + rows)
+        tally.add(
+            first,
+            BodyBlock(
+                start=block.start[some],
+                duration=block.duration[some],
+                local=block.local[some],
+                events=None if block.events is None else block.events.part(some),
+            ),
+        )
+    return tally.result()
+
+
+def events_of(
+    work: NDArray[np.float64],
+    kinds: list[EventKind],
+    rest: NDArray[np.float64] | None = None,
+    cycle: int = 10**6,
+) -> EventBlock:
+    """Return the same events in all bodies, which take no time."""
+    bodies, ranks, _ = work.shape
+    return EventBlock(
+        kind=np.tile(np.array(kinds, np.uint8), (bodies, 1)),
+        work=work,
+        duration=np.zeros_like(work),
+        rest=np.zeros((bodies, ranks)) if rest is None else rest,
+        cycle_begins=np.arange(bodies) % cycle == 0,
+    )
+
+
+def run_of(work: NDArray[np.float64], kinds: list[EventKind], cost: float) -> BodyBlock:
+    """Return bodies in lockstep that take the most work of any rank, and a cost beside it."""
+    ranks = work.shape[1]
+    local = work.sum(axis=2)
+    ends = np.cumsum(work.max(axis=1).sum(axis=1) + cost)
+    start = np.repeat(np.concatenate([[0.0], ends[:-1]])[:, None], ranks, axis=1)
+    return BodyBlock(
+        start=start,
+        duration=np.repeat(ends[:, None], ranks, axis=1) - start,
+        local=local,
+        events=events_of(work, kinds, cycle=10),
+    )
+
+
+def test_ranks_that_take_turns_lose_half_to_serialisation() -> None:
+    # Rank 0 works 3 s before a reduction, rank 1 then 3 s before the next: balanced, one after
+    # the other; each body of 6 s costs 1.5 s beside.
+    work = np.zeros((8, 2, 2))
+    work[:, 0, 0] = work[:, 1, 1] = 3.0
+    whole = tallied(run_of(work, [REDUCE, REDUCE], 1.5), np.arange(8, dtype=np.int32)).whole
+    assert whole.run_time_s == pytest.approx(60.0)
+    assert whole.load_balance == pytest.approx(1.0)
+    assert whole.serialisation == pytest.approx(0.5)
+    assert whole.transfer == pytest.approx(0.8)
+    assert whole.parallel == pytest.approx(0.4)
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 5, 20])
+def test_a_pipeline_goes_as_slow_as_its_first_rank(ranks: int) -> None:
+    # Rank p needs what rank p - 1 sent in the body before; the first takes 2 s, the others 1 s.
+    # The longest path to body k stays on the first rank, then moves on by a rank a body.
+    bodies = 12
+    source, target = np.arange(ranks - 1), np.arange(1, ranks)
+    network = EventSimulator(
+        ranks, Neighbours.of_edges(ranks, source.astype(np.int32), target.astype(np.int32))
+    )
+    work = np.zeros((bodies, ranks, 2))
+    work[:, :, 1] = 1.0
+    work[:, 0, 1] = 2.0
+    ended = np.empty((bodies, ranks))
+    network.walk_cycles(events_of(work, [RECEIVE, SEND]), ended=ended)
+    body, rank = np.arange(1, bodies + 1)[:, None], np.arange(ranks)
+    np.testing.assert_allclose(ended, np.maximum(2.0 * body - rank, body))
+
+
+def test_parts_add_up_and_neither_blocks_nor_compiling_matter(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    random = np.random.default_rng(5)
+    work = random.exponential(1.0, (37, 4, 2))
+    position = (np.arange(37) % 10).astype(np.int32)
+    block = run_of(work, [REDUCE, REDUCE], 0.25)
+    parts = tallied(block, position, line(4), windows=3)
+    monkeypatch.setattr("hindmost.models.simulation.event_simulator.FEW_EVENTS", 0)
+    again = tallied(block, position, line(4), windows=3, rows=7)
+    for one, other in (
+        (parts.whole, again.whole),
+        *zip(
+            (window.efficiencies for window in parts.windows),
+            (window.efficiencies for window in again.windows),
+            strict=True,
+        ),
+    ):
+        ours, theirs = to_document(one), to_document(other)
+        assert ours.pop("lost_s") == pytest.approx(theirs.pop("lost_s"))
+        assert ours == pytest.approx(theirs)
+    assert [(each.first, each.last) for each in parts.windows] == [(0, 10), (10, 20), (20, 37)]
+    # Bodies in lockstep: windows share the time out.
+    whole = parts.whole
+    assert sum(each.efficiencies.run_time_s for each in parts.windows) == pytest.approx(
+        whole.run_time_s
+    )
+    assert whole.ideal_s == pytest.approx(work.max(axis=1).sum())
+
+
+def test_without_events_nothing_is_split() -> None:
+    block = run_of(np.ones((6, 2, 1)), [REDUCE], 1.0)
+    bare = BodyBlock(start=block.start, duration=block.duration, local=block.local)
+    parts = tallied(bare, np.arange(6, dtype=np.int32))
+    assert parts.whole.ideal_s is None
+    assert parts.whole.communication == pytest.approx(0.5)
+    # One rank waits for nobody: what it does not work is transfer.
+    one = slice(0, 1)
+    alone = BodyBlock(
+        start=block.start[:, one], duration=block.duration[:, one], local=block.local[:, one]
+    )
+    whole = tallied(alone, (np.arange(6) % 3).astype(np.int32)).whole
+    assert whole.serialisation == pytest.approx(1.0)
+    assert whole.transfer == pytest.approx(0.5)
+
+
+def test_events_that_do_not_fit_together_are_refused() -> None:
+    network = EventSimulator(1, Neighbours.of_edges(1, NO_EDGES, NO_EDGES))
+    with pytest.raises(DataError, match="do not fit together"):
+        network.walk_cycles(events_of(np.ones((70, 1, 1)), [POST]))
+
+
+@pytest.mark.parametrize(
+    ("bodies", "cycle", "windows", "borders"),
+    [
+        (20, 5, 2, [0, 10, 20]),
+        (20, 5, 4, [0, 5, 10, 15, 20]),
+        (20, 20, 4, [0, 5, 10, 15, 20]),
+        (3, 3, 8, [0, 1, 2, 3]),
+        (22, 5, 3, [0, 5, 15, 22]),
+    ],
+)
+def test_windows_begin_with_cycles_where_there_are_enough(
+    bodies: int, cycle: int, windows: int, borders: list[int]
+) -> None:
+    position = (np.arange(bodies) % cycle).astype(np.int32)
+    assert window_borders(position, windows).tolist() == borders

@@ -1,12 +1,10 @@
-"""The page of a history of known truth, and a browser to open it in."""
+"""The page of a history of known truth."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.analysis.browser import Browser, need_browser
 from tests.analysis.history.page.planted import (
     KNOWN,
     synthetic,
@@ -27,10 +25,3 @@ def page(study: HistoryStudy, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("history") / "page.html"
     write_page(path, report_page(Contents(history=study)))
     return path
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    with Browser(need_browser(), tmp_path_factory.mktemp("profile")) as started:
-        started.window(1400, 1000)
-        yield started

@@ -1,9 +1,12 @@
-"""Which loop is chosen, from what ranks say of theirs."""
+"""Loops in a stream of calls: their tree, graph, names, and which is the iteration."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import Any
+
+import numpy as np
+import pytest
 
 from hindmost.harness.loops.choice import (
     Signature,
@@ -13,6 +16,9 @@ from hindmost.harness.loops.choice import (
     named_loop,
     phases_of,
 )
+from hindmost.harness.loops.graph import FORWARD, NEVER, FlowGraph
+from hindmost.harness.loops.names import short
+from hindmost.harness.loops.tree import ContextCalls, begins_at_entry
 
 
 def at(function: int, depth: int = 0) -> Signature:
@@ -130,3 +136,69 @@ def test_a_loop_by_its_name() -> None:
         assert chosen is not None
         assert (chosen.parts, chosen.iterations) == ((INNER,), 100)
     assert named_loop("nowhere", 1, names, candidates) is None
+
+
+# 0 -> 1 -> 2 -> 3 -> 4, with 3 -> 2 and 4 -> 1: a loop in a loop; 5 leads out of both.
+NESTED = FlowGraph([[1], [2], [3], [2, 4], [1, 5], []])
+
+
+def test_loops_are_nested() -> None:
+    assert NESTED.nest == [(), (1,), (1, 2), (1, 2), (1,), ()]
+    assert NESTED.loops == {1: {1, 2, 3, 4}, 2: {2, 3}}
+
+
+@pytest.mark.parametrize(
+    ("begin", "end", "found"),
+    [(1, 4, FORWARD), (3, 2, 2), (4, 2, 1), (4, 1, 1), (2, 2, 2), (5, 1, NEVER), (0, 5, FORWARD)],
+)
+def test_how_control_comes_there(begin: int, end: int, found: int) -> None:
+    assert NESTED.step(begin, end, later=False) == found
+
+
+def test_a_later_place_of_a_block_is_forward() -> None:
+    assert NESTED.step(2, 2, later=True) == FORWARD
+
+
+def test_a_loop_that_is_entered_at_two_places_is_one() -> None:
+    graph = FlowGraph([[1, 2], [2], [1, 3], []])
+    assert [bool(nest) for nest in graph.nest] == [False, True, True, False]
+
+
+def test_blocks_that_nothing_leads_to_are_in_no_loop() -> None:
+    assert FlowGraph([[1], [], [1]]).nest == [(), (), ()]
+
+
+@pytest.mark.parametrize(
+    ("symbol", "name"),
+    [("MAIN__", "MAIN__"), ("solve_", "solve"), ("__hydro_MOD_step", "step"), ("step", "step")],
+)
+def test_fortran_is_named_as_in_its_source(symbol: str, name: str) -> None:
+    assert short(symbol, of_fortran=True) == name
+
+
+def test_templates_and_parameters_are_left_out() -> None:
+    assert short("void grid::sweep<double, 3>(int, double*)") == "grid::sweep"
+
+
+@pytest.mark.parametrize(
+    ("contexts", "begins", "expected"),
+    [
+        ("sabcdabcdabcd", (1, 2, 6, 10), (1, 5, 9)),  # the header lies between a and b
+        ("sabcdabcdabcd", (1, 5, 9), (1, 5, 9)),
+        ("sbabababa", (1, 2, 4, 6), (1, 2, 4, 6)),  # b in each, a in all but the first
+        ("sabbbbb", (1, 2, 3, 4, 5, 6), (1, 2, 3, 4, 5, 6)),
+    ],
+)
+def test_iterations_begin_where_control_enters(
+    contexts: str, begins: tuple[int, ...], expected: tuple[int, ...]
+) -> None:
+    number = np.frombuffer(contexts.encode(), np.uint8)
+    time = np.arange(number.size)
+    calls = ContextCalls(
+        context=number.astype(np.uint32),
+        begin_ns=time,
+        end_ns=time + 1,
+        writes=np.zeros(number.size, np.bool_),
+    )
+    found = begins_at_entry(np.array(begins), np.array([1]), np.array([number.size - 1]), calls)
+    assert found.tolist() == list(expected)
