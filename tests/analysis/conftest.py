@@ -24,7 +24,7 @@ def of_the_mean(_: Law, sample: Sample, __: int) -> float:
     return float(sample.std / sample.size**0.5)
 
 
-@pytest.fixture(scope="session", autouse=True)
+@pytest.fixture(scope="module", autouse=True)
 def quick_laws() -> Iterator[None]:
     """Search the slowest law in few bins from one start, and how certain a law is by its mean.
 

@@ -19,7 +19,9 @@ def of_every_file(
     ``commands`` returns them for a folder; ``HOOKS`` may have Python to run before some.
     """
     modules = dict.fromkeys(
-        item.module for item in request.session.items if isinstance(item, pytest.Function)
+        item.module
+        for item in request.session.items
+        if isinstance(item, pytest.Function) and item.path.parent == Path(__file__).parent
     )
     names, asked = [], []
     for module in modules:

@@ -21,7 +21,7 @@ int main(int argc, char **argv) {
                    MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     }
     HINDMOST_PHASE("stencil") {
-      for (int i = 0; i < 1000; i++) mine += 1e-3 * theirs;
+      for (int i = 0; i < 1000000; i++) mine += 1e-6 * theirs;  // long, next to a lost core
     }
     HINDMOST_WORK(1000 + step);
     MPI_Allreduce(&mine, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);

@@ -102,7 +102,7 @@ def test_ranks_that_slurm_ended_with_the_job_were_stopped(here: Path) -> None:
     (here / "study.toml").write_text(study(sleeps, ranks=1))
     assert main(["study", "submit", "study.toml"]) == 0
     end = time.monotonic() + LIMIT_S
-    while not any((here / "ends" / "runs").glob("*/.part-1/begun")):
+    while not any((here / "ends" / "runs").glob("*/.part-run/begun")):
         assert time.monotonic() < end
         time.sleep(0.05)
     assert main(["study", "cancel", "ends"]) == 0
