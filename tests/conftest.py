@@ -40,7 +40,7 @@ settings.load_profile("any-speed")
 
 ROOT = Path(__file__).parent.parent
 BIN = Path(sys.prefix) / "bin"
-RUN_TIMEOUT_S = 3600
+RUN_TIMEOUT_S = 1800
 LOCAL = PHASES.index("local")
 
 
