@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 from msgspec import UNSET, UnsetType
-from numpy.typing import NDArray
 
 from hindmost.analysis.runs.cache import cached
 from hindmost.analysis.runs.configuration import injected_noise, is_loop
@@ -289,7 +288,7 @@ def replayed(run: Run) -> Remedies:
     try:
         ask("quiet", Change(noise=0.0))
         if work_s.min() > 0.0:
-            ask("balanced", equal(work_s))
+            ask("balanced", Change(balanced=True))
         else:
             undecided["balanced"] = (
                 f"rank {work_s.argmin()} has no work of its own in the iterations. Record a loop "
@@ -317,11 +316,6 @@ def replayed(run: Run) -> Remedies:
     return Remedies(**found, refused="", undecided=undecided)
 
 
-def equal(work_s: NDArray[np.float64]) -> Change:
-    """Return the change after which all ranks have the same work."""
-    return Change(speed={rank: float(each / work_s.mean()) for rank, each in enumerate(work_s)})
-
-
 def interrupted(balanced: Remedy, quiet: Remedy | None) -> bool:
     """Tell whether events take much longer than is typical of them, on the critical path."""
     usual_s = 0.0 if quiet is None else quiet.network_s
@@ -334,10 +328,9 @@ def with_less_waiting(run: Run, program: Program, balanced: Remedy) -> Remedy | 
     The replay keeps them as they were recorded. They come from waiting in part, so that is only one
     end. The other is equal work with typical times; None if that is not known.
     """
-    typical_s = typical_work(run).median_s
-    if not typical_s.min() > 0.0:
+    if not typical_work(run).median_s.min() > 0.0:
         return None
-    change = replace(equal(typical_s), noise=0.0)
+    change = Change(balanced=True, noise=0.0)
     try:
         best = replay(run, program, Named(change=change, words=()))
     except UsageError:

@@ -66,6 +66,8 @@ class Change:
         Factor of the speed of ranks: their local work takes 1 / factor of the time.
     every_speed : float
         Factor of the speed of all ranks, in addition.
+    balanced : bool
+        Whether all ranks have the same work, over all iterations, in each stretch between events.
     noise : float
         Factor of how much local work and what events cost deviate from their typical values; 0
         replaces them by these.
@@ -88,6 +90,7 @@ class Change:
     bandwidth: float = 1.0
     speed: Mapping[int, float] = field(default_factory=dict)
     every_speed: float = 1.0
+    balanced: bool = False
     noise: float = 1.0
     detours: Detours | None = None
     depth: int | None = None

@@ -348,6 +348,8 @@ def prepared(program: Program, change: Change, scenario: Scenario, seed: int = 0
     block = program.block
     if change.noise != 1.0:
         block, stay = with_noise(program, stay, QUANTILE[scenario.level], change.noise)
+    if change.balanced:
+        block = balanced(block)
     block = slowed(block, change.slowness(program.ranks))
     if change.detours is not None:
         random = np.random.default_rng(seed)
@@ -487,6 +489,23 @@ def walk_cycles(
         if last:  # the end of the solve comes once
             total_s += max(float(ends.max()), cycle.pending_s) - max(last_s, cycle.pending_s)
     return ReplayedSolve(total_s=total_s, iterating_s=iterating_s, path=path)
+
+
+def balanced(block: EventBlock) -> EventBlock:
+    """Return bodies in which all ranks have as much work in each stretch, and as much in all.
+
+    A stretch lies before an event, or after the last one. Its work keeps its course over the
+    bodies. Stretches in which a rank has no work, as it makes no call there, are taken together.
+    """
+    work_s = np.concatenate(
+        [block.work.sum(axis=0), block.rest.sum(axis=0)[:, None]], axis=1
+    )  # (rank, stretch)
+    of_all = (work_s > 0.0).all(axis=0)
+    work_s[:, ~of_all] = work_s[:, ~of_all].sum(axis=1, keepdims=True)
+    of_all |= (work_s > 0.0).all(axis=0)
+    factor = np.ones_like(work_s)
+    factor[:, of_all] = work_s[:, of_all].mean(axis=0) / work_s[:, of_all]
+    return replace(block, work=block.work * factor[:, :-1], rest=block.rest * factor[:, -1])
 
 
 def slowed(block: EventBlock, factor: Times) -> EventBlock:

@@ -59,7 +59,7 @@ def test_charts_are_drawn_and_answer(page: Path, tmp_path: Path) -> None:
         )
         drawn = "[...document.querySelectorAll('[data-drawn]')].map(each => each.dataset.drawn)"
         assert browser.evaluate(drawn) == [
-            "map", "events", "map", *["curves"] * 6, "choice", *["curves"] * 3,
+            "events", "map", "map", *["curves"] * 6, "choice", *["curves"] * 3,
         ]  # fmt: skip
         assert told is not None
         expected = 1e6 * (DETOUR_S + 60e-6)

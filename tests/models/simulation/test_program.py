@@ -98,6 +98,34 @@ def test_a_speed_takes_as_long_as_the_work_by_hand() -> None:
     assert every.predicted_s == pytest.approx(work.max(axis=1).sum() / 2.0 + 20.0, rel=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("work", "each_s"),
+    [
+        ([[2.0, 1.0], [1.0, 2.0]], 1.5 + 1.5),  # as much in all, but not at the same time
+        ([[2.0, 4.0], [2.0, 2.0]], 2.0 + 3.0),
+        ([[2.0, 1.0], [0.0, 3.0]], 2.0 + 2.0),  # nobody gives work to who makes no call there
+    ],
+)
+def test_equal_work_is_equal_in_each_stretch(work: list[list[float]], each_s: float) -> None:
+    bodies, cost_s = 30, 0.5
+    course = np.random.default_rng(5).uniform(0.5, 1.5, bodies)
+    own = course[:, None, None] * np.array(work)  # (body, rank, event)
+    inside = own.max(axis=1, keepdims=True) - own + cost_s
+    ends = np.cumsum((own + inside).sum(axis=2), axis=0)
+    block = EventBlock(
+        kind=np.full((bodies, 2), REDUCE, np.uint8),
+        work=own,
+        duration=inside,
+        rest=np.zeros((bodies, 2)),
+        cycle_begins=np.arange(bodies) == 0,
+    )
+    nobody = np.zeros(0, np.int32)
+    start = np.concatenate([np.zeros((1, 2)), ends[:-1]])
+    program = recorded_program(start, block, np.arange(bodies), np.zeros(2), nobody, nobody)
+    found = what_if(program, Change(balanced=True))
+    assert found.predicted_s == pytest.approx(course.sum() * each_s + 2 * bodies * cost_s)
+
+
 def test_without_noise_bodies_take_their_median() -> None:
     random = np.random.default_rng(4)
     work = np.tile([1.0, 1.5, 1.25], (60, 1))
