@@ -78,6 +78,7 @@ def core_wait(run: Run) -> CoreWait | None:
         # The kernel's count is of the whole program, of which the loop is a part.
         whole_s = np.full(whole_s.shape, attached["seconds"])
         window = "program's time"
+    waited_s = np.minimum(waited_s, whole_s)  # the kernel is asked just before and after
     each = waited_s / whole_s
     worst = int(each.argmax())
     return CoreWait(

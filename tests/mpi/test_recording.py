@@ -13,6 +13,7 @@ from tests.mpi.commands import Commands, Done, run_several
 from tests.mpi.conftest import Launched
 
 import hindmost
+from hindmost.analysis.runs.cores import core_wait
 from hindmost.analysis.runs.summary import summarise_run
 from hindmost.harness.runfile.bodies import BodyKind
 from hindmost.harness.runfile.ending import Ending
@@ -311,7 +312,11 @@ def test_provenance_says_where_a_run_comes_from(paper: dict[str, Run]) -> None:
     for name in ("load_before", "load_after"):
         assert (run.variable(name) >= 0).all()
     waited_s = run.variable("core_wait")  # this kernel tells
-    assert ((waited_s >= 0.0) & (waited_s <= 1.01 * run.solve_time)).all()
+    # The kernel is asked just before and after the solve, where a rank may lose its core, too.
+    assert ((waited_s >= 0.0) & (waited_s <= run.solve_time + 1.0)).all()
+    taken = core_wait(run)
+    assert taken is not None
+    assert taken.most <= 1.0
     assert "  cores       " in "\n".join(summarise_run(run).lines())
     assert run.header.petsc_options["ksp_convergence_test"] == "skip"
     assert run.header.origin == "measured"
