@@ -5,8 +5,9 @@
 FOLDER has clones of their repositories, by the names below; those that are not there are left out.
 Each is built in a copy with the distribution's compilers, run on two ranks (LULESH: 8), and its
 choice of iterations is compared with the count that the program prints or was asked for. With
-PAIRS, each is run so many times without and with `attach`, in turn, and the wall times of the
-whole commands are compared: this wants an idle machine with a core for each rank.
+PAIRS, each is run so many times without and with `attach`, in turn, and two wall times are
+compared: of the slowest rank from the start of the program to its end, and of the whole command,
+with the start of `attach` and the conversion. This wants an idle machine with a core for each rank.
 """
 
 from __future__ import annotations
@@ -130,7 +131,8 @@ def main(sources: Path, pairs: int = 0) -> None:
     """Print a row for each program that is there."""
     heads = f"{'own count':>10}{'chosen':>10}  {'verdict':10}  loop"
     if pairs:
-        heads = f"{'plain, s':>10}{'attach, s':>10}{'more':>9}  of each pair, %"
+        heads = f"{'plain, s':>10}{'attach, s':>10}{'more':>9}{'quickest':>10}  {'command, s':>16}  "
+        heads += "of each pair, %"
     print(f"{'program':16}{heads}")  # noqa: T201
     with tempfile.TemporaryDirectory() as scratch:
         for program in PROGRAMS:
@@ -144,8 +146,8 @@ def row(program: Program, sources: Path, scratch: Path, pairs: int) -> str:
     if not here.exists():
         shutil.copytree(sources / program.name, here)
     built = subprocess.run(
-        ["sh", "-c", program.build], cwd=here, capture_output=True, text=True, check=False,
-        timeout=LIMIT_S,
+        ["sh", "-c", f"unset MAKEFLAGS MAKELEVEL; {program.build}"], cwd=here, capture_output=True,
+        text=True, check=False, timeout=LIMIT_S,
     )  # fmt: skip
     if built.returncode:
         return f"{program.name:16}was not built: {(built.stderr.splitlines() or ['?'])[-1]}"
@@ -164,6 +166,10 @@ def row(program: Program, sources: Path, scratch: Path, pairs: int) -> str:
     return f"{program.name:16}{truth:>10}{verdict(runs[0], truth)}"
 
 
+TIMED = 'b=$(date +%s%N); "$@"; r=$?; echo own $(($(date +%s%N) - b)) >&2; exit $r'
+"""A program's own time, whatever started it."""
+
+
 def run(program: Program, here: Path, out: Path | None = None) -> subprocess.CompletedProcess[str]:
     """Run a program, recorded if there is a folder for its run files."""
     start = [str(BIN / "mpiexec"), "--oversubscribe", "-n", str(program.ranks)]
@@ -171,23 +177,29 @@ def run(program: Program, here: Path, out: Path | None = None) -> subprocess.Com
         recorded = ("attach", "--iterate-at", "auto", "--out", str(out), "--")
         start += [str(BIN / "hindmost"), *recorded]
     return subprocess.run(
-        [*start, *program.run.split()], cwd=here, capture_output=True, text=True, check=False,
-        timeout=LIMIT_S,
+        [*start, "sh", "-c", TIMED, "sh", *program.run.split()], cwd=here, capture_output=True,
+        text=True, check=False, timeout=LIMIT_S,
     )  # fmt: skip
 
 
 def times(program: Program, here: Path, out: Path, pairs: int) -> str:
     """Compare wall times; every second pair begins with the one that is recorded."""
-    spent_s = np.zeros((pairs, 2))
+    own_s, command_s = np.zeros((2, pairs, 2))
     for pair in range(pairs):
         for recorded in (pair % 2, 1 - pair % 2):
             began = time.monotonic()
-            run(program, here, out if recorded else None).check_returncode()
-            spent_s[pair, recorded] = time.monotonic() - began
-    plain_s, attach_s = np.median(spent_s, axis=0)
-    more = 100.0 * (spent_s[:, 1] / spent_s[:, 0] - 1.0)
+            done = run(program, here, out if recorded else None)
+            done.check_returncode()
+            command_s[pair, recorded] = time.monotonic() - began
+            took_ns = max(int(each) for each in re.findall(r"own (\d+)", done.stderr))
+            own_s[pair, recorded] = took_ns / 1e9
+    plain_s, attach_s = np.median(own_s, axis=0)
+    quickest = 100.0 * (np.divide(*own_s.min(axis=0)[::-1]) - 1.0)
+    whole = " -> ".join(f"{each:.2f}" for each in np.median(command_s, axis=0))
+    more = 100.0 * (own_s[:, 1] / own_s[:, 0] - 1.0)
     each = " ".join(f"{one:+.1f}" for one in more)
-    return f"{plain_s:>10.2f}{attach_s:>10.2f}{np.median(more):>+8.1f}%  {each}"
+    shares = f"{np.median(more):>+8.1f}%{quickest:>+9.1f}%"
+    return f"{plain_s:>10.2f}{attach_s:>10.2f}{shares}  {whole:>16}  {each}"
 
 
 def verdict(run: Run, truth: int) -> str:
