@@ -12,6 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 from benchmarks.ablation import Mechanism, say
+from benchmarks.synthetic.cycles import CycleLaw, Cycles, draw_cycles
 from numpy.typing import NDArray
 
 from hindmost.models.adaptive import interference, predictors
@@ -21,7 +22,6 @@ from hindmost.models.adaptive.offline import Application, Count, Exchange, Offli
 from hindmost.models.adaptive.predictor import Predictor
 from hindmost.models.adaptive.work import PHASES
 from hindmost.models.simulation.network import Link, Piece
-from hindmost.models.synthetic.cycles import CycleLaw, Cycles, draw_cycles
 
 QUIET = CycleLaw(adapts_every=1)
 LAWS = (

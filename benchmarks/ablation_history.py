@@ -46,12 +46,12 @@ from benchmarks.history_nightly import (
     without_step,
 )
 from benchmarks.nightly_series import read_series, some
+from benchmarks.synthetic.nightly import SimulatedNights, draw_nightly
+from benchmarks.synthetic.scores import score_changes
 from numpy.typing import NDArray
 
 from hindmost.models.changepoint import detect
 from hindmost.models.changepoint.robust import fits, noise, segments
-from hindmost.models.synthetic.nightly import SimulatedNights, draw_nightly
-from hindmost.models.synthetic.scores import score_changes
 
 NIGHTS, TOLERANCE = 60, 0.05
 """Nights of a stretch, and the largest relative distance of the medians of its blocks."""

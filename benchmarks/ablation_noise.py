@@ -17,6 +17,7 @@ from unittest.mock import patch
 
 import numpy as np
 from benchmarks.ablation import Case, Mechanism, Scores, print_table, say
+from benchmarks.synthetic.solves import synthetic_solve
 from numpy.typing import NDArray
 from scipy import signal
 
@@ -28,7 +29,6 @@ from hindmost.models.noise.detours import find_detours
 from hindmost.models.noise.kolmogorov import compare_ranks
 from hindmost.models.noise.maxplus import fit_both
 from hindmost.models.noise.times import SolveTimes
-from hindmost.models.synthetic.solves import synthetic_solve
 
 Times = NDArray[np.float64]
 RESTART = 30

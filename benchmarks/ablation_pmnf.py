@@ -18,6 +18,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from benchmarks.synthetic import scaling_grids
+from benchmarks.synthetic.scaling import two_functions
 from numpy.typing import NDArray
 
 from hindmost.models.pmnf import detect_segments, fit
@@ -34,8 +36,6 @@ from hindmost.models.pmnf.several import fit_parameters, foretell_outermost
 from hindmost.models.pmnf.several.averaging import widened
 from hindmost.models.pmnf.space import PAPER
 from hindmost.models.pmnf.term import ABSENT
-from hindmost.models.synthetic import scaling_grids
-from hindmost.models.synthetic.scaling import two_functions
 
 Values = NDArray[np.float64]
 Outcomes = dict[str, list[float]]

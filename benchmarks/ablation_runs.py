@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from benchmarks.ablation import Case, Mechanism, Scores, print_table
 from benchmarks.large_file import header, values
+from benchmarks.synthetic.solves import synthetic_solve
 from numpy.typing import NDArray
 
 from hindmost.analysis.runs import attached, stretches
@@ -30,7 +31,6 @@ from hindmost.analysis.runs.stretches import Stretch, growth_words
 from hindmost.harness.runfile.bodies import PHASES
 from hindmost.harness.runfile.reader import open_run
 from hindmost.harness.runfile.writer import write_whole
-from hindmost.models.synthetic.solves import synthetic_solve
 
 Times = NDArray[np.float64]
 ITERATIONS, RUNS, GROWN = 300, 60, 1000

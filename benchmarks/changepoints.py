@@ -1,7 +1,7 @@
 """Accuracy and speed of change detection, compared with other tools on the same series.
 
 Run by ``make bench-changepoints``, in a few minutes. The series are simulated with known truth
-(see ``hindmost.models.synthetic.nightly``), with seeds that were not used to choose settings. Steps
+(see ``benchmarks.synthetic.nightly``), with seeds that were not used to choose settings. Steps
 in real noise are those of ``history_nightly`` and ``ablation_history``.
 
 Apache Otava (``pip install apache-otava``) and ruptures (``pip install ruptures``) need separate
@@ -21,15 +21,15 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-
-from hindmost.models.changepoint import detect
-from hindmost.models.synthetic.nightly import (
+from benchmarks.synthetic.nightly import (
     KINDS,
     SimulatedNights,
     draw_nightly,
 )
-from hindmost.models.synthetic.scores import Score, detection_delays, score_changes
+from benchmarks.synthetic.scores import Score, detection_delays, score_changes
+from numpy.typing import NDArray
+
+from hindmost.models.changepoint import detect
 
 Series = NDArray[np.float64]
 Finder = Callable[[list[Series]], tuple[list[list[int]], float]]

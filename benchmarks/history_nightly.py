@@ -30,11 +30,11 @@ from pathlib import Path
 import numpy as np
 from benchmarks.changepoints import Finder, Series, elsewhere, is_there, peer_programs
 from benchmarks.nightly_series import HALVES, read_series, some
+from benchmarks.synthetic.nightly import SimulatedNights
+from benchmarks.synthetic.scores import Score, score_changes
 from numpy.typing import NDArray
 
 from hindmost.models.changepoint import ChangePoint, detect
-from hindmost.models.synthetic.nightly import SimulatedNights
-from hindmost.models.synthetic.scores import Score, score_changes
 
 DATA = "HINDMOST_NIGHTLY_DATA"
 LARGE = 0.2

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
+from benchmarks.synthetic.solves import draw_work, synthetic_solve
 from scipy import stats
 
 from hindmost.models.laws.law import law_of
@@ -19,7 +20,6 @@ from hindmost.models.noise.stationary import fit_stationary
 from hindmost.models.noise.times import SolveTimes
 from hindmost.models.noise.uniform import fit_redrawn_uniform
 from hindmost.models.results import FittedModel
-from hindmost.models.synthetic.solves import draw_work, synthetic_solve
 
 RUNS = 400
 ITERATIONS = 900

@@ -131,7 +131,9 @@ def main(sources: Path, pairs: int = 0) -> None:
     """Print a row for each program that is there."""
     heads = f"{'own count':>10}{'chosen':>10}  {'verdict':10}  loop"
     if pairs:
-        heads = f"{'plain, s':>10}{'attach, s':>10}{'more':>9}{'quickest':>10}  {'command, s':>16}  "
+        heads = (
+            f"{'plain, s':>10}{'attach, s':>10}{'more':>9}{'quickest':>10}  {'command, s':>16}  "
+        )
         heads += "of each pair, %"
     print(f"{'program':16}{heads}")  # noqa: T201
     with tempfile.TemporaryDirectory() as scratch:

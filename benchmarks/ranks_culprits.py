@@ -10,9 +10,9 @@ from __future__ import annotations
 import argparse
 
 import numpy as np
+from benchmarks.synthetic.populations import CULPRITS, Population, draw_population
 
 from hindmost.models.ranks.selection import CRITERIA, BodiesOfRanks, keep, ranks_to_keep, select
-from hindmost.models.synthetic.populations import CULPRITS, Population, draw_population
 
 TOPS = (5, 10, 20)
 PAPER = {1024: (20, 20, 10), 2048: (100, 70, 45), 4096: (100, 70, 45)}

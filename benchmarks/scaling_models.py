@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 from benchmarks.extrap import MOST_SETS, Peer, add_peer, some
+from benchmarks.synthetic.scaling import two_functions
 from numpy.typing import NDArray
 
 from hindmost.models.pmnf import detect_segments, fit, fit_segments
@@ -33,7 +34,6 @@ from hindmost.models.pmnf.segments.one_behaviour import (
 )
 from hindmost.models.pmnf.space import EXTRAP, PAPER, SearchSpace
 from hindmost.models.pmnf.term import columns
-from hindmost.models.synthetic.scaling import two_functions
 
 LEVELS = (0.0, 0.02, 0.05, 0.10, 0.15)
 GRIDS = {"1..10": np.arange(1.0, 11.0), "2..1024": 2.0 ** np.arange(1, 11)}

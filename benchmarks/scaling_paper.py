@@ -14,11 +14,11 @@ from collections.abc import Iterator
 from itertools import product
 
 import numpy as np
+from benchmarks.synthetic.scaling import two_functions
 from numpy.typing import NDArray
 
 from hindmost.models.pmnf import detect_segments
 from hindmost.models.pmnf.segments.one_behaviour import Draw, inside, measured, outside
-from hindmost.models.synthetic.scaling import two_functions
 
 FAMILIES: dict[str, Draw] = {"inside": inside, "outside": outside}
 LEVELS = (0.0, 0.01, 0.02, 0.05, 0.10, 0.15)

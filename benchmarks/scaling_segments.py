@@ -13,12 +13,12 @@ from itertools import product
 
 import numpy as np
 from benchmarks.extrap import Peer, add_peer, some
+from benchmarks.synthetic.scaling import two_functions
 from numpy.typing import NDArray
 
 from hindmost.models.pmnf import detect_segments
 from hindmost.models.pmnf.noise import NoiseKind
 from hindmost.models.pmnf.segments.one_behaviour import FAMILIES, inside, measured, outside, strong
-from hindmost.models.synthetic.scaling import two_functions
 
 Values = NDArray[np.float64]
 Judged = tuple[NDArray[np.bool_], NDArray[np.bool_]]

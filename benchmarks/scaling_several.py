@@ -19,13 +19,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
-
-from hindmost.models.pmnf.noise import NoiseKind
-from hindmost.models.pmnf.segments.one_behaviour import measured
-from hindmost.models.pmnf.several import fit_parameters
-from hindmost.models.pmnf.term import ABSENT, Exponents
-from hindmost.models.synthetic.scaling_grids import (
+from benchmarks.synthetic.scaling_grids import (
     AXES,
     FAMILIES,
     Drawn,
@@ -34,6 +28,12 @@ from hindmost.models.synthetic.scaling_grids import (
     draw,
     grid,
 )
+from numpy.typing import NDArray
+
+from hindmost.models.pmnf.noise import NoiseKind
+from hindmost.models.pmnf.segments.one_behaviour import measured
+from hindmost.models.pmnf.several import fit_parameters
+from hindmost.models.pmnf.term import ABSENT, Exponents
 
 NOISE = (0.0, 0.02, 0.05, 0.10, 0.15)
 NAMES = ("p", "n", "q", "r")

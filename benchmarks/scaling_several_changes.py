@@ -12,13 +12,13 @@ import argparse
 
 import numpy as np
 from benchmarks.scaling_several import say
+from benchmarks.synthetic.scaling_grids import AXES, FAMILIES, balanced, draw, grid
 from numpy.typing import NDArray
 
 from hindmost.models.pmnf.noise import NoiseKind
 from hindmost.models.pmnf.segments.fit import KernelModel
 from hindmost.models.pmnf.segments.one_behaviour import measured
 from hindmost.models.pmnf.several import find_joint_changes, fit_parameters
-from hindmost.models.synthetic.scaling_grids import AXES, FAMILIES, balanced, draw, grid
 
 DESIGNS = {"5 x 5": grid(*AXES[:2]), "8 x 8": grid(*(tuple(2.0 ** np.arange(8)),) * 2)}
 LEVELS = (

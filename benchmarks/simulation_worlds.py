@@ -2,7 +2,7 @@
 
     python -m benchmarks.simulation_worlds [--quick] [--worlds N] [--first SEED] [--ranks LIST]
 
-Draws worlds (`hindmost.models.synthetic.worlds`: work, weak or strong scaling, imbalance, noise,
+Draws worlds (`benchmarks.synthetic.worlds`: work, weak or strong scaling, imbalance, noise,
 network, halos and reductions), runs each on 2 to 4 ranks and writes run files as if recorded; asks
 what ``hindmost whatif`` asks of them, by the same functions; and runs the same world on those
 ranks. Worlds with several ranks on a node come with a machine file, others without.
@@ -25,6 +25,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
+from benchmarks.synthetic.worlds import Walked, World, draw_world, neighbours, walk_world
 from numpy.typing import NDArray
 
 from hindmost.analysis.runs.read import find_runs
@@ -42,7 +43,6 @@ from hindmost.harness.runfile.writer import write_whole
 from hindmost.models.adaptive.machine import Machine, Network
 from hindmost.models.simulation import scaleup
 from hindmost.models.simulation.network import Link, Piece
-from hindmost.models.synthetic.worlds import Walked, World, draw_world, neighbours, walk_world
 
 RANKS = (64, 512)
 REPEATS = (1, 3)

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 from benchmarks.adaptive_goals import goal_table, goals_of
 from benchmarks.adaptive_paper import DECKS, TABLES, mean, paper_table
+from benchmarks.synthetic.cycles import CycleLaw, draw_cycles
 from tests.analysis.adaptive.files import off_by, write_adaptive
 
 from hindmost.analysis.adaptive.study import AdaptiveStudy, study_runs
 from hindmost.analysis.runs.cycles import read_adaptive
 from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.reader import open_run
-from hindmost.models.synthetic.cycles import CycleLaw, draw_cycles
 
 LAW = CycleLaw(cycles=60, adapts_every=1, iterations=(17.0, 40.0), growth=1.5, noise=0.005)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from benchmarks.synthetic.populations import draw_population
 from tests.conftest import starter
 from tests.mpi.commands import Commands
 from tests.mpi.conftest import Launched
@@ -25,7 +26,6 @@ from hindmost.harness.runfile.cycles import COUNTS
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.ranks.kmeans import cluster
 from hindmost.models.ranks.selection import BodiesOfRanks, keep
-from hindmost.models.synthetic.populations import draw_population
 
 pytestmark = pytest.mark.mpi
 
@@ -36,7 +36,7 @@ from mpi4py import MPI
 from hindmost.harness.reduction.decide import RankReductions
 from hindmost.models.ranks.selection import BodiesOfRanks, keep
 from hindmost.models.ranks.kmeans import cluster
-from hindmost.models.synthetic.populations import draw_population
+from benchmarks.synthetic.populations import draw_population
 
 world = MPI.COMM_WORLD
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from benchmarks.synthetic.cycles import CycleLaw, draw_cycles
 from tests.analysis.adaptive.files import off_by, write_adaptive, write_machine
 from tests.conftest import made_header
 from tests.models.adaptive.paper import ALPHASERVER_ES40, ITANIUM_2
@@ -17,7 +18,6 @@ from hindmost.models.adaptive.checkpoints import young_s
 from hindmost.models.adaptive.machine import Machine
 from hindmost.models.adaptive.network import fit_link
 from hindmost.models.adaptive.predictor import Predictor
-from hindmost.models.synthetic.cycles import CycleLaw, draw_cycles
 
 CALM = CycleLaw(
     iterations=(0, 0), adapts_every=0, growth=1.0, spikes=0.0, drift=0.0, wander=0.0, noise=0.005

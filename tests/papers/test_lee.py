@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from benchmarks.synthetic.populations import draw_population
 from tests.conftest import LOCAL, PREDICTORS, cycle_values, made_header, run_values
 from tests.papers.conftest import Ran, Told, Values, drawn, holds
 
@@ -17,7 +18,6 @@ from hindmost.harness.runfile.bodies import PHASES
 from hindmost.harness.runfile.writer import write_whole
 from hindmost.models.ranks.kmeans import cluster
 from hindmost.models.ranks.selection import BodiesOfRanks, keep
-from hindmost.models.synthetic.populations import draw_population
 
 SLOW = 17
 NODE_RANKS = 8

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from benchmarks.synthetic.scaling import two_functions
 from tests.conftest import ROOT
 from tests.papers.conftest import Ran, Told, Values, drawn, holds
 
 import hindmost
 from hindmost.models.pmnf import detect_segments
 from hindmost.models.pmnf.segments.one_behaviour import inside, measured
-from hindmost.models.synthetic.scaling import two_functions
 
 
 def write_experiment(path: Path, points: Values, series: Mapping[str, Values]) -> Path:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from benchmarks.synthetic.cycles import Cycles
 from numpy.typing import NDArray
 from tests.conftest import cycle_values, run_values
 
@@ -17,7 +18,6 @@ from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.writer import write_whole
 from hindmost.models.adaptive.machine import GrindPoint, Machine, Network
 from hindmost.models.simulation.network import Link, Piece
-from hindmost.models.synthetic.cycles import Cycles
 
 NAMES = (*BODY_PHASES, "hydro", "heat", "adaption", "balance", "checkpoint")
 OF_MODELS = ("hydro", "halo", "heat", "wait", "adaption", "balance")

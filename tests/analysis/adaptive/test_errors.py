@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from benchmarks.synthetic.cycles import CycleLaw, Cycles, draw_cycles
 from tests.analysis.adaptive.files import off_by, write_adaptive
 
 from hindmost.analysis.adaptive.study import (
@@ -21,7 +22,6 @@ from hindmost.errors import UsageError
 from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.reader import open_run
 from hindmost.models.adaptive.checkpoints import young_s
-from hindmost.models.synthetic.cycles import CycleLaw, Cycles, draw_cycles
 
 LAW = CycleLaw(cycles=60, adapts_every=1, iterations=(0.0, 0.0))
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from benchmarks.synthetic.cycles import CycleLaw, Cycles, draw_cycles
 from tests.analysis.adaptive.files import off_by, write_adaptive, write_machine
 from tests.conftest import made_header, run_values
 
@@ -20,7 +21,6 @@ from hindmost.cli import main
 from hindmost.errors import UsageError
 from hindmost.harness.runfile.contents import Header
 from hindmost.harness.runfile.writer import write_whole
-from hindmost.models.synthetic.cycles import CycleLaw, Cycles, draw_cycles
 
 LAW = CycleLaw(cycles=60, adapts_every=1, iterations=(17.0, 40.0), growth=1.5, noise=0.005)
 WORDS = "The machine is slower: 2.00x its baseline time, for the same work."

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from benchmarks.synthetic.cycles import CycleLaw
 
 from hindmost.models.adaptive.machine import GrindPoint, Machine, Network
 from hindmost.models.adaptive.offline import Application, Count, Exchange, OfflineModel
 from hindmost.models.simulation.network import Link, Piece
-from hindmost.models.synthetic.cycles import CycleLaw
 
 
 def link(latency_s: float, per_byte_s: float = 0.0) -> Link:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from benchmarks.synthetic.cycles import CycleLaw, draw_cycles
 from numpy.typing import NDArray
 from scipy.special import lambertw
 from tests.models.adaptive.machines import DECK, PLAIN, link
@@ -29,7 +30,6 @@ from hindmost.models.adaptive.machine import EventCost, GrindPoint, Machine, Net
 from hindmost.models.adaptive.offline import Application, OfflineModel
 from hindmost.models.adaptive.predictor import Predictor
 from hindmost.models.adaptive.work import Spent, Work
-from hindmost.models.synthetic.cycles import CycleLaw, draw_cycles
 
 Model = Callable[..., OfflineModel]
 CHECKPOINT_S = 5e-6

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from benchmarks.synthetic.cycles import CycleLaw, draw_cycles
 from numpy.typing import NDArray
 
 from hindmost.models.adaptive.interference import (
@@ -16,7 +17,6 @@ from hindmost.models.adaptive.interference import (
 from hindmost.models.adaptive.offline import OfflineModel
 from hindmost.models.adaptive.predictor import Predictor
 from hindmost.models.adaptive.work import PHASES, Spent, Work
-from hindmost.models.synthetic.cycles import CycleLaw, draw_cycles
 
 LAWS = {
     "quiet": CycleLaw(),

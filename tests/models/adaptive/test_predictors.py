@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from benchmarks.synthetic.cycles import CycleLaw, Cycles, draw_cycles
 
 from hindmost.errors import UsageError
 from hindmost.models.adaptive.offline import OfflineModel
 from hindmost.models.adaptive.predictor import Predictor
 from hindmost.models.adaptive.predictors import PREDICTORS, IterationForecast, Online, make
 from hindmost.models.adaptive.work import Spent, Work, iterations_done
-from hindmost.models.synthetic.cycles import CycleLaw, Cycles, draw_cycles
 
 Model = Callable[..., OfflineModel]
 

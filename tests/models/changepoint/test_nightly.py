@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from benchmarks.synthetic.nightly import KINDS, draw_nightly
+from benchmarks.synthetic.scores import Score, detection_delays, score_changes
 from numpy.typing import NDArray
 
 from hindmost.errors import UsageError
-from hindmost.models.synthetic.nightly import KINDS, draw_nightly
-from hindmost.models.synthetic.scores import Score, detection_delays, score_changes
 
 
 @pytest.mark.parametrize("kind", KINDS)

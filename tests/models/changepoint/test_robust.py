@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from benchmarks.synthetic.nightly import SimulatedNights, draw_nightly
+from benchmarks.synthetic.scores import Score, detection_delays, score_changes
 from numpy.typing import NDArray
 from scipy import stats
 
@@ -10,8 +12,6 @@ from hindmost.models.changepoint import ChangePoint, detect
 from hindmost.models.changepoint.robust.fits import Fit, cost, fit
 from hindmost.models.changepoint.robust.noise import correlation_of_steps, step_scale
 from hindmost.models.changepoint.robust.segments import Segment, compare, long_run_factor
-from hindmost.models.synthetic.nightly import SimulatedNights, draw_nightly
-from hindmost.models.synthetic.scores import Score, detection_delays, score_changes
 
 SERIES = 120
 

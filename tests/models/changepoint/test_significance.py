@@ -6,10 +6,10 @@ from functools import cache
 
 import numpy as np
 import pytest
+from benchmarks.synthetic.nightly import KINDS, draw_nightly
 from numpy.typing import NDArray
 
 from hindmost.models.changepoint import Detection, detect
-from hindmost.models.synthetic.nightly import KINDS, draw_nightly
 
 SERIES = 20
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from benchmarks.synthetic.nightly import draw_nightly
+from benchmarks.synthetic.scores import Score, score_changes
 from numpy.typing import NDArray
 
 from hindmost.models.changepoint import detect
 from hindmost.models.changepoint.robust import segments
-from hindmost.models.synthetic.nightly import draw_nightly
-from hindmost.models.synthetic.scores import Score, score_changes
 from hindmost.records import to_document
 
 DWELL = 25

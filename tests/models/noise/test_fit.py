@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from benchmarks.synthetic.solves import draw_work, line_of_ranks, synthetic_solve
 from numpy.typing import NDArray
 from scipy import stats
 
@@ -29,7 +30,6 @@ from hindmost.models.noise.times import SolveTimes
 from hindmost.models.noise.uniform import fit_nonstationary, fit_redrawn_uniform
 from hindmost.models.ranks.body_extremes import digest_of_ranks
 from hindmost.models.results import FittedModel, ModelKind
-from hindmost.models.synthetic.solves import draw_work, line_of_ranks, synthetic_solve
 
 
 def solve_times(**changes: Any) -> SolveTimes:

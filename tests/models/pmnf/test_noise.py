@@ -2,12 +2,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from benchmarks.synthetic.scaling import two_functions
 from numpy.typing import NDArray
 
 from hindmost.models.pmnf.noise import NoiseKind, from_kernels, from_repetitions
 from hindmost.models.pmnf.observations import DOUBT, join_repetitions, observe
 from hindmost.models.pmnf.segments.one_behaviour import inside, measured, outside
-from hindmost.models.synthetic.scaling import two_functions
 
 GRIDS = [np.arange(1.0, 11.0), 2.0 ** np.arange(1, 11)]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from benchmarks.synthetic.populations import CULPRITS, Population, draw_population
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -34,7 +35,6 @@ from hindmost.models.ranks.selection import (
 from hindmost.models.ranks.slopes import SlopeSum
 from hindmost.models.ranks.vectors import RankMetrics
 from hindmost.models.simulation.blocks import EventBlock
-from hindmost.models.synthetic.populations import CULPRITS, Population, draw_population
 
 BODIES, RANKS = 60, 7
 FILL = np.arange(BODIES) < 5

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from benchmarks.synthetic.scaling import two_functions
 from numpy.typing import NDArray
 
 from hindmost.errors import UsageError
@@ -18,7 +19,6 @@ from hindmost.models.pmnf.segments.one_behaviour import (
 from hindmost.models.pmnf.segments.segmentation import SegmentVerdict
 from hindmost.models.pmnf.space import FINE, PAPER
 from hindmost.models.pmnf.term import columns
-from hindmost.models.synthetic.scaling import two_functions
 
 LINE, POWERS = np.arange(1.0, 11.0), 2.0 ** np.arange(1, 11)
 GRIDS = pytest.mark.parametrize("points", [LINE, POWERS], ids=["lines", "powers"])

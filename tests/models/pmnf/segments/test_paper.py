@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from benchmarks.synthetic.scaling import two_functions
 from numpy.typing import NDArray
 
 from hindmost.errors import DataError
@@ -9,7 +10,6 @@ from hindmost.models.pmnf import detect_segments, fit_segments
 from hindmost.models.pmnf.segments.one_behaviour import inside
 from hindmost.models.pmnf.segments.paper import PaperSegmentations, is_segmented, located
 from hindmost.models.pmnf.segments.segmentation import SegmentVerdict
-from hindmost.models.synthetic.scaling import two_functions
 
 POINTS = np.arange(1.0, 11.0)
 

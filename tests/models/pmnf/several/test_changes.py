@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from benchmarks.synthetic.scaling_grids import AXES, FAMILIES, balanced, cross, draw, grid
 from numpy.typing import NDArray
 
 from hindmost.models.pmnf.noise import NoiseKind
 from hindmost.models.pmnf.segments.one_behaviour import measured
 from hindmost.models.pmnf.several import find_joint_changes, fit_parameters
-from hindmost.models.synthetic.scaling_grids import AXES, FAMILIES, balanced, cross, draw, grid
 
 GRID = grid((2.0, 4.0, 8.0, 16.0, 32.0), (10.0, 20.0, 40.0, 80.0, 160.0, 320.0))
 P, N = GRID.T

@@ -4,6 +4,15 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from benchmarks.synthetic.scaling_grids import (
+    AXES,
+    FAMILIES,
+    Drawn,
+    balanced,
+    cross,
+    draw,
+    grid,
+)
 from numpy.typing import NDArray
 
 from hindmost.errors import DataError, UsageError
@@ -13,15 +22,6 @@ from hindmost.models.pmnf.segments.one_behaviour import measured
 from hindmost.models.pmnf.several import fit_parameters
 from hindmost.models.pmnf.space import PAPER
 from hindmost.models.pmnf.term import ABSENT, Exponents
-from hindmost.models.synthetic.scaling_grids import (
-    AXES,
-    FAMILIES,
-    Drawn,
-    balanced,
-    cross,
-    draw,
-    grid,
-)
 
 GRID = grid(*AXES[:2])
 P, N = GRID.T

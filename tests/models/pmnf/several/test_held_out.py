@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from benchmarks.synthetic.scaling_grids import AXES, cross, grid
 from numpy.typing import NDArray
 
 from hindmost.models.pmnf.several import fit_parameters, foretell_outermost
 from hindmost.models.pmnf.several.averaging import widened
-from hindmost.models.synthetic.scaling_grids import AXES, cross, grid
 
 GRID = grid(*AXES[:2])
 

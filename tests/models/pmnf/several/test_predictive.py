@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from benchmarks.synthetic.scaling_grids import AXES, FAMILIES, draw, grid
 
 from hindmost.models.pmnf.segments.one_behaviour import measured
 from hindmost.models.pmnf.several import fit_parameters
-from hindmost.models.synthetic.scaling_grids import AXES, FAMILIES, draw, grid
 
 GRID = grid(*AXES[:2])
 FAR = 4.0 * GRID.max(axis=0)[None]

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from benchmarks.synthetic.scaling_grids import AXES, FAMILIES, balanced, cross, draw, grid
+from benchmarks.synthetic.solves import draw_work, line_of_ranks, synthetic_solve
+from benchmarks.synthetic.worlds import World, draw_world, walk_world
 from scipy import special
 from tests.models.noise.test_maxplus import max_plus_time
 
@@ -12,9 +15,6 @@ from hindmost.models.laws.maximum import maximum_moments
 from hindmost.models.noise.maxplus import fit_both
 from hindmost.models.pmnf.space import PAPER
 from hindmost.models.pmnf.term import ABSENT, Term
-from hindmost.models.synthetic.scaling_grids import AXES, FAMILIES, balanced, cross, draw, grid
-from hindmost.models.synthetic.solves import draw_work, line_of_ranks, synthetic_solve
-from hindmost.models.synthetic.worlds import World, draw_world, walk_world
 
 
 @pytest.mark.parametrize("lag", [0, 1, 2, 5, 40])

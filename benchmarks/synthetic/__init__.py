@@ -1,0 +1,1 @@
+"""Data with known truth, made without a machine: what models are tested against."""

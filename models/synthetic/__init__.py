@@ -1,1 +1,0 @@
-"""Solves with known law, made without a machine: what models are tested against."""
