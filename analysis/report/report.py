@@ -80,8 +80,6 @@ from hindmost.harness.runfile.reader import Run
 from hindmost.models.adaptive.machine import Machine
 from hindmost.text import counted
 
-LEADING = "work"
-"""The map that shows the finding, above the timeline of single iterations."""
 FOLDED = {
     "Iterations with waiting, and their distribution": ("map", "histogram", "cycle"),
     "Phases, activities and efficiencies": (
@@ -298,7 +296,7 @@ def section(
     ranks, slowest = report_run(middle), slowest_iteration(middle)
     opens = openings(ranks, next(numbers)) if middle.header.ranks > 1 else None
     pictures = [
-        *run_chart(figure_named(LEADING), middle, ranks, numbers, opens),
+        *run_chart(figure_named("work"), middle, ranks, numbers, opens),
         *event_parts(middle, ranks, numbers, slowest),
     ]
     efficiencies, remedies = efficiencies_of(middle), remedies_of(middle, briefly=True)
