@@ -13,8 +13,6 @@ from tests.documents import as_declared
 
 from hindmost.errors import UsageError
 from hindmost.harness.probes.checkpoint import measure_checkpoint
-from hindmost.errors import UsageError
-from hindmost.harness.probes.checkpoint import measure_checkpoint
 from hindmost.harness.runfile.machine_file import read_machine
 
 pytestmark = pytest.mark.mpi
