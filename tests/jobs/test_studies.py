@@ -128,3 +128,11 @@ def test_the_example_names_every_key() -> None:
     keys = {field.name for field in fields(MachineProfile)} - {"name", "launch_template"}
     assert keys <= named
     assert {"study", "run", "sweep", "pack", "limits", "collect"} <= named
+
+
+@pytest.mark.parametrize("name", ["static-scaling", "strong-scaling", "collectives"])
+def test_a_study_has_the_points_that_a_model_needs(name: str, tmp_path: Path) -> None:
+    study = read_study(name, profiles=tmp_path / "none")
+    swept = {axis.names[0]: axis.settings for axis in study.sweep}
+    assert max(map(len, swept.values())) >= 5
+    assert len(swept["unknowns" if name == "static-scaling" else "ranks"]) >= 5
