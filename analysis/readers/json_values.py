@@ -110,3 +110,9 @@ def entries_of(holder: Any, name: str, where: str) -> Iterator[tuple[JsonObject,
     for at, entry in enumerate(member(holder, name, list, where)):
         place = f"{where} {name}[{at}]"
         yield expect(entry, dict, place), place
+
+
+def inner(data: JsonObject, name: str) -> JsonObject:
+    """Return an inner object, empty if there is none."""
+    found = data.get(name)
+    return found if isinstance(found, dict) else {}

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from hindmost.analysis.readers.experiment import Experiment
-from hindmost.analysis.readers.format import ExperimentRequest, Format, HistoryFile, HistoryFormat
+from hindmost.analysis.readers.format import ExperimentRequest, Format, HistoryFormat
 from hindmost.analysis.readers.gather_experiment import ExperimentGathering
 from hindmost.analysis.readers.gather_history import HistoryGathering, select
 from hindmost.analysis.readers.history import History
@@ -364,10 +364,9 @@ def _read_each(
     unreadable: list[DataError] = []
     for each in files:
         machine = machine_of(each.path, each.root, several)
-        source = HistoryFile(path=each.path, folder_machine=machine)
         try:
             # All of a file or nothing.
-            found = list(each.format.read(source, into.remarks))
+            found = list(each.format.read(each.path, machine, into.remarks))
         except DataError as error:
             unreadable.append(error)
             continue

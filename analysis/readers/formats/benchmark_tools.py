@@ -67,7 +67,6 @@ from hindmost.analysis.readers.dates import seconds_since_1970
 from hindmost.analysis.readers.format import (
     CaseResult,
     HistoryEntry,
-    HistoryFile,
     HistoryFormat,
     Session,
 )
@@ -75,6 +74,7 @@ from hindmost.analysis.readers.json_values import (
     JsonObject,
     entries_of,
     expect,
+    inner,
     load,
     member,
     read_object,
@@ -101,12 +101,6 @@ def has(*patterns: bytes) -> Callable[[Path, bytes], bool]:
     """Return what recognises files whose beginning has all of some patterns."""
     found = [re.compile(each) for each in patterns]
     return lambda path, head: all(each.search(head) for each in found)
-
-
-def inner(data: JsonObject, name: str) -> JsonObject:
-    """Return an inner object, empty if there is none."""
-    found = data.get(name)
-    return found if isinstance(found, dict) else {}
 
 
 def repeated(session: Session, case: str, measured: Measured, **more: Any) -> CaseResult:
@@ -142,14 +136,13 @@ def units_of(entry: JsonObject) -> dict[str, str]:
     }
 
 
-def read_google(source: HistoryFile, remarks: Remarks) -> Iterator[HistoryEntry]:
+def read_google(path: Path, folder_machine: str, remarks: Remarks) -> Iterator[HistoryEntry]:
     """Yield the results of a file of Google Benchmark."""
-    path = source.path
     data = read_object(path)
     context = member(data, "context", dict, f"{path}:")
     date = member(context, "date", None, f"{path}: context")
     session = Session(
-        machine=str(context.get("host_name") or source.folder_machine),
+        machine=str(context.get("host_name") or folder_machine),
         time=seconds_since_1970(date, f"{path}: context date"),
         file=str(path),
         commits=commits_in(context),
@@ -188,16 +181,12 @@ def read_google(source: HistoryFile, remarks: Remarks) -> Iterator[HistoryEntry]
 def of_mean(mean: JsonObject, deviation: JsonObject) -> dict[str, Any]:
     """Return means, their units, and standard errors if there are standard deviations."""
     count, units = mean.get("repetitions"), units_of(mean)
-    known = isinstance(count, int) and 1 < count < LARGEST
-    return {
-        "values": {timer: mean[timer] for timer in units},
-        "units": units,
-        "errors": {
-            timer: StandardError(deviation[timer] / math.sqrt(count), count - 1.0)
-            for timer in units
-            if known and type(deviation.get(timer)) is float
-        },
-    }
+    errors = {}
+    if isinstance(count, int) and 1 < count < LARGEST:
+        known = [timer for timer in units if type(deviation.get(timer)) is float]
+        for timer in known:
+            errors[timer] = StandardError(deviation[timer] / math.sqrt(count), count - 1.0)
+    return {"values": {timer: mean[timer] for timer in units}, "units": units, "errors": errors}
 
 
 GOOGLE_BENCHMARK = HistoryFormat(
@@ -249,12 +238,11 @@ def of_rounds(stats: JsonObject) -> tuple[Any, StandardError]:
     return value, StandardError(error_of_median(deviation, rounds), freedom)
 
 
-def read_pytest(source: HistoryFile, remarks: Remarks) -> Iterator[HistoryEntry]:
+def read_pytest(path: Path, folder_machine: str, remarks: Remarks) -> Iterator[HistoryEntry]:
     """Yield the results of a session of pytest."""
-    path = source.path
     data = read_object(path)
     session = Session(
-        machine=str(inner(data, "machine_info").get("node") or source.folder_machine),
+        machine=str(inner(data, "machine_info").get("node") or folder_machine),
         time=seconds_since_1970(member(data, "datetime", None, f"{path}:"), f"{path}: datetime"),
         file=str(path),
         commits=commits_of_session(inner(data, "commit_info")),
@@ -304,15 +292,14 @@ def of_command(entry: JsonObject, where: str) -> tuple[Measured, list[Any]]:
     return measured, statuses
 
 
-def read_hyperfine(source: HistoryFile, remarks: Remarks) -> Iterator[HistoryEntry]:
+def read_hyperfine(path: Path, folder_machine: str, remarks: Remarks) -> Iterator[HistoryEntry]:
     """Yield the results of a file of hyperfine."""
-    path = source.path
     data = read_object(path)
     begun = inner(data, "metadata").get("start_time")
     time = (
         dated(path, remarks) if begun is None else seconds_since_1970(begun, f"{path}: start_time")
     )
-    session = Session(machine=source.folder_machine, time=time, file=str(path))
+    session = Session(machine=folder_machine, time=time, file=str(path))
     for entry, where in entries_of(data, "results", f"{path}:"):
         command, name = member(entry, "command", str, where), entry.get("name")
         case = name if isinstance(name, str) and name else command
@@ -348,14 +335,14 @@ _PER_ITERATION = re.compile(r"\s*/\s*(?:iter|iteration|op|ops|call)$", re.IGNORE
 _FIT = re.compile(r"_(?:BigO|RMS)$")
 
 
-def of_page(run: Any, suite: str, where: str, source: HistoryFile) -> Iterator[CaseResult]:
+def of_page(run: Any, suite: str, where: str, file: Path, machine: str) -> Iterator[CaseResult]:
     """Yield the results of a run, one for each of its benchmarks."""
     time = seconds_since_1970(member(run, "date", None, where), f"{where} date")
     commit = inner(run, "commit").get("id")
     session = Session(
-        machine=source.folder_machine,
+        machine=machine,
         time=time,
-        file=str(source.path),
+        file=str(file),
         commits={"": str(commit)} if commit else {},
     )
     direction = DIRECTIONS.get(str(run.get("tool")))
@@ -377,9 +364,8 @@ def of_page(run: Any, suite: str, where: str, source: HistoryFile) -> Iterator[C
         )
 
 
-def read_page(source: HistoryFile, remarks: Remarks) -> Iterator[HistoryEntry]:
+def read_page(path: Path, folder_machine: str, remarks: Remarks) -> Iterator[HistoryEntry]:
     """Yield the results of a file of github-action-benchmark, JavaScript or JSON."""
-    path = source.path
     text = read_text(path)
     prefix = _PREFIX.match(text)
     if prefix is not None:
@@ -388,7 +374,7 @@ def read_page(source: HistoryFile, remarks: Remarks) -> Iterator[HistoryEntry]:
     for suite, runs in member(data, "entries", dict, f"{path}:").items():
         for at, run in enumerate(expect(runs, list, f"{path}: entries {suite}")):
             try:
-                found = list(of_page(run, suite, f"{path}: {suite}[{at}]", source))
+                found = list(of_page(run, suite, f"{path}: {suite}[{at}]", path, folder_machine))
             except DataError as error:
                 remarks.add("runs that cannot be read", f"{error} The run is left out.")
                 continue

@@ -23,7 +23,7 @@ from pathlib import Path
 
 from hindmost.analysis.readers.commits import commits_in, repository_in
 from hindmost.analysis.readers.dates import seconds_since_1970, without_date
-from hindmost.analysis.readers.format import HistoryEntry, HistoryFile, HistoryFormat, Session
+from hindmost.analysis.readers.format import HistoryEntry, HistoryFormat, Session
 from hindmost.analysis.readers.remarks import Remarks, first_few
 from hindmost.analysis.readers.text_tables import (
     TextTable,
@@ -114,8 +114,7 @@ def _time(table: TextTable, text: str, where: str) -> float:
     return seconds_since_1970(text if number is None or len(text) == 8 else number, where)
 
 
-def _read(source: HistoryFile, remarks: Remarks) -> Iterator[HistoryEntry]:
-    path = source.path
+def _read(path: Path, folder_machine: str, remarks: Remarks) -> Iterator[HistoryEntry]:
     table = read_text_table(path, SHOULD_BE, remarks)
     columns = _columns(table.header)
     names = [name for name, _ in names_and_units(table.header)]
@@ -141,7 +140,7 @@ def _read(source: HistoryFile, remarks: Remarks) -> Iterator[HistoryEntry]:
         if len(branches) > 1:
             case = f"{case} [{columns.get('branch', fields) or 'no branch'}]"
         session = Session(
-            machine=columns.get("machine", fields) or source.folder_machine,
+            machine=columns.get("machine", fields) or folder_machine,
             time=time,
             file=where,
             commits=commits_in({name: fields[at] for name, at in columns.commits.items()}),
