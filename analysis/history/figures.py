@@ -15,14 +15,13 @@ from hindmost.analysis.history.name_patterns import fits
 from hindmost.analysis.history.study import judge_history
 from hindmost.analysis.readers.history import NightlySeries
 from hindmost.analysis.readers.read import read_history
-from hindmost.analysis.readers.remarks import first_few
 from hindmost.analysis.runs.figures.distributions import POINTS, density_in, headroom, normal_law
 from hindmost.analysis.runs.figures.run_figure import FileFigure
 from hindmost.analysis.show.chart import Chart, Quantity, Series
 from hindmost.errors import DataError, UsageError
 from hindmost.models.changepoint.observations import check
 from hindmost.models.changepoint.report.method import ALPHA, LARGEST_STEPS, candidate_p_values
-from hindmost.text import counted, unit_for
+from hindmost.text import counted, first_of, unit_for
 
 MOST_SERIES = 12
 """Drawn without a choice: more would fill a folder by accident."""
@@ -51,7 +50,7 @@ def series_in(files: Sequence[Path], wanted: str | None) -> list[NightlySeries]:
         if wanted is None
         or any(fits(wanted, name) for name in (each.name.case, each.name.timer, str(each.name)))
     ]
-    names = first_few([repr(str(each.name)) for each in chosen or every])
+    names = first_of([repr(str(each.name)) for each in chosen or every])
     if not chosen:
         raise UsageError(f"No series, case or timer is called {wanted!r}; there is {names}.")
     if len(chosen) > MOST_SERIES:

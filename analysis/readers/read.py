@@ -20,10 +20,11 @@ from hindmost.analysis.readers.gather_history import HistoryGathering, select
 from hindmost.analysis.readers.history import History
 from hindmost.analysis.readers.path_names import machine_of
 from hindmost.analysis.readers.registry import EXPERIMENT_FORMATS, HISTORY_FORMATS
-from hindmost.analysis.readers.remarks import Remarks, first_few
+from hindmost.analysis.readers.remarks import Remarks
 from hindmost.analysis.readers.text_files import head_of
 from hindmost.errors import DataError, UsageError
 from hindmost.registry import Registry
+from hindmost.text import first_of
 
 KNOWN_CHANGES = "hindmost-acknowledged.toml"
 """The file in which ``hindmost history ack`` notes known changes of a history."""
@@ -185,7 +186,7 @@ def _in_folder(
     if others := [name for name in others if name not in expected]:
         remarks.add(
             "folders with other files",
-            f"{folder}: left out {first_few(others)} (different format).",
+            f"{folder}: left out {first_of(others)} (different format).",
         )
     return found
 
@@ -285,7 +286,7 @@ def read_experiment(
     )
     files[0].format.read(tuple(each.path for each in files), request, into)
     return into.experiment(
-        first_few([str(path) for path in given]), request.metrics, kernel, request.parameters
+        first_of([str(path) for path in given]), request.metrics, kernel, request.parameters
     )
 
 
@@ -343,7 +344,7 @@ def read_history(
     _read_each(found, len({root_of(path) for path in given}) > 1, into)
     for pattern in larger_is_better:
         into.set_larger_is_better(pattern)
-    history = into.history(first_few([str(path) for path in given]))
+    history = into.history(first_of([str(path) for path in given]))
     return select(history, machine=machine, case=case, timer=timer)
 
 

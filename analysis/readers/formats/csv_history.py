@@ -24,7 +24,7 @@ from pathlib import Path
 from hindmost.analysis.readers.commits import commits_in, repository_in
 from hindmost.analysis.readers.dates import seconds_since_1970, without_date
 from hindmost.analysis.readers.format import HistoryEntry, HistoryFormat, Session
-from hindmost.analysis.readers.remarks import Remarks, first_few
+from hindmost.analysis.readers.remarks import Remarks
 from hindmost.analysis.readers.text_tables import (
     TextTable,
     header_and_first_row,
@@ -32,6 +32,7 @@ from hindmost.analysis.readers.text_tables import (
     read_text_table,
 )
 from hindmost.errors import DataError
+from hindmost.text import first_of
 
 ROLES = {
     "time": ("timestamp", "datetime", "date", "time"),
@@ -120,7 +121,7 @@ def _read(path: Path, folder_machine: str, remarks: Remarks) -> Iterator[History
     names = [name for name, _ in names_and_units(table.header)]
     if columns is None or len(set(names)) < len(names):
         raise DataError(
-            f"{path}, line {table.line}: the columns are {first_few(table.header, 20)}; "
+            f"{path}, line {table.line}: the columns are {first_of(table.header, most=20)}; "
             f"{SHOULD_BE}, and each name once."
         )
     numeric = {

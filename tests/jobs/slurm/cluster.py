@@ -57,10 +57,8 @@ class Cluster:
         min_job_age_s: int = 600,
         hosts: bool = False,
     ) -> None:
-        daemons.stop_orphans()
         daemons.ROOT.mkdir(exist_ok=True)
         self.folder = Path(tempfile.mkdtemp(dir=daemons.ROOT))
-        (self.folder / "owner").write_text(f"{os.getpid()} {daemons.start_of(os.getpid())}")
         self.environment = daemons.environment(self.folder)
         self._guard = daemons.guard(self.folder)
         self._started: dict[str, subprocess.Popen[bytes]] = {}
