@@ -21,9 +21,12 @@ from hindmost.analysis.readers.formats.csv_experiment import CSV_EXPERIMENT
 from hindmost.analysis.readers.formats.csv_history import CSV_HISTORY
 from hindmost.analysis.readers.formats.csv_ranks import CSV_RANKS
 from hindmost.analysis.readers.formats.cube import CUBE, CUBE_RANKS
-from hindmost.analysis.readers.formats.extrap_json import EXTRAP_JSON, EXTRAP_JSON_LINES
-from hindmost.analysis.readers.formats.extrap_saved import EXTRAP_SAVED
-from hindmost.analysis.readers.formats.extrap_text import EXTRAP_TEXT
+from hindmost.analysis.readers.formats.extrap import (
+    EXTRAP_JSON,
+    EXTRAP_JSON_LINES,
+    EXTRAP_SAVED,
+    EXTRAP_TEXT,
+)
 from hindmost.analysis.readers.formats.nightly import NIGHTLY
 from hindmost.analysis.readers.formats.run_experiment import RUN_EXPERIMENT
 from hindmost.analysis.readers.formats.run_history import RUN_HISTORY
