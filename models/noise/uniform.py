@@ -118,7 +118,7 @@ class RedrawnUniform:
     bodies : int
         K, without those that only fill a pipeline.
     ranks : int
-        P, or the nodes in its place (P_hat).
+        P.
     blocking : bool
         Whether a body waits for the slowest rank.
     laws : UniformLaws
@@ -186,7 +186,7 @@ def fit_redrawn_uniform(times: SolveTimes, digest: Digest | None = None) -> Redr
     kept = ~times.fill
     return RedrawnUniform(
         bodies=int(np.count_nonzero(kept)),
-        ranks=times.nodes if times.by_node else times.ranks,
+        ranks=times.ranks,
         blocking=not times.pipelined,
         laws=fit_uniforms(digest.fastest[kept], digest.slowest[kept], times.ranks),
         fill_s=float(digest.middle[times.fill].sum()),

@@ -130,13 +130,6 @@ def test_bodies_that_fill_a_pipeline_are_in_no_fit_but_in_the_time() -> None:
     assert model.predict().seconds == pytest.approx(600 * mean + 40e-6, rel=5e-3)
 
 
-def test_nodes_can_stand_for_ranks() -> None:
-    times = solve_times(uniform_run(500, 16, seed=6), nodes=4)
-    nodes, ranks = (fit_redrawn_uniform(replace(times, by_node=each)) for each in (True, False))
-    assert (nodes.ranks, ranks.ranks) == (4, 16)
-    assert nodes.predict().seconds < ranks.predict().seconds
-
-
 @pytest.mark.parametrize(
     ("durations", "word"),
     [
