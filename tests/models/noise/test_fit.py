@@ -211,7 +211,7 @@ def test_redrawn_uniform_holds_its_share_because_it_counts_the_fit() -> None:
         prediction = model.predict()
         whole += prediction.low_s <= later <= prediction.high_s
         # Were the laws exact, the scatter of the draws would do; fitted, it holds 76 %.
-        prediction = replace(model, laws=replace(model.laws, fitted=0)).predict()
+        prediction = replace(model, fitted=0).predict()
         scatter += prediction.low_s <= later <= prediction.high_s
     interval = stats.binomtest(whole, RUNS).proportion_ci(0.95)
     assert interval.high > 0.85

@@ -21,9 +21,7 @@ from hindmost.models.noise.kolmogorov import (
 from hindmost.models.noise.times import SolveTimes
 from hindmost.models.noise.uniform import (
     RedrawnUniform,
-    UniformLaws,
     fit_redrawn_uniform,
-    fit_uniforms,
 )
 from hindmost.models.results import ModelKind
 from hindmost.output import strict_json
@@ -66,8 +64,8 @@ def printed_law(printed: dict[str, float]) -> Law:
 
 def test_recovers_the_laws_it_was_drawn_from() -> None:
     times = uniform_run(20_000, 4, seed=1)
-    laws = fit_uniforms(times.min(axis=1), times.max(axis=1), 4)
-    for fitted, true in ((laws.least, LEAST), (laws.span, SPAN)):
+    model = fit_redrawn_uniform(solve_times(times))
+    for fitted, true in ((model.least, LEAST), (model.span, SPAN)):
         sample = true.at_normal(np.random.default_rng(2).standard_normal(1000))
         a, b, loc, scale = fitted.parameters
         normal = a + b * np.arcsinh((sample - loc) / scale)
@@ -77,8 +75,9 @@ def test_recovers_the_laws_it_was_drawn_from() -> None:
 
 @pytest.mark.parametrize("blocking", [True, False])
 def test_repetitions_of_section_6_tend_to_the_prediction(blocking: bool) -> None:
-    laws = UniformLaws(least=LEAST, span=SPAN)
-    model = RedrawnUniform(bodies=500, ranks=16, blocking=blocking, laws=laws, fill_s=0.01)
+    model = RedrawnUniform(
+        bodies=500, ranks=16, blocking=blocking, least=LEAST, span=SPAN, fill_s=0.01
+    )
     random = np.random.default_rng(1)
     least, span = (
         stats.johnsonsu(*law.parameters).rvs((4000, 500), random_state=random)
@@ -102,7 +101,7 @@ def test_printed_parameters_simulate_the_printed_time(synchronisation: str) -> N
     inputs = {name: printed[name] for name in ("bodies", "ranks", "blocking", "fill_s")}
     least, span = (printed_law(printed["laws"][name]) for name in ("least", "span"))
     fitted = printed["laws"]["fitted_iterations"]
-    again = RedrawnUniform(**inputs, laws=UniformLaws(least=least, span=span, fitted=fitted))
+    again = RedrawnUniform(**inputs, least=least, span=span, fitted=fitted)
     assert again == model
     low, said, high = model.predict().low_s, model.predict().seconds, model.predict().high_s
     assert low < said < high
@@ -124,7 +123,7 @@ def test_bodies_that_fill_a_pipeline_are_in_no_fit_but_in_the_time() -> None:
     durations[fill] = 1e-6
     times = solve_times(durations, fill=fill, synchronisation="pipelined", lag=1)
     model = fit_redrawn_uniform(times)
-    assert model.bodies == model.laws.fitted == 600
+    assert model.bodies == model.fitted == 600
     assert model.fill_s == pytest.approx(40e-6)
     mean = durations[~fill].min(axis=1).mean() + 0.5 * np.ptp(durations[~fill], axis=1).mean()
     assert model.predict().seconds == pytest.approx(600 * mean + 40e-6, rel=5e-3)
@@ -151,8 +150,9 @@ def test_only_fill_bodies_are_refused() -> None:
 
 
 def test_a_solve_takes_no_less_than_nothing() -> None:
-    laws = UniformLaws(least=LEAST, span=replace(SPAN, scale=2e-3), fitted=1)
-    said = RedrawnUniform(bodies=10**4, ranks=2, blocking=True, laws=laws).predict()
+    span = replace(SPAN, scale=2e-3)
+    model = RedrawnUniform(bodies=10**4, ranks=2, blocking=True, least=LEAST, span=span, fitted=1)
+    said = model.predict()
     assert 0.0 == said.low_s < said.seconds < said.high_s
 
 
