@@ -191,8 +191,7 @@ def find_segments(
     for _ in range(PASSES):
         wide = noise.wide
         levels = level_grid(y, float(wide.min()), BOUND)
-        if levels.size:  # else nights far from one another: they have no level
-            starts = partition(y, wide, levels, BOUND, rules.penalty, SHORTEST)
+        starts = partition(y, wide, levels, BOUND, rules.penalty, SHORTEST)
         noise = noise_around(y, starts, wide)
     segments = join_switching(y, levels_and_lines(y, starts, noise, rules), noise)
     return drop_insignificant(y, segments, day, noise, rules), noise
