@@ -44,7 +44,7 @@ from hindmost.harness.recorder.library import (
 )
 from hindmost.harness.recorder.recording import Recording, Stretch, no_records, rank_run
 from hindmost.harness.runfile import provenance
-from hindmost.harness.runfile.attributes import MOST_NAME, Json
+from hindmost.harness.runfile.attributes import Json
 from hindmost.harness.runfile.bodies import MOST_SOURCES, PHASES
 from hindmost.harness.runfile.contents import Edges, Header, RankRun
 from hindmost.harness.runfile.part_file import RunName
@@ -86,7 +86,7 @@ class LoopRecorder:
         self._communicator: Any = communicator if communicator is not None else Solo()
         self._with_mpi = communicator is not None
         self._named = name is not None
-        self._title = place[-MOST_NAME:] if name is None else checked_name("name", name)
+        self._title = place if name is None else checked_name("name", name)
         self._parameters = checked_parameters(parameters or {})
         self._notes = LoopNotes()
         self._started = 0
