@@ -204,4 +204,4 @@ def spread(solver: ComparedSolver) -> tuple[str, str]:
     low_s, high_s = min(solver.times_s), max(solver.times_s)
     if len(solver.times_s) == 1 or solver.shortfall:
         return "", ""
-    return f"{seconds(low_s)} to {seconds(high_s)}", percent((high_s - low_s) / solver.median_s)
+    return f"{seconds(low_s)} to {seconds(high_s)}", percent(high_s / low_s - 1.0)
