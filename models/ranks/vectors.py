@@ -91,5 +91,6 @@ class RankMetrics:
             for domain in self.domains
         }
         largest = np.array([of_domain[domain] for domain in self.domains])
-        above, found = self.values - least, np.zeros_like(self.values)
-        return np.divide(above, largest, out=found, where=largest > 0.0)
+        scale = 1.0 / np.maximum(largest, np.finfo(np.float64).tiny)
+        result: NDArray[np.float64] = (self.values - least) * scale
+        return result
