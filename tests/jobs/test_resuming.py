@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -152,25 +151,6 @@ def test_a_scheduler_that_cannot_be_asked_lets_nothing_be_submitted(
     monkeypatch.setattr(scheduler, "look", look)
     state = state_of(study, scheduler)
     assert (state.remark, state.exit_status) == ("squeue did not answer", 75)
-    with pytest.raises(MissingError, match="did not answer"):
-        resume(study, scheduler)
-    assert len(scheduler.submitted) == 1
-
-
-def test_a_second_look_that_fails_lets_nothing_be_submitted(
-    make: Make, scheduler: PretendedScheduler, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    study = make([writes(0)])
-    begin(study, scheduler)
-    scheduler.set("job-1", JobState.RUNNING)
-    look, looks = scheduler.look, iter((True, False))
-
-    def once(ids: Sequence[str]) -> dict[str, Job]:
-        if next(looks):
-            return look(ids)
-        raise MissingError("squeue did not answer")
-
-    monkeypatch.setattr(scheduler, "look", once)
     with pytest.raises(MissingError, match="did not answer"):
         resume(study, scheduler)
     assert len(scheduler.submitted) == 1
