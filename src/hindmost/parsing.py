@@ -73,11 +73,8 @@ def shown(value: Any) -> str:
     """Return a value as JSON and TOML write it, on one short line."""
     try:
         text = json.dumps(value, ensure_ascii=False, default=str)
-    except (
-        ValueError,
-        TypeError,
-        RecursionError,
-    ):  # more digits than Python writes, or keys that JSON lacks
+    # More digits than Python writes, keys that JSON lacks, or nested too deep.
+    except (ValueError, TypeError, RecursionError):
         text = type(value).__name__
     text = text if len(text) <= SHOWN else f"{text[: SHOWN - 3]}..."
     return one_line(text)
