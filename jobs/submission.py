@@ -138,24 +138,13 @@ def resume(study: StudyFolder, scheduler: Scheduler, *, again: bool = False) -> 
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cancellation:
-    """The result of cancelling.
-
-    Attributes
-    ----------
-    cancelled : tuple of str
-        Jobs that were queued or running, and are not any more.
-    left : tuple of Job
-        Those that the scheduler still has, `ENDING_S` after it was told.
-    """
-
-    cancelled: tuple[str, ...]
-    left: tuple[Job, ...]
-
-
-def cancel(study: StudyFolder, scheduler: Scheduler, ending_s: float = ENDING_S) -> Cancellation:
+def cancel(
+    study: StudyFolder, scheduler: Scheduler, ending_s: float = ENDING_S
+) -> tuple[tuple[str, ...], tuple[Job, ...]]:
     """Cancel the jobs of a study that have not ended, and see that they end.
+
+    Returns those that were queued or running, and are not any more; and those that the scheduler
+    still has, `ENDING_S` after it was told.
 
     Raises
     ------
@@ -174,4 +163,4 @@ def cancel(study: StudyFolder, scheduler: Scheduler, ending_s: float = ENDING_S)
                 break
             time.sleep(1.0)
     going = {job.id for job in left}
-    return Cancellation(cancelled=tuple(id for id in found if id not in going), left=left)
+    return tuple(id for id in found if id not in going), left

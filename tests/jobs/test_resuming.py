@@ -177,10 +177,9 @@ def test_jobs_that_ended_are_not_cancelled(make: Make, scheduler: PretendedSched
     begin(study, scheduler)
     scheduler.set("job-2", JobState.FAILED)
     scheduler.set("job-3", JobState.STUCK)
-    done = cancel(study, scheduler)
-    assert (done.cancelled, done.left) == (("job-1", "job-3"), ())
+    assert cancel(study, scheduler) == (("job-1", "job-3"), ())
     assert scheduler.cancelled == ["job-1", "job-3"]
-    assert cancel(study, scheduler).cancelled == ()
+    assert cancel(study, scheduler) == ((), ())
 
 
 def test_a_job_that_does_not_end_is_named(
@@ -189,9 +188,9 @@ def test_a_job_that_does_not_end_is_named(
     study = make([writes(n) for n in range(2)], allocations=2)
     begin(study, scheduler)
     monkeypatch.setattr(scheduler, "cancel", lambda ids: scheduler.set("job-1", JobState.CANCELLED))
-    done = cancel(study, scheduler, ending_s=0.0)
-    assert done.cancelled == ("job-1",)
-    assert [job.id for job in done.left] == ["job-2"]
+    cancelled, left = cancel(study, scheduler, ending_s=0.0)
+    assert cancelled == ("job-1",)
+    assert [job.id for job in left] == ["job-2"]
 
 
 def test_a_study_is_submitted_once_and_kept_to_the_byte(tmp_path: Path) -> None:
