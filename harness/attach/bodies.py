@@ -26,7 +26,14 @@ from hindmost.harness.recorder.library import NOTED, NS, RECORD
 from hindmost.harness.recorder.pattern import MONITOR
 from hindmost.harness.recorder.recording import Recording, no_records
 from hindmost.harness.runfile.attributes import Attached
-from hindmost.harness.runfile.bodies import INJECTED, PADDING, PHASES, RankBodies, RankEvents
+from hindmost.harness.runfile.bodies import (
+    BY_BODY,
+    INJECTED,
+    PADDING,
+    PHASES,
+    RankBodies,
+    RankEvents,
+)
 
 FINDING = "finding iterations"
 """What the person who waits is told."""
@@ -182,32 +189,25 @@ def agreed_on_solve(
         count = parts[rank].facts.iterations
         return recording.iterations if count < 0 else count
 
-    def marks_of(rank: int) -> SolveMarks:
-        recording = recorded(rank)
-        return SolveMarks.of(recording, solver, count_of(rank, recording), lost=cut)
-
-    marks = blocks.once(marks_of)
-    plain = CommonMarks(generic="", whole=None)
-    iterated, seen, shapes = cut, [], set()
+    iterated, every = cut, []
     for rank in blocks.each(FINDING):
-        recording, own = recorded(rank), marks(rank)
-        iterated = iterated or count_of(rank, recording) > 0
-        seen.append(own.seen)
-        shapes.add(plain.shape(recording, own))
+        recording = recorded(rank)
+        count = count_of(rank, recording)
+        iterated = iterated or count > 0
+        every.append(SolveMarks.of(recording, solver, count, lost=cut))
     if not iterated:
         return none_of(parts)
     try:
-        common = CommonMarks.of(seen, solver, count_of(0, recorded(0)), seen[0], lost=cut)
+        common = CommonMarks.of(every, solver, count_of(0, recorded(0)), lost=cut)
     except UnknownPatternError:
         return none_of(parts, "no iteration of it is whole on all ranks")
-    if common != plain:
-        shapes = {common.shape(recorded(rank), marks(rank)) for rank in blocks.each(FINDING)}
+    shapes = {common.shape(recorded(rank)) for rank in blocks.each(FINDING)}
     if None in shapes or len(shapes) > 1:
         return none_of(parts, "its ranks recorded different iterations")
 
     def found_on(rank: int) -> Found:
         recording = recorded(rank)
-        bodies = common.bodies(recording, marks(rank))
+        bodies = common.bodies(recording)
         norms = residual_norms(bodies, history_of(parts[rank], recording))
         return Found(bodies=bodies, norms=norms, seconds=parts[rank].facts.seconds)
 
@@ -268,40 +268,30 @@ def joined(solves: Sequence[Found]) -> tuple[RankBodies, NDArray[np.float64]]:
         norms.append(each.norms)
         between_s = bodies.lead_out_s
     events, why_not = joined_events(parts)
-    first = parts[0]
+    arrays = {name: [getattr(each, name) for each in parts] for name in BY_BODY}
+    sizes = [each.duration.size for each in parts]
     return (
         replace(
-            first,
-            start=np.concatenate([each.start for each in parts]),
-            duration=np.concatenate([each.duration for each in parts]),
-            phase_duration=np.concatenate([each.phase_duration for each in parts]),
-            position=np.concatenate([each.position for each in parts]),
-            kind=np.concatenate([each.kind for each in parts]),
+            parts[0],
+            **{  # of loops in which the program counted no work, 0
+                name: np.concatenate(
+                    [
+                        np.zeros(size) if each is None else each
+                        for each, size in zip(of, sizes, strict=True)
+                    ]
+                )
+                for name, of in arrays.items()
+                if any(each is not None for each in of)
+            },
             restart_duration=np.concatenate(restarts),
-            work_amount=joined_amounts(parts),
             lead_in_s=lead_in_s,
             lead_out_s=between_s,
             solve_time_s=sum(each.seconds for each in solves),
-            injected=None
-            if first.injected is None
-            else np.concatenate([each.injected for each in parts if each.injected is not None]),
             injected_outside_s=sum(each.injected_outside_s for each in parts),
             events=events,
             events_left_out=why_not,
         ),
         np.concatenate(norms),
-    )
-
-
-def joined_amounts(parts: Sequence[RankBodies]) -> NDArray[np.float64] | None:
-    """Return the work that the program counted; 0 in loops in which it counted none."""
-    if all(each.work_amount is None for each in parts):
-        return None
-    return np.concatenate(
-        [
-            np.zeros(each.duration.size) if each.work_amount is None else each.work_amount
-            for each in parts
-        ]
     )
 
 

@@ -142,6 +142,13 @@ class RankEvents:
         return np.where(known, found, np.int32(-1))
 
 
+BY_BODY = (
+    *("start", "duration", "phase_duration", "position", "kind"),
+    *("instructions", "cycles", "work_amount", "activity_duration", "injected"),
+)
+"""The arrays of `RankBodies` that have a row for each body; those of the second line may lack."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankBodies:
     """The bodies of one solve on one rank; all times in seconds.
@@ -203,26 +210,13 @@ class RankBodies:
         """Return the first bodies only; later ones become part of the lead-out."""
         restarts = int(np.count_nonzero(self.position[1:bodies] == 0))
         left_out = self.duration[bodies:].sum() + self.restart_duration[restarts:].sum()
-        injected, outside_s = self.injected, self.injected_outside_s
-        if injected is not None:
-            outside_s += float(injected[bodies:].sum())
-            injected = injected[:bodies]
+        injected = 0.0 if self.injected is None else float(self.injected[bodies:].sum())
+        known = {name: getattr(self, name) for name in BY_BODY}
         return replace(
             self,
-            injected=injected,
-            injected_outside_s=outside_s,
-            start=self.start[:bodies],
-            duration=self.duration[:bodies],
-            phase_duration=self.phase_duration[:bodies],
-            position=self.position[:bodies],
-            kind=self.kind[:bodies],
+            **{name: each[:bodies] for name, each in known.items() if each is not None},
+            injected_outside_s=self.injected_outside_s + injected,
             restart_duration=self.restart_duration[:restarts],
             lead_out_s=self.lead_out_s + float(left_out),
-            instructions=None if self.instructions is None else self.instructions[:bodies],
-            cycles=None if self.cycles is None else self.cycles[:bodies],
-            work_amount=None if self.work_amount is None else self.work_amount[:bodies],
             events=None if self.events is None else self.events.first(bodies),
-            activity_duration=(
-                None if self.activity_duration is None else self.activity_duration[:bodies]
-            ),
         )

@@ -70,7 +70,7 @@ def test_what_was_written_is_read(
 def test_files_of_older_versions_are_read(
     tmp_path: Path, header: Header, values: dict[str, object]
 ) -> None:
-    later = {variable.name for variable in VARIABLES if variable.optional} | {"cpuset"}
+    later = {variable.name for variable in VARIABLES if variable.group} | {"cpuset"}
     old = {name: value for name, value in values.items() if name not in later}
     run = hindmost.open(write_whole(tmp_path, header, old))
     np.testing.assert_array_equal(run.durations, np.asarray(values["duration"]))
