@@ -37,8 +37,7 @@ class Collected:
     planned : PlannedRun
     outcome : RunOutcome
     split : bool
-        Runs that it is compared with ran in another allocation or another job: perhaps on other
-        nodes, and at another time.
+        Runs that it is compared with ran in another job or on other nodes.
     """
 
     file: str
@@ -100,7 +99,7 @@ def collect(study: StudyFolder, folder: Path) -> Collection:
             f"The {counted(len(ended), 'finished run')} of {study.path} wrote no file, so there is "
             "nothing to collect. Give {out} to the command in [run], and write there."
         )
-    split = split_blocks(study.plan.runs, done)
+    split = split_blocks((run.block, run.ranks, done[run.id]) for run in study.plan.runs)
     make_folder(folder, "--out")
     files: list[Collected] = []
     for run in study.plan.runs:
@@ -117,7 +116,7 @@ def collect(study: StudyFolder, folder: Path) -> Collection:
                     source=str(source.relative_to(study.path)),
                     planned=run,
                     outcome=outcome,
-                    split=run.split or (run.allocation, run.block) in split,
+                    split=(run.block, run.ranks) in split,
                 )
             )
     missing = tuple(run for run, outcome in done.items() if outcome is None)
@@ -126,15 +125,13 @@ def collect(study: StudyFolder, folder: Path) -> Collection:
     return found
 
 
-def split_blocks(
-    runs: Iterable[PlannedRun], done: dict[str, RunOutcome | None]
-) -> frozenset[tuple[str, int]]:
-    """Return the blocks, as (allocation, block), that ran in several jobs or on other nodes."""
-    places: defaultdict[tuple[str, int], set[tuple[str, tuple[str, ...]]]] = defaultdict(set)
-    for run in runs:
-        if outcome := done[run.id]:
-            places[run.allocation, run.block].add((outcome.job, outcome.nodes))
-    return frozenset(place for place, found in places.items() if len(found) > 1)
+def split_blocks(runs: Iterable[tuple[int, int, RunOutcome | None]]) -> set[tuple[int, int]]:
+    """Return the blocks whose runs on equally many ranks were in several jobs or on other nodes."""
+    places: defaultdict[tuple[int, int], set[tuple[str, tuple[str, ...]]]] = defaultdict(set)
+    for block, ranks, outcome in runs:
+        if outcome is not None:
+            places[block, ranks].add((outcome.job, outcome.nodes))
+    return {place for place, found in places.items() if len(found) > 1}
 
 
 def flat_name(name: str, run: str) -> str:

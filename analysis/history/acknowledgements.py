@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 from typing import Annotated
@@ -97,10 +97,8 @@ def read_acknowledgements(path: Path) -> tuple[Acknowledgement, ...]:
         return from_document(_File, to_document(document.data)).known
 
 
-def replace_acknowledgement(
-    path: Path, old: Acknowledgement, *new: Acknowledgement
-) -> tuple[Acknowledgement, ...]:
-    """Replace an entry of a file, or remove it; create the file if needed.
+def add_acknowledgement(path: Path, entry: Acknowledgement) -> tuple[Acknowledgement, ...]:
+    """Add an entry to a file, in place of one that differs in its reason; create it if needed.
 
     Comments at its top stay.
 
@@ -116,15 +114,10 @@ def replace_acknowledgement(
     """
     entries = read_acknowledgements(path) if path.exists() else ()
     head = comments_of(read_text(path)) if path.exists() else HEAD
-    same = [each for each in entries if place(each) != place(old)]
-    everything = tuple(sorted([*same, *new]))
+    others = [each for each in entries if replace(each, reason=entry.reason) != entry]
+    everything = tuple(sorted([*others, entry]))
     replace_file(path, head + to_toml(everything))
     return everything
-
-
-def place(entry: Acknowledgement) -> tuple[str, ...]:
-    """Return an entry without its reason."""
-    return (entry.date, entry.machine, entry.case, entry.timer)
 
 
 def comments_of(text: str) -> str:

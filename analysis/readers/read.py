@@ -14,16 +14,17 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from hindmost.analysis.readers.experiment import Experiment
-from hindmost.analysis.readers.format import ExperimentRequest, Format, HistoryFile, HistoryFormat
+from hindmost.analysis.readers.format import ExperimentRequest, Format, HistoryFormat
 from hindmost.analysis.readers.gather_experiment import ExperimentGathering
 from hindmost.analysis.readers.gather_history import HistoryGathering, select
 from hindmost.analysis.readers.history import History
 from hindmost.analysis.readers.path_names import machine_of
 from hindmost.analysis.readers.registry import EXPERIMENT_FORMATS, HISTORY_FORMATS
-from hindmost.analysis.readers.remarks import Remarks, first_few
+from hindmost.analysis.readers.remarks import Remarks
 from hindmost.analysis.readers.text_files import head_of
 from hindmost.errors import DataError, UsageError
 from hindmost.registry import Registry
+from hindmost.text import first_of
 
 KNOWN_CHANGES = "hindmost-acknowledged.toml"
 """The file in which ``hindmost history ack`` notes known changes of a history."""
@@ -185,7 +186,7 @@ def _in_folder(
     if others := [name for name in others if name not in expected]:
         remarks.add(
             "folders with other files",
-            f"{folder}: left out {first_few(others)} (different format).",
+            f"{folder}: left out {first_of(others)} (different format).",
         )
     return found
 
@@ -285,7 +286,7 @@ def read_experiment(
     )
     files[0].format.read(tuple(each.path for each in files), request, into)
     return into.experiment(
-        first_few([str(path) for path in given]), request.metrics, kernel, request.parameters
+        first_of([str(path) for path in given]), request.metrics, kernel, request.parameters
     )
 
 
@@ -343,7 +344,7 @@ def read_history(
     _read_each(found, len({root_of(path) for path in given}) > 1, into)
     for pattern in larger_is_better:
         into.set_larger_is_better(pattern)
-    history = into.history(first_few([str(path) for path in given]))
+    history = into.history(first_of([str(path) for path in given]))
     return select(history, machine=machine, case=case, timer=timer)
 
 
@@ -364,10 +365,9 @@ def _read_each(
     unreadable: list[DataError] = []
     for each in files:
         machine = machine_of(each.path, each.root, several)
-        source = HistoryFile(path=each.path, folder_machine=machine)
         try:
             # All of a file or nothing.
-            found = list(each.format.read(source, into.remarks))
+            found = list(each.format.read(each.path, machine, into.remarks))
         except DataError as error:
             unreadable.append(error)
             continue

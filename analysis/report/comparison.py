@@ -64,11 +64,6 @@ class ComparedSolver:
     shortfall: str = ""
     true_residual: float | None = None
 
-    @property
-    def spread_percent(self) -> float:
-        """From the fastest repeat to the slowest, in percent of the median."""
-        return 100.0 * (self.highest_s - self.lowest_s) / self.median_s
-
 
 def comparable(groups: Iterable[FittedGroup]) -> list[list[FittedGroup]]:
     """Return the sets of at least two groups that differ only in their solver."""
@@ -220,4 +215,4 @@ def spread(solver: ComparedSolver) -> tuple[str, str]:
     if solver.runs == 1 or solver.shortfall:
         return "", ""
     span = f"{seconds(solver.lowest_s)} to {seconds(solver.highest_s)}"
-    return span, percent(solver.spread_percent / 100.0)
+    return span, percent(solver.highest_s / solver.lowest_s - 1.0)

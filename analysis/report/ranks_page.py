@@ -24,7 +24,6 @@ from hindmost.analysis.ranks.tables import (
     stretch_wait,
     stretch_work,
 )
-from hindmost.analysis.readers.remarks import first_few
 from hindmost.analysis.report.rank_conclusions import ranks_overview
 from hindmost.analysis.report.run_figures import figure_named
 from hindmost.analysis.runs.figures.run_figure import DEFAULT_HEIGHT_INCHES
@@ -38,7 +37,7 @@ from hindmost.analysis.show.templates import rendered
 from hindmost.errors import UsageError
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.ranks.lateness import Lateness
-from hindmost.text import percent, seconds
+from hindmost.text import first_of, percent, seconds
 
 DEVIATION = "Work of each rank"
 OF_DEVIATION = (
@@ -69,7 +68,7 @@ def ranks_page(looked: Sequence[tuple[RankReport, Run | None]]) -> Page:
     pictures = [each for each in parts if isinstance(each, Widget) and each.name == "deviation"][:1]
     return Page(
         title="Stragglers and outliers among ranks",
-        subtitle=first_few([Path(report.file).name for report, _ in looked]),
+        subtitle=first_of([Path(report.file).name for report, _ in looked]),
         parts=[
             ranks_overview(found, pictures),
             *(each for each in parts if each not in pictures),
@@ -254,7 +253,7 @@ def timeline_part(report: RankReport, run: Run, opens: Opens) -> Widget:
     return choice_chart(
         dict(zip(keys, made, strict=True)),
         {
-            key: f"{key}: {first_few(list(each))}"
+            key: f"{key}: {first_of(list(each))}"
             for key, each in zip(keys, reasons.values(), strict=True)
         },
         "rank",

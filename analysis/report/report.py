@@ -356,13 +356,13 @@ def models_parts(fitted: FittedGroup) -> list[Part]:
 
 
 def which_run(fitted: FittedGroup) -> Iterator[str]:
-    """Yield which of several runs the charts show: the median one, or one next to the median."""
+    """Yield which of several runs is charted and replayed: the median one, or one next to it."""
     runs, file = len(fitted.runs), fitted.median_run.run.path.name
     if runs == 2:
-        yield f"The charts show {file}, one of the two runs."
+        yield f"Charts and replays are of {file}, one of the two runs."
     elif runs > 2:
         which = "with" if runs % 2 else "next to"
-        yield f"The charts show {file}, the run {which} the median solve time."
+        yield f"Charts and replays are of {file}, the run {which} the median solve time."
 
 
 def event_parts(

@@ -55,18 +55,17 @@ def imbalance(looked: LookedAt) -> Iterator[Conclusion]:
     in_code = extra_words(ranks.stretches, int(own.argmax()))
     text = f"{brief}{why_most(looked)}{in_code}{work_or_core(own, counted=ranks.counts_work)}"
     links = looked.links(phases="Phases by rank", hindmost="Stragglers", work="Work map")
-    if balanced is None or not balanced.saved_s > 0.0:
-        why = looked.remedies.undecided.get("balanced")
-        remedy = (
-            f"What equal work would save is undecided, because {why}."
-            if why
-            else f"Equal work on all ranks would save at most {seconds(beyond_s)}."
-        )
+    if balanced is None:
+        why = looked.remedies.undecided.get("balanced", looked.remedies.refused)
+        remedy = f"What equal work would save is undecided, because {why}."
         yield looked.loss("Load imbalance", beyond_s, text, remedy, links, brief=brief)
         return
     remedy = f"With equal work on all ranks the replay takes {balanced.words}."
     if balanced.predicted_s is None:
         remedy += " The lower end is without noise, the upper with all the time in MPI."
+    if not balanced.saved_s > 0.0:
+        yield looked.loss("Load imbalance", beyond_s, text, remedy, links, brief=brief)
+        return
     yield looked.loss(
         "Unequal work",
         balanced.saved_s,

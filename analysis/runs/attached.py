@@ -142,10 +142,11 @@ class AttachedRun(JudgedRun):
             each = f" ({header.iteration_is})" if header.iteration_is else ""
             if name and self.run.of_program:  # which says what part of the time that is
                 each = f" {name}"
+            passes = (f", {header.passes}", ",") if header.passes else ("", "")
             verb = "takes" if self.run.bodies == 1 else "take"
             return (
-                f"{counted(self.run.bodies, 'iteration')} of its loop{each} {verb} {time}"
-                f"{self.run.of_program}."
+                f"{counted(self.run.bodies, 'iteration')}{passes[0]} of its loop{each}{passes[1]} "
+                f"{verb} {time}{self.run.of_program}."
             )
         parts = [counted(header.iterations, "iteration") + " in all"]
         for name, key in (("Newton step", "snes_steps"), ("time step", "time_steps")):

@@ -16,7 +16,6 @@ from hindmost.analysis.runs.reduced_input import (
 )
 from hindmost.analysis.runs.tallies import Block
 from hindmost.errors import DataError, UsageError
-from hindmost.harness.runfile.all_ranks import hosts_of_all
 from hindmost.harness.runfile.bodies import BodyKind
 from hindmost.harness.runfile.cycles import ADAPTIVE
 from hindmost.harness.runfile.reader import Run
@@ -129,7 +128,6 @@ def solve_times(run: Run, *, some_ranks: bool = False) -> SolveTimes:
         restart=run.header.restart,
         solver_iterations=run.header.iterations,
         drain=run.kind == BodyKind.DRAIN,
-        nodes=len(set(hosts_of_all(run) or run.hosts)),
         fill=run.kind == BodyKind.FILL,
         position=run.position,
         between_s=float(between_s),

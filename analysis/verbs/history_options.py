@@ -34,8 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.usage = (
         "%(prog)s [option ...] FILE-OR-DIR ...\n       "
         "%(prog)s ack FILE-OR-DIR --date DATE --reason TEXT [--machine M] [--case C] [--timer T]\n"
-        "       %(prog)s ack FILE-OR-DIR --list\n"
-        "       %(prog)s ack FILE-OR-DIR --undo --date DATE [--machine M] [--case C] [--timer T]"
+        "       %(prog)s ack FILE-OR-DIR --list"
     )
     parser.add_argument(
         "file", nargs="+", metavar="FILE-OR-DIR", help="nightly results, or folders of them"
@@ -103,11 +102,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="list the acknowledgements and the changes that they match",
     )
-    noting.add_argument(
-        "--undo",
-        action="store_true",
-        help="remove the acknowledgement with this --date, --machine, ...",
-    )
 
 
 def check_options(arguments: argparse.Namespace) -> None:
@@ -118,9 +112,9 @@ def check_options(arguments: argparse.Namespace) -> None:
     UsageError
         They do; the message says what to do.
     """
-    if any((arguments.date, arguments.reason, arguments.list, arguments.undo)):
+    if any((arguments.date, arguments.reason, arguments.list)):
         raise UsageError(
-            "--date, --reason, --list and --undo belong to 'hindmost history ack'; see --help."
+            "--date, --reason and --list belong to 'hindmost history ack'; see --help."
         )
     if arguments.json and arguments.mail == "-":
         raise UsageError("--json and --mail - both write to stdout: name a file for the mail.")

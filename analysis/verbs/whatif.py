@@ -29,7 +29,6 @@ from hindmost.analysis.whatif.simulated_run import name_of_file, write_outcome
 from hindmost.analysis.whatif.study import Outcome
 from hindmost.analysis.whatif.targets import Scale, Scaling, read_scale, scalable
 from hindmost.analysis.whatif.traces import (
-    EAGER_BYTES,
     Replaying,
     refuse_others,
     replay_trace,
@@ -245,7 +244,7 @@ def perform(arguments: argparse.Namespace) -> int:
     if traces := traces_among(arguments.file):
         return perform_traces(traces, changes, arguments)
     of_traces = "is for traces of other tools; run files have times."
-    refuse_options(arguments, ("flops_per_second", "eager"), of_traces)
+    refuse_options(arguments, ("flops_per_second",), of_traces)
     if arguments.balance is not None:
         alone = "and --balance are answered apart: omit one."
         refuse_options(arguments, ("ranks", "out", "against"), alone)
@@ -411,13 +410,6 @@ def add_traces(parser: argparse.ArgumentParser) -> None:
         metavar="RATE",
         help="of a rank, for traces that count work in flops (SMPI's 'smpi/host-speed')",
     )
-    parser.add_argument(
-        "--eager",
-        type=int,
-        metavar="BYTES",
-        help="in traces, the largest message that leaves before its receiver has come (default: "
-        f"{EAGER_BYTES})",
-    )
 
 
 def refuse_options(arguments: argparse.Namespace, options: Sequence[str], why: str) -> None:
@@ -437,7 +429,7 @@ def perform_traces(
     refuse_options(arguments, of_runs, f"needs a recorded run; {traces[0][0]} is a trace.")
     refuse_others(changes)
     machine = None if arguments.machine is None else read_machine(arguments.machine)
-    how = Replaying.on(machine, arguments.flops_per_second, arguments.eager)
+    how = Replaying.on(machine, arguments.flops_per_second)
     answer = []
     for number, (path, format) in enumerate(traces):
         found = replay_trace(path, format, changes, how, arguments.executor)

@@ -229,8 +229,7 @@ def pack(
 
     Runs that share a key (say, their ranks) fill one allocation after another, block by block. A
     block's runs of one key stay together, unless they alone pass the job limit, or the most runs
-    that the study allows. Runs of a block on equally many ranks that are in several allocations
-    are marked as split.
+    that the study allows.
 
     Parameters
     ----------
@@ -250,7 +249,6 @@ def pack(
         by_key.setdefault(key_of(run, by), []).append(run)
     placed: dict[str, PlannedRun] = {}
     allocations: list[Allocation] = []
-    places: dict[tuple[int, int], set[str]] = {}
     total = len(by_key)
     for key, members in sorted(by_key.items(), key=lambda item: item[1][0].ranks):
         for box in boxes(members, by, limits):
@@ -259,11 +257,7 @@ def pack(
             allocations.append(allocation_of(name, box, limits))
             for run in box:
                 placed[run.id] = replace(run, allocation=name)
-                places.setdefault((run.block, run.ranks), set()).add(name)
-    split = {place for place, names in places.items() if len(names) > 1}
-    return [
-        replace(placed[run.id], split=(run.block, run.ranks) in split) for run in runs
-    ], allocations
+    return [placed[run.id] for run in runs], allocations
 
 
 def boxes(members: Sequence[PlannedRun], by: Pack, limits: StudyLimits) -> list[list[PlannedRun]]:

@@ -64,10 +64,7 @@ def tell(study: StudyFolder, found: Collection, left: int, folder: Path) -> None
     write_lines(f"{counted(len(found.files), 'file')} of {runs} in {found.folder}")
     if found.missing:
         write_lines(f"missing: {counted(len(found.missing), 'run')}")
-    split = len(
-        {(each.planned.allocation, each.planned.block) for each in found.files if each.split}
-    )
-    if split:
+    if split := len({each.planned.block for each in found.files if each.split}):
         write_lines(f"split over several jobs: {counted(split, 'block')}; see 'split' in {TABLE}")
     if left:
         write_lines(f"next: hindmost study submit {here}, to submit the remaining runs")

@@ -31,10 +31,9 @@ from hindmost.analysis.readers.format import (
 )
 from hindmost.analysis.readers.gather_experiment import ExperimentGathering
 from hindmost.analysis.readers.path_names import parameters_in
-from hindmost.analysis.readers.remarks import first_few
 from hindmost.errors import DataError, HindmostError, UsageError
 from hindmost.extras import imported
-from hindmost.text import choose
+from hindmost.text import choose, first_of
 
 _FIRST_MEMBER = re.compile(rb"(?:\./)?(?:anchor\.xml|\d+\.(?:index|data))\0")
 
@@ -189,7 +188,7 @@ def _read(paths: tuple[Path, ...], request: ExperimentRequest, into: ExperimentG
         if empty := [name for name in request.metrics or metrics if name not in known]:
             into.remarks.add(
                 "profiles with metrics that have no data",
-                f"{path} has no data for {first_few(empty)}; left out.",
+                f"{path} has no data for {first_of(empty)}; left out.",
             )
         for key, (value, unit) in found.items():
             into.add(key, at, [value], str(path), unit)

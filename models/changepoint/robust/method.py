@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
@@ -27,7 +28,6 @@ from hindmost.models.changepoint.robust.segments import (
     FIRST,
     SHORTEST,
     Rules,
-    Seam,
     Segment,
     compare,
     find_segments,
@@ -93,37 +93,56 @@ def detect_robustly(
         is_kept=series.is_confirmed(WITHIN),
     )
     segments, noise = find_segments(series.logs, series.day, rules)
-    seams = [compare(left, right) for left, right in pairwise(segments)]
-    found = [
-        (left, right, seam)
-        for left, right, seam in zip(segments, segments[1:], seams, strict=False)
-        # Where a line begins or ends there may be no step.
-        if not (left.line or right.line) or is_step(seam, right.fit.begin, rules)
-    ]
-    seen = times_seen(series, [right.fit.begin for _, right, _ in found], rules, confirmations)
-    freedoms = freedom_of_means(segments)
+    found = [pair for pair in pairwise(segments) if is_step(*pair, rules)]
+    seen = times_seen(series, [right.fit.begin for _, right in found], rules, confirmations)
+    detection = described(series, segments, noise, found, seen, level, confirmations)
     fitted = np.concatenate([each.fit.values for each in segments])
     sigma = np.concatenate([np.full(each.fit.values.size, each.sigma) for each in segments])
+    return replace(
+        detection,
+        outliers=outlier_runs(series.logs - fitted, OUTLYING * sigma),
+        trends=tuple(trend_of(each, level) for each in segments if each.line),
+    )
+
+
+def described(
+    series: CheckedSeries,
+    segments: list[Segment],
+    noise: Noise,
+    found: Sequence[tuple[Segment, Segment]],
+    seen: Sequence[int],
+    level: float,
+    confirmations: int,
+) -> Detection:
+    """Return segments as regimes, and pairs of them as the changes between.
+
+    Parameters
+    ----------
+    found : sequence of (Segment, Segment)
+    seen : sequence of int
+        For each of these, how many passes found it.
+    """
     return Detection(
         method="robust",
         observations=series.size,
-        times=times,
+        times=tuple(series.times.tolist()),
         changes=tuple(
-            change_of(series, left, right, seam, noise, level, count, confirmations)
-            for (left, right, seam), count in zip(found, seen, strict=True)
+            change_of(series, left, right, noise, level, count, confirmations)
+            for (left, right), count in zip(found, seen, strict=True)
         ),
         regimes=tuple(
             regime_of(segment, freedom, level)
-            for segment, freedom in zip(segments, freedoms, strict=True)
+            for segment, freedom in zip(segments, freedom_of_means(segments), strict=True)
         ),
-        outliers=outlier_runs(series.logs - fitted, OUTLYING * sigma),
-        trends=tuple(trend_of(each, level) for each in segments if each.line),
         correlation=noise.rho,
     )
 
 
-def is_step(seam: Seam, place: int, rules: Rules) -> bool:
-    """Tell whether the levels at a seam differ significantly, and by enough."""
+def is_step(left: Segment, right: Segment, rules: Rules) -> bool:
+    """Tell whether there is a step: where a line begins or ends, only if the levels differ."""
+    if not (left.line or right.line):
+        return True
+    seam, place = compare(left, right), right.fit.begin
     large = rules.is_kept[place] or abs(seam.after - seam.before) >= rules.least
     return bool(large and seam.p_value <= rules.level_at(place))
 
@@ -163,14 +182,14 @@ def change_of(
     series: CheckedSeries,
     left: Segment,
     right: Segment,
-    seam: Seam,
     noise: Noise,
     level: float,
     seen: int,
     needed: int,
 ) -> ChangePoint:
-    """Turn a seam into a change."""
-    index, difference = right.fit.begin, seam.after - seam.before
+    """Return the change between two segments."""
+    seam, index = compare(left, right), right.fit.begin
+    difference = seam.after - seam.before
     reach = float(special.stdtrit(seam.freedom, 0.5 + 0.5 * level)) * seam.error
     bounds = (left.fit.begin, index, right.fit.end)
     return ChangePoint(

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from hindmost.analysis.history.acknowledgements import (
     Acknowledgement,
+    add_acknowledgement,
     read_acknowledgements,
-    replace_acknowledgement,
     to_toml,
 )
 from hindmost.analysis.readers.history import SeriesName
@@ -25,10 +25,6 @@ def note(**others: str) -> Acknowledgement:
     return Acknowledgement(**{"date": "2026-02-03", "reason": "new compiler", **others})
 
 
-def add(path: Path, entry: Acknowledgement) -> tuple[Acknowledgement, ...]:
-    return replace_acknowledgement(path, entry, entry)
-
-
 @given(machine=TEXT, case=TEXT, timer=TEXT, reason=TEXT)
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_any_text_is_valid_toml(machine: str, case: str, timer: str, reason: str) -> None:
@@ -39,10 +35,10 @@ def test_any_text_is_valid_toml(machine: str, case: str, timer: str, reason: str
 
 def test_a_file_is_kept_in_order_with_its_comments(tmp_path: Path) -> None:
     path = tmp_path / "known.toml"
-    add(path, note(date="2026-03-01", case="b"))
+    add_acknowledgement(path, note(date="2026-03-01", case="b"))
     path.write_text("# ours\n" + path.read_text())
-    add(path, note(date="2026-01-01", case="c"))
-    everything = add(path, note(date="2026-03-01", case="b", reason="again"))
+    add_acknowledgement(path, note(date="2026-01-01", case="c"))
+    everything = add_acknowledgement(path, note(date="2026-03-01", case="b", reason="again"))
     assert path.read_text().startswith("# ours\n#")
     assert [each.date for each in everything] == ["2026-01-01", "2026-03-01"]
     assert everything[1].reason == "again"
@@ -79,7 +75,7 @@ def test_what_is_wrong_is_named(tmp_path: Path, text: str, said: str) -> None:
         read_acknowledgements(path)
     before = path.read_text()
     with pytest.raises(DataError):
-        add(path, note())
+        add_acknowledgement(path, note())
     assert path.read_text() == before
 
 

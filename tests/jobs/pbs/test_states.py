@@ -11,7 +11,6 @@ from tests.jobs.pbs import server
 from tests.jobs.pbs.waiting import output, submit, wait
 from tests.jobs.two_nodes import ADDRESSES, CommandError
 
-from hindmost.errors import MissingError, UsageError
 from hindmost.jobs.schedulers.pbs import PBS
 from hindmost.jobs.schedulers.scheduler import Job, JobState
 
@@ -80,17 +79,6 @@ def test_state_and_reason(jobs: dict[str, Job], name: str, state: JobState, reas
         assert job.nodes == "n1"
 
 
-def test_queues_and_limits_that_refuse(tmp_path: Path) -> None:
-    for directive, complaint in (
-        ("-q closed", "not enabled"),
-        ("-q nowhere", "Unknown queue"),
-        ("-q short -l walltime=05:00:00", "violates queue"),
-        ("-q theirs", "Unauthorized"),
-    ):
-        with pytest.raises(UsageError, match=rf"qsub refused .*{complaint}"):
-            submit(tmp_path / "x", "exit 0", directive)
-
-
 def test_the_end_of_its_time(tmp_path: Path) -> None:
     folder = tmp_path / "x"
     waits, limit = "while :; do sleep 0.2; done", "-l walltime=00:00:05"
@@ -121,36 +109,6 @@ def test_jobs_of_somebody_else(tmp_path: Path) -> None:
         server.ask(*THEM, "qdel", mine)
     PBS.cancel([theirs, mine])
     assert wait([theirs])[theirs].state is JobState.CANCELLED
-
-
-def test_without_history(tmp_path: Path) -> None:
-    server.ask("qmgr", "-c", "set server job_history_enable = False")
-    try:
-        asleep = submit(tmp_path / "x", "exec sleep 60")
-        done = submit(tmp_path / "x", "exit 0")
-        known = frozenset(JobState) - {JobState.UNKNOWN}
-        assert wait([done], while_in=known)[done].state is JobState.UNKNOWN
-        assert PBS.look([done, asleep])[asleep].state is JobState.RUNNING
-        PBS.cancel([done, asleep])
-        assert wait([asleep], while_in=known)[asleep].state is JobState.UNKNOWN
-    finally:
-        server.ask("qmgr", "-c", "set server job_history_enable = True")
-
-
-def test_a_server_that_is_down_for_a_while(tmp_path: Path) -> None:
-    id = submit(tmp_path / "x", "sleep 8; exit 75")
-    wait([id], while_in=frozenset({JobState.PENDING}))
-    server.stop_server()
-    try:
-        with pytest.raises(MissingError, match="cannot connect to server"):
-            PBS.look([id])
-        with pytest.raises(MissingError, match="connect to cluster"):
-            PBS.cancel([id])
-        with pytest.raises(MissingError, match="cannot connect to server"):
-            submit(tmp_path / "x", "exit 0")
-    finally:
-        server.start_server()
-    assert wait([id])[id].state is JobState.LEFT
 
 
 def test_nodes_that_are_offline_and_that_die(tmp_path: Path) -> None:

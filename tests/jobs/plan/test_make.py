@@ -18,6 +18,7 @@ from hindmost.jobs.plan.make import RankLayout, layout_on, make_plan, run_id, sh
 from hindmost.jobs.study import machines
 from hindmost.jobs.study.read import study_of
 from hindmost.jobs.study.study import Study
+from hindmost.jobs.verbs.plan import warnings
 
 TEXT = """\
 [study]
@@ -120,7 +121,6 @@ def test_solvers_are_compared_in_one_allocation() -> None:
         assert {run.allocation for run in runs} == {allocation.id}
         assert len({run.ranks for run in runs}) == 1
         assert len({run.block for run in runs}) * 3 == len(runs)
-    assert not any(run.split for run in plan.runs)
     assert [each.walltime_s for each in plan.allocations] == [48 * 60, 18 * 60] * 3
     longer = make_plan(study(job=62)).allocations
     assert [(len(each.runs), each.walltime_s) for each in longer] == [(12, 62 * 60)] * 3
@@ -158,8 +158,8 @@ def test_packing_keeps_its_promises(repeats: int, by: str, most: int, job: int) 
             begun += run.limit_s
     for run in plan.runs:
         apart.setdefault((run.block, run.ranks), set()).add(run.allocation)
-    for run in plan.runs:
-        assert run.split == (len(apart[run.block, run.ranks]) > 1)
+    split = {block for (block, _), places in apart.items() if len(places) > 1}
+    assert [int(each.split()[0]) for each in warnings(plan)] == [len(split)] * bool(split)
 
 
 def machine(**fields: object) -> MachineProfile:

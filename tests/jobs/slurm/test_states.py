@@ -12,7 +12,6 @@ from tests.jobs.scripts import ARCHER, script
 from tests.jobs.slurm.cluster import Cluster
 from tests.jobs.slurm.waiting import submit, wait
 
-from hindmost.errors import MissingError, UsageError
 from hindmost.jobs.schedulers.scheduler import Job, JobState
 from hindmost.jobs.schedulers.slurm import SLURM
 
@@ -134,21 +133,3 @@ def test_cancelling_tells_the_driver(slurm: Cluster, tmp_path: Path) -> None:
     SLURM.cancel([id])
     assert wait([id])[id].state is JobState.CANCELLED
     assert "told" in output.read_text()
-
-
-def test_what_slurm_refuses(slurm: Cluster, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"sbatch refused .*[Ii]nvalid partition"):
-        submit(tmp_path / "x", "exit 0", "--partition=gpu")
-
-
-def test_a_slurm_that_does_not_answer_is_no_answer(
-    slurm: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    text = (slurm.folder / "slurm.conf").read_text()
-    gone = tmp_path / "slurm.conf"
-    gone.write_text(
-        text.replace(f"SlurmctldPort={slurm.ports[0]}", "SlurmctldPort=1\nMessageTimeout=1")
-    )
-    monkeypatch.setenv("SLURM_CONF", str(gone))
-    with pytest.raises(MissingError, match="squeue"):
-        SLURM.look(["1"])
