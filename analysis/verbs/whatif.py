@@ -37,7 +37,6 @@ from hindmost.analysis.whatif.traces import (
     traces_among,
 )
 from hindmost.errors import DataError, UsageError
-from hindmost.harness.runfile.hdf5 import kept_open
 from hindmost.harness.runfile.machine_file import read_machine
 from hindmost.harness.runfile.part_file import RunName
 from hindmost.models.adaptive.machine import Machine
@@ -237,7 +236,6 @@ def changes_from(arguments: argparse.Namespace) -> list[Named]:
     )
 
 
-@kept_open()
 def perform(arguments: argparse.Namespace) -> int:
     """Replay and print."""
     changes = changes_from(arguments)
