@@ -150,8 +150,8 @@ def written_parts(run: AdaptiveRun) -> list[Part]:
                 f"{size / 1e6:.3g} MB each."
             )
         )
-    if run.spec.get("stopped"):
-        parts.append(Paragraph(f"The run stopped early: {run.spec['stopped']}"))
+    if run.stopped:
+        parts.append(Paragraph(f"The run stopped early: {run.stopped}"))
     return parts
 
 

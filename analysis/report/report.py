@@ -61,7 +61,7 @@ from hindmost.analysis.runs.first_screen import data_parts
 from hindmost.analysis.runs.groups import group_runs
 from hindmost.analysis.runs.one_pass import for_charts
 from hindmost.analysis.runs.read import of_how_many
-from hindmost.analysis.runs.summary import mpi_name, runs_table, summarise_run, when
+from hindmost.analysis.runs.summary import mpi_name, runs_table, when
 from hindmost.analysis.runs.tallies import Wanted, read_together
 from hindmost.analysis.scaling.study import ScalingStudy
 from hindmost.analysis.show.chart import Chart
@@ -308,7 +308,7 @@ def section(
             facets=facets_of(fitted, name),
         ),
         *pictures,
-        runs_table([summarise_run(each.run, with_efficiency=False) for each in fitted.runs]),
+        runs_table([each.run for each in fitted.runs]),
         *(Paragraph(drawn, quiet=True) for drawn in which_run(fitted)),
         *run_parts([efficiencies_of(each.run) for each in fitted.runs], efficiencies),
         *doubts(fitted.findings, (Topic.PHASES,)),
