@@ -73,7 +73,7 @@ from hindmost.analysis.show.html_renderer import widgets_in
 from hindmost.analysis.show.page import Folded, Heading, Page, Paragraph, Part, Widget
 from hindmost.analysis.show.palette import MOST_LINES
 from hindmost.analysis.whatif.gains import remedies_of, remedy_parts
-from hindmost.analysis.whatif.typical_work import typical_of_ranks
+from hindmost.analysis.whatif.typical_work import TYPICAL_WORK
 from hindmost.errors import UsageError
 from hindmost.harness.runfile.ending import Ending
 from hindmost.harness.runfile.reader import Run
@@ -272,7 +272,7 @@ def wanted_of(run: Run) -> list[Wanted[Any]]:
     wanted: list[Wanted[Any]] = [
         for_charts(FigureChoice().place_of(run)),
         activity_profiles(),
-        typical_of_ranks(),
+        TYPICAL_WORK,
     ]
     if not run.reduced:
         wanted += [ranks_of_run(), *([] if is_kept(run) else [counted_efficiencies()])]

@@ -12,7 +12,6 @@ from hindmost.analysis.runs.finding import NUMBERS, Finding, folded
 from hindmost.analysis.runs.first_screen import capital
 from hindmost.analysis.runs.groups import group_runs
 from hindmost.analysis.runs.read import open_runs
-from hindmost.harness.runfile.hdf5 import kept_open
 from hindmost.output import write_json, write_lines
 from hindmost.statuses import A_FINDING
 from hindmost.text import counted
@@ -34,7 +33,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
-@kept_open()
 def perform(arguments: argparse.Namespace) -> int:
     """Check and print."""
     runs, refused = open_runs(arguments.file)

@@ -18,7 +18,6 @@ from hindmost.analysis.runs.trace_file import read_window, write_trace
 from hindmost.analysis.show.table import LEADING
 from hindmost.errors import UsageError
 from hindmost.harness.runfile.damaged import lines_of_damaged
-from hindmost.harness.runfile.hdf5 import kept_open
 from hindmost.harness.runfile.reader import Run
 from hindmost.output import write_json, write_lines
 from hindmost.text import counted, seconds
@@ -89,7 +88,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     of_ranks.add_argument("--out", type=Path, metavar="PAGE", help="write an HTML page instead")
 
 
-@kept_open()
 def perform(arguments: argparse.Namespace) -> int:
     """Summarise and print."""
     refuse_options_of_other_sections(arguments)
