@@ -5,6 +5,7 @@ Numbers only; `attached` puts them into sentences.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -106,12 +107,15 @@ class JudgedRun:
     findings : tuple of Finding
     stretches : tuple of Stretch
         Where in the code work lies; empty if that is not known, or the run is large.
+    left_out : collection of str
+        What sentences do not name, of ``attached.LEFT_OUT_FIRST``.
     """
 
     run: Run
     times: RankTimes | None
     findings: tuple[Finding, ...] = ()
     stretches: tuple[Stretch, ...] = ()
+    left_out: Collection[str] = ()
 
     @property
     def disturbed(self) -> list[Finding]:
@@ -211,12 +215,12 @@ class JudgedRun:
         """Whether there were more ranks than cores."""
         return any(each.code == "crowded" for each in self.findings)
 
-    def recurring(self, *, places: bool = True) -> list[str]:
+    def recurring(self) -> list[str]:
         """Say which iterations come back longer, and between which calls they are.
 
         The iterations of a stretch show some that noise elsewhere hides.
         """
-        bodies = self.run.bodies
+        bodies, places = self.run.bodies, "places" not in self.left_out
         texts = [each.text for each in self.findings if each.code == "recurring"]
         found = [
             (back, stretch, rank)
