@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from hindmost.analysis.history.acknowledgements import fits
 from hindmost.analysis.history.dates import date_labels
 from hindmost.analysis.history.judged_series import JudgedSeries
-from hindmost.analysis.history.name_patterns import fits
 from hindmost.analysis.history.study import judge_history
 from hindmost.analysis.readers.history import NightlySeries
 from hindmost.analysis.readers.read import read_history
@@ -23,8 +23,6 @@ from hindmost.models.changepoint.observations import check
 from hindmost.models.changepoint.report.method import ALPHA, LARGEST_STEPS, candidate_p_values
 from hindmost.text import counted, first_of, unit_for
 
-MOST_SERIES = 12
-"""Drawn without a choice: more would fill a folder by accident."""
 LEAST_P = 1e-16
 """Smallest p-value that is drawn."""
 DEVIATIONS = 2.0
@@ -41,7 +39,7 @@ def series_in(files: Sequence[Path], wanted: str | None) -> list[NightlySeries]:
     Raises
     ------
     UsageError
-        None is chosen, or too many.
+        None is chosen.
     """
     every = read_history(files).series
     chosen = [
@@ -50,14 +48,9 @@ def series_in(files: Sequence[Path], wanted: str | None) -> list[NightlySeries]:
         if wanted is None
         or any(fits(wanted, name) for name in (each.name.case, each.name.timer, str(each.name)))
     ]
-    names = first_of([repr(str(each.name)) for each in chosen or every])
     if not chosen:
+        names = first_of([repr(str(each.name)) for each in every])
         raise UsageError(f"No series, case or timer is called {wanted!r}; there is {names}.")
-    if len(chosen) > MOST_SERIES:
-        raise UsageError(
-            f"{len(chosen)} series, and at most {MOST_SERIES} are drawn at a time: choose by case "
-            f"or timer, such as --series {chosen[0].name.timer!r}. There is {names}."
-        )
     return chosen
 
 

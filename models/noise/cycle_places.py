@@ -58,11 +58,9 @@ class RecordedSolve:
     def solve_time_s(self, iterations: int) -> float:
         """Return the time of a solve of given length."""
         between = np.concatenate([[self.lead_s], self.restarts_s])[:, None]
-        chosen = choose_bodies(self.block, self.position, between, self.shape, iterations)
-        bodies = chosen.block.work[:, 0, 0]
-        cycles = np.add.reduceat(bodies, np.flatnonzero(chosen.block.cycle_begins))
-        counts = chosen.counts
-        return float(cycles @ counts.times + chosen.between[:, 0] @ counts.before + counts.more_s)
+        parts, before, counts = choose_bodies(self.block, between, self.shape, iterations)
+        cycles = np.array([self.body_s[part].sum() for part in parts])
+        return float(cycles @ counts.times + before[:, 0] @ counts.before + counts.more_s)
 
     @property
     def body_s(self) -> NDArray[np.float64]:

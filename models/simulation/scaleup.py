@@ -28,6 +28,7 @@ from hindmost.models.simulation.blocks import (
     Neighbours,
 )
 from hindmost.models.simulation.change import Detours
+from hindmost.models.simulation.length import begins_of
 from hindmost.models.simulation.local_work import (
     DRAWN,
     OF_DETOURS,
@@ -308,14 +309,12 @@ def script_on(
         Bodies of each cycle, see `simulated_rows`.
     """
     program, rows = work.program, np.concatenate(parts)
-    begins = np.zeros(rows.size, np.bool_)
-    begins[np.cumsum([0, *(part.size for part in parts[:-1])])] = True
     block = EventBlock(
         kind=program.block.kind[rows],
         work=own[:, :, :-1],
         duration=np.broadcast_to(0.0, own[:, :, :-1].shape),
         rest=own[:, :, -1],
-        cycle_begins=begins,
+        cycle_begins=begins_of(parts),
         group=groups_on(program.block, rows, placement.ranks),
     )
     there = replace(

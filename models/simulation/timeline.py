@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from hindmost.errors import UsageError
 from hindmost.models.simulation.local_work import LocalWork
-from hindmost.models.simulation.rerun import Script, cycles_of
+from hindmost.models.simulation.rerun import Script, walk_cycles
 from hindmost.models.simulation.scaleup import (
     Case,
     Placement,
@@ -83,9 +83,8 @@ def timeline_of(script: Script) -> Timeline:
     start, end = np.empty((2, *block.rest.shape))
     left = np.zeros(block.work.shape)
     begin_s = 0.0
-    cycles = cycles_of(script, ended=end, left=left)
-    for cycle, between in zip(cycles, script.program.between, strict=True):
-        rows = cycle.rows
+    walk_cycles(script, with_path=False, ended=end, left=left)
+    for rows, between in zip(block.cycles(), script.program.between, strict=True):
         begin_s += float(between.min())
         start[rows] = begin_s + np.vstack([between - between.min(), end[rows][:-1]])
         end[rows] += begin_s
