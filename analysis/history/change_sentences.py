@@ -9,11 +9,11 @@ from collections.abc import Iterator, Sequence
 from hindmost.analysis.history.change_groups import ChangeGroup, SeriesChange, open_before, weight
 from hindmost.analysis.history.dates import SECONDS_A_DAY, date_of
 from hindmost.analysis.history.study import HistoryStudy
-from hindmost.analysis.history.terms import FEW, MANY, more, named, signed, timer_name, worse_noun
+from hindmost.analysis.history.terms import FEW, MANY, named, signed, timer_name, worse_noun
 from hindmost.models.changepoint import ChangePoint, Event, Trend
 from hindmost.models.changepoint.verdicts import VERDICTS
 from hindmost.models.significance import p_words
-from hindmost.text import counted, percent, plural, quantity, signed_percent
+from hindmost.text import counted, first_of, percent, plural, quantity, signed_percent
 
 
 def group_lines(groups: Sequence[ChangeGroup], most: int = MANY) -> Iterator[str]:
@@ -82,11 +82,10 @@ def details_of(finding: SeriesChange) -> Iterator[str]:
             f"{timer_name(each.judged.series.name.timer)} "
             f"{signed(each.difference, each.judged.series.unit)} "
             f"({percent(each.difference / finding.difference, 0)})"
-            for each in inside[:FEW]
+            for each in inside
         ]
         whole = signed(finding.difference, judged.series.unit)
-        left = more(len(inside) - FEW)
-        yield f"parts that changed, of {whole}: {', '.join(names)}{left}"
+        yield f"parts that changed, of {whole}: {first_of(names)}"
 
 
 def worse_within(finding: SeriesChange) -> Iterator[str]:
@@ -138,7 +137,7 @@ def revision_lines(study: HistoryStudy, most: int) -> Iterator[str]:
     for each, event in recent[:most]:
         yield f"revised: {named(each.series.name)}: {revision_words(event)}"
     if len(recent) > most:
-        yield f"revised:{more(len(recent) - most)}"
+        yield f"revised: {len(recent) - most} more"
     older = Counter(event.kind for each, event in revised) - Counter(
         event.kind for each, event in recent
     )
