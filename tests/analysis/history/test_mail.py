@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import email
 import email.policy
+from dataclasses import replace
 from email.message import EmailMessage
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 from tests.analysis.history.planted import (
     FIRST,
     NIGHTS,
+    STEP,
     day,
     hierarchy,
     history,
@@ -22,10 +24,15 @@ from tests.analysis.history.planted import (
 
 from hindmost.analysis.history.change_groups import group_changes
 from hindmost.analysis.history.mail_message import compose, write
-from hindmost.analysis.history.study import judge_history
+from hindmost.analysis.history.mail_plan import plan_mail
+from hindmost.analysis.history.mail_record import MailedItem, MailRecord
+from hindmost.analysis.history.study import HistoryStudy, judge_history
 from hindmost.analysis.readers.history import FailedRun
+from hindmost.analysis.readers.read import read_history
 from hindmost.cli import main
 from hindmost.errors import UsageError
+from hindmost.models.changepoint import Event
+from hindmost.models.changepoint.revisions import WITHDRAWN
 
 
 def mail(**addresses: object) -> EmailMessage:
@@ -95,3 +102,51 @@ def test_a_file_can_be_piped_to_sendmail(tmp_path: Path) -> None:
 def test_addresses_that_are_none_are_refused(address: str) -> None:
     with pytest.raises(UsageError):
         mail(recipients=[address])
+
+
+DAY = 86400.0
+
+
+def refuted(folder: Path) -> tuple[HistoryStudy, MailRecord, float]:
+    """Return a quiet history whose log withdraws a change that was mailed as confirmed."""
+    paths = write_nights(folder, {"ice": {"t": noise(0, NIGHTS)}}, range(NIGHTS))
+    study = judge_history(read_history(paths))
+    (judged,) = study.judged
+    name, at = judged.series.name, float(judged.times[STEP])
+    event = Event(
+        kind=WITHDRAWN, time=at / DAY, changed=at / DAY, effect=0.25, reason="it is noise"
+    )
+    item = MailedItem(
+        kind="change",
+        name=name,
+        first=at - DAY,
+        last=at + DAY,
+        rises=True,
+        badge="fail",
+        mailed=at,
+    )
+    now = study.until + DAY
+    record = MailRecord(digest=now - DAY, items=(item,))
+    return replace(study, judged=(replace(judged, log=(event,)),)), record, now
+
+
+def test_a_withdrawn_change_is_mailed_once(tmp_path: Path) -> None:
+    study, record, now = refuted(tmp_path)
+    plan = plan_mail(study, record, now)
+    (line,) = plan.withdrawn
+    assert line.startswith("Withdrawn: ")
+    assert "+25" in line
+    assert line.endswith("it is noise")
+    assert plan.is_due
+    body = compose(study, (), plan=plan, now=now).get_body(("plain",))
+    assert body is not None
+    assert line in str(body.get_content())
+    again = plan_mail(study, plan.record, now + 3600.0)
+    assert not again.withdrawn
+    assert not again.is_due
+
+
+def test_what_was_never_confirmed_is_not_told(tmp_path: Path) -> None:
+    study, record, now = refuted(tmp_path)
+    warned = replace(record, items=tuple(replace(item, badge="warn") for item in record.items))
+    assert not plan_mail(study, warned, now).withdrawn

@@ -166,3 +166,14 @@ def test_rounded_times_have_a_sensible_law_or_none(resolution: float, size: int)
     mean, variance = maximum_moments(law.at_normal, 2)
     assert times.min() < mean < 3 * times.max()
     assert np.isfinite(variance)
+
+
+RANKS = [1, 2, 3, 64, 8192, 10**6]
+
+
+@pytest.mark.parametrize("ranks", RANKS)
+def test_maximum_of_exponentials_is_the_harmonic_number(ranks: int) -> None:
+    mean, variance = maximum_moments(lambda z: -special.log_ndtr(-z), ranks)
+    k = np.arange(1, ranks + 1)
+    assert mean == pytest.approx(np.sum(1.0 / k), rel=1e-11)
+    assert variance == pytest.approx(np.sum(1.0 / k**2), rel=1e-9)
