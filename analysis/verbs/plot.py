@@ -33,7 +33,6 @@ from hindmost.analysis.show.terminal import print_table
 from hindmost.analysis.whatif.latency_trend import LATENCY_TREND
 from hindmost.analysis.whatif.noise_sweep import NOISE_SWEEP
 from hindmost.errors import NotARunFileError, UsageError
-from hindmost.harness.runfile.hdf5 import kept_open
 from hindmost.harness.runfile.machine_file import read_machine
 from hindmost.harness.runfile.reader import Run
 from hindmost.output import warn, write_lines
@@ -165,7 +164,6 @@ def position(word: str) -> Position:
         ) from None
 
 
-@kept_open()
 def perform(arguments: argparse.Namespace) -> int:
     """Draw and save."""
     if arguments.papers:

@@ -39,25 +39,6 @@ FINDING = "finding iterations"
 """What the person who waits is told."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
-    """The bodies of one section on one rank.
-
-    Attributes
-    ----------
-    bodies : RankBodies or None
-        None if it has none: the solve ended before its first iteration, or nothing is left of it.
-    norms : float64 array, shape (body,)
-        NaN where the solver knows none.
-    seconds : float
-        The time of the section.
-    """
-
-    bodies: RankBodies | None
-    norms: NDArray[np.float64]
-    seconds: float
-
-
 def clock_of(raw: RawRank, zero_ns: int) -> CommonClock:
     """Return the clock of a rank, corrected to rank 0's.
 
@@ -148,7 +129,8 @@ class Agreed:
     Attributes
     ----------
     of : callable
-        Returns what is found on a rank, by its place in the run.
+        Returns the bodies of a rank, by its place in the run; the time of the section in seconds
+        if it has none: the solve ended before its first iteration, or nothing is left of it.
     phases : tuple of str
         Of the bodies; empty if there are none.
     generic : str
@@ -163,7 +145,7 @@ class Agreed:
         What the program counted on all ranks; None if it counts nothing.
     """
 
-    of: Callable[[int], Found]
+    of: Callable[[int], RankBodies | float]
     phases: tuple[str, ...] = ()
     generic: str = ""
     why_none: str = ""
@@ -205,11 +187,11 @@ def agreed_on_solve(
     if None in shapes or len(shapes) > 1:
         return none_of(parts, "its ranks recorded different iterations")
 
-    def found_on(rank: int) -> Found:
+    def found_on(rank: int) -> RankBodies:
         recording = recorded(rank)
         bodies = common.bodies(recording)
         norms = residual_norms(bodies, history_of(parts[rank], recording))
-        return Found(bodies=bodies, norms=norms, seconds=parts[rank].facts.seconds)
+        return replace(bodies, residual_norm=norms)
 
     phases = (*PHASES, INJECTED) if injecting else PHASES
     return Agreed(of=found_on, phases=phases, generic=common.generic)
@@ -217,11 +199,7 @@ def agreed_on_solve(
 
 def none_of(parts: Sequence[RawSection], why: str = "") -> Agreed:
     """Return that the ranks of a section have no bodies, and why if they did iterations."""
-
-    def none_on(rank: int) -> Found:
-        return Found(bodies=None, norms=np.empty(0), seconds=parts[rank].facts.seconds)
-
-    return Agreed(of=none_on, why_none=why)
+    return Agreed(of=lambda rank: parts[rank].facts.seconds, why_none=why)
 
 
 def history_of(each: RawSection, recording: Recording) -> NDArray[np.float64]:
@@ -242,56 +220,50 @@ def history_of(each: RawSection, recording: Recording) -> NDArray[np.float64]:
     return history
 
 
-def joined(solves: Sequence[Found]) -> tuple[RankBodies, NDArray[np.float64]]:
-    """Return the bodies of several sections as those of one run, and their residual norms.
+def joined(found: Sequence[RankBodies | float]) -> RankBodies:
+    """Return the bodies of several sections as those of one run.
 
     Parameters
     ----------
-    solves : sequence of Found
-        In the order of time; at least one has bodies.
+    found : sequence of RankBodies or float
+        In the order of time, see `Agreed`; at least one has bodies.
     """
     restarts: list[NDArray[np.float64]] = []
     parts: list[RankBodies] = []
-    norms: list[NDArray[np.float64]] = []
-    lead_in_s = between_s = 0.0
-    for each in solves:
-        bodies = each.bodies
-        if bodies is None:  # its time counts to what lies between the others
-            between_s += each.seconds
+    lead_in_s = between_s = solve_time_s = 0.0
+    for bodies in found:
+        if isinstance(bodies, float):  # it counts to what lies between the others
+            between_s += bodies
+            solve_time_s += bodies
             continue
+        solve_time_s += bodies.solve_time_s
         if parts:
             restarts.append(np.array([between_s + bodies.lead_in_s]))
         else:
             lead_in_s = between_s + bodies.lead_in_s
         restarts.append(bodies.restart_duration)
         parts.append(bodies)
-        norms.append(each.norms)
         between_s = bodies.lead_out_s
     events, why_not = joined_events(parts)
     arrays = {name: [getattr(each, name) for each in parts] for name in BY_BODY}
     sizes = [each.duration.size for each in parts]
-    return (
-        replace(
-            parts[0],
-            **{  # of loops in which the program counted no work, 0
-                name: np.concatenate(
-                    [
-                        np.zeros(size) if each is None else each
-                        for each, size in zip(of, sizes, strict=True)
-                    ]
-                )
-                for name, of in arrays.items()
-                if any(each is not None for each in of)
-            },
-            restart_duration=np.concatenate(restarts),
-            lead_in_s=lead_in_s,
-            lead_out_s=between_s,
-            solve_time_s=sum(each.seconds for each in solves),
-            injected_outside_s=sum(each.injected_outside_s for each in parts),
-            events=events,
-            events_left_out=why_not,
-        ),
-        np.concatenate(norms),
+    of_bodies = {
+        name: np.concatenate(  # of loops in which the program counted no work, 0
+            [np.zeros(size) if one is None else one for one, size in zip(each, sizes, strict=True)]
+        )
+        for name, each in arrays.items()
+        if any(one is not None for one in each)
+    }
+    return replace(
+        parts[0],
+        **of_bodies,
+        restart_duration=np.concatenate(restarts),
+        lead_in_s=lead_in_s,
+        lead_out_s=between_s,
+        solve_time_s=solve_time_s,
+        injected_outside_s=sum(each.injected_outside_s for each in parts),
+        events=events,
+        events_left_out=why_not,
     )
 
 

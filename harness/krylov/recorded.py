@@ -87,8 +87,7 @@ class RecordedSolve:
         return cls(
             rank=rank_run(
                 [recording],
-                bodies,
-                norms=residual_norms(bodies, history, iterations),
+                replace(bodies, residual_norm=residual_norms(bodies, history, iterations)),
                 incoming=incoming,
                 seen=recording.mpi_seen,
             ),

@@ -144,7 +144,7 @@ class RankEvents:
 
 BY_BODY = (
     *("start", "duration", "phase_duration", "position", "kind"),
-    *("instructions", "cycles", "work_amount", "activity_duration", "injected"),
+    *("residual_norm", "instructions", "cycles", "work_amount", "activity_duration", "injected"),
 )
 """The arrays of `RankBodies` that have a row for each body; those of the second line may lack."""
 
@@ -169,6 +169,8 @@ class RankBodies:
         ``lead_in + bodies + restarts + lead_out = solve_time``.
     phases : tuple of str
         `PHASES`, and phases that the user defined.
+    residual_norm : float64 array, shape (body,), or None
+        Norm of the residual after each body, NaN where the solver knows none; None of loops.
     instructions, cycles : float64 array, shape (body,), or None
         In user mode; None if the machine has no counters, NaN for bodies without counts.
     work_amount : float64 array, shape (body,), or None
@@ -196,6 +198,7 @@ class RankBodies:
     lead_out_s: float
     solve_time_s: float
     phases: tuple[str, ...] = PHASES
+    residual_norm: NDArray[np.float64] | None = None
     instructions: NDArray[np.float64] | None = None
     cycles: NDArray[np.float64] | None = None
     work_amount: NDArray[np.float64] | None = None

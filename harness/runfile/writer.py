@@ -345,9 +345,9 @@ def columns_of(
         events = common.of(rank, bodies.events)
         columns |= {"event_work": events.work, "event_duration": events.duration}
         columns |= {
-            "event_group": events.group if common.grouped else None,
+            "event_group": events.group if "group" in common.known else None,
             "event_needs": None if common.sources is None else events.needs,
-            "event_context": events.context if common.in_context else None,
+            "event_context": events.context if "context" in common.known else None,
         }
     if run.cycles is not None:
         columns |= run.cycles.columns()

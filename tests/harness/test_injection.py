@@ -307,7 +307,7 @@ def test_a_text_of_two_columns_is_a_trace(tmp_path: Path) -> None:
 
 
 WRONG_TEXTS = {
-    "1 2\n3 4 5\n": "line 2 is '3 4 5'",
+    "1 2\n3 4 5\n": "columns changed from 2 to 3",
     "0.001 0.0001\n0.002 0.0001\n": "in whole nanoseconds",
     "1 5000\n401 6000\n": "both in nanoseconds",
     "1000 10\n": "fewer than 2 detours",
@@ -386,7 +386,7 @@ WRONG_FORMATS = {
     NETGAUGE.replace("[ns]\tself", "[ms]\tself").replace("duration [ns]", "duration [ms]"): "sever",
     "# start [s] duration [s]\n0 1\n1e9 1\n": "is its unit right?",
     "# Fixed Work Quantum\n# duration [us]\n0 10\n1 10\n2 10\n": "no noise to inject",
-    "# start [us] duration [us]\n0 -1\n5 1\n": "line 2 is '0 -1'",
+    "# start [us] duration [us]\n0 -1\n5 1\n": "two columns of times",
 }
 
 
