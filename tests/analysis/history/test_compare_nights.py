@@ -188,14 +188,6 @@ def test_the_gate_says_what_its_percent_means_for_a_rate(
     assert "worse by more than 10.5 % (ratio of times above 1.105x; of rates, A over B)" in text
 
 
-def test_remarks_left_out_are_all_counted(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    a = write(tmp_path / "a", np.concatenate([STEADY, np.full(60, -1.0)]))
-    assert main(["compare", a, write(tmp_path / "b", STEADY)]) == 0
-    assert "55 more remarks" in capsys.readouterr().err
-
-
 def test_json_says_what_the_gate_left_open(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -108,14 +108,6 @@ def test_printed_parameters_simulate_the_printed_time(synchronisation: str) -> N
     assert model.explain().endswith(".")
 
 
-def test_blocking_redraw_gives_the_time_of_such_a_run() -> None:
-    times = solve_times(uniform_run(4000, 64, seed=4))
-    # All 64 lie between the ends, so the ends are those of 62 more ranks: P / (P + 1) is short.
-    assert fit_redrawn_uniform(times).predict().error_percent(times.solve_time_s) == pytest.approx(
-        0.0, abs=1.0
-    )
-
-
 def test_bodies_that_fill_a_pipeline_are_in_no_fit_but_in_the_time() -> None:
     durations = uniform_run(640, 4, seed=5)
     fill = np.arange(640) % 32 < 2
