@@ -125,10 +125,10 @@ def age_line(study: HistoryStudy, now: float) -> str:
     return ""
 
 
-def data_remarks(study: HistoryStudy, most: int = FEW) -> list[str]:
+def data_remarks(study: HistoryStudy) -> list[str]:
     """Return remarks on the data, such as files that cannot be read."""
     refused = [f"{name} is not judged: {why}" for name, why in study.refused.items()]
-    return few([*study.history.warnings, *refused], most)
+    return few([*study.history.warnings, *refused], FEW)
 
 
 def failure_line(study: HistoryStudy) -> str:
