@@ -13,7 +13,7 @@ from hindmost.analysis.history.judged_series import JudgedSeries
 from hindmost.analysis.history.study import HistoryStudy
 from hindmost.models.changepoint import Trend
 from hindmost.models.changepoint.changes import Finding
-from hindmost.models.changepoint.verdicts import VERDICTS, worst
+from hindmost.models.changepoint.detection import VERDICTS, worst
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ from hindmost.analysis.history.dates import SECONDS_A_DAY, date_of
 from hindmost.analysis.history.study import HistoryStudy
 from hindmost.analysis.history.terms import FEW, MANY, named, signed, timer_name, worse_noun
 from hindmost.models.changepoint import ChangePoint, Event, Trend
-from hindmost.models.changepoint.verdicts import VERDICTS
+from hindmost.models.changepoint.detection import VERDICTS
 from hindmost.models.significance import p_words
 from hindmost.text import counted, first_of, percent, plural, quantity, signed_percent
 

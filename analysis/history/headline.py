@@ -12,7 +12,7 @@ from hindmost.analysis.history.study import HistoryStudy
 from hindmost.analysis.history.terms import FEW, named, worse_noun
 from hindmost.analysis.readers.remarks import few
 from hindmost.models.changepoint import ChangePoint, Trend
-from hindmost.models.changepoint.verdicts import FAIL, WARN
+from hindmost.models.changepoint.detection import FAIL, WARN
 from hindmost.text import counted, first_of, plural, quantity, signed_percent
 
 SAME_LEVEL = 0.1

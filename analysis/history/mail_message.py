@@ -34,7 +34,7 @@ from hindmost.analysis.history.terms import MANY
 from hindmost.analysis.show.templates import rendered
 from hindmost.errors import DataError, UsageError
 from hindmost.files import write_output
-from hindmost.models.changepoint.verdicts import FAIL, PASS, UNKNOWN, VERDICTS, WARN
+from hindmost.models.changepoint.detection import FAIL, PASS, UNKNOWN, VERDICTS, WARN
 from hindmost.output import write_bytes
 from hindmost.printable import one_line
 from hindmost.text import counted

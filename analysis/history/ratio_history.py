@@ -22,8 +22,8 @@ from hindmost.analysis.history.ratio import (
     paired_ratio,
 )
 from hindmost.models.changepoint import ChangePoint, Detection, detect
+from hindmost.models.changepoint.detection import KNOWN
 from hindmost.models.changepoint.robust.noise import FLOOR
-from hindmost.models.changepoint.verdicts import KNOWN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

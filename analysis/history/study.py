@@ -20,10 +20,10 @@ from hindmost.analysis.readers.history import History, SeriesName
 from hindmost.errors import DataError, UsageError
 from hindmost.executors import Executor
 from hindmost.models.changepoint import default_settings, least_change
-from hindmost.models.changepoint.detection import RECENT
-from hindmost.models.changepoint.verdicts import (
+from hindmost.models.changepoint.detection import (
     FAIL,
     PASS,
+    RECENT,
     SILENT_DAYS,
     UNKNOWN,
     VERDICTS,

@@ -35,8 +35,7 @@ from hindmost.analysis.show.table import NAME, RIGHT, Column, Table
 from hindmost.analysis.show.terminal import print_table
 from hindmost.analysis.verbs.acknowledge import acknowledge, known_changes
 from hindmost.errors import HindmostError, UsageError
-from hindmost.models.changepoint.detection import RECENT
-from hindmost.models.changepoint.verdicts import FAIL, PASS
+from hindmost.models.changepoint.detection import FAIL, PASS, RECENT
 from hindmost.output import warn, write_json, write_lines
 from hindmost.statuses import A_FINDING
 from hindmost.text import counted, quantity

@@ -36,8 +36,8 @@ from hindmost.analysis.readers.history import FailedRun
 from hindmost.analysis.show.html_renderer import part_html
 from hindmost.errors import DataError, UsageError
 from hindmost.models.changepoint import Trend, detect, least_change
+from hindmost.models.changepoint.detection import DRIFT
 from hindmost.models.changepoint.robust.method import LEAST
-from hindmost.models.changepoint.verdicts import DRIFT
 from hindmost.output import plain
 
 
