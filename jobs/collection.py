@@ -53,27 +53,11 @@ class Collected:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Collection:
-    """The result of collecting.
-
-    Attributes
-    ----------
-    folder : Path
-    files : tuple of Collected
-    missing : tuple of str
-        Runs that are not done.
-    """
-
-    folder: Path
-    files: tuple[Collected, ...]
-    missing: tuple[str, ...]
-
-
-def collect(study: StudyFolder, folder: Path) -> Collection:
+def collect(study: StudyFolder, folder: Path) -> tuple[list[Collected], list[str]]:
     """Gather the files of all finished runs in one folder, as links where possible.
 
-    Collecting again adds runs that finished since, and changes nothing else.
+    Collecting again adds runs that finished since, and changes nothing else. Returns the files, and
+    the runs that are not done.
 
     Parameters
     ----------
@@ -119,10 +103,9 @@ def collect(study: StudyFolder, folder: Path) -> Collection:
                     split=(run.block, run.ranks) in split,
                 )
             )
-    missing = tuple(run for run, outcome in done.items() if outcome is None)
-    found = Collection(folder=folder, files=tuple(files), missing=missing)
-    write_durably(folder / TABLE, table_of(study, found))
-    return found
+    missing = [run for run, outcome in done.items() if outcome is None]
+    write_durably(folder / TABLE, table_of(study, files, missing))
+    return files, missing
 
 
 def split_blocks(runs: Iterable[tuple[int, int, RunOutcome | None]]) -> set[tuple[int, int]]:
@@ -161,7 +144,7 @@ def bring(source: Path, target: Path) -> None:
         shutil.copystat(source, target)
 
 
-def table_of(study: StudyFolder, found: Collection) -> str:
+def table_of(study: StudyFolder, files: list[Collected], missing: list[str]) -> str:
     """Return the table of what was collected, as JSON."""
     answer = {
         "version": 1,
@@ -169,7 +152,7 @@ def table_of(study: StudyFolder, found: Collection) -> str:
         "study_sha256": study.plan.study_sha256,
         "machine": study.plan.machine.name,
         "folder": os.fspath(study.path),
-        "files": to_document(found.files),
-        "missing": list(found.missing),
+        "files": to_document(files),
+        "missing": missing,
     }
     return json.dumps(answer, indent=1, allow_nan=False) + "\n"

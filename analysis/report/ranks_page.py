@@ -15,7 +15,6 @@ from hindmost.analysis.ranks.figures import timeline_charts, timelines_of
 from hindmost.analysis.ranks.study import RankReport
 from hindmost.analysis.ranks.tables import (
     ONE_RANK,
-    SHOWN,
     main_stretches,
     metric_text,
     one_group,
@@ -32,7 +31,7 @@ from hindmost.analysis.runs.first_screen import data_parts
 from hindmost.analysis.show.chart import Chart
 from hindmost.analysis.show.html_charts import Opens, choice_chart, live_chart
 from hindmost.analysis.show.page import Heading, Page, Paragraph, Part, Subheading, Widget
-from hindmost.analysis.show.table import MOST_LISTED, Column, Table
+from hindmost.analysis.show.table import LEADING, MOST_LISTED, Column, Table
 from hindmost.analysis.show.templates import rendered
 from hindmost.errors import UsageError
 from hindmost.harness.runfile.reader import Run
@@ -292,7 +291,7 @@ def groups_table(report: RankReport, opens: Opens | None) -> Table:
     """Return the groups of ranks with their exemplars, and the means that differ most."""
     metrics = report.metrics
     spread = metrics.normalised().std(axis=0)
-    shown = sorted(np.argsort(-spread, kind="stable")[:SHOWN].tolist())
+    shown = sorted(np.argsort(-spread, kind="stable")[:LEADING].tolist())
     return Table(
         columns=(
             Column("ranks in the group", "right"),

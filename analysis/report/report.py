@@ -73,15 +73,13 @@ from hindmost.analysis.show.html_renderer import widgets_in
 from hindmost.analysis.show.page import Folded, Heading, Page, Paragraph, Part, Widget
 from hindmost.analysis.show.palette import MOST_LINES
 from hindmost.analysis.whatif.gains import remedies_of, remedy_parts
-from hindmost.analysis.whatif.typical_work import typical_of_ranks
+from hindmost.analysis.whatif.typical_work import TYPICAL_WORK
 from hindmost.errors import UsageError
 from hindmost.harness.runfile.ending import Ending
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.adaptive.machine import Machine
 from hindmost.text import counted
 
-LEADING = "work"
-"""The map that shows the finding, above the timeline of single iterations."""
 FOLDED = {
     "Iterations with waiting, and their distribution": ("map", "histogram", "cycle"),
     "Phases, activities and efficiencies": (
@@ -274,7 +272,7 @@ def wanted_of(run: Run) -> list[Wanted[Any]]:
     wanted: list[Wanted[Any]] = [
         for_charts(FigureChoice().place_of(run)),
         activity_profiles(),
-        typical_of_ranks(),
+        TYPICAL_WORK,
     ]
     if not run.reduced:
         wanted += [ranks_of_run(), *([] if is_kept(run) else [counted_efficiencies()])]
@@ -298,7 +296,7 @@ def section(
     ranks, slowest = report_run(middle), slowest_iteration(middle)
     opens = openings(ranks, next(numbers)) if middle.header.ranks > 1 else None
     pictures = [
-        *run_chart(figure_named(LEADING), middle, ranks, numbers, opens),
+        *run_chart(figure_named("work"), middle, ranks, numbers, opens),
         *event_parts(middle, ranks, numbers, slowest),
     ]
     efficiencies, remedies = efficiencies_of(middle), remedies_of(middle, briefly=True)

@@ -72,8 +72,7 @@ def imbalance(looked: LookedAt) -> Iterator[Conclusion]:
         f"{text} Most work of a rank is {seconds(beyond_s)} beyond the mean (load imbalance).",
         remedy,
         links,
-        range_s=balanced.saved_range_s,
-        estimated=balanced.predicted_s is not None,
+        replay=balanced,
         brief=brief,
     )
 
@@ -138,7 +137,6 @@ def injected(looked: LookedAt) -> Iterator[Conclusion]:
     if not own_s > 0.0:
         return
     without = looked.remedies.uninjected
-    replayed = without is not None and without.saved_s > 0.0
     waits = looked.part_s(LOST_TO["serialisation"])
     extra = f", and waiting in turn adds {seconds(waits)}" if waits else ""
     text = (
@@ -146,7 +144,7 @@ def injected(looked: LookedAt) -> Iterator[Conclusion]:
         f"{seconds(own_s)} on average{extra}."
     )
     links = looked.links(phases="Phases by rank", map="Map of iterations")
-    if without is None or not replayed:
+    if without is None or not without.saved_s > 0.0:
         yield looked.loss("Injected noise", own_s, text, "", links, topics=())
         return
     yield looked.loss(
@@ -155,8 +153,7 @@ def injected(looked: LookedAt) -> Iterator[Conclusion]:
         text,
         f"Without injected noise the replay takes {without.words}.",
         links,
-        range_s=without.saved_range_s,
-        estimated=without.predicted_s is not None,
+        replay=without,
         brief=f"each rank lost {seconds(own_s)} on average{extra}",
         certainty=Certainty.PREDICTED if without.sure else Certainty.OPEN,
         basis="replay without the injected detours",
@@ -210,8 +207,7 @@ def noise(looked: LookedAt) -> Iterator[Conclusion]:
         "With the typical time in every iteration"
         f"{' and no injected noise' if without is not None else ''} the replay takes {words}.",
         links,
-        range_s=quiet.saved_range_s,
-        estimated=quiet.predicted_s is not None,
+        replay=quiet,
         brief="" if was_injected else cause,
         certainty=Certainty.PREDICTED if low_s > 0.0 and not shared else Certainty.OPEN,
         basis=basis,

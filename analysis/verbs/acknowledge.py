@@ -8,15 +8,18 @@ from datetime import date
 from pathlib import Path
 
 from hindmost.analysis.history.acknowledgements import (
+    ANY,
     FILE_NAME,
+    NEAREST,
     Acknowledgement,
     add_acknowledgement,
+    fits,
     read_acknowledgements,
+    suggested,
 )
 from hindmost.analysis.history.change_groups import SeriesChange
 from hindmost.analysis.history.change_sentences import change_sentence
 from hindmost.analysis.history.judged_series import JudgedSeries
-from hindmost.analysis.history.name_patterns import ANY, NEAREST, fits, suggested
 from hindmost.analysis.history.study import HistoryStudy, judge_history
 from hindmost.analysis.history.terms import more
 from hindmost.analysis.readers.read import read_history

@@ -27,7 +27,7 @@ from hindmost.analysis.whatif.prediction import (
 )
 from hindmost.analysis.whatif.simulated_run import name_of_file, write_outcome
 from hindmost.analysis.whatif.study import Outcome
-from hindmost.analysis.whatif.targets import Scale, Scaling, read_scale, scalable
+from hindmost.analysis.whatif.targets import Scale, Scaling, read_ranks, scalable
 from hindmost.analysis.whatif.traces import (
     Replaying,
     refuse_others,
@@ -217,14 +217,22 @@ def scale_from(arguments: argparse.Namespace, machine: Machine | None) -> Scale 
         needs = "needs --ranks: it says how a solve is scaled."
         refuse_options(arguments, ("ranks_per_node", "scaling", "grid"), needs)
         return None
-    return read_scale(
-        arguments.ranks, arguments.ranks_per_node, arguments.scaling, arguments.grid, machine
+    per_node = arguments.ranks_per_node
+    if per_node is None and machine is not None:
+        per_node = machine.ranks_per_node
+    if per_node is not None and per_node < 1:
+        raise UsageError(f"--ranks-per-node {per_node}: give 1 or more.")
+    return Scale(
+        ranks=read_ranks(arguments.ranks),
+        per_node=per_node,
+        scaling=arguments.scaling,
+        grid=arguments.grid,
     )
 
 
-def changes_from(arguments: argparse.Namespace) -> list[Named]:
-    """Return the changes that were asked for."""
-    return changes_of(
+def perform(arguments: argparse.Namespace) -> int:
+    """Replay and print."""
+    changes = changes_of(
         latency=arguments.latency,
         bandwidth=arguments.bandwidth,
         noise=arguments.noise,
@@ -234,11 +242,6 @@ def changes_from(arguments: argparse.Namespace) -> list[Named]:
         solver=arguments.solver,
         progress=arguments.progress == "async",
     )
-
-
-def perform(arguments: argparse.Namespace) -> int:
-    """Replay and print."""
-    changes = changes_from(arguments)
     if traces := traces_among(arguments.file):
         return perform_traces(traces, changes, arguments)
     of_traces = "is for traces of other tools; run files have times."

@@ -13,6 +13,7 @@ import numpy as np
 from hindmost.analysis.runs.configuration import apart, configuration, events_of, is_loop
 from hindmost.analysis.runs.finding import OF_MODELS, Finding, about
 from hindmost.analysis.runs.groups import Group, group_runs
+from hindmost.analysis.runs.tallies import tallied
 from hindmost.analysis.show.table import LEFT, RIGHT, Column, Table
 from hindmost.analysis.whatif.options import Named
 from hindmost.analysis.whatif.prediction import (
@@ -24,6 +25,7 @@ from hindmost.analysis.whatif.prediction import (
 )
 from hindmost.analysis.whatif.study import Outcome, program_of
 from hindmost.analysis.whatif.targets import Scale, network_of, scalable
+from hindmost.analysis.whatif.typical_work import TYPICAL_WORK
 from hindmost.errors import DataError, UsageError
 from hindmost.executors import Executor
 from hindmost.harness.runfile.ending import Ending
@@ -321,7 +323,8 @@ class Advice:
             said += [] if middle is None else [f"{name}: {each}" for each in middle.parts]
         if not self.scaled:
             ours, theirs = (
-                float(np.median([typical_work_s(run) for run in each.runs])) for each in self.groups
+                float(np.median([tallied(run, TYPICAL_WORK)[1].mean() for run in each.runs]))
+                for each in self.groups
             )
             said.append(
                 f"An iteration of {self.names[1]} has {theirs / ours:.2f} times the local work of "
@@ -551,13 +554,3 @@ def refuse_unlike(first: Group, second: Group) -> None:
             f"The runs do not compare: {name} is {ours.get(name, 'none')} for {solver_of(first)} "
             f"and {theirs.get(name, 'none')} for {solver_of(second)}."
         )
-
-
-def typical_work_s(run: Run) -> float:
-    """Return the local work of a typical iteration, in seconds.
-
-    The median of each rank, so that detours do not count; then the mean of the ranks.
-    """
-    return float(
-        np.median(np.concatenate([run.work_in(rows) for rows in run.blocks()]), axis=0).mean()
-    )

@@ -26,7 +26,6 @@ from hindmost.analysis.whatif.at_scale import scaled, without_cores
 from hindmost.analysis.whatif.baseline import Baseline, baselines
 from hindmost.analysis.whatif.options import Named
 from hindmost.analysis.whatif.study import (
-    FEWEST_BODIES,
     WIDEST,
     Outcome,
     announce_replays,
@@ -40,6 +39,7 @@ from hindmost.models.adaptive.machine import Machine
 from hindmost.models.noise.cycle_places import PlaceInCycle, fit_places
 from hindmost.models.noise.times import SolveTimes
 from hindmost.models.results import ModelKind, Prediction
+from hindmost.models.simulation.blocks import FEWEST
 from hindmost.models.simulation.change import Change
 from hindmost.text import counted, difference, percent, seconds, signed_percent
 
@@ -368,7 +368,7 @@ def predict_solves(
             prediction = pooled(found, width)
         why_none = why_no_interval(times[number], prediction, change)
         if found and np.isinf(min(each.scatter for each in found)) and prediction.known:
-            why_none = why_none or f"it rests on fewer than {FEWEST_BODIES} recorded iterations"
+            why_none = why_none or f"it rests on fewer than {FEWEST} recorded iterations"
         if why_none:
             prediction = replace(prediction, low_s=float("nan"), high_s=float("nan"))
         predicted.append(
@@ -559,8 +559,8 @@ def why_no_interval(times: Sequence[SolveTimes], found: Prediction, change: Chan
     if not found.known:
         return ""
     fewest = min(each.iterations for each in times)
-    if fewest < FEWEST_BODIES:
-        return f"{counted(fewest, 'recorded iteration')}, and at least {FEWEST_BODIES} are needed"
+    if fewest < FEWEST:
+        return f"{counted(fewest, 'recorded iteration')}, and at least {FEWEST} are needed"
     first = times[0]
     recorded = first.solver_iterations or first.iterations
     if recorded < first.restart and (change.iterations or recorded) > recorded:

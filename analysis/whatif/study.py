@@ -27,8 +27,9 @@ from hindmost.executors import Executor
 from hindmost.harness.runfile.bodies import INJECTED, BodyKind
 from hindmost.harness.runfile.reader import Run
 from hindmost.models.adaptive.machine import Machine
-from hindmost.models.simulation.blocks import COMPLETE, RECEIVE
+from hindmost.models.simulation.blocks import COMPLETE, FEWEST, RECEIVE
 from hindmost.models.simulation.change import Change
+from hindmost.models.simulation.injected import FEWEST_ALIKE
 from hindmost.models.simulation.length import SolveShape
 from hindmost.models.simulation.program import Program, recorded_program
 from hindmost.models.simulation.rerun import REPLICAS, ReplayedSolve, WhatIf, what_if
@@ -40,20 +41,14 @@ MISSES = 0.02
 """Error of a replay without a change, against the recorded time, from which on none is given."""
 LEAST_SHARE = 0.0005
 """Of a critical path, below which a part is not told."""
-MOST_RANKS = 20
-"""Ranks of a critical path that JSON lists."""
 EVENTS_PER_S = 5e6
 """Events of all ranks that replays pass in a second, measured on one core."""
 SCENARIOS = 4
 """Replays of a change that draws no noise, at least."""
 WIDEST = 10.0
 """The factor between a time and an end of its interval, from which on there is no interval."""
-FEWEST_BODIES = 20
-"""Recorded bodies that another length rests on, without which there is no interval."""
 PARTS, FEWEST_IN_PART = 20, 5
 """Parts of the solve whose times are compared: as many as that, of as many bodies."""
-FEWEST_ALIKE = 5
-"""Bodies at a place of the restart cycle, for a median of them."""
 PRECONDITIONERS = {"jacobi": 3.0, "none": 2.0}
 """Vectors that a preconditioner reads and writes."""
 
@@ -350,7 +345,7 @@ def of_path(walked: ReplayedSolve) -> dict[str, float]:
 
 def largest_on_path(walked: ReplayedSolve) -> list[RankOnPath]:
     """Return the ranks that hold most of a critical path."""
-    most = np.argsort(-by_rank(walked), kind="stable")[:MOST_RANKS]
+    most = np.argsort(-by_rank(walked), kind="stable")
     path = walked.path
     return [
         RankOnPath(
@@ -389,15 +384,7 @@ def program_of(run: Run) -> Program:
         )
     block = Block(run, slice(0, run.bodies)).events
     if not run.has("event_kind"):
-        duration = (run.durations - block.work.sum(axis=2))[:, :, None]
-        block = type(block)(
-            kind=block.kind,
-            work=block.work,
-            duration=duration,
-            rest=block.rest,
-            cycle_begins=block.cycle_begins,
-            group=block.group,
-        )
+        block = replace(block, duration=(run.durations - block.work.sum(axis=2))[:, :, None])
     if np.any(block.kind == RECEIVE) and not times.edge_source.size:
         raise DataError(f"{run.path}: the run does not say which ranks exchange messages.")
     where_unknown = injected_at_calls(run) or not run.has(INJECTED)
@@ -545,7 +532,7 @@ def length_scatter(run: Run, change: Change) -> float:
     deviating_s = np.array(times_s[used], np.float64)
     position = run.position[used] if restart else np.zeros(deviating_s.size, np.int32)
     count, total_s = deviating_s.size, float(deviating_s.sum())
-    if count < (FEWEST_BODIES if more > 0 else 2):
+    if count < (FEWEST if more > 0 else 2):
         return float("inf")
     # Times less the median at their place in the restart cycle, where many share it.
     for place in np.unique(position):

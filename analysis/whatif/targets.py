@@ -66,28 +66,6 @@ class Scale:
     grid: int | None = None
 
 
-def read_scale(
-    ranks: str,
-    per_node: int | None,
-    scaling: Scaling | None,
-    grid: int | None,
-    machine: Machine | None,
-) -> Scale:
-    """Return where to scale to, from a command line.
-
-    Raises
-    ------
-    UsageError
-        Numbers that cannot be read.
-    """
-    counts = read_ranks(ranks)
-    if per_node is None and machine is not None:
-        per_node = machine.ranks_per_node
-    if per_node is not None and per_node < 1:
-        raise UsageError(f"--ranks-per-node {per_node}: give 1 or more.")
-    return Scale(ranks=counts, per_node=per_node, scaling=scaling, grid=grid)
-
-
 def read_ranks(text: str) -> tuple[int, ...]:
     """Return the numbers of ranks of ``64``, ``64,512`` or ``64..4096``, which doubles."""
     found: list[int] = []

@@ -90,11 +90,6 @@ class TailedLaw:
         """Return the law's quantiles at standard normal quantiles."""
         return np.interp(z, self.z, self.x)
 
-    @property
-    def constant(self) -> bool:
-        """Whether all values are equal."""
-        return bool(self.x[0] == self.x[-1])
-
     def capped(self) -> TailedLaw:
         """Return the law without values that exceed the largest recorded one."""
         return TailedLaw(

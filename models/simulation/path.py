@@ -84,44 +84,6 @@ class PathTimes:
         self.visits[:] += np.rint(times * other.visits).astype(np.int64)
 
 
-def walk_back(
-    waits: Waits,
-    last: int,
-    path: PathTimes,
-    stay: NDArray[np.float64] | None = None,
-    passed: NDArray[np.int32] | None = None,
-) -> None:
-    """Walk back from a rank, always to the rank that was waited for, and add up what is passed.
-
-    Parameters
-    ----------
-    waits : Waits
-    last : int
-        The rank that ends last.
-    path : PathTimes
-        What is passed is added to this.
-    stay : float64 array, shape (iteration, rank, event), seconds, optional
-        As it was walked with.
-    passed : int32 array, shape (place,), optional
-        Is filled with the rank whose work leads to a place on the path; what the path skips, as
-        it is in a message or a pending reduction then, stays as it is.
-    """
-    follow(
-        waits.own,
-        waits.waited,
-        waits.since,
-        waits.met,
-        waits.cost,
-        np.empty((0, 0, 0)) if stay is None else np.ascontiguousarray(stay),
-        last,
-        path.work,
-        path.cost,
-        path.stay,
-        path.visits,
-        np.empty(0, np.int32) if passed is None else passed,
-    )
-
-
 @declared(
     "(f8[:,::1], i4[:,::1], i8[::1], b1[:,::1], f8[:,::1], f8[:,:,::1], i8, f8[::1], f8[::1], "
     "f8[::1], i8[::1], i4[::1])"
@@ -140,7 +102,20 @@ def follow(
     visits: NDArray[np.int64],
     passed: NDArray[np.int32],
 ) -> None:
-    """Follow the largest term of the maximum at each place, from the last one back; see `Waits`."""
+    """Follow the largest term of the maximum at each place, from the last one back; see `Waits`.
+
+    Parameters
+    ----------
+    stay : float64 array, shape (iteration, rank, event), or empty, seconds
+        As it was walked with.
+    rank : int
+        The one that ends last.
+    work, costs, stays, visits
+        Of `PathTimes`; what is passed is added to them.
+    passed : int32 array, shape (place,), or empty
+        Is filled with the rank whose work leads to a place on the path; what the path skips, as
+        it is in a message or a pending reduction then, stays as it is.
+    """
     visits[rank] += 1
     place = own.shape[0] - 1
     while place >= 0:

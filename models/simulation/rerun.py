@@ -37,7 +37,7 @@ from hindmost.models.simulation.injected import (
 )
 from hindmost.models.simulation.length import CycleCounts
 from hindmost.models.simulation.partner import as_partner
-from hindmost.models.simulation.path import PathTimes, Waits, walk_back
+from hindmost.models.simulation.path import PathTimes, Waits, follow
 from hindmost.models.simulation.program import Program, Times
 from hindmost.text import percent
 
@@ -427,8 +427,20 @@ def walk_cycles(
         ends = simulator.clock + program.after if last else simulator.clock
         if noted is not None:
             one = PathTimes.none(ranks)
-            there = None if passed is None else passed[rows].reshape(-1)
-            walk_back(noted, int(ends.argmax()), one, stay, there)
+            follow(
+                noted.own,
+                noted.waited,
+                noted.since,
+                noted.met,
+                noted.cost,
+                np.empty((0, 0, 0)) if stay is None else stay,
+                int(ends.argmax()),
+                one.work,
+                one.cost,
+                one.stay,
+                one.visits,
+                np.empty(0, np.int32) if passed is None else passed[rows].reshape(-1),
+            )
             path.add(one, times)
         last_s, posted_s = float(simulator.clock.max()), simulator.last_post_s
         # What is in flight ends before the next cycle.

@@ -41,12 +41,9 @@ CAPPED = "recorded noise"
 """The scenario in which no deviation exceeds the largest recorded one."""
 QUIET = (
     "quiet",
-    "quiet, cheap network",
-    "quiet, costly network",
-    "quiet, less work",
-    "quiet, more work",
-    "quiet, lower quartile",
-    "quiet, upper quartile",
+    *(f"quiet, {each} network" for each in ("cheap", "costly")),
+    *(f"quiet, {each} work" for each in ("less", "more")),
+    *(f"quiet, {each} quartile" for each in ("lower", "upper")),
 )
 """Readings without noise, which makes nothing faster: no interval begins below all of them."""
 PARTS = ("no network", "undisturbed", *QUIET)
@@ -324,11 +321,17 @@ def simulate_solves(
             seed=(seed, replica + 1),
         ).reshape(2, len(changes))
     # A simulation without noise rests on no law: it is held to a replay without noise.
-    checked = {
-        each: check_of(work, recorded, seed, noise=each)
-        for each in {float(change.noise > 0.0) for change in changes}
-    }
-    replayed = {each: walk(program, Change(noise=each), level, with_path=False) for each in checked}
+    kinds = sorted({float(change.noise > 0.0) for change in changes})
+    checks_s = simulate(
+        work,
+        recorded,
+        [Case(latency=program.costs.median_s, capped=True, noise=each) for each in kinds],
+        laws=work.laws,
+        dependence=work.dependence,
+        seed=(seed, 0),
+    )
+    checked = dict(zip(kinds, checks_s.tolist(), strict=True))
+    replayed = {each: walk(program, Change(noise=each), level, with_path=False) for each in kinds}
     found = []
     for number, change in enumerate(changes):
         noisy = float(change.noise > 0.0)
@@ -426,21 +429,6 @@ def spread_of(drawn_s: Times) -> tuple[float, float]:
         for sign in (-1.0, 1.0)
     )
     return float(np.exp(middle - low)), float(np.exp(middle + high))
-
-
-def check_of(work: LocalWork, recorded: Placement, seed: int, noise: float) -> float:
-    """Return the time of the bodies on the recorded ranks, without noise beyond the recorded."""
-    case = Case(latency=work.program.costs.median_s, capped=True, noise=noise)
-    return float(
-        simulate(
-            work,
-            recorded,
-            [case],
-            laws=work.laws,
-            dependence=work.dependence,
-            seed=(seed, 0),
-        )[0]
-    )
 
 
 def refuse_change(work: LocalWork, change: Change) -> None:

@@ -12,7 +12,7 @@ from tests.conftest import Ranks, starter
 from tests.mpi.test_recording import assert_books_close
 
 import hindmost
-from hindmost.analysis.runs.efficiency.of_run import body_block
+from hindmost.analysis.runs.efficiency.of_run import local_work
 from hindmost.analysis.runs.tallies import Block
 from hindmost.models.events import EventKind
 
@@ -72,8 +72,8 @@ def test_files_and_unknown_requests_are_unclassified_and_no_work(recorded: Recor
     spent = run.phase("unclassified")
     assert (spent > 0.0).all()
     assert (run.work < run.durations - spent + 1e-9).all()
-    block = body_block(Block(run, slice(None)))
-    assert (block.local < run.durations - spent + 1e-6).all()
+    local, _ = local_work(Block(run, slice(None)))
+    assert (local < run.durations - spent + 1e-6).all()
     assert set(run.variable("event_kind").ravel().tolist()) == {EventKind.REDUCE}
 
 
@@ -152,7 +152,7 @@ def test_a_phase_that_takes_all_is_no_work_in_events_either(recorded: Recorded) 
     both = marked[:, :, 1].astype(float) + marked[:, :, 2]
     assert (run.phase("wait") >= both - 1e-6).all()  # events are in single precision
     np.testing.assert_allclose(
-        body_block(Block(run, slice(None))).local[:-1], run.work[:-1], atol=1e-6
+        local_work(Block(run, slice(None)))[0][:-1], run.work[:-1], atol=1e-6
     )
 
 

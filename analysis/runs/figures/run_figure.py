@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hindmost.analysis.show.chart import Chart
 from hindmost.analysis.show.heat_map import HeatMap
@@ -99,13 +98,6 @@ class FigureChoice:
                 f"places are 0 to {length - 1}."
             )
         return self.position
-
-    def bodies_of(self, run: Run) -> NDArray[np.int64]:
-        """Return the numbers of the bodies at the chosen place: int array, shape (body,)."""
-        place = self.place_of(run)
-        if place is None:
-            return np.arange(run.bodies)
-        return np.flatnonzero(run.position == place)
 
 
 def column_of(run: Run, rank: int) -> int:

@@ -99,18 +99,9 @@ def search(
 
 
 def check_settings(algorithm: int, alpha: float, k: int, confirmations: int, window: int) -> None:
-    """Refuse settings that are out of range, or that the algorithm does not use."""
+    """Refuse settings that are out of range."""
     if algorithm not in (1, 2, 3):
         raise UsageError(f"The report has no algorithm {algorithm}: choose 1, 2 or 3.")
-    for name, count, usual in (
-        ("confirmations", confirmations, CONFIRMATIONS),
-        ("window", window, WINDOW),
-    ):
-        if algorithm != 3 and count != usual:
-            raise UsageError(
-                f"{name} = {count} is a setting of algorithm 3, and algorithm = {algorithm} does "
-                "not use it: leave it out."
-            )
     check_probability("alpha", alpha)
     for name, count in (("k", k), ("confirmations", confirmations)):
         if count < 1:

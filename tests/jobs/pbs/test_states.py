@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.jobs.across_nodes import THEM
+from tests.jobs.live_jobs import jobs_of_all_ends
 from tests.jobs.pbs import server
 from tests.jobs.pbs.waiting import output, submit, wait
 from tests.jobs.two_nodes import ADDRESSES, CommandError
@@ -14,43 +15,19 @@ from tests.jobs.two_nodes import ADDRESSES, CommandError
 from hindmost.jobs.schedulers.pbs import PBS
 from hindmost.jobs.schedulers.scheduler import Job, JobState
 
-NEVER_WAS = "999999.n0"
-
 
 @pytest.fixture(scope="module")
 def jobs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Job]]:
-    """Return jobs that end in all the ways that need no waiting, by what they are."""
-    folder = tmp_path_factory.mktemp("jobs")
-    asleep = submit(folder, "exec sleep 60", "-l select=vnode=n1")
-    failed = submit(folder, "sleep 2; exit 7")
-    waiting = submit(folder, "exit 0", f"-W depend=afterany:{asleep}")
-    dropped = submit(folder, "exit 0", f"-W depend=afterany:{asleep}")
-    ids = {
-        "done": submit(folder, "exit 0"),
-        "failed": failed,
-        "left": submit(folder, "exit 75"),
-        "killed": submit(folder, "kill -SEGV $$"),
-        "too many nodes": submit(folder, "exit 0", "-l select=9", "-l place=scatter"),
-        "held": submit(folder, "exit 0", "-h"),
-        "never to begin": submit(folder, "exit 0", f"-W depend=afterok:{failed}"),
-    }
-    ended = wait(list(ids.values()))
-    held_back = PBS.look([waiting])[waiting]
-    wait([asleep], while_in=frozenset({JobState.PENDING}))
-    running = PBS.look([asleep])[asleep]
-    PBS.cancel([NEVER_WAS, dropped, asleep, ids["done"]])
-    cancelled = wait([asleep, dropped])
-    yield {
-        **{name: ended[id] for name, id in ids.items()},
-        "running": running,
-        "waiting": held_back,
-        "cancelled": cancelled[asleep],
-        "dropped": cancelled[dropped],
-        "unknown": PBS.look([NEVER_WAS])[NEVER_WAS],
-        "one of many": PBS.look([failed, NEVER_WAS, ids["done"]])[NEVER_WAS],
-        "done still": PBS.look([NEVER_WAS, ids["done"]])[ids["done"]],
-    }
-    PBS.cancel([waiting, *ids.values()])
+    """Return jobs of all ends."""
+    yield from jobs_of_all_ends(
+        PBS,
+        submit,
+        tmp_path_factory.mktemp("jobs"),
+        never_was="999999.n0",
+        on_second="-l select=vnode=n1",
+        depend="-W depend=",
+        more={"too many nodes": ("-l select=9", "-l place=scatter"), "held": ("-h",)},
+    )
 
 
 @pytest.mark.parametrize(
