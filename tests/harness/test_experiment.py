@@ -18,7 +18,7 @@ from hindmost.harness import memory
 from hindmost.harness.collectives.experiment import CollectivesExperiment
 from hindmost.harness.krylov import experiment
 from hindmost.harness.krylov.experiment import KrylovExperiment
-from hindmost.harness.krylov.problems import PROBLEMS, diagonal, laplacian_1d, matrix_file
+from hindmost.harness.krylov.problems import PROBLEMS, by_rows, matrix_file
 from hindmost.harness.krylov.problems.problem import SystemRequest
 from hindmost.harness.krylov.solvers import SOLVERS
 from hindmost.harness.launch import assigned_rank, check_size
@@ -79,7 +79,7 @@ def test_a_problem_may_stand_for_a_solver() -> None:
     assert not problem.options_for("cg")
 
 
-ROWS = {"laplacian-1d": laplacian_1d.rows, "diagonal": diagonal.rows}
+ROWS = {"laplacian-1d": by_rows.laplacian, "diagonal": by_rows.diagonal}
 
 
 def whole_matrix(name: str, unknowns: int, borders: list[int]) -> NDArray[np.float64]:
