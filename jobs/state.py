@@ -91,26 +91,36 @@ class StudyState:
 
 def state_of(study: StudyFolder, scheduler: Scheduler) -> StudyState:
     """Return the progress of a study; a scheduler that does not answer is a remark."""
+    try:
+        return progress(study, look_at_jobs(study, scheduler))
+    except MissingError as error:
+        return progress(study, {}, str(error))
+
+
+def look_at_jobs(study: StudyFolder, scheduler: Scheduler) -> dict[str, Job]:
+    """Return the last jobs of allocations that are not done; raises a MissingError if unknown."""
+    done = {
+        run for run, found in study.completions(study.records()).items() if found is Completion.DONE
+    }
+    last = {each.allocation: each.job for each in study.jobs()}
+    asked = [
+        last[each.id]
+        for each in study.plan.allocations
+        if each.id in last and not done.issuperset(each.runs)
+    ]
+    return scheduler.look(asked) if asked else {}
+
+
+def progress(study: StudyFolder, jobs: Mapping[str, Job], remark: str = "") -> StudyState:
+    """Return the progress of a study whose jobs are in these states."""
     records = study.records()
     completions = study.completions(records)
-    last = {each.allocation: each for each in study.jobs()}
-    asked = [
-        last[allocation.id].job
-        for allocation in study.plan.allocations
-        if allocation.id in last
-        and any(completions[run] is Completion.LEFT for run in allocation.runs)
-    ]
-    remark = ""
-    try:
-        jobs = scheduler.look(asked) if asked else {}
-    except MissingError as error:
-        jobs, remark = {}, str(error)
+    last = {each.allocation: each.job for each in study.jobs()}
     allocations = []
     for allocation in study.plan.allocations:
         job = None
-        if allocation.id in last:
-            unknown = Job(id=last[allocation.id].job, state=JobState.UNKNOWN, reason="not asked")
-            job = jobs.get(unknown.id, unknown)
+        if (id := last.get(allocation.id)) is not None:
+            job = jobs.get(id, Job(id=id, state=JobState.UNKNOWN, reason="not asked"))
         allocations.append(allocation_state(study, allocation, completions, records, job))
     failures = tuple(
         records[run].outcomes[-1]

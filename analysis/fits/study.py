@@ -154,7 +154,6 @@ class NamedTests(TypedDict):
 
     ranks_alike: AssumptionTest
     ranks_alike_in_work: AssumptionTest
-    nodes: AssumptionTest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -292,7 +291,7 @@ def compute_fit(run: Run, options: FitOptions) -> FittedRun:
         models=tuple(map(FittedResult.of, fits.models)),
         refused=fits.refused,
         laws=fits.laws[:RANKED],
-        tests=tuple(check_assumptions(run)),
+        tests=check_assumptions(run),
     )
 
 

@@ -98,12 +98,8 @@ class ChangeGroup:
 
     @property
     def commits(self) -> str:
-        """The commits to inspect: the leading change's, and whether those of others differ."""
-        leading = commit_range(self.leading.judged, self.leading.change)
-        ranges = {commit_range(each.judged, each.change) for each in self.findings} | {leading}
-        if not leading or len(ranges) == 1:
-            return leading
-        return f"{leading} (the narrowest of {len(ranges)} ranges)"
+        """The commits to inspect: the leading change's."""
+        return commit_range(self.leading.judged, self.leading.change)
 
 
 def group_changes(study: HistoryStudy) -> tuple[ChangeGroup, ...]:

@@ -164,7 +164,7 @@ def compare_series(first: NightlySeries, second: NightlySeries) -> ComparedSerie
         ratio = ratio_of(*(Estimate(np.log(each.values).mean(), 0.0, 0.0) for each in sides))
     elif pairs.labels:
         history = ratio_history(pairs)
-        ratio = history.now.ratio
+        ratio = history.ratios[-1]
     elif pairs.by != "none":
         ratio = paired_ratio(a, b)
     elif a.size == b.size == 1 and max(map(spread_of, sides)) > 0.0:

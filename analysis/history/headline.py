@@ -111,7 +111,7 @@ def age_line(study: HistoryStudy, now: float) -> str:
         Seconds since 1970, UTC.
     """
     latest = newest(study.history)
-    if latest > study.until or latest > now + SECONDS_A_DAY:
+    if latest > now + SECONDS_A_DAY:
         return (
             f"A result is dated {date_of(latest)}, in the future. Correct its date: the last "
             f"{study.last_days:.3g} days are counted back from {date_of(study.until)}."

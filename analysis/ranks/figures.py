@@ -12,7 +12,6 @@ from hindmost.analysis.ranks.read import INTERVALS, RanksOfRun
 from hindmost.analysis.ranks.study import RankReport, report_run
 from hindmost.analysis.runs.figures.run_figure import FigureChoice, column_of
 from hindmost.analysis.runs.figures.times import (
-    MOST_STEPS,
     first_ranks,
     in_order,
     names_of,
@@ -20,6 +19,7 @@ from hindmost.analysis.runs.figures.times import (
 )
 from hindmost.analysis.runs.read import title_of
 from hindmost.analysis.show.chart import Chart, Look, Quantity, Series, noted
+from hindmost.analysis.show.heat_map import MOST_ROWS
 from hindmost.analysis.show.palette import FILLS
 from hindmost.errors import UsageError
 from hindmost.harness.runfile.bodies import WAITING as WAITING_PHASES
@@ -74,7 +74,7 @@ def over_ranks(
         Name, look and values.
     """
     ranks = report.numbers.size
-    factor = -(-ranks // MOST_STEPS)
+    factor = -(-ranks // MOST_ROWS)
     starts = np.arange(0, ranks, factor)
     edges = np.append(starts, ranks) - 0.5
     drawn = Chart(

@@ -76,6 +76,23 @@ class RanksOfRun:
     transfers: bool
     histogram: Histogram
 
+    JSON = "waiting_recorded_share halo_share profile histogram"
+
+    @property
+    def profile(self) -> ProfileEntry:
+        """When ranks work, as JSON."""
+        return ProfileEntry(run=self)
+
+    @property
+    def waiting_recorded_share(self) -> float:
+        """Wait time as recorded, as a share of the time of all bodies of all ranks."""
+        return self.recorded_share(self.waiting_s)
+
+    @property
+    def halo_share(self) -> float:
+        """The same of halo exchange."""
+        return self.recorded_share(self.halo_s)
+
     def recorded_share(self, times_s: NDArray[np.float64]) -> float:
         """Return the share of a time, shape (rank,), in that of all bodies of all ranks."""
         return float(times_s.sum() / max(float(self.time_s.sum()), 1e-300))
@@ -87,6 +104,22 @@ class RanksOfRun:
             return 1.0
         differences = self.lateness.waited_s
         return float(np.minimum(differences, self.in_mpi_s).sum() / differences.sum())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProfileEntry:
+    """When ranks work in a run and in an iteration, and how gradually they end and begin."""
+
+    run: RanksOfRun
+
+    JSON = (
+        "edges_s=run.of_run.edges utilisation=run.of_run.utilisation "
+        "body_edges_share=run.of_body.edges body_utilisation=run.of_body.utilisation "
+        "downward_per_s=run.slopes.downward upward_per_s=run.slopes.upward "
+        "fall_share=run.slopes.fall_share rise_share=run.slopes.rise_share "
+        "early_end_share=run.slopes.early_end_share late_begin_share=run.slopes.late_begin_share "
+        "lasting_share=run.slopes.lasting_share clock_share=run.slopes.clock_share"
+    )
 
 
 def look_at_run(run: Run) -> RanksOfRun:

@@ -80,8 +80,6 @@ from hindmost.harness.runfile.reader import Run
 from hindmost.models.adaptive.machine import Machine
 from hindmost.text import counted
 
-LEADING = "work"
-"""The map that shows the finding, above the timeline of single iterations."""
 FOLDED = {
     "Iterations with waiting, and their distribution": ("map", "histogram", "cycle"),
     "Phases, activities and efficiencies": (
@@ -298,7 +296,7 @@ def section(
     ranks, slowest = report_run(middle), slowest_iteration(middle)
     opens = openings(ranks, next(numbers)) if middle.header.ranks > 1 else None
     pictures = [
-        *run_chart(figure_named(LEADING), middle, ranks, numbers, opens),
+        *run_chart(figure_named("work"), middle, ranks, numbers, opens),
         *event_parts(middle, ranks, numbers, slowest),
     ]
     efficiencies, remedies = efficiencies_of(middle), remedies_of(middle, briefly=True)
@@ -356,13 +354,13 @@ def models_parts(fitted: FittedGroup) -> list[Part]:
 
 
 def which_run(fitted: FittedGroup) -> Iterator[str]:
-    """Yield which of several runs the charts show: the median one, or one next to the median."""
+    """Yield which of several runs is charted and replayed: the median one, or one next to it."""
     runs, file = len(fitted.runs), fitted.median_run.run.path.name
     if runs == 2:
-        yield f"The charts show {file}, one of the two runs."
+        yield f"Charts and replays are of {file}, one of the two runs."
     elif runs > 2:
         which = "with" if runs % 2 else "next to"
-        yield f"The charts show {file}, the run {which} the median solve time."
+        yield f"Charts and replays are of {file}, the run {which} the median solve time."
 
 
 def event_parts(

@@ -68,8 +68,7 @@ def network(looked: LookedAt) -> Iterator[Conclusion]:
         if ideal is None
         else f"With an ideal network the replay takes {ideal.words}.",
         links,
-        range_s=None if ideal is None else ideal.saved_range_s,
-        estimated=ideal is not None and ideal.predicted_s is not None,
+        replay=ideal,
         brief=said,
         certainty=Certainty.PREDICTED if ideal is None or ideal.sure else Certainty.OPEN,
         basis="critical path of the replay without noise"
@@ -104,8 +103,7 @@ def pipelining(looked: LookedAt) -> Iterator[Conclusion]:
         f"With the pipelined solver the replay takes {partner.words}. 'hindmost run --pair' "
         "measures both solvers.",
         looked.links(phases="Phases by rank"),
-        range_s=partner.saved_range_s,
-        estimated=partner.predicted_s is not None,
+        replay=partner,
         certainty=Certainty.PREDICTED if partner.sure else Certainty.OPEN,
         basis="replay with the events of the pipelined solver",
         topics=OF_MODELS,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from hindmost.analysis.ranks import activity_profile
 from hindmost.analysis.ranks import figures as of_ranks
 from hindmost.analysis.runs.figures import one_run
@@ -27,7 +29,7 @@ RUN_FIGURES = (
         caption="Iterations of each rank in time order, without waiting. A stripe along time is a "
         "rank with more work, a bright cell on one rank only a detour, for which the others "
         "waited. Arrows at the right mark ranks that stand out.",
-        make=one_run.make_work_map,
+        make=partial(one_run.make_map, of_work=True),
         default=True,
         by_rank=True,
         of_ranks=True,

@@ -55,26 +55,24 @@ def imbalance(looked: LookedAt) -> Iterator[Conclusion]:
     in_code = extra_words(ranks.stretches, int(own.argmax()))
     text = f"{brief}{why_most(looked)}{in_code}{work_or_core(own, counted=ranks.counts_work)}"
     links = looked.links(phases="Phases by rank", hindmost="Stragglers", work="Work map")
-    if balanced is None or not balanced.saved_s > 0.0:
-        why = looked.remedies.undecided.get("balanced")
-        remedy = (
-            f"What equal work would save is undecided, because {why}."
-            if why
-            else f"Equal work on all ranks would save at most {seconds(beyond_s)}."
-        )
+    if balanced is None:
+        why = looked.remedies.undecided.get("balanced", looked.remedies.refused)
+        remedy = f"What equal work would save is undecided, because {why}."
         yield looked.loss("Load imbalance", beyond_s, text, remedy, links, brief=brief)
         return
     remedy = f"With equal work on all ranks the replay takes {balanced.words}."
     if balanced.predicted_s is None:
         remedy += " The lower end is without noise, the upper with all the time in MPI."
+    if not balanced.saved_s > 0.0:
+        yield looked.loss("Load imbalance", beyond_s, text, remedy, links, brief=brief)
+        return
     yield looked.loss(
         "Unequal work",
         balanced.saved_s,
         f"{text} Most work of a rank is {seconds(beyond_s)} beyond the mean (load imbalance).",
         remedy,
         links,
-        range_s=balanced.saved_range_s,
-        estimated=balanced.predicted_s is not None,
+        replay=balanced,
         brief=brief,
     )
 
@@ -139,7 +137,6 @@ def injected(looked: LookedAt) -> Iterator[Conclusion]:
     if not own_s > 0.0:
         return
     without = looked.remedies.uninjected
-    replayed = without is not None and without.saved_s > 0.0
     waits = looked.part_s(LOST_TO["serialisation"])
     extra = f", and waiting in turn adds {seconds(waits)}" if waits else ""
     text = (
@@ -147,7 +144,7 @@ def injected(looked: LookedAt) -> Iterator[Conclusion]:
         f"{seconds(own_s)} on average{extra}."
     )
     links = looked.links(phases="Phases by rank", map="Map of iterations")
-    if without is None or not replayed:
+    if without is None or not without.saved_s > 0.0:
         yield looked.loss("Injected noise", own_s, text, "", links, topics=())
         return
     yield looked.loss(
@@ -156,8 +153,7 @@ def injected(looked: LookedAt) -> Iterator[Conclusion]:
         text,
         f"Without injected noise the replay takes {without.words}.",
         links,
-        range_s=without.saved_range_s,
-        estimated=without.predicted_s is not None,
+        replay=without,
         brief=f"each rank lost {seconds(own_s)} on average{extra}",
         certainty=Certainty.PREDICTED if without.sure else Certainty.OPEN,
         basis="replay without the injected detours",
@@ -211,8 +207,7 @@ def noise(looked: LookedAt) -> Iterator[Conclusion]:
         "With the typical time in every iteration"
         f"{' and no injected noise' if without is not None else ''} the replay takes {words}.",
         links,
-        range_s=quiet.saved_range_s,
-        estimated=quiet.predicted_s is not None,
+        replay=quiet,
         brief="" if was_injected else cause,
         certainty=Certainty.PREDICTED if low_s > 0.0 and not shared else Certainty.OPEN,
         basis=basis,

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from hindmost.analysis.runs.check_bodies import places_of
 from hindmost.analysis.runs.efficiency.withheld import why_withheld
 from hindmost.analysis.runs.finding import WORTH_SAYING
+from hindmost.analysis.runs.model_input import MOST_IN_MEMORY
 from hindmost.analysis.runs.tallies import (
     Block,
     clock_uncertainty,
@@ -27,8 +28,6 @@ from hindmost.models.recurring import Recurring, find_recurring
 from hindmost.models.simulation.recorded import waits
 from hindmost.text import percent, seconds
 
-MOST_CELLS = 1 << 26
-"""Events of all ranks up to which stretches are looked at."""
 USUAL, QUICK, QUICKEST = 0.9, 0.25, 0.05
 """Quantiles of iterations: up to the first they are usual; others that use a core make many longer,
 but seldom the quickest."""
@@ -102,9 +101,9 @@ def stretches_of(run: Run) -> tuple[Stretch, ...]:
     """
     if why_withheld(run) or not run.has("event_context") or not run.has("frame_place"):
         return ()
-    kinds = run.variable("event_kind")
-    if kinds.size * run.columns > MOST_CELLS:
+    if run.bodies * run.columns > MOST_IN_MEMORY:
         return ()
+    kinds = run.variable("event_kind")
     contexts = run.contexts
     ends = [named_chain(contexts, each) for each in range(contexts.count)]
     found: dict[tuple[str, str], NDArray[np.float64]] = {}

@@ -21,7 +21,6 @@ from hindmost.analysis.runs.finding import (
 from hindmost.analysis.show.table import MOST_LISTED, NAME, RIGHT, Column, Table
 from hindmost.analysis.show.terminal import print_table
 from hindmost.errors import DataError
-from hindmost.harness.runfile.hdf5 import kept_open
 from hindmost.output import warn, write_json, write_lines
 from hindmost.statuses import A_FINDING
 from hindmost.text import percent, read_increase
@@ -74,7 +73,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-@kept_open()
 def perform(arguments: argparse.Namespace) -> int:
     """Compare and print."""
     limit = (

@@ -19,7 +19,6 @@ from hindmost.analysis.runs.read import find_runs
 from hindmost.analysis.scaling.study import study_scaling
 from hindmost.analysis.show.html_renderer import check_page_name, write_page
 from hindmost.analysis.verbs.acknowledge import known_changes
-from hindmost.harness.runfile.hdf5 import kept_open
 from hindmost.harness.runfile.machine_file import read_machine
 from hindmost.output import write_lines
 
@@ -57,9 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def perform(arguments: argparse.Namespace) -> int:
     """Read, fit, draw and write."""
     check_page_name(arguments.out)
-    with kept_open():
-        contents = read_contents(arguments)
-        page = report_page(contents)
+    page = report_page(read_contents(arguments))
     write_lines(str(write_page(arguments.out, page)))
     return 0
 

@@ -28,7 +28,6 @@ from hindmost.analysis.whatif.prediction import (
 from hindmost.analysis.whatif.simulated_run import name_of_file, write_outcome
 from hindmost.analysis.whatif.targets import Scale, Scaling, read_ranks, scalable
 from hindmost.analysis.whatif.traces import (
-    EAGER_BYTES,
     Replaying,
     refuse_others,
     replay_trace,
@@ -37,7 +36,6 @@ from hindmost.analysis.whatif.traces import (
     traces_among,
 )
 from hindmost.errors import DataError, UsageError
-from hindmost.harness.runfile.hdf5 import kept_open
 from hindmost.harness.runfile.machine_file import read_machine
 from hindmost.models.adaptive.machine import Machine
 from hindmost.models.simulation.objects import Strategy
@@ -144,13 +142,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="of a rank, for traces that count work in flops (SMPI's 'smpi/host-speed')",
     )
     parser.add_argument(
-        "--eager",
-        type=int,
-        metavar="BYTES",
-        help="in traces, the largest message that leaves before its receiver has come (default: "
-        f"{EAGER_BYTES})",
-    )
-    parser.add_argument(
         "--pipeline-depth",
         metavar="LIST",
         help="reductions in flight, for pipelined solvers (recorded: 1)",
@@ -227,7 +218,6 @@ def scale_from(arguments: argparse.Namespace, machine: Machine | None) -> Scale 
     )
 
 
-@kept_open()
 def perform(arguments: argparse.Namespace) -> int:
     """Replay and print."""
     changes = changes_of(
@@ -243,7 +233,7 @@ def perform(arguments: argparse.Namespace) -> int:
     if traces := traces_among(arguments.file):
         return perform_traces(traces, changes, arguments)
     of_traces = "is for traces of other tools; run files have times."
-    refuse_options(arguments, ("flops_per_second", "eager"), of_traces)
+    refuse_options(arguments, ("flops_per_second",), of_traces)
     if arguments.balance is not None:
         alone = "and --balance are answered apart: omit one."
         refuse_options(arguments, ("ranks", "out", "against"), alone)
@@ -414,7 +404,7 @@ def perform_traces(
     refuse_options(arguments, of_runs, f"needs a recorded run; {traces[0][0]} is a trace.")
     refuse_others(changes)
     machine = None if arguments.machine is None else read_machine(arguments.machine)
-    how = Replaying.on(machine, arguments.flops_per_second, arguments.eager)
+    how = Replaying.on(machine, arguments.flops_per_second)
     answer = []
     for number, (path, format) in enumerate(traces):
         found = replay_trace(path, format, changes, how, arguments.executor)

@@ -49,12 +49,10 @@ class Replaying:
     machine: Machine
     network: NetworkBasis
     flops_per_s: float | None
-    eager_bytes: int
+    eager_bytes: int = EAGER_BYTES
 
     @classmethod
-    def on(
-        cls, machine: Machine | None, flops_per_s: float | None, eager_bytes: int | None
-    ) -> Replaying:
+    def on(cls, machine: Machine | None, flops_per_s: float | None) -> Replaying:
         """Return how traces are replayed on a machine.
 
         Raises
@@ -73,14 +71,7 @@ class Replaying:
             raise UsageError(
                 f"--flops-per-second {flops_per_s:g}: a rank does 1 to 1e18 of them, such as 1e9."
             )
-        if eager_bytes is not None and eager_bytes < 0:
-            raise UsageError(f"--eager {eager_bytes}: give 0 bytes or more.")
-        return cls(
-            machine=machine,
-            network=network_of(machine, ()),
-            flops_per_s=flops_per_s,
-            eager_bytes=EAGER_BYTES if eager_bytes is None else eager_bytes,
-        )
+        return cls(machine=machine, network=network_of(machine, ()), flops_per_s=flops_per_s)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,7 +116,7 @@ class TraceReplay:
             *self.format.assumes,
             self.how.network.basis,
             f"Messages of up to {byte_count(self.how.eager_bytes)} leave before their receivers "
-            "have come, larger ones when both have (--eager). They do not contend for links.",
+            "have come, larger ones when both have. They do not contend for links.",
             "Allreduces go by recursive doubling, other collectives along trees or by "
             "doubling, in which each step of ranks on several nodes costs a message between nodes.",
             "Work takes as long as traced on every machine; nothing of it is noise.",

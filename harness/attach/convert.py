@@ -114,8 +114,8 @@ def convert(
         for number, group in enumerate(groups):
             try:
                 files += SectionGroup(
-                    program=program,
-                    sections=group,
+                    program,
+                    group,
                     out=out,
                     origins=origins,
                     journal=journal,

@@ -291,7 +291,7 @@ def loops_seen(
                     role=role,
                     depth=depth,
                     iterations=loop.iterations // every,
-                    at_least=role != "measured" and signature in unsure,
+                    at_least=signature in unsure,
                     seconds=loop.share * whole_s * every / loop.iterations,
                     share=min(loop.share, 1.0),
                 )

@@ -35,7 +35,12 @@ from hindmost.harness.recorder.arguments import (
     load_if_possible,
     refuse_different,
 )
-from hindmost.harness.recorder.library import loaded, refuse_second_recording
+from hindmost.harness.recorder.library import (
+    MOST_RECORDS,
+    TOUCHED_RECORDS,
+    loaded,
+    refuse_second_recording,
+)
 from hindmost.harness.recorder.petsc_recorder import Recorder, add_monitor, libpetsc
 from hindmost.harness.runfile import provenance
 from hindmost.harness.runfile.contents import Edges, Header
@@ -44,11 +49,6 @@ from hindmost.harness.runfile.part_file import RunName
 from hindmost.harness.runfile.writer import write_run_as
 from hindmost.output import warn
 from hindmost.records import to_document
-
-MOST_RECORDS = 1 << 23
-"""Room for records of a solve that nobody has measured; only what is used takes memory."""
-TOUCHED_RECORDS = 1 << 17
-"""Of these the memory is made ready before the solve."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -57,7 +57,7 @@ def measure_checkpoint(
     except OSError as error:
         raise UsageError(
             f"{folder}: a checkpoint of up to {max(sizes) // 2**20} MiB cannot be written there "
-            f"({error.strerror}); name a folder with room for two of them with --dir."
+            f"({error.strerror}); start the probe in a folder with room for two of them."
         ) from error
     return taken
 
@@ -94,7 +94,7 @@ def take(setting: ProbeSetting) -> ProbeResult | None:
     with among(setting.communicator, [0]) as writer:
         if writer is not None:
             times = measure_checkpoint(
-                setting.folder,
+                Path(),
                 QUICK_SIZES if setting.quick else SIZES,
                 repeats=setting.repeats,
             )
@@ -104,7 +104,7 @@ def take(setting: ProbeSetting) -> ProbeResult | None:
     return ProbeResult(
         changes={"checkpoint_latency_s": latency, "checkpoint_bytes_per_s": per_s},
         samples={
-            "folder": str(setting.folder.resolve()),
+            "folder": str(Path().resolve()),
             "sizes": [{"bytes": size, "seconds": taken} for size, taken in times.items()],
         },
         rows=(("latency", seconds(latency)), ("bandwidth", bandwidth(per_s))),
@@ -112,5 +112,5 @@ def take(setting: ProbeSetting) -> ProbeResult | None:
 
 
 CHECKPOINT = ProbeSection(
-    name="checkpoint", summary="write and flush files of 1 to 64 MiB in --dir", take=take
+    name="checkpoint", summary="write and flush files of 1 to 64 MiB in this folder", take=take
 )

@@ -163,7 +163,6 @@ def rank_run(
     recordings: Sequence[Recording],
     bodies: RankBodies,
     *,
-    norms: NDArray[np.float64] | None = None,
     incoming: Edges | None = None,
     seen: bool = True,
     **more: Any,
@@ -176,8 +175,6 @@ def rank_run(
         In the order of time.
     bodies : RankBodies
         Of all of them.
-    norms : float64 array, shape (body,), optional
-        Of the residual.
     incoming : Edges, optional
         The halos that this rank receives, or sends.
     seen : bool
@@ -185,7 +182,7 @@ def rank_run(
     more
         See `RankRun`.
     """
-    first, last = recordings[0], recordings[-1]
+    first, last, norms = recordings[0], recordings[-1], bodies.residual_norm
     other_s = sum(sum(each.other_s.values()) for each in recordings)
     return RankRun(
         bodies=bodies,

@@ -29,7 +29,6 @@ from hindmost.harness.runfile.schema import (
     CHUNK_ITERATIONS,
     CHUNK_RANKS,
     FLAGS,
-    OPTIONAL,
     SCHEMA,
     SUFFIX,
     TEXTS,
@@ -99,23 +98,24 @@ def unwritable(path: Path, error: OSError) -> DataError:
 
 
 def make_variables(
-    file: h5py.File,
-    sizes: dict[str, int],
-    names: dict[str, tuple[str, ...]],
-    absent: set[str],
+    file: h5py.File, shapes: Mapping[str, tuple[int, ...]], names: Mapping[str, tuple[str, ...]]
 ) -> None:
-    """Make the dimensions with their coordinates, and all variables, still empty.
+    """Make the dimensions with their coordinates, and the variables of a run, still empty.
 
     Parameters
     ----------
-    sizes : dict of str to int
-        Sizes of the dimensions with numeric coordinates.
-    names : dict of str to tuple of str
-        Coordinates of the others: phases, and predictors if there are any.
-    absent : set of str
-        Variables that this run lacks.
+    shapes : mapping of str to tuple of int
+        Of the variables that this run has.
+    names : mapping of str to tuple of str
+        Coordinates of dimensions that are not numbers: phases, and predictors if there are any.
     """
-    sizes = {**sizes, **{name: len(texts) for name, texts in names.items()}}
+    there = [variable for variable in VARIABLES if variable.name in shapes]
+    sizes: dict[str, int] = {}
+    for variable in there:
+        sizes |= dict(zip(variable.dimensions, shapes[variable.name], strict=True))
+    texts = {name: about for name, about in TEXTS.items() if name in shapes}
+    sizes |= {dimension: shapes[name][0] for name, (dimension, _) in texts.items()}
+    sizes |= {name: len(each) for name, each in names.items()}
     scales: dict[str, h5py.Dataset] = {}
     for name, size in sizes.items():
         limit = None if name in UNLIMITED else size
@@ -130,15 +130,13 @@ def make_variables(
             )
         scale.make_scale(name)
         scales[name] = scale
-    for variable in VARIABLES:
-        if variable.name not in absent:
-            make_variable(file, variable, sizes, scales)
-    for name, (dimension, long_name) in TEXTS.items():
-        if name not in absent:
-            text = file.create_dataset(name, (sizes[dimension],), dtype=h5py.string_dtype())
-            text.attrs["long_name"] = long_name
-            text.dims[0].attach_scale(scales[dimension])
-    for name in FLAGS.keys() - absent:
+    for variable in there:
+        make_variable(file, variable, sizes, scales)
+    for name, (dimension, long_name) in texts.items():
+        text = file.create_dataset(name, (sizes[dimension],), dtype=h5py.string_dtype())
+        text.attrs["long_name"] = long_name
+        text.dims[0].attach_scale(scales[dimension])
+    for name in FLAGS.keys() & shapes.keys():
         kinds = list(FLAGS[name])
         file[name].attrs["flag_values"] = np.array(kinds, "u1")
         file[name].attrs["flag_meanings"] = " ".join(kind.name.lower() for kind in kinds)
@@ -420,20 +418,9 @@ def write_whole(
     """
     optional = {"predictor": predictors, "activity": activities}
     names = {"phase": phases, **{name: texts for name, texts in optional.items() if texts}}
-    sizes = {
-        name: np.shape(values[variable.name])[axis]
-        for variable in VARIABLES
-        if variable.name in values
-        for axis, name in enumerate(variable.dimensions)
-        if name not in names
-    }
-    sizes |= {
-        dimension: len(values[name]) for name, (dimension, _) in TEXTS.items() if name in values
-    }
     file_name = file_name or RunName.of(folder, header)
-    with PartFile(file_name, header, phases, sizes["rank"]) as target:
-        absent = {*OPTIONAL, *TEXTS} - set(values)
-        make_variables(target.file, sizes, names, absent)
+    with PartFile(file_name, header, phases, len(values["solve_time"])) as target:
+        make_variables(target.file, {name: np.shape(each) for name, each in values.items()}, names)
         for name, value in values.items():
             if name in BY_ROW:
                 target.write_rows(name, 0, np.asarray(value))

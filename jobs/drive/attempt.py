@@ -214,7 +214,6 @@ def environment_of(run: PlannedRun, number: int, here: DriverContext) -> dict[st
         "HINDMOST_RUN_ID": run.id,
         "HINDMOST_CONFIGURATION": json.dumps(run.configuration),
         "HINDMOST_BLOCK": str(run.block),
-        "HINDMOST_BLOCK_SPLIT": str(int(run.split)),
         "HINDMOST_ATTEMPT": str(number),
     }
 

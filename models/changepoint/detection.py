@@ -90,24 +90,15 @@ class Detection:
 
         return Verdicts(detection=self).status(self.times[-1] - last)
 
-    def explain(self, unit: str | None = None) -> str:
-        """Return all findings in words, one a line.
-
-        Parameters
-        ----------
-        unit : str, optional
-            Of the values; by default, seconds where smaller values are better, else none.
-        """
+    def explain(self) -> str:
+        """Return all findings in words, one a line."""
         if self.too_short:
             return (
                 f"Too short to judge: {self.observations} observations, and the method needs "
                 f"{self.too_short}."
             )
-        if unit is None:
-            unit = "s" if self.smaller_is_better else ""
         lines = [
-            *(change.explain(unit) for change in self.changes),
-            *(trend.explain() for trend in self.trends),
+            *(found.explain() for found in self.findings),
             *(
                 f"Observations {each.start} to {each.stop - 1} switch between two levels."
                 for each in self.regimes
@@ -115,6 +106,6 @@ class Detection:
             ),
             *(run.explain() for run in self.outliers),
         ]
-        if not self.changes and not self.trends:
+        if not self.findings:
             lines.insert(0, f"No change in {self.observations} observations.")
         return "\n".join(lines)

@@ -27,10 +27,8 @@ from numpy.typing import NDArray
 from hindmost.errors import DataError, UsageError
 from hindmost.text import counted, percent
 
-MOST_RANKS = 64
-"""Ranks, evenly spread, of which all pairs are compared."""
-MOST_VALUES = 20_000_000
-"""Times in all pairs; fewer ranks are compared where series are long."""
+MOST_VALUES = 10_000_000
+"""Times in all pairs: if there are more, some ranks are compared, evenly spread."""
 QUARTILES = (0.25, 0.5, 0.75)
 WINDOW = 5.0
 """Correlation times up to which autocorrelations are summed; further ones are only noise."""
@@ -157,7 +155,7 @@ def compare_ranks(durations: NDArray[np.float64], *, alpha: float = 0.05) -> Ran
         raise DataError("A time is not a number; leave out the iterations that were not recorded.")
     iterations, ranks = durations.shape
     critical = critical_distance(alpha, iterations, iterations)
-    most = int(np.clip(np.sqrt(2.0 * MOST_VALUES / iterations), 2, min(MOST_RANKS, ranks)))
+    most = int(np.clip(np.sqrt(2.0 * MOST_VALUES / iterations), 2, ranks))
     chosen = np.linspace(0, ranks - 1, most).astype(np.intp)
     series = np.ascontiguousarray(durations[:, chosen].T)
     times = np.array([correlation_time(each) for each in series])

@@ -116,6 +116,8 @@ def test_the_iterations_are_those_of_the_program(
     assert loop["by_code"]
     assert level == "stripped" or "(loops.c:" in loop["name"]
     assert loop["few"] == (shape == "few")
+    # Code alone does not prove that a call is in each iteration that calls its own function.
+    assert bool(run.header.passes) == (shape == "recursion")
     if shape == "inlined":
         assert level == "stripped" or loop["name"].startswith("inlined (")
     around = [
@@ -126,6 +128,14 @@ def test_the_iterations_are_those_of_the_program(
     if shape == "phases":
         assert [each["iterations"] for each in loop["loops"] if each["role"] == "phase"] == [150]
     close_books(run)
+
+
+def test_a_loop_may_have_more_iterations_than_calls_separate(
+    found: dict[str, list[Run]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    (run,) = found["-O2 recursion"]
+    assert main(["show", str(run.path)]) == 0
+    assert "100 iterations, each of one or more passes of its loop" in capsys.readouterr().out
 
 
 def test_ranks_agree_and_a_person_may_choose_another_loop(

@@ -20,7 +20,7 @@ from tests.analysis.history.planted import (
     stepped,
 )
 
-from hindmost.analysis.history.change_groups import ancestors, commit_range, group_changes
+from hindmost.analysis.history.change_groups import ancestors, group_changes
 from hindmost.analysis.history.change_sentences import change_sentence, group_lines
 from hindmost.analysis.history.headline import headline
 from hindmost.analysis.history.page.overview import history_sentences
@@ -77,16 +77,6 @@ def test_machines_share_a_cause_only_next_to_the_same_commits() -> None:
         spread=None,
     )
     assert len(group_changes(judge_history(history(here, there)))) == 2
-
-
-def test_a_group_says_that_its_changes_lie_between_different_commits() -> None:
-    blurred = stepped(1)
-    blurred[STEP - 1] *= 1.1
-    members = [series(stepped(0), case="ice"), series(blurred, case="fire")]
-    (group,) = group_changes(judge_history(history(*members)))
-    ranges = {commit_range(each.judged, each.change) for each in group.findings}
-    assert len(ranges) == 2
-    assert group.commits.endswith(" (the narrowest of 2 ranges)")
 
 
 def test_the_words_say_everything_that_is_promised() -> None:

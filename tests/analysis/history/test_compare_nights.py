@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from hindmost.analysis.history.ratio import drifting_ratio
 from hindmost.cli import main
 from hindmost.errors import DataError
 
@@ -142,12 +141,6 @@ def test_the_ratio_is_that_of_the_level_now(
     a, b = write(tmp_path / "a", steady), write(tmp_path / "b", steady * factor)
     assert main(["compare", a, b, "--fail-above", "25%"]) == status
     assert words in capsys.readouterr().out
-
-
-def test_an_exact_drift_has_its_ends() -> None:
-    start, end = drifting_ratio(np.ones(30), 1.001 ** np.arange(30))
-    assert start == pytest.approx(1.0)
-    assert end.value == pytest.approx(1.001**29)
 
 
 def test_a_gate_that_judges_nothing_is_an_error(

@@ -40,14 +40,13 @@ def test_a_change_of_the_ratio_alone_is_found() -> None:
     first, second = (series(values[TOTAL], case=case) for case, values in reversed(cases().items()))
     found = ratio_history(pair_series(first, second))
     assert found.since == day(STEP)
-    assert [regime.start for regime in found.regimes] == [0, STEP]
-    before, after = (regime.ratio.value for regime in found.regimes)
-    assert after / before == pytest.approx(1.0 + BY, abs=0.01)
+    before, after = found.ratios
+    assert after.value / before.value == pytest.approx(1.0 + BY, abs=0.01)
     plain = found.plain[STEP:]
     expected = paired_ratio(first.values[STEP:][plain], second.values[STEP:][plain])
     assert expected.interval is not None
-    assert found.now.ratio.interval == pytest.approx(expected.interval)
-    assert found.now.ratio.p_value == pytest.approx(expected.p_value)
+    assert found.ratios[-1].interval == pytest.approx(expected.interval)
+    assert found.ratios[-1].p_value == pytest.approx(expected.p_value)
 
 
 def test_both_directions_have_the_same_changes() -> None:
@@ -61,7 +60,7 @@ def test_both_directions_have_the_same_changes() -> None:
         (one,), (other,) = there.changes, back.changes
         assert abs(one.index - other.index) <= 1
         assert there.plain.tolist() == back.plain.tolist()
-        assert there.now.ratio.value == pytest.approx(1.0 / back.now.ratio.value, rel=2e-3)
+        assert there.ratios[-1].value == pytest.approx(1.0 / back.ratios[-1].value, rel=2e-3)
 
 
 def test_ratios_of_noise_alone_hardly_ever_change() -> None:
@@ -76,7 +75,7 @@ def test_compare_gives_the_ratio_since_its_last_change() -> None:
     (slow, quick) = (series(values[TOTAL]) for values in cases().values())
     (each,) = compare_histories(history(quick), history(slow)).series
     assert each.history is not None
-    assert each.ratio == each.history.now.ratio
+    assert each.ratio == each.history.ratios[-1]
     assert f"; since {day(STEP)}, 1.2" in each.words()
     record = to_document(each)
     assert record["since"] == day(STEP)

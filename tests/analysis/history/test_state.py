@@ -159,13 +159,6 @@ def test_a_case_that_did_not_run_tonight_stays(tmp_path: Path) -> None:
     assert study.status() == "fail"
 
 
-def test_another_machine_is_kept_apart(tmp_path: Path) -> None:
-    path = tmp_path / "state"
-    after(series(noise(0, NIGHTS)), path)
-    after(series(noise(1, 1), machine="", first=NIGHTS), path)
-    assert len(read_state(path).series) == 2
-
-
 def test_failures_are_kept(tmp_path: Path) -> None:
     path = tmp_path / "state"
     full = series(stepped(0))

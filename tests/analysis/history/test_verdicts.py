@@ -40,14 +40,6 @@ def test_a_series_has_one_verdict_wherever_it_is_asked_for(
     assert plain(history_json(study))["series"][0]["status"] == verdict
 
 
-def test_words_of_a_rate_are_not_those_of_times() -> None:
-    words = detect(stepped(0, by=-0.3), smaller_is_better=False).explain()
-    assert "1.42x smaller" in words
-    assert "slower" not in words
-    assert "1.42x faster" in detect(stepped(0, by=-0.3)).explain()
-    assert "9.987 GB to " in detect(stepped(0, by=-0.3)).explain(unit="GB")
-
-
 def test_the_least_change_is_declared_once() -> None:
     assert least_change("robust") == pytest.approx(np.expm1(LEAST))
     assert least_change("report") == 0.0

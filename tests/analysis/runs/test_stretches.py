@@ -260,13 +260,13 @@ def test_a_delay_is_named_in_its_stretch_where_others_disturb_the_run(
     if kind in ("none", "constant"):
         assert found.grown() == []
     if kind != "every":
-        assert found.recurring == []
+        assert found.recurring() == []
     if kind == "constant":
         said = f"Rank {rank} is the straggler in its quickest iterations, too: it spends "
         assert found.who().startswith(said)
         assert f"of its extra work lies {where}." in found.who()
     elif kind == "every":
-        (said,) = found.recurring
+        (said,) = found.recurring()
         assert said.startswith("every 10th iteration (9, 19, … 119) is ")
         assert f"longer on rank {rank}, {where}: " in said
     elif kind == "growing":

@@ -27,7 +27,7 @@ from hindmost.harness.runfile.reader import open_run
 from hindmost.harness.runfile.writer import write_whole
 from hindmost.models.events import EventKind
 from hindmost.models.laws.law import law_of
-from hindmost.models.noise.uniform import RedrawnUniform, UniformLaws
+from hindmost.models.noise.uniform import RedrawnUniform
 from hindmost.models.simulation.partner import RECIPES, Unit, steps_of
 from hindmost.models.simulation.simulated_solve import SimulatedSolve
 
@@ -318,9 +318,7 @@ def test_a_prediction_says_which_repeats_the_laws_miss(
 def test_the_papers_simulation_divides_its_law_of_the_fastest_rank() -> None:
     law = law_of("johnsonsu", -1.2, 1.6, 4e-4, 3e-5)
     span = law_of("johnsonsu", -2.0, 1.9, 6e-5, 2e-5)
-    model = RedrawnUniform(
-        bodies=100, ranks=2, blocking=True, laws=UniformLaws(least=law, span=span)
-    )
+    model = RedrawnUniform(bodies=100, ranks=2, blocking=True, least=law, span=span)
     found = on_ranks(model, 8, 0.25)
     assert found.predict().seconds == pytest.approx(100 * (0.25 * law.mean + 8 / 9 * span.mean))
     assert on_ranks(model, 2, 1.0) == model

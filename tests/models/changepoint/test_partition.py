@@ -74,11 +74,3 @@ def test_the_grid_loses_little_against_free_levels(seed: int) -> None:
     sigma = np.ones(40)
     lost = segment_cost(y, sigma, grid) - segment_cost(y, sigma, fine)
     assert 0.0 <= lost + 1e-9 <= 40 * 0.15**2
-
-
-def test_lone_data_bring_no_levels() -> None:
-    y = np.array([0.0, 0.1, 0.2, 50.0, 100.0, 100.1])
-    levels = level_grid(y, 0.1, 3.0)
-    assert not np.any(np.abs(levels - 50.0) < 10.0)
-    assert np.any(np.abs(levels - 100.0) < 0.1)
-    assert np.any(np.abs(levels - 0.1) < 0.1)

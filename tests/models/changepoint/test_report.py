@@ -123,7 +123,7 @@ def test_settings_out_of_range_are_refused(settings: dict[str, Any], words: str)
 
 @pytest.mark.parametrize("change", [1, 11])
 def test_the_interval_of_a_change_next_to_one_observation_contains_it(change: int) -> None:
-    from hindmost.models.changepoint.robust.placement import place_interval
+    from hindmost.models.changepoint.robust.method import place_interval
 
     y = np.where(np.arange(12) < change, 0.0, 5.0) + 0.01 * np.sin(np.arange(12))
     sigma = np.full(12, 0.01)

@@ -14,7 +14,6 @@ from hindmost.models.laws.law import Law, fit_johnsonsu, fit_nct, law_of, log_li
 from hindmost.models.laws.maximum import maximum_moments
 from hindmost.models.laws.nct import log_density
 from hindmost.models.laws.sample import Sample, exact_sample
-from hindmost.records import to_document
 
 FITS: dict[str, Callable[[NDArray[np.float64] | Sample], Law]] = {
     "johnsonsu": fit_johnsonsu,
@@ -134,13 +133,6 @@ def test_density_quantiles_and_moments_are_those_of_scipy(name: str) -> None:
     assert maximum_moments(law.at_normal, 1)[0] == pytest.approx(law.mean, rel=1e-9)
 
 
-def test_the_far_tail_of_the_non_central_t_is_a_power() -> None:
-    law = law_of("nct", *LAWS["nct"])
-    # Far out the law is C / y^4: sf(10 y) = 1e-4 sf(y).
-    far = law.at_normal(-special.ndtri_exp(np.log(np.array([1e-150, 1e-154]))))
-    assert (far[1] - law.loc) / (far[0] - law.loc) == pytest.approx(10.0, rel=1e-6)
-
-
 def test_mean_and_variance_may_be_infinite() -> None:
     law = law_of("nct", 1.5, 1.0, 0.0, 1.0)
     assert np.isfinite(law.mean)
@@ -148,11 +140,6 @@ def test_mean_and_variance_may_be_infinite() -> None:
         assert heavy.variance == np.inf
     for heavier in (law_of("nct", 0.9, 1.0, 0.0, 1.0), law_of("cauchy", 0.0, 1.0)):
         assert heavier.mean == np.inf
-
-
-def test_parameters_have_the_names_of_scipy() -> None:
-    law = law_of("johnsonsu", *LAWS["johnsonsu"])
-    assert to_document(law) == {"family": "johnsonsu", "a": 0.7, "b": 1.9, "loc": 3.0, "scale": 0.2}
 
 
 @pytest.mark.parametrize("family", FITS)
@@ -179,15 +166,3 @@ def test_rounded_times_have_a_sensible_law_or_none(resolution: float, size: int)
     mean, variance = maximum_moments(law.at_normal, 2)
     assert times.min() < mean < 3 * times.max()
     assert np.isfinite(variance)
-
-
-@pytest.mark.parametrize("share", [0.3, 0.7, 0.95])
-def test_many_equal_times_do_not_lead_astray(share: float) -> None:
-    random = np.random.default_rng(1)
-    times = np.where(random.random(1000) < share, 3e-6, random.gamma(9.0, 4e-7, 1000))
-    try:
-        law = fit_johnsonsu(times)
-    except DataError:
-        return
-    assert abs(law.mean - times.mean()) < times.std()
-    assert maximum_moments(law.at_normal, 2)[0] < 2 * times.max()

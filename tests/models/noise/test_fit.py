@@ -154,16 +154,6 @@ def test_the_best_of_the_families_is_a_model_and_is_ranked(
     assert abs(model.predict().error_percent(solve_times().solve_time_s)) < 60
 
 
-def test_nodes_are_drawn_instead_of_ranks() -> None:
-    ranks = {m.name: m for m in fit_models(solve_times(), families=False).models}
-    nodes = {
-        m.name: m for m in fit_models(solve_times(nodes=2, by_node=True), families=False).models
-    }
-    for name in ("stationary-johnsonsu", "cramer"):
-        assert nodes[name].predict().seconds < ranks[name].predict().seconds
-    assert nodes["max-plus"].predict() == ranks["max-plus"].predict()
-
-
 def test_one_body_has_no_second_half() -> None:
     one = np.array([[1e-4, 2e-4]])
     times = solve_times(
@@ -221,7 +211,7 @@ def test_redrawn_uniform_holds_its_share_because_it_counts_the_fit() -> None:
         prediction = model.predict()
         whole += prediction.low_s <= later <= prediction.high_s
         # Were the laws exact, the scatter of the draws would do; fitted, it holds 76 %.
-        prediction = replace(model, laws=replace(model.laws, fitted=0)).predict()
+        prediction = replace(model, fitted=0).predict()
         scatter += prediction.low_s <= later <= prediction.high_s
     interval = stats.binomtest(whole, RUNS).proportion_ci(0.95)
     assert interval.high > 0.85

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from hindmost.models.events import EventKind
 from hindmost.models.noise.maxplus import Replay
 from hindmost.models.simulation.blocks import whole_bodies
 from hindmost.models.simulation.event_simulator import reductions_alike
@@ -81,6 +80,3 @@ def test_agrees_with_walking_the_dependencies(lag: int, halo: bool, ranks: int) 
     )
     edges = list(zip(source.tolist(), target.tolist(), strict=True))
     assert ours == pytest.approx(brute_force(work, 0.3, lag, starts, edges), rel=1e-13)
-
-
-KINDS = (EventKind.SEND, EventKind.RECEIVE, EventKind.COMPLETE, EventKind.POST, EventKind.REDUCE)
